@@ -1,0 +1,6 @@
+"""`python -m debate_orchestrator` is `debate`."""
+
+from debate_orchestrator.cli import main
+
+if __name__ == "__main__":
+    main()

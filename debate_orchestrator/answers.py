@@ -1,0 +1,208 @@
+"""An answers file: what it may hold, checked with every complaint at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from debate_orchestrator import speech
+from debate_orchestrator.core.events import Source
+from debate_orchestrator.core.rules import EVERYBODY, JUDGE, Format
+from debate_orchestrator.core.values import Value
+from debate_orchestrator.errors import BadAnswers, complaint, shown
+
+LONGEST_LINE = 1_000
+"""Characters that a topic or a position may have."""
+MOST_JUDGES = 9
+HOST = "host"
+
+
+class Answers(Value):
+    """A settled setup, as an answers file gives it."""
+
+    topic: str
+    positions: dict[str, str] | None
+    """None: to be derived."""
+    rounds: int
+    strictness: str
+    output: str
+    format: str
+    first: str
+    feedback: bool
+    context: tuple[str, ...]
+    cast: dict[str, tuple[str, ...]]
+    max_cost: float | None
+    one_agent: bool
+    sources: dict[str, Source]
+
+
+KEYS = (*(name for name in Answers.model_fields), "insist", "setup")
+"""What may stand in an answers file; `setup` is the conversation that `debate ask` keeps there."""
+
+
+def settle(given: Mapping[str, Any], rules: Format, default_output: str) -> Answers:
+    """The answers as they will be used, with the format's defaults; BadAnswers with all that is wrong."""
+    wrong = [
+        complaint("answers", f"the key {shown(key)}", "one of " + ", ".join(KEYS), "Is it misspelt?")
+        for key in given
+        if key not in KEYS
+    ]
+    checks = _Checks(given, rules, wrong)
+    made = {
+        "topic": checks.topic(),
+        "positions": checks.positions(),
+        "rounds": checks.rounds(),
+        "strictness": checks.choice("strictness", tuple(rules.rubric.strictness), tuple(rules.rubric.strictness)[-1]),
+        "output": checks.text("output", default_output),
+        "format": rules.name,
+        "first": checks.choice("first", rules.sides, rules.sides[0]),
+        "feedback": checks.flag("feedback", True),
+        "context": checks.texts("context"),
+        "cast": checks.cast(),
+        "max_cost": checks.cost(),
+        "one_agent": checks.flag("one_agent", False),
+        "sources": checks.sources(),
+    }
+    if wrong:
+        raise BadAnswers(wrong)
+    return Answers.model_validate(made)
+
+
+class _Checks:
+    """One method a kind of answer; what is wrong is added to `wrong`."""
+
+    def __init__(self, given: Mapping[str, Any], rules: Format, wrong: list[str]):
+        self.given, self.rules, self.wrong = given, rules, wrong
+
+    def _refuse(self, key: str, expected: str, hint: str = "") -> None:
+        got = shown(self.given[key]) if key in self.given else "nothing"
+        self.wrong.append(complaint(key, got, expected, hint))
+
+    def topic(self) -> str:
+        topic = self.given.get("topic")
+        if not isinstance(topic, str):
+            hint = "Write `topic: ...`, or give --topic."
+            self._refuse("topic", "the sentence to debate", hint)
+            return ""
+        return self._line("topic", topic)
+
+    def _line(self, key: str, said: str) -> str:
+        try:
+            return line(key, said)
+        except BadAnswers as error:
+            self.wrong += error.complaints
+            return ""
+
+    def positions(self) -> dict[str, str] | None:
+        given = self.given.get("positions", "auto")
+        if given == "auto":
+            return None
+        sides = self.rules.sides
+        if not isinstance(given, dict) or set(given) != set(sides):
+            self._refuse("positions", f"auto, or a mapping with {' and '.join(sides)}")
+            return None
+        if not all(isinstance(text, str) for text in given.values()):
+            self._refuse("positions", "a sentence for each side")
+            return None
+        return {side: self._line(f"positions.{side}", given[side]) for side in sides}
+
+    def rounds(self) -> int:
+        limits = self.rules.rounds
+        given = self.given.get("rounds", limits.default)
+        most = limits.insist if self.flag("insist", False) else limits.most
+        number = rounds(given, most)
+        if number is None:
+            self.wrong.append(bad_rounds(given, self.rules))
+        return number or limits.default
+
+    def choice(self, key: str, options: tuple[str, ...], default: str) -> str:
+        value = self.given.get(key, default)
+        if value not in options:
+            self._refuse(key, " or ".join(options))
+            return default
+        return str(value)
+
+    def text(self, key: str, default: str) -> str:
+        value = self.given.get(key, default)
+        if not isinstance(value, str) or not value.strip() or "\x00" in value:
+            self._refuse(key, "text")
+            return default
+        return value
+
+    def flag(self, key: str, default: bool) -> bool:
+        value = self.given.get(key, default)
+        if not isinstance(value, bool):
+            self._refuse(key, "true or false")
+            return default
+        return value
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        value = self.given.get(key) or []
+        if isinstance(value, str):
+            value = [value]
+        if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
+            self._refuse(key, "a list of files")
+            return ()
+        return tuple(value)
+
+    def cast(self) -> dict[str, tuple[str, ...]]:
+        value = self.given.get("cast") or HOST
+        if isinstance(value, str):
+            value = dict.fromkeys(EVERYBODY, value)
+        seats = (*self.rules.sides, JUDGE)
+        if not isinstance(value, dict) or not set(value) <= set(seats):
+            self._refuse("cast", f"a mapping of {', '.join(seats)} to who fills them")
+            return {}
+        cast = {}
+        for seat in seats:
+            filler = value.get(seat, HOST)
+            fillers = filler if isinstance(filler, list) else [filler]
+            most = MOST_JUDGES if seat == JUDGE else 1
+            if not 1 <= len(fillers) <= most or not all(isinstance(one, str) and one.strip() for one in fillers):
+                self.wrong.append(complaint(f"cast.{seat}", shown(filler), f"1 to {most} names such as {HOST}"))
+            cast[seat] = tuple(str(one) for one in fillers)
+        return cast
+
+    def cost(self) -> float | None:
+        value = self.given.get("max_cost")
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+            self._refuse("max_cost", "an amount in US dollars above 0, or nothing for no cap")
+            return None
+        return float(value)
+
+    def sources(self) -> dict[str, Source]:
+        """Where each answer came from: as noted in the file, else the file itself, else a default."""
+        noted = self.given.get("sources") or {}
+        if not isinstance(noted, dict) or not set(noted.values()) <= {"user", "file", "flag", "default", "derived"}:
+            self._refuse("sources", "a mapping of answers to user, file, flag, default or derived")
+            return {}
+        kept = ("topic", "positions", "rounds", "strictness", "output", "first", "format")
+        return {key: noted.get(key, "file" if key in self.given else "default") for key in kept}
+
+
+def rounds(value: Any, most: int) -> int | None:
+    """A number of rounds from 1 to `most`, written as a number; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        return None
+    text = str(value).strip()
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 4 and 1 <= int(text) <= most else None
+
+
+def bad_rounds(value: Any, rules: Format) -> str:
+    """The complaint about a number of rounds that will not do."""
+    limits = rules.rounds
+    hint = (
+        f"More than {limits.most} tend to produce diminishing returns; 4 or 5 is a good cap, and "
+        f"{limits.most + 1} to {limits.insist} are taken from somebody who insists (insist: true)."
+    )
+    return complaint("rounds", shown(value), f"a whole number from 1 to {limits.most}", hint)
+
+
+def line(key: str, said: str) -> str:
+    if not speech.one_line(said):
+        raise BadAnswers(complaint(key, shown(said), "a sentence", "It has no visible characters."))
+    if len(said) > LONGEST_LINE:
+        raise BadAnswers(complaint(key, f"{len(said):,} characters", f"at most {LONGEST_LINE:,}", "Make it one sentence."))
+    return said

@@ -1,0 +1,179 @@
+"""Turn and debate in, brief out: the words that are put before a seat.
+
+Laid out so that what is sent only ever grows at its end, which is what prompt caches pay for: a
+neutral system text shared by all seats; the motion; one block a turn, in agenda order; and last,
+never repeated, the seat's role, its task and its own earlier ballots. Speech is only ever a value in
+a template, and stands in blocks fenced by the debate's nonce.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import cache
+from typing import Any, Literal
+
+from jinja2 import FileSystemLoader, StrictUndefined
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from debate_orchestrator import library, speech
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Declined
+from debate_orchestrator.core.rules import Turn
+from debate_orchestrator.core.shapes import json_schema
+from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.verdict import decimals, gap
+from debate_orchestrator.formats import template
+
+
+class Message(Value):
+    """One message of a brief, in parts. All parts but a brief's very last are sent again, unchanged
+    and in the same place, with the seat's later briefs."""
+
+    role: Literal["user", "assistant"]
+    parts: tuple[str, ...]
+
+
+class Brief(Value):
+    """What is put before a seat for one turn."""
+
+    turn: str
+    system: str
+    messages: tuple[Message, ...]
+    wants: Literal["text", "json"]
+    json_schema: dict[str, Any] | None = None
+
+    @property
+    def digest(self) -> str:
+        """The sha256 of everything that the seat is shown."""
+        return hashlib.sha256(self.model_dump_json(exclude={"turn"}).encode()).hexdigest()
+
+
+def brief(debate: Debate, turn: Turn) -> Brief:
+    """The brief of a turn that is due or was."""
+    context = _context(debate, turn)
+    dialogue = debate.format.history == "dialogue" and not turn.judging
+    said: list[tuple[Literal["user", "assistant"], str]] = [("user", _render("shared/motion.md.j2", context))]
+    for heard in debate.heard(turn):
+        if dialogue and heard.seat == turn.seat:
+            said.append(("assistant", debate.reply(heard).text))
+            continue
+        block = {
+            "turn": heard,
+            "text": debate.reply(heard).text,
+            "declined": isinstance(debate.answers[heard.id], Declined),
+        }
+        said.append(("user", _render("shared/turn.md.j2", context | block)))
+    task = f"formats/{debate.format.name}/{template(turn.phase)}"
+    said.append(("user", _render(task, context)))
+    return Brief(
+        turn=turn.id,
+        system=_render("shared/system.md.j2", context),
+        messages=_merged(said),
+        wants="json" if context["schema"] else "text",
+        json_schema=context["schema"],
+    )
+
+
+def _merged(said: list[tuple[Literal["user", "assistant"], str]]) -> tuple[Message, ...]:
+    messages: list[Message] = []
+    for role, text in said:
+        if messages and messages[-1].role == role:
+            messages[-1] = Message(role=role, parts=(*messages[-1].parts, text))
+        else:
+            messages.append(Message(role=role, parts=(text,)))
+    return tuple(messages)
+
+
+def handout(brief: Brief, debate: Debate, turn: Turn, reply_name: str) -> str:
+    """The brief as one self-contained file for an agent that reads nothing else; its reply belongs
+    into the file `reply_name` beside it."""
+    values = {"brief": brief, "turn": turn, "name": debate.format.name_of, "reply_name": reply_name}
+    return _render("shared/handout.md.j2", values) + "\n"
+
+
+def propose(name: str, **values: Any) -> str:
+    """A moderator's brief, from the template of that name, as one self-contained file."""
+    return _render(f"moderator/{name}.md.j2", values) + "\n"
+
+
+def _render(name: str, values: dict[str, Any]) -> str:
+    made = _environment().get_template(name).render(**_filters(values.get("nonce", "")), **values)
+    return made.strip("\n")
+
+
+def _filters(nonce: str) -> dict[str, Any]:
+    """The functions that templates use on speech; they close over the nonce, so none can be forgotten."""
+    return {"fence": lambda text: speech.fenced(text, nonce)}
+
+
+@cache
+def _environment() -> ImmutableSandboxedEnvironment:
+    made = ImmutableSandboxedEnvironment(
+        loader=FileSystemLoader(library.prompts()), undefined=StrictUndefined, autoescape=False
+    )
+    made.filters |= {
+        "line": speech.one_line,
+        "compact": lambda value: json.dumps(value, ensure_ascii=False),
+        "json": lambda value: json.dumps(value, ensure_ascii=False, indent=1),
+        "points": decimals,
+    }
+    return made
+
+
+def _context(debate: Debate, turn: Turn) -> dict[str, Any]:
+    """Everything a template of this turn may name."""
+    rules, setup = debate.format, debate.opened.setup
+    heard = debate.heard(turn)
+    shape = debate.shape(turn)
+    common = {
+        "turn": turn,
+        "nonce": debate.opened.nonce,
+        "topic": setup.topic,
+        "positions": setup.positions,
+        "sides": rules.sides,
+        "name": rules.name_of,
+        "label": lambda side: rules.seats[side].side,
+        "tag": rules.tag_of,
+        "context": setup.context if turn.role in rules.context_heard_by else (),
+        "rounds": setup.rounds,
+        "strictness_name": setup.strictness,
+        "strictness": rules.rubric.strictness[setup.strictness],
+        "lines": rules.lines,
+        "labels": rules.labels,
+        "words": turn.phase.words,
+        "schema": json_schema(shape, debate.terms(turn)) if shape is not None else None,
+    }
+    return common | (_for_judge(debate, turn, heard) if turn.judging else _for_debater(debate, turn, heard))
+
+
+def _for_debater(debate: Debate, turn: Turn, heard: list[Turn]) -> dict[str, Any]:
+    other = next((side for side in debate.format.sides if side != turn.seat), turn.seat)
+    theirs = [one for one in heard if one.seat == other]
+    return {
+        "other": other,
+        "tells_rounds": debate.format.tells_rounds,
+        "spoken": any(one.round == turn.round and one.phase.name == turn.phase.name for one in theirs),
+        "target": theirs[-1] if theirs else None,
+        "advice": debate.advice(turn.seat, turn.round or 0),
+    }
+
+
+def _for_judge(debate: Debate, turn: Turn, heard: list[Turn]) -> dict[str, Any]:
+    rubric, results, totals = debate.format.rubric, debate.results(), debate.totals()
+    own = [debate.answers[one.id] for one in debate.own_ballots(turn.seat)]
+    share = gap(totals)
+    return {
+        "scale": {"least": f"{rubric.least:g}", "most": f"{rubric.most:g}"},
+        "criteria": {name: rubric.criteria[name] for name in debate.criteria},
+        "convergence": rubric.convergence,
+        "round_turns": [one.id for one in heard if one.round == turn.round],
+        "declined": [one for one in heard if isinstance(debate.answers[one.id], Declined)],
+        "ballots": own,
+        "totals": totals,
+        "won": {name: sum(one.winner == name for one in results) for name in (*debate.format.sides, "tie")},
+        "gap": None if share is None else f"{float(share):.1%}",
+        "played": len(results),
+        "conceded": debate.conceded(),
+        "persisted": bool(debate.persisted()),
+    }

@@ -1,0 +1,44 @@
+"""The command line: the only place that writes reports, prints errors and sets exit codes. It decides nothing.
+
+`parser` says what can be asked for; each verb is a function of `setup`, `running` or `telling`, imported
+when it is called, so that `--help` loads none of them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Runs one verb and exits: 0 done, 2 your mistake, 3 stopped with work left, 4 a provider failed for
+    good, 130 interrupted."""
+    from debate_orchestrator.cli.parser import parser
+
+    arguments = parser().parse_args(argv)
+    try:
+        module, _, name = arguments.verb.rpartition(".")
+        code = getattr(import_module(f"debate_orchestrator.cli.{module}"), name)(arguments)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        print("debate: interrupted; what was said so far is saved.", file=sys.stderr)
+        code = 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except Exception as error:
+        code = _failed(error, json=getattr(arguments, "json", False))
+    sys.exit(code)
+
+
+def _failed(error: Exception, *, json: bool) -> int:
+    from debate_orchestrator.cli.output import complain, print_json
+    from debate_orchestrator.errors import DebateError
+
+    if not isinstance(error, DebateError):
+        raise error
+    if json:
+        print_json({"status": "error", "complaints": error.complaints})
+    complain(error.complaints)
+    return error.exit_code

@@ -1,0 +1,158 @@
+"""What can be asked for at the command line: every verb, its flags, its help and one example."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+from debate_orchestrator import __version__
+
+_JSON = "print one JSON object on stdout"
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line; `verb` names the function that answers it."""
+    made = argparse.ArgumentParser(
+        prog="debate",
+        description="Guided debates between two opponents that will not agree too soon, judged round by round.",
+        epilog="New here: `debate demo` replays a real debate. `debate VERB --help` has an example of each verb.",
+        allow_abbrev=False,
+    )
+    made.add_argument("--version", action="version", version=f"debate-orchestrator {__version__}")
+    made.set_defaults(verb="telling.nothing")
+    verbs = made.add_subparsers(title="verbs", metavar="VERB")
+
+    def verb(name: str, function: str, about: str, example: str, *, json: bool = True) -> argparse.ArgumentParser:
+        one = verbs.add_parser(
+            name,
+            help=about,
+            description=about[0].upper() + about[1:] + ".",
+            epilog=f"example: {example}",
+            allow_abbrev=False,
+        )
+        one.set_defaults(verb=function)
+        if json:
+            one.add_argument("--json", action="store_true", help=_JSON)
+        return one
+
+    _setup(verb)
+    _host(verb)
+    _running(verb)
+    _telling(verb)
+    return made
+
+
+_Verb = Callable[..., argparse.ArgumentParser]
+
+
+def _setup(verb: _Verb) -> None:
+    answers = verb(
+        "answers",
+        "setup.answers",
+        "print a commented answers file to start from",
+        "debate answers > answers.yaml",
+        json=False,
+    )
+    answers.add_argument("--from", dest="journal", metavar="JOURNAL", help="the answers that made this journal instead")
+
+    ask = verb(
+        "ask",
+        "setup.ask",
+        "take answers into FILE and print the next question of the setup conversation as JSON",
+        'debate ask debate.yaml topic="Should we move to gRPC?"',
+    )
+    ask.add_argument("file", metavar="FILE", help="the answers file that is being made")
+    ask.add_argument("given", nargs="*", metavar="KEY=VALUE", help="an answer to a question that was put")
+
+
+def _host(verb: _Verb) -> None:
+    opening = verb(
+        "open",
+        "running.open_debate",
+        "write the journal, run nothing, print the turns now due",
+        "debate open --answers debate.yaml --json",
+    )
+    _answers(opening)
+    step = verb(
+        "step",
+        "running.step",
+        "take the replies that are there and print the turns now due",
+        "debate step debate-report.journal.jsonl --json",
+    )
+    step.add_argument("journal", metavar="JOURNAL")
+    step.add_argument(
+        "given", nargs="*", metavar="TURN=FILE", help="a reply that lies elsewhere; TURN=- reads standard input"
+    )
+    step.add_argument("--one-agent", action="store_true", help="record that one agent takes every turn")
+
+
+def _running(verb: _Verb) -> None:
+    run = verb(
+        "run", "running.run", "run a whole debate from an answers file, with no questions", "debate run --answers a.yaml"
+    )
+    _answers(run)
+    run.add_argument("--quiet", action="store_true", help="say nothing but errors and the closing line")
+    resume = verb(
+        "resume", "running.resume", "go on where a debate stopped", "debate resume debate-report.journal.jsonl"
+    )
+    resume.add_argument("journal", metavar="JOURNAL")
+    resume.add_argument("--quiet", action="store_true", help="say nothing but errors and the closing line")
+
+
+def _telling(verb: _Verb) -> None:
+    report = verb(
+        "report", "telling.report", "make the report again", "debate report debate-report.journal.jsonl --to copy.md"
+    )
+    report.add_argument("journal", metavar="JOURNAL")
+    report.add_argument("--to", metavar="FILE", help="where to; by default beside the journal")
+    replay = verb(
+        "replay",
+        "telling.replay",
+        "play a debate again at no cost: what was said, and the report",
+        "debate replay debate-report.journal.jsonl --to again.md",
+    )
+    replay.add_argument("journal", metavar="JOURNAL")
+    replay.add_argument("--to", metavar="FILE", help="write its report there")
+    _pace(replay)
+    demo = verb(
+        "demo", "telling.demo", "replay a real recorded debate; no key, no network", "debate demo --to demo-report.md"
+    )
+    demo.add_argument("--to", metavar="FILE", help="write its report there")
+    demo.add_argument("--list", action="store_true", help="list the debates that ship with the package")
+    demo.add_argument("--name", metavar="NAME", help="which of them to replay")
+    _pace(demo)
+    check = verb(
+        "check",
+        "telling.check",
+        "tell whether a journal is whole, unchanged and complete",
+        "debate check debate-report.journal.jsonl",
+    )
+    check.add_argument("journal", metavar="JOURNAL")
+    formats = verb("formats", "telling.formats", "list the formats, or show one unrolled", "debate formats adversarial")
+    formats.add_argument("name", nargs="?", metavar="NAME")
+    formats.add_argument("--rounds", type=int, metavar="N", help="unroll for so many rounds")
+    formats.add_argument("--strictness", metavar="MODE", help="unroll for this strictness")
+
+
+def _pace(one: argparse.ArgumentParser) -> None:
+    one.add_argument("--quiet", action="store_true", help="say nothing but the closing line")
+
+
+def _answers(one: argparse.ArgumentParser) -> None:
+    """The answers file and the flags that override it."""
+    one.add_argument("--answers", metavar="FILE", help="a YAML or JSON file; `debate answers` prints a sample")
+    one.add_argument("--topic", metavar="TEXT")
+    one.add_argument("--position-a", metavar="TEXT")
+    one.add_argument("--position-b", metavar="TEXT")
+    one.add_argument("--rounds", metavar="N")
+    one.add_argument("--strictness", metavar="MODE", help="lenient or strict")
+    one.add_argument("--output", metavar="PATH", help="a .md file, or a folder")
+    one.add_argument("--format", metavar="NAME")
+    one.add_argument("--first", metavar="SIDE", help="who speaks first: a or b")
+    one.add_argument("--context", metavar="FILE", action="append", help="material for both sides; may be repeated")
+    one.add_argument("--a", metavar="WHO", help="who argues A: host, or replay:JOURNAL")
+    one.add_argument("--b", metavar="WHO", help="who argues B")
+    one.add_argument("--judge", metavar="WHO", action="append", help="who judges; repeat for a panel")
+    one.add_argument("--max-cost", metavar="USD")
+    one.add_argument("--insist", action="store_true", help="really have 7 or 8 rounds")
+    one.add_argument("--one-agent", action="store_true", help="record that one agent takes every turn")

@@ -1,0 +1,174 @@
+"""The verbs before a debate: `answers`, `ask`; and the answers of a command line, settled."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from debate_orchestrator import formats, library
+from debate_orchestrator.answers import Answers, settle
+from debate_orchestrator.cli.output import complain, print_json
+from debate_orchestrator.datafiles import read_mapping, to_yaml
+from debate_orchestrator.errors import BadAnswers, DebateError, complaint
+from debate_orchestrator.files import REPORT, Files
+from debate_orchestrator.host.asking import Asked, load
+from debate_orchestrator.host.asking import ask as ask_host
+from debate_orchestrator.interview import Interview, Propose, Ready, Words
+
+DEFAULT_FORMAT = "adversarial"
+
+_SAMPLE = """\
+# Answers for `debate run --answers FILE` and `debate open --answers FILE`.
+topic: Should this service move from REST to gRPC for internal calls?
+positions:                 # or: positions: auto, to have them derived by the host (`debate ask FILE`)
+  a: The service should move from REST to gRPC for internal calls.
+  b: The service should keep REST for internal calls.
+rounds: 3                  # 1 to 6; 7 and 8 need insist: true; 1 is a quick verdict
+strictness: strict         # lenient | strict
+output: debate-report.md   # a file that ends in .md, or a folder that is made if need be
+format: adversarial        # `debate formats` lists them
+first: a                   # who speaks first
+feedback: true             # whether debaters hear the judge's advice for their next round
+context: []                # files both sides may draw on, such as [notes/latency.md]
+cast: {a: host, b: host, judge: [host]}   # host: an agent host takes the turns; replay:JOURNAL says them again
+max_cost: null             # US dollars that calls may cost; null is no cap
+"""
+
+
+def interview(rules_name: str = DEFAULT_FORMAT) -> Interview:
+    """The setup conversation in the words of prompts/ and the limits of a format."""
+    words = Words.model_validate(library.mapping("interview.yaml"))
+    return Interview(words, formats.load(rules_name), REPORT)
+
+
+def answers(arguments: argparse.Namespace) -> int:
+    """Prints a sample, or the answers that made a journal."""
+    if not arguments.journal:
+        print(_SAMPLE, end="")
+        return 0
+    from debate_orchestrator.core.debate import Debate
+    from debate_orchestrator.journal import read
+
+    opened = Debate(read(arguments.journal).events).opened
+    setup = opened.setup
+    again: dict[str, Any] = {
+        "topic": setup.topic,
+        "positions": setup.positions,
+        "rounds": setup.rounds,
+        **({"insist": True} if setup.rounds > opened.format.rounds.most else {}),
+        "strictness": setup.strictness,
+        "output": Files.of_journal(arguments.journal).report,
+        "format": opened.format.name,
+        "first": setup.first,
+        "feedback": setup.feedback,
+        "context": [one.name for one in setup.context],
+        "cast": {seat: list(who) if len(who) > 1 else who[0] for seat, who in opened.cast.items()},
+        "max_cost": opened.max_cost,
+        "sources": dict(setup.sources),
+    }
+    print(to_yaml(again), end="")
+    return 0
+
+
+def ask(arguments: argparse.Namespace) -> int:
+    """One exchange of the setup conversation; the complaints are in the JSON, and on stderr."""
+    given: dict[str, str] = {}
+    for pair in arguments.given:
+        key, found, value = pair.partition("=")
+        if not found:
+            raise BadAnswers(complaint("answer", repr(pair), "KEY=VALUE", 'Quote it, as in topic="..."'))
+        given[key] = value
+    asked = ask_host(arguments.file, given, interview())
+    print_json(_told(arguments.file, asked))
+    complain(asked.complaints)
+    return 2 if asked.complaints else 0
+
+
+def _told(path: str, asked: Asked) -> dict[str, Any]:
+    common = {"settled": asked.settled, "sources": asked.sources, "complaints": list(asked.complaints)}
+    if asked.ready is not None:
+        return {"status": "ready", "show": asked.ready.show.split("\n"), "answers": path, **common}
+    if asked.propose is not None:
+        turn = {
+            "turn": asked.propose.turn,
+            "seat": "moderator",
+            "title": f"Setup: {asked.propose.name}",
+            "brief": asked.brief,
+            "reply": asked.reply,
+            "wants": "json",
+            "json_schema": asked.propose.json_schema,
+        }
+        return {"status": "propose", "answers": path, "turns": [turn], **common}
+    question = asked.question
+    assert question is not None
+    choices = [{"value": value, "about": about} for value, about in question.choices] or None
+    put = {"key": question.key, "text": question.text, "choices": choices}
+    put |= {"default": question.default, "help": question.help}
+    return {"status": "ask", "answers": path, "question": put, **common}
+
+
+def settled(arguments: argparse.Namespace) -> Answers:
+    """The answers of a file and the flags over it. BadAnswers with everything that is wrong, and where the
+    file is a setup conversation that is not finished."""
+    given = read_mapping(arguments.answers) if arguments.answers else {}
+    talk = given.get("setup")
+    flags = _flags(arguments, given)
+    sources = given.get("sources")
+    given |= flags
+    if flags and isinstance(sources, dict | None):
+        given["sources"] = {**(sources or {}), **dict.fromkeys(_sourced(flags), "flag")}
+    name = given.get("format", DEFAULT_FORMAT)
+    wrong: list[str] = []
+    try:
+        rules = formats.load(str(name))
+    except DebateError as error:
+        wrong += error.complaints
+        rules = formats.load(DEFAULT_FORMAT)
+    try:
+        made = settle(given, rules, REPORT)
+    except BadAnswers as error:
+        raise BadAnswers(wrong + error.complaints) from None
+    if wrong:
+        raise BadAnswers(wrong)
+    if talk is not None:
+        _must_be_ready(arguments.answers)
+    return made
+
+
+def _must_be_ready(path: str) -> None:
+    now = interview().next(load(path))
+    if isinstance(now, Ready):
+        return
+    left = f"{now.turn} is still to be answered" if isinstance(now, Propose) else f"the question `{now.key}` is open"
+    hint = f"Go on with `debate ask {path}`."
+    raise BadAnswers(complaint(path, f"a setup conversation in which {left}", "a finished one", hint))
+
+
+def _flags(arguments: argparse.Namespace, given: dict[str, Any]) -> dict[str, Any]:
+    """The flags that were given, by their key in an answers file."""
+    names = ("topic", "strictness", "output", "format", "first", "context")
+    flags = {name: value for name in names if (value := getattr(arguments, name)) is not None}
+    if arguments.rounds is not None:
+        flags["rounds"] = int(arguments.rounds) if arguments.rounds.isdigit() else arguments.rounds
+    if arguments.insist:
+        flags["insist"] = True
+    if arguments.one_agent:
+        flags["one_agent"] = True
+    if arguments.max_cost is not None:
+        try:
+            flags["max_cost"] = float(arguments.max_cost)
+        except ValueError:
+            flags["max_cost"] = arguments.max_cost
+    sides = {side: getattr(arguments, f"position_{side}") for side in ("a", "b")}
+    if any(sides.values()):
+        before = given.get("positions")
+        flags["positions"] = {**(before if isinstance(before, dict) else {}), **{k: v for k, v in sides.items() if v}}
+    seats = {seat: value for seat in ("a", "b", "judge") if (value := getattr(arguments, seat)) is not None}
+    if seats:
+        cast = given.get("cast")
+        flags["cast"] = {**(cast if isinstance(cast, dict) else {}), **seats}
+    return flags
+
+
+def _sourced(flags: dict[str, Any]) -> list[str]:
+    return [key for key in flags if key in ("topic", "positions", "rounds", "strictness", "output", "first", "format")]

@@ -1,0 +1,142 @@
+"""What has happened, as frozen past-tense values. No clock and no ids are made in here.
+
+An event names its turn by the turn's derived id (`2.rebuttal.a`). The union is closed: do not
+subclass an event, and do not add one without teaching `debate.Debate` what it means.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, TypeAdapter
+
+from debate_orchestrator.core.rules import Format
+from debate_orchestrator.core.values import Value
+
+Source = Literal["user", "file", "flag", "default", "derived"]
+"""Where an answer came from; `derived` is a moderator's work that the user confirmed or asked for."""
+
+
+class Context(Value):
+    """A file that speakers may draw on, kept whole so that the journal needs nothing beside it."""
+
+    name: str
+    text: str
+
+
+class Setup(Value):
+    """What is debated and how, as settled before the first word."""
+
+    topic: str
+    positions: dict[str, str]
+    """Side to the position it argues."""
+    rounds: int = Field(ge=1)
+    strictness: str
+    first: str
+    """The side that speaks first in every phase that goes in turn."""
+    feedback: bool = True
+    """Whether debaters hear the judge's advice for their next round."""
+    context: tuple[Context, ...] = ()
+    sources: dict[str, Source] = {}
+
+
+class Usage(Value):
+    """Tokens as the provider counted them."""
+
+    fresh: int = 0
+    cached: int = 0
+    written: int = 0
+    output: int = 0
+
+
+class Reply(Value):
+    """What came back for a turn, verbatim."""
+
+    text: str
+    brief: str
+    """The sha256 of the brief it answers."""
+    by: str
+    """Who was asked: `host`, or the cast's name for a provider."""
+    model: str | None = None
+    """The model that the provider says answered; None where nobody said."""
+    usage: Usage | None = None
+    stop: str | None = None
+    """How the answer ended, in the provider's own word."""
+
+
+class Opened(Value):
+    """The debate was set up. Always the first event, and all that a reader of the rest needs."""
+
+    kind: Literal["opened"] = "opened"
+    schema_version: int
+    version: str
+    """The version of this package that opened it."""
+    setup: Setup
+    format: Format
+    prompts: dict[str, str]
+    """Template name to the sha256 of its text."""
+    cast: dict[str, tuple[str, ...]]
+    """Seat to who fills it; more than one judge makes a panel."""
+    max_cost: float | None = None
+    """US dollars that calls may cost; None is no cap."""
+    seed: int
+    nonce: str
+    """What fences speech in every brief of this debate."""
+
+
+class Asked(Value):
+    """A brief was put before somebody: the intent, written before the answer can cost anything."""
+
+    kind: Literal["asked"] = "asked"
+    turn: str
+    brief: str
+    by: str
+
+
+class Spoke(Value):
+    """A speech was given."""
+
+    kind: Literal["spoke"] = "spoke"
+    turn: str
+    reply: Reply
+
+
+class Declined(Value):
+    """A debater declined to argue. It is on record, and no concession."""
+
+    kind: Literal["declined"] = "declined"
+    turn: str
+    reply: Reply
+
+
+class Voted(Value):
+    """A structured reply was given in the shape asked for: a ballot, a final verdict, a dissent record."""
+
+    kind: Literal["voted"] = "voted"
+    turn: str
+    ballot: dict[str, Any]
+    reply: Reply
+
+
+class Spoiled(Value):
+    """A structured reply was not in the shape asked for. It is kept, asked again once, and then not counted."""
+
+    kind: Literal["spoiled"] = "spoiled"
+    turn: str
+    complaints: tuple[str, ...]
+    reply: Reply
+
+
+class Noted(Value):
+    """Something a reader of the record should know about how it was made."""
+
+    kind: Literal["noted"] = "noted"
+    note: Literal["one agent", "prompts changed"]
+    detail: str = ""
+
+
+Answer = Spoke | Declined | Voted | Spoiled
+Event = Opened | Asked | Spoke | Declined | Voted | Spoiled | Noted
+
+EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="kind")])
+"""Reads an event from plain data; the `kind` tag decides which."""

@@ -1,0 +1,260 @@
+"""What a structured reply looks like, as data: the same fields make the JSON Schema that is asked
+for and the check that the answer must pass.
+
+A shape is a mapping of names to fields. Providers can't promise ranges or dependencies between
+fields, so those are checked here and nowhere else. Nothing is repaired and nothing is guessed:
+`check` returns complaints, and an empty list is the only way to pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from pydantic import Field as Default
+
+from debate_orchestrator.core.values import Value
+from debate_orchestrator.errors import complaint, shown
+
+LONGEST = 20_000
+"""Characters that one text of a structured reply may have."""
+MOST_ITEMS = 100
+
+
+class When(Value):
+    """Conditions on the setup and the round; all that are given must hold."""
+
+    round: Literal["first", "later", "last"] | None = None
+    rounds_at_least: int | None = None
+    strictness: str | None = None
+
+    def holds(self, *, rounds: int, strictness: str, round: int | None = None) -> bool:
+        if self.rounds_at_least is not None and rounds < self.rounds_at_least:
+            return False
+        if self.strictness is not None and strictness != self.strictness:
+            return False
+        if self.round is None:
+            return True
+        return round is not None and {"first": round == 1, "later": round > 1, "last": round == rounds}[self.round]
+
+
+class Field(Value):
+    """One field of a structured reply."""
+
+    kind: Literal["text", "flag", "number", "choice", "choices", "list", "record", "scores", "turns"]
+    """`scores` is a number for each side and criterion of the rubric; `turns` a list of turn ids."""
+    about: str = ""
+    of: tuple[str, ...] = ()
+    """What a choice may be; empty means the sides."""
+    fields: dict[str, Field] = {}
+    """What a record, or each item of a list, is made of."""
+    least: float | None = None
+    most: float | None = None
+    whole: bool = False
+    per_side: bool = False
+    """One value for each side instead of a single one."""
+    optional: bool = False
+    """Whether null will do."""
+    only_if: dict[str, bool | str] = {}
+    """The values of fields beside it with which it is filled in; otherwise it is null or empty."""
+    when: When = Default(default_factory=When)
+
+
+Shape = dict[str, Field]
+
+
+class Terms(Value):
+    """What the fields of a shape refer to: who the sides are, what is scored, and on what scale."""
+
+    sides: tuple[str, ...]
+    criteria: tuple[str, ...]
+    least: float
+    most: float
+    rounds: int
+    strictness: str
+    turns: tuple[str, ...] = ()
+    """The turns that may be named."""
+
+
+def asked(shape: Mapping[str, Field], terms: Terms) -> Shape:
+    """The fields that are asked for under these terms."""
+    return {
+        name: field
+        for name, field in shape.items()
+        if field.when.holds(rounds=terms.rounds, strictness=terms.strictness)
+    }
+
+
+def json_schema(shape: Mapping[str, Field], terms: Terms) -> dict[str, Any]:
+    """The shape as a JSON Schema that structured-output modes take: every property required, none beside."""
+    return _object({name: _schema(field, terms) for name, field in asked(shape, terms).items()})
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def _schema(field: Field, terms: Terms, *, side: bool = True) -> dict[str, Any]:
+    if field.per_side and side:
+        each = _schema(field, terms, side=False)
+        return _object({name: each for name in terms.sides}) | _about(field)
+    maybe = bool(field.only_if) or field.optional
+    match field.kind:
+        case "text":
+            made: dict[str, Any] = {"type": ["string", "null"] if maybe else "string"}
+        case "flag":
+            made = {"type": "boolean"}
+        case "number":
+            kind = "integer" if field.whole else "number"
+            made = {"type": [kind, "null"] if maybe else kind}
+        case "choice":
+            options: list[str | None] = [*(field.of or terms.sides), *([None] if maybe else [])]
+            made = {"enum": options}
+        case "choices":
+            made = {"type": "array", "items": {"enum": list(field.of or terms.sides)}}
+        case "turns":
+            made = {"type": "array", "items": {"type": "string"}}
+        case "list":
+            made = {"type": "array", "items": json_schema(field.fields, terms) if field.fields else {"type": "string"}}
+        case "record":
+            made = json_schema(field.fields, terms)
+        case "scores":
+            each = _object({name: {"type": "number"} for name in terms.criteria})
+            made = _object({name: each for name in terms.sides})
+    return made | _about(field)
+
+
+def _about(field: Field) -> dict[str, str]:
+    return {"description": field.about} if field.about else {}
+
+
+def check(shape: Mapping[str, Field], value: Any, terms: Terms, where: str = "") -> list[str]:
+    """Every complaint about `value` as a reply of this shape; empty when it will do."""
+    if not isinstance(value, dict):
+        return [complaint(where or "the reply", _kind(value), "a JSON object")]
+    wanted = asked(shape, terms)
+    found = [
+        complaint(f"{where}{name}", "nothing", _expected(field, terms))
+        for name, field in wanted.items()
+        if name not in value
+    ]
+    found += [
+        complaint(f"{where}{shown(name)}", "a field nobody asked for", f"only {', '.join(wanted)}")
+        for name in value
+        if name not in wanted
+    ]
+    for name, field in wanted.items():
+        if name in value:
+            found += _dependent(field, value, name, terms, f"{where}{name}")
+    return found
+
+
+def _dependent(field: Field, record: Mapping[str, Any], name: str, terms: Terms, where: str) -> list[str]:
+    value = record[name]
+    if field.optional and value is None:
+        return []
+    if not field.only_if:
+        return _one(field, value, terms, where)
+    applies = all(record.get(other) == needed for other, needed in field.only_if.items())
+    empty = value is None or value == [] or value == ""
+    reason = " and ".join(f"{other} is {str(needed).lower()}" for other, needed in field.only_if.items())
+    if applies and empty:
+        return [complaint(where, "nothing", f"{_expected(field, terms)}, since {reason}")]
+    if not applies:
+        return [] if empty else [complaint(where, shown(value), f"null, unless {reason}")]
+    return _one(field, value, terms, where)
+
+
+def _one(field: Field, value: Any, terms: Terms, where: str, *, side: bool = True) -> list[str]:
+    if field.per_side and side:
+        return _each_side(value, terms, where, lambda item, at: _one(field, item, terms, at, side=False))
+    if field.kind == "record":
+        return check(field.fields, value, terms, f"{where}.")
+    if field.kind == "scores":
+        return _each_side(value, terms, where, lambda item, at: _scores(item, terms, at))
+    if field.kind == "list":
+        return _list(field, value, terms, where)
+    return [] if _fits(field, value, terms) else [complaint(where, _kind(value), _expected(field, terms))]
+
+
+def _each_side(value: Any, terms: Terms, where: str, check_one: Any) -> list[str]:
+    if not isinstance(value, dict) or set(value) != set(terms.sides):
+        return [complaint(where, _kind(value), f"an object with the keys {', '.join(terms.sides)}")]
+    return [said for name in terms.sides for said in check_one(value[name], f"{where}.{name}")]
+
+
+def _scores(value: Any, terms: Terms, where: str) -> list[str]:
+    if not isinstance(value, dict) or set(value) != set(terms.criteria):
+        return [complaint(where, _kind(value), f"an object with the keys {', '.join(terms.criteria)}")]
+    scale = Field(kind="number", least=terms.least, most=terms.most)
+    return [
+        complaint(f"{where}.{name}", _kind(value[name]), _expected(scale, terms))
+        for name in terms.criteria
+        if not _fits(scale, value[name], terms)
+    ]
+
+
+def _list(field: Field, value: Any, terms: Terms, where: str) -> list[str]:
+    if not isinstance(value, list) or len(value) > MOST_ITEMS:
+        return [complaint(where, _kind(value), f"a list of at most {MOST_ITEMS}")]
+    if field.fields:
+        return [said for i, item in enumerate(value) for said in check(field.fields, item, terms, f"{where}[{i}].")]
+    one = Field(kind="text")
+    return [said for i, item in enumerate(value) for said in _one(one, item, terms, f"{where}[{i}]")]
+
+
+def _fits(field: Field, value: Any, terms: Terms) -> bool:
+    match field.kind:
+        case "text":
+            return isinstance(value, str) and bool(value.strip()) and len(value) <= LONGEST
+        case "flag":
+            return isinstance(value, bool)
+        case "number":
+            return _number(field, value)
+        case "choice":
+            return isinstance(value, str) and value in (field.of or terms.sides)
+        case "choices":
+            return _all_of(value, field.of or terms.sides)
+        case "turns":
+            return _all_of(value, terms.turns) and bool(value)
+    return False
+
+
+def _number(field: Field, value: Any) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    if field.whole and not isinstance(value, int):
+        return False
+    return (field.least is None or value >= field.least) and (field.most is None or value <= field.most)
+
+
+def _all_of(value: Any, options: Sequence[str]) -> bool:
+    return isinstance(value, list) and len(value) <= MOST_ITEMS and all(item in options for item in value)
+
+
+def _expected(field: Field, terms: Terms) -> str:
+    match field.kind:
+        case "text":
+            return f"text of 1 to {LONGEST:,} characters"
+        case "flag":
+            return "true or false"
+        case "number":
+            kind = "a whole number" if field.whole else "a number"
+            bounded = field.least is not None and field.most is not None
+            return f"{kind} from {field.least:g} to {field.most:g}" if bounded else kind
+        case "choice":
+            return "one of " + ", ".join(field.of or terms.sides)
+        case "choices":
+            return "a list of any of " + ", ".join(field.of or terms.sides)
+        case "turns":
+            return "a list of turn ids from the transcript, such as " + ", ".join(terms.turns[:2])
+        case "list":
+            return "a list"
+    return "an object"
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, dict):
+        keys = ", ".join(shown(key, 30) for key in list(value)[:6])
+        return f"an object with the keys {keys}" if keys else "an empty object"
+    return "null" if value is None else shown(value)

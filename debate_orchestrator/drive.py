@@ -1,0 +1,77 @@
+"""THE LOOP: fold, turns, briefs, providers, replies, append.
+
+The turns of a stage are independent and run at once. Every answer of a stage is written down before
+the first failure is told, because answers cost money. Seats without a provider (`host`) have nobody to
+call: the loop runs all that it can and returns, and their turns stay due.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+from debate_orchestrator import replies
+from debate_orchestrator.briefs import Brief, brief
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Asked, Event, Spoiled
+from debate_orchestrator.core.rules import Turn
+from debate_orchestrator.errors import BadReply
+from debate_orchestrator.journal import Writer
+from debate_orchestrator.providers import Provider
+
+Watch = Callable[[Debate, Event], None]
+
+
+async def drive(
+    journal: Writer, debate: Debate, providers: Mapping[str, Provider], watch: Watch | None = None
+) -> Debate:
+    """Runs a debate until it is complete or only seats without a provider are due.
+
+    `debate` is the fold of the journal's events, and is kept in step with it. Raises the first failure
+    of a provider after its siblings' answers are saved.
+    """
+    while callable_now := [turn for turn in debate.due() if turn.seat in providers]:
+        answers = [_answer(journal, debate, turn, providers[turn.seat], watch) for turn in callable_now]
+        ended = await asyncio.gather(*answers, return_exceptions=True)
+        await journal.synced()
+        for failure in ended:
+            if isinstance(failure, BaseException):
+                raise failure
+    return debate
+
+
+async def _answer(journal: Writer, debate: Debate, turn: Turn, provider: Provider, watch: Watch | None) -> None:
+    """Asks for one turn until it is settled; a structured reply that will not do is asked for again, with
+    the complaints, as often as the debate allows."""
+    while turn.id not in debate.answers:
+        asked = brief(debate, turn)
+        spoiled = debate.spoiled.get(turn.id)
+        if spoiled:
+            asked = with_complaints(asked, spoiled[-1])
+        record(journal, debate, Asked(turn=turn.id, brief=asked.digest, by=provider.name), watch)
+        reply = await provider.reply(asked)
+        try:
+            event: Event = replies.read(debate, turn, reply)
+        except BadReply as error:
+            if debate.shape(turn) is None:
+                raise
+            event = Spoiled(turn=turn.id, complaints=tuple(error.complaints), reply=reply)
+        record(journal, debate, event, watch)
+
+
+def with_complaints(asked: Brief, spoiled: Spoiled) -> Brief:
+    """The brief again, with what was wrong with the last reply at its very end."""
+    *earlier, last = asked.messages
+    said = "Your last reply to this task could not be used:\n- " + "\n- ".join(spoiled.complaints)
+    parts = (*last.parts[:-1], f"{last.parts[-1]}\n\n{said}\n\nReply again, with the JSON object alone.")
+    return asked.model_copy(update={"messages": (*earlier, last.model_copy(update={"parts": parts}))})
+
+
+def record(journal: Writer, debate: Debate, event: Event, watch: Watch | None = None) -> bool:
+    """Folds an event and, if that changed anything, writes it down; OutOfTurn leaves both as they were."""
+    if not debate.take(event):
+        return False
+    journal.append(event)
+    if watch is not None:
+        watch(debate, event)
+    return True

@@ -1,0 +1,84 @@
+"""Everything that can go wrong, and whose fault it is.
+
+    DebateError
+    ├── Yours                   what you gave will not do; exit code 2
+    │   ├── BadAnswers          the setup lacks something or holds something odd
+    │   ├── BadFormat           a format, rubric or template is not well made
+    │   ├── BadFile             a file can't be read or written as asked
+    │   ├── BadReply            a reply is empty, binary, too long or not the shape
+    │   ├── OutOfTurn           nobody asked for that turn now
+    │   └── BadJournal          not a journal this version can go on with
+    │       ├── Damaged         a line was changed, or one is missing
+    │       └── Locked          somebody else is writing it
+    └── Theirs                  the world outside failed; what was said so far is saved
+        ├── Paused              work is left and can be resumed; exit code 3
+        └── Failed              it will not work as it is; exit code 4
+
+Every one of them carries its complaints, all at once. A complaint says what came, what was
+expected and what to try.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def complaint(where: str, got: str, expected: str, hint: str = "") -> str:
+    """One complaint as one line: where it happened, what came, what was expected, what to try."""
+    said = f"{where}: got {got}; expected {expected}."
+    return f"{said} {hint}" if hint else said
+
+
+def shown(value: object, most: int = 60) -> str:
+    """`value` as it may stand in a complaint: escaped, and cut to about `most` characters."""
+    text = ascii(value) if isinstance(value, str) else repr(value)
+    return text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
+
+
+class DebateError(Exception):
+    """The root of everything this package raises on purpose."""
+
+    exit_code = 4
+
+    def __init__(self, complaints: str | Iterable[str]):
+        self.complaints = [complaints] if isinstance(complaints, str) else list(complaints)
+        super().__init__("\n".join(self.complaints))
+
+
+class Yours(DebateError):
+    exit_code = 2
+
+
+class BadAnswers(Yours): ...
+
+
+class BadFormat(Yours): ...
+
+
+class BadFile(Yours): ...
+
+
+class BadReply(Yours): ...
+
+
+class OutOfTurn(Yours): ...
+
+
+class BadJournal(Yours): ...
+
+
+class Damaged(BadJournal): ...
+
+
+class Locked(BadJournal): ...
+
+
+class Theirs(DebateError): ...
+
+
+class Paused(Theirs):
+    exit_code = 3
+
+
+class Failed(Theirs):
+    exit_code = 4

@@ -1,0 +1,57 @@
+"""The files of one debate, named after its report.
+
+`debate-report.md` has beside it `debate-report.html`, `debate-report.journal.jsonl` and, for a
+host-run debate, `debate-report.turns/`. Paths stay relative where the given one was.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from debate_orchestrator.errors import BadFile, complaint, shown
+
+REPORT = "debate-report.md"
+JOURNAL = ".journal.jsonl"
+
+
+class Files(NamedTuple):
+    """Where one debate's files lie."""
+
+    report: str
+    journal: str
+    turns: str
+
+    @classmethod
+    def of_output(cls, output: str) -> Files:
+        """The files of a debate whose report goes to `output`, a .md file or a folder; folders are made.
+
+        BadFile where the output can't be written.
+        """
+        report = output
+        if os.path.isdir(output) or output.endswith(("/", os.sep)) or not os.path.splitext(output)[1]:
+            report = os.path.join(output, REPORT)
+        if not report.endswith(".md"):
+            raise BadFile(complaint("output", shown(output), "a file that ends in .md, or a folder"))
+        parent = os.path.dirname(report) or "."
+        try:
+            os.makedirs(parent, exist_ok=True)
+        except OSError as error:
+            raise _unwritable(output, error.strerror) from None
+        if not os.access(parent, os.W_OK) or os.path.isdir(report):
+            raise _unwritable(output, "a place that can't be written")
+        return cls._named(report.removesuffix(".md"))
+
+    @classmethod
+    def of_journal(cls, journal: str) -> Files:
+        """The files of the debate whose journal that is."""
+        stem = journal.removesuffix(JOURNAL) if journal.endswith(JOURNAL) else os.path.splitext(journal)[0]
+        return cls._named(stem)._replace(journal=journal)
+
+    @classmethod
+    def _named(cls, stem: str) -> Files:
+        return cls(f"{stem}.md", f"{stem}{JOURNAL}", f"{stem}.turns")
+
+
+def _unwritable(output: str, reason: str | None) -> BadFile:
+    return BadFile(complaint("output", f"{shown(output)}: {reason}", "a place that can be written", "Name another."))

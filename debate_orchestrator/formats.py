@@ -1,0 +1,70 @@
+"""Formats read from prompts/: YAML in, `core.rules.Format` out, with every complaint at once."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from pydantic import ValidationError
+
+from debate_orchestrator import library
+from debate_orchestrator.core.rules import Format, Phase, judges, turn
+from debate_orchestrator.datafiles import read_mapping
+from debate_orchestrator.errors import BadFormat, complaint, shown
+
+
+@cache
+def load(name: str) -> Format:
+    """The format of that name, resolved: its rubric is in it. BadFormat where it is unknown or ill made."""
+    folder = library.format_folder(name)
+    data = read_mapping(folder / "format.yaml")
+    rubric = str(data.get("rubric"))
+    path = library.prompts() / "judges" / f"{rubric}.yaml"
+    if not path.is_file():
+        raise BadFormat(complaint(f"{name}/format.yaml: rubric", shown(rubric), "a file in prompts/judges/"))
+    data |= {"name": name, "rubric": {"name": rubric, **read_mapping(path)}}
+    try:
+        made = Format.model_validate(data)
+    except ValidationError as error:
+        raise BadFormat([_said(name, item) for item in error.errors()]) from None
+    missing = [phase.name for phase in made.phases() if not (folder / template(phase)).is_file()]
+    if missing:
+        raise BadFormat([complaint(f"{name}: phase {one}", "no template", f"a file {one}.md.j2") for one in missing])
+    return made
+
+
+def template(phase: Phase) -> str:
+    """The file, in the format's folder, of the task that a phase sets."""
+    return f"{phase.template or phase.name}.md.j2"
+
+
+def _said(name: str, item: Any) -> str:
+    where = ".".join(str(part) for part in item["loc"])
+    return complaint(f"{name}/format.yaml: {where or 'the format'}", shown(item.get("input")), item["msg"])
+
+
+def agenda(made: Format, rounds: int, strictness: str, panel: int = 1) -> list[tuple[str, str, list[str]]]:
+    """The format unrolled for so many rounds, as nobody has spoken yet: for each stage the round's name,
+    how it comes about, and its turn ids. Phases that answer something found are shown as conditional."""
+
+    def unroll(phases: tuple[Phase, ...], round: int | None, closing: bool) -> list[tuple[str, str, list[str]]]:
+        name = f"round {round}" if round is not None else "closing" if closing else "before"
+        found = []
+        for phase in phases:
+            if not phase.when.holds(rounds=rounds, strictness=strictness, round=round):
+                continue
+            if phase.on and rounds == 1:
+                continue
+            seats = [side for side in made.sides if side in phase.seats]
+            if "judge" in phase.seats:
+                seats += judges(panel) if phase.panel == "every judge" else judges(panel)[:1]
+            ids = [turn(phase, seat, round=round, closing=closing).id for seat in seats]
+            how = f"only on {phase.on}, those it names" if phase.on else phase.order if len(ids) > 1 else "alone"
+            found += [(name, how, ids)] if phase.order == "at once" else [(name, how, [one]) for one in ids]
+        return found
+
+    return [
+        *unroll(made.before, None, False),
+        *(stage for n in range(1, rounds + 1) for stage in unroll(made.round, n, False)),
+        *unroll(made.after, None, True),
+    ]

@@ -1,0 +1,129 @@
+"""The setup conversation as a file that a host carries on: answers in, next question out.
+
+The file is an answers file from the start; under `setup` it keeps what was said on the way. The
+moderator's work is laid out on a desk beside it, as turns are.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from debate_orchestrator.briefs import propose
+from debate_orchestrator.core.values import Value
+from debate_orchestrator.datafiles import read_mapping, to_yaml, write_whole
+from debate_orchestrator.errors import BadAnswers, BadFile, DebateError, complaint
+from debate_orchestrator.files import Files
+from debate_orchestrator.host.desk import Desk, Laid, read_reply
+from debate_orchestrator.interview import Ask, Draft, Interview, Propose, Ready, Talk
+from debate_orchestrator.replies import structured
+
+
+class Asked(Value):
+    """What the conversation needs now."""
+
+    question: Ask | None = None
+    propose: Propose | None = None
+    brief: str | None = None
+    reply: str | None = None
+    ready: Ready | None = None
+    settled: dict[str, Any]
+    sources: dict[str, str]
+    complaints: tuple[str, ...]
+
+
+def ask(path: str, given: Mapping[str, str], interview: Interview) -> Asked:
+    """Takes `given` (key to answer; a moderator's turn to its reply's file) into the answers file at
+    `path`, and says what comes next. A bad answer is a complaint; the others are taken."""
+    draft = load(path) if os.path.exists(path) else Draft()
+    if not draft.talk.nonce:
+        draft = draft.model_copy(update={"talk": draft.talk.model_copy(update={"nonce": secrets.token_hex(8)})})
+    desk = Desk(f"{os.path.splitext(path)[0]}.setup")
+    complaints: list[str] = []
+    for key, value in given.items():
+        try:
+            draft = _take(draft, key, value, interview)
+        except DebateError as error:
+            complaints += error.complaints
+    now = interview.next(draft)
+    laid = None
+    while isinstance(now, Propose):
+        laid, brief = _brief(desk, now, draft)
+        try:
+            text = desk.collect(laid, brief)
+            if text is None:
+                complaints += [said] if (said := desk.lay(laid, brief)) else []
+                break
+            draft = interview.proposed(draft, now.name, structured(now.turn, text))
+        except DebateError as error:
+            complaints += error.complaints
+            break
+        now = interview.next(draft)
+    if isinstance(now, Ask):
+        draft = interview.put(draft, now)
+    save(path, draft)
+    return Asked(
+        question=now if isinstance(now, Ask) else None,
+        propose=now if isinstance(now, Propose) else None,
+        brief=laid.brief if laid and isinstance(now, Propose) else None,
+        reply=laid.reply if laid and isinstance(now, Propose) else None,
+        ready=now if isinstance(now, Ready) else None,
+        settled=draft.given,
+        sources=dict(draft.sources),
+        complaints=tuple(complaints),
+    )
+
+
+def _take(draft: Draft, key: str, value: str, interview: Interview) -> Draft:
+    now = interview.next(draft)
+    if key.startswith("setup."):
+        if not isinstance(now, Propose) or key != now.turn:
+            raise BadAnswers(complaint(key, "a moderator's reply that is not due", "what ask prints now"))
+        return interview.proposed(draft, now.name, structured(key, read_reply(key, value)))
+    after = interview.answer(draft, key, value)
+    if key == "output":
+        Files.of_output(after.given["output"])
+    return after
+
+
+def _brief(desk: Desk, now: Propose, draft: Draft) -> tuple[Laid, str]:
+    laid = desk.place(now.turn, "json")
+    text = propose(
+        now.name,
+        turn=now.turn,
+        nonce=draft.talk.nonce,
+        schema=now.json_schema,
+        reply_name=os.path.basename(laid.reply),
+        **now.values,
+    )
+    return laid, text
+
+
+def load(path: str) -> Draft:
+    """The conversation kept in an answers file; one that a person wrote counts as said, not as confirmed."""
+    data = read_mapping(path)
+    talk, sources = data.pop("setup", None), data.pop("sources", None)
+    try:
+        if talk is not None:
+            return Draft(given=data, sources=sources or {}, talk=Talk.model_validate(talk))
+        topic, positions = data.pop("topic", None), data.get("positions")
+        heard = (topic,) if isinstance(topic, str) else ()
+        own = isinstance(positions, dict)
+        if not own:
+            data.pop("positions", None)
+        kind = "own" if own else "auto" if positions == "auto" else None
+        return Draft(given=data, sources=dict.fromkeys(data, "file"), talk=Talk(heard=heard, positions=kind))
+    except ValidationError:
+        raise BadFile(
+            complaint(path, "a conversation of another form", "one that ask began", "Begin a new file.")
+        ) from None
+
+
+def save(path: str, draft: Draft) -> None:
+    """Keeps the conversation in its file."""
+    data = {**draft.given, "sources": dict(draft.sources), "setup": draft.talk.model_dump(mode="json")}
+    write_whole(path, to_yaml(data))

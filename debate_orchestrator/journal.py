@@ -1,0 +1,254 @@
+"""One debate, one file: the events, one JSON line each, only ever appended.
+
+A line is `{"n":3,"at":"...","prev":"<hash of line 2>","event":{...},"hash":"<sha256>"}`. The hash is
+that of the line's bytes with the `,"hash":"..."` before the last brace taken out, so that any language
+can check it; `prev` chains the lines. A line is complete or absent: it is written by one write, and it
+is whole only with its newline. What a crash left without a newline is a torn tail: readers skip it, and
+a writer trims it before it appends. Anything else that does not verify is damage, and never guessed over.
+
+One writer at a time, held by a lock on the file for as long as the writer lives: the kernel lets go
+when the process ends, however it ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from pydantic import ValidationError
+
+from debate_orchestrator.core.events import EVENT, Event, Opened
+from debate_orchestrator.errors import BadJournal, Damaged, Failed, Locked, complaint, shown
+
+SCHEMA = 1
+"""The version of the journal's own form."""
+_SEAL = len(',"hash":""}') + 64
+_START = "0" * 64
+"""What the first line's `prev` says."""
+
+
+class Entry(NamedTuple):
+    """One line that verified."""
+
+    n: int
+    at: str
+    """UTC, ISO 8601, to the millisecond."""
+    event: Event
+    hash: str
+
+
+class Reading(NamedTuple):
+    """What a journal holds: the whole lines, and how many bytes a crash left after them."""
+
+    entries: list[Entry]
+    torn: int
+
+    @property
+    def events(self) -> list[Event]:
+        return [entry.event for entry in self.entries]
+
+
+def read(path: str | os.PathLike[str]) -> Reading:
+    """The journal at `path`. BadJournal where it is none or of a newer version, Damaged where a
+    line was changed, is missing, or follows a bad one."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        raise BadJournal(
+            complaint(str(path), error.strerror or "an error", "a journal", "`debate open` makes one.")
+        ) from None
+    return _parse(str(path), data)
+
+
+def _parse(path: str, data: bytes) -> Reading:
+    end = data.rfind(b"\n") + 1
+    entries: list[Entry] = []
+    for n, line in enumerate(data[:end].split(b"\n")[:-1], start=1):
+        entries.append(_entry(path, n, line, entries[-1].hash if entries else _START))
+    if not entries:
+        hint = "Nothing was said in it: open the debate again."
+        raise BadJournal(complaint(path, "no whole line", "a journal that begins with an opened debate", hint))
+    if not isinstance(entries[0].event, Opened):
+        raise Damaged(complaint(f"{path}: line 1", entries[0].event.kind, "the event that opens the debate"))
+    return Reading(entries, len(data) - end)
+
+
+def _entry(path: str, n: int, line: bytes, prev: str) -> Entry:
+    where = f"{path}: line {n}"
+    body, seal = line[:-_SEAL] + b"}", line[-_SEAL:]
+    digest = hashlib.sha256(body).hexdigest()
+    if seal != b',"hash":"%s"}' % digest.encode():
+        if n == 1 and b'"hash":"' not in line:
+            raise BadJournal(complaint(path, shown(line[:40].decode("utf-8", "replace")), "a debate's journal"))
+        hint = "Restore it from a copy; the lines before it can be read."
+        raise Damaged(complaint(where, "bytes that do not match the line's hash", "the line as it was written", hint))
+    try:
+        record = json.loads(body)
+        number, at, before, data = record["n"], record["at"], record["prev"], record["event"]
+    except (ValueError, KeyError, TypeError):
+        raise Damaged(complaint(where, "a sealed line of another form", "n, at, prev and event")) from None
+    if number != n or before != prev:
+        hint = "A line is missing, or lines were moved."
+        raise Damaged(complaint(where, f"entry {shown(number)} after {prev[:8]}", f"entry {n} that follows it", hint))
+    if n == 1 and isinstance(data, dict) and data.get("schema_version", SCHEMA) != SCHEMA:
+        raise _newer(path, f"journal version {shown(data['schema_version'])}", f"version {SCHEMA}")
+    try:
+        return Entry(number, at, EVENT.validate_python(data, strict=False), digest)
+    except ValidationError as error:
+        raise _newer(where, f"an event this version does not know ({error.error_count()} differences)", "one it knows")
+    except RecursionError:
+        raise Damaged(complaint(where, "nesting without end", "an event")) from None
+
+
+def _newer(where: str, got: str, expected: str) -> BadJournal:
+    return BadJournal(complaint(where, got, expected, "A newer version wrote it: upgrade debate-orchestrator."))
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+class Writer:
+    """The one writer of a journal. Use it as a context manager; leaving it lets go of the lock."""
+
+    def __init__(self, path: str | os.PathLike[str], *, clock: Callable[[], str] = _now):
+        """Takes the lock of an existing journal and reads it. Locked where another writer has it."""
+        self.path = str(path)
+        self._clock = clock
+        self._handle = self._locked(os.O_RDWR)
+        try:
+            reading = _parse(self.path, self._all())
+        except BaseException:
+            os.close(self._handle)
+            raise
+        self.entries = reading.entries
+        self._size = os.fstat(self._handle).st_size - reading.torn
+        self._written = self._synced = len(self.entries)
+        self._syncing = asyncio.Lock()
+
+    @classmethod
+    def create(cls, path: str | os.PathLike[str], opened: Opened, *, clock: Callable[[], str] = _now) -> Writer:
+        """Begins a journal. BadJournal where one is there already, unless a crash left it without a whole line."""
+        new = cls.__new__(cls)
+        new.path, new._clock = str(path), clock
+        new._handle = new._locked(os.O_RDWR | os.O_CREAT)
+        if b"\n" in new._all():
+            os.close(new._handle)
+            hint = f"Go on with it (`debate resume {path}` or `debate step {path}`), or name another output."
+            raise BadJournal(complaint(str(path), "a journal that is there already", "a new one", hint))
+        new.entries, new._size, new._written, new._synced = [], 0, 0, 0
+        new._syncing = asyncio.Lock()
+        try:
+            new.append(opened)
+            new.sync()
+            _sync_folder(os.path.dirname(os.path.abspath(path)))
+        except BaseException:
+            os.close(new._handle)
+            raise
+        return new
+
+    def _locked(self, flags: int) -> int:
+        try:
+            handle = os.open(self.path, flags | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise BadJournal(
+                complaint(self.path, error.strerror or "an error", "a journal that can be written")
+            ) from None
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(handle)
+            hint = "Wait for the other process or end it; nothing was changed."
+            raise Locked(complaint(self.path, "a journal that another process is writing", "one writer", hint)) from None
+        return handle
+
+    def _all(self) -> bytes:
+        size, parts = os.fstat(self._handle).st_size, []
+        offset = 0
+        while offset < size:
+            part = os.pread(self._handle, size - offset, offset)
+            if not part:
+                break
+            parts.append(part)
+            offset += len(part)
+        return b"".join(parts)
+
+    @property
+    def events(self) -> list[Event]:
+        return [entry.event for entry in self.entries]
+
+    def append(self, event: Event) -> Entry:
+        """Writes one event after the last whole line. Failed where the disk would not take it; the
+        journal is then as it was."""
+        prev = self.entries[-1].hash if self.entries else _START
+        n, at = len(self.entries) + 1, self._clock()
+        data = event.model_dump(mode="json", exclude_defaults=False)
+        record = {"n": n, "at": at, "prev": prev, "event": data}
+        body = json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+        digest = hashlib.sha256(body).hexdigest()
+        line = body[:-1] + b',"hash":"%s"}\n' % digest.encode()
+        try:
+            if os.fstat(self._handle).st_size != self._size:
+                os.ftruncate(self._handle, self._size)
+            written = os.pwrite(self._handle, line, self._size)
+            if written != len(line):
+                raise OSError(28, "no space left for a whole line")
+        except OSError as error:
+            self._trim()
+            hint = "All before it is saved. Make room and run the same command again."
+            raise Failed(complaint(self.path, error.strerror or "an error", "room for one more line", hint)) from None
+        self._size += len(line)
+        entry = Entry(n, at, event, digest)
+        self.entries.append(entry)
+        self._written += 1
+        return entry
+
+    def _trim(self) -> None:
+        try:
+            os.ftruncate(self._handle, self._size)
+        except OSError:
+            pass  # the tail has no newline: the next reader skips it, the next writer trims it
+
+    def sync(self) -> None:
+        """Returns when all that was appended is on the disk. Failed where that can't be had: what the
+        kernel holds is then unknown, and trying again would not tell."""
+        upto = self._written
+        try:
+            os.fdatasync(self._handle)
+        except OSError as error:
+            hint = "Check the disk, then `debate check` the journal."
+            raise Failed(complaint(self.path, error.strerror or "an error", "a disk that syncs", hint)) from None
+        self._synced = max(self._synced, upto)
+
+    async def synced(self) -> None:
+        """`sync` off the event loop. Callers that wait together share one."""
+        mark = self._written
+        async with self._syncing:
+            if self._synced < mark:
+                await asyncio.to_thread(self.sync)
+
+    def close(self) -> None:
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _sync_folder(path: str) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

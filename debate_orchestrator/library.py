@@ -1,0 +1,53 @@
+"""Where the words lie: finds prompts/, reads its files, and tells their digests.
+
+In an installed package prompts/ lies inside the package; in a checkout it lies beside it. The inside
+is looked at first, so that a stray `site-packages/prompts` can't win.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from debate_orchestrator.datafiles import read_mapping
+from debate_orchestrator.errors import BadFile, BadFormat, complaint, shown
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def folder(name: str) -> Path:
+    """The shipped folder of that name (`prompts`, `examples`, `skill`); BadFile if this installation has none."""
+    for place in (_PACKAGE / "_shipped" / name, _PACKAGE.parent / name):
+        if place.is_dir():
+            return place
+    raise BadFile(complaint(name, "an installation without it", f"a folder {name}/", "Install the package again."))
+
+
+def prompts() -> Path:
+    return folder("prompts")
+
+
+def mapping(name: str) -> dict[str, Any]:
+    """A YAML file of prompts/, by its path there."""
+    return read_mapping(prompts() / name)
+
+
+def format_names() -> list[str]:
+    """The formats that there are."""
+    return sorted(path.parent.name for path in (prompts() / "formats").glob("*/format.yaml"))
+
+
+def format_folder(name: str) -> Path:
+    """The folder of a format; BadFormat, with the names there are, where it is unknown."""
+    if name not in format_names():
+        hint = "`debate formats` lists them."
+        raise BadFormat(complaint("format", shown(name), "one of " + ", ".join(format_names()), hint))
+    return prompts() / "formats" / name
+
+
+def digests(format_name: str) -> dict[str, str]:
+    """Every template that a format's briefs may be made of, by its path in prompts/, with its sha256."""
+    root = prompts()
+    used = [*format_folder(format_name).glob("*.j2"), *(root / "shared").glob("*.j2")]
+    return {path.relative_to(root).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(used)}

@@ -1,0 +1,78 @@
+"""Answers in, the first event out: a setup resolved into everything the debate will ever need.
+
+The format, the material and the digests of the templates go into the journal's first line, so that
+the journal tells its story after prompts/ has changed. The nonce and the seed are drawn here, once.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+
+from debate_orchestrator import __version__, formats, library
+from debate_orchestrator.answers import Answers
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Context, Noted, Opened, Setup
+from debate_orchestrator.datafiles import read_text
+from debate_orchestrator.errors import BadAnswers, BadFile, complaint
+from debate_orchestrator.journal import SCHEMA
+
+MOST_CONTEXT = 400_000
+"""Bytes of material that a debate may carry: it is in every brief."""
+
+
+def opened(answers: Answers) -> Opened:
+    """The event that opens a debate with these answers. BadAnswers where positions are still to be
+    derived, or with every context file that can't be read."""
+    if answers.positions is None:
+        hint = "Derive them with `debate ask`, or write them out."
+        raise BadAnswers(complaint("positions", "auto", "two positions by now", hint))
+    setup = Setup(
+        topic=answers.topic,
+        positions=answers.positions,
+        rounds=answers.rounds,
+        strictness=answers.strictness,
+        first=answers.first,
+        feedback=answers.feedback,
+        context=_context(answers.context),
+        sources=answers.sources,
+    )
+    return Opened(
+        schema_version=SCHEMA,
+        version=__version__,
+        setup=setup,
+        format=formats.load(answers.format),
+        prompts=library.digests(answers.format),
+        cast=answers.cast,
+        max_cost=answers.max_cost,
+        seed=secrets.randbits(32),
+        nonce=secrets.token_hex(8),
+    )
+
+
+def _context(paths: tuple[str, ...]) -> tuple[Context, ...]:
+    wrong: list[str] = []
+    made = []
+    for path in paths:
+        try:
+            made.append(Context(name=os.path.basename(path), text=read_text(path, MOST_CONTEXT)))
+        except BadFile as error:
+            wrong += [f"context: {one}" for one in error.complaints]
+    total = sum(len(one.text.encode()) for one in made)
+    if total > MOST_CONTEXT:
+        wrong.append(complaint("context", f"{total:,} bytes in all", f"at most {MOST_CONTEXT:,}"))
+    if wrong:
+        raise BadAnswers(wrong)
+    return tuple(made)
+
+
+def changed_prompts(debate: Debate) -> Noted | None:
+    """A note for the record where the prompts of this installation are not those that the debate was
+    last known to use; None where they are, or where that is noted already."""
+    now = library.digests(debate.format.name)
+    then = debate.opened.prompts
+    differing = sorted(name for name in now.keys() | then.keys() if now.get(name) != then.get(name))
+    if not differing:
+        return None
+    note = Noted(note="prompts changed", detail=", ".join(differing))
+    return None if note in debate.notes else note

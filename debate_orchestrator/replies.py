@@ -1,0 +1,67 @@
+"""Reply in, event out: the other half of `briefs`.
+
+A speech is taken as it is. A structured reply must be exactly the shape that was asked for: it is
+parsed strictly, checked field by field, and refused with every complaint at once. Nothing is repaired.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Declined, Reply, Spoke, Voted
+from debate_orchestrator.core.rules import Turn
+from debate_orchestrator.core.shapes import check
+from debate_orchestrator.datafiles import strict_json
+from debate_orchestrator.errors import BadReply, complaint, shown
+
+LARGEST = 256 * 1024
+"""Bytes a reply may have: about 40,000 words, eighty times what any phase asks for."""
+
+_FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*)\n```", re.DOTALL)
+_BINARY = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+
+
+def decode(turn_id: str, data: bytes) -> str:
+    """The text of a reply that came as bytes; BadReply where it is empty, too long or no text."""
+    if len(data) > LARGEST:
+        raise BadReply(complaint(turn_id, f"a reply of {len(data):,} bytes", f"at most {LARGEST:,}", "Shorten it."))
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadReply(complaint(turn_id, f"bytes that are no UTF-8 at offset {error.start}", "plain text")) from None
+    if found := _BINARY.search(text):
+        raise BadReply(complaint(turn_id, f"the control character {ascii(found[0])}, as in a binary file", "plain text"))
+    if not text.strip():
+        raise BadReply(complaint(turn_id, "an empty reply", "the reply itself", "Have the turn's brief answered."))
+    return text
+
+
+def read(debate: Debate, turn: Turn, reply: Reply) -> Spoke | Declined | Voted:
+    """The event that a reply amounts to; BadReply, with every complaint, where it will not do."""
+    if not reply.text.strip():
+        raise BadReply(complaint(turn.id, "an empty reply", "the reply itself"))
+    shape = debate.shape(turn)
+    if shape is None:
+        lines = [line.strip() for line in reply.text.splitlines()]
+        if not turn.judging and debate.format.lines.decline in lines:
+            return Declined(turn=turn.id, reply=reply)
+        return Spoke(turn=turn.id, reply=reply)
+    ballot = structured(turn.id, reply.text)
+    wrong = check(shape, ballot, debate.terms(turn))
+    if wrong:
+        raise BadReply([f"{turn.id}: {one}" for one in wrong])
+    return Voted(turn=turn.id, ballot=ballot, reply=reply)
+
+
+def structured(where: str, text: str) -> Any:
+    """The value of a reply in JSON, alone or in one code fence; BadReply where it is none."""
+    bare = text.strip()
+    if whole := _FENCED.fullmatch(bare):
+        bare = whole[1]
+    try:
+        return strict_json(bare)
+    except ValueError as error:
+        hint = "Reply with the JSON object alone."
+        raise BadReply(complaint(where, shown(bare, 40), f"JSON ({error})", hint)) from None

@@ -1,0 +1,56 @@
+"""What a debate announces while it runs: banners, scores, interventions. One list for every screen."""
+
+from __future__ import annotations
+
+from debate_orchestrator import speech
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Declined
+from debate_orchestrator.core.rules import Turn
+from debate_orchestrator.reports.story import score_line
+
+
+def announcements(debate: Debate) -> list[str]:
+    """Everything announced so far, in order, word for word. It only ever grows at its end."""
+    labels = debate.format.labels
+    said: list[str] = []
+    begun = 0
+    for stage in debate.stages():
+        first = stage[0]
+        if first.round is not None and first.round > begun:
+            begun = first.round
+            said.append(labels.round.format(round=begun, rounds=debate.rounds))
+        if first.phase.on is not None:
+            said += _intervention(debate, stage)
+        if any(turn.id not in debate.answers for turn in stage):
+            break
+        said += [line for turn in stage for line in _about(debate, turn)]
+        if first.judging and first.round is not None and debate.shape(first) is not None:
+            said += _scored(debate, first.round)
+    return said
+
+
+def _intervention(debate: Debate, stage: tuple[Turn, ...]) -> list[str]:
+    round = stage[0].round or 0
+    names = " and ".join(debate.format.name_of(turn.seat) for turn in stage)
+    signs = ", ".join(debate.finding(round).criteria)
+    return [debate.format.labels.intervention.format(round=round), f"{names}: forced divergence ({signs})"]
+
+
+def _about(debate: Debate, turn: Turn) -> list[str]:
+    name = debate.format.name_of(turn.seat)
+    if isinstance(debate.answers[turn.id], Declined):
+        return [f"{name} declined to argue ({turn.id})."]
+    if debate.concedes(turn):
+        return [f"{name} conceded the debate ({turn.id})."]
+    return []
+
+
+def _scored(debate: Debate, round: int) -> list[str]:
+    result = debate.result(round)
+    if result is None:
+        return [f"Round {round}: no ballot counts."]
+    said = [f"Scores: {score_line(result)}"]
+    said += [speech.one_line(ballot.ballot["justification"]) for ballot in debate.ballots(round)]
+    if round in debate.persisted():
+        said.append(debate.format.labels.persisted)
+    return said

@@ -1,0 +1,73 @@
+"""The report as markdown: a fixed structure, rendered from a story alone."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from debate_orchestrator.core.verdict import Remark, decimals
+from debate_orchestrator.reports import markup
+from debate_orchestrator.reports.story import Story, Told, score_line, winner_word
+
+_REMARKS: dict[Remark, str] = {
+    "winner is behind on points": "The declared winner is behind on points: the declaration and the scores disagree, and both stand.",
+    "scores are equal": "The totals are equal: the declaration alone decides.",
+    "tie declared on unequal scores": "A tie was declared although the totals differ; both stand.",
+    "strength differs from the judge's word": "The judge's own word for the strength differs from what the scores give.",
+    "concession overrides the declared winner": "A side conceded its whole position; by rule that ends in consensus, whatever was declared.",
+    "consensus without a finding": "The judge declared consensus although no round was flagged as converging after an intervention.",
+    "judges disagree": "The judges do not agree on the winner.",
+}
+
+
+def render(story: Story) -> str:
+    """The whole report, ending in a newline."""
+    made = _environment().get_template("report.md.j2").render(
+        story=story,
+        anchors=_anchors(story),
+        remarks=[_REMARKS[one] for one in story.verdict.remarks] if story.verdict else [],
+    )
+    return made.strip("\n") + "\n"
+
+
+@cache
+def _environment() -> Environment:
+    made = Environment(
+        loader=PackageLoader("debate_orchestrator", "reports"),
+        undefined=StrictUndefined,
+        autoescape=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {
+        "block": markup.block,
+        "literal": markup.literal,
+        "prose": markup.prose,
+        "cell": markup.cell,
+        "points": decimals,
+        "percent": lambda share: f"{float(share):.1%}",
+        "mark": lambda value: f"{value:g}",
+        "winner": winner_word,
+        "score_line": score_line,
+    }
+    return made
+
+
+def _anchors(story: Story) -> dict[str, str]:
+    """Turn id to the fragment of its heading, as GitHub numbers headings that recur. The list of headings
+    follows the template's order."""
+    seen: dict[str, int] = {}
+    for title in ("Debate Report", "Final Verdict", "Debate Transcript"):
+        markup.anchor(title, seen)
+    found = {}
+    for told in story.told:
+        markup.anchor(f"Round {told.number}", seen)
+        for turn in (*told.speeches, *told.ballots, *told.forced):
+            found[turn.id] = markup.anchor(heading(turn), seen)
+    return found
+
+
+def heading(turn: Told) -> str:
+    """The heading of a turn in the transcript."""
+    return f"{turn.heading} [FORCED DIVERGENCE]" if turn.forced else turn.heading

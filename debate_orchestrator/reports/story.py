@@ -1,0 +1,186 @@
+"""A journal made ready for telling: every report is rendered from these values and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Declined, Spoke, Voted
+from debate_orchestrator.core.rules import Turn
+from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.verdict import RoundResult, Verdict, decimals
+from debate_orchestrator.journal import Entry
+
+
+class Told(Value):
+    """One settled turn."""
+
+    id: str
+    seat: str
+    heading: str
+    tag: str
+    forced: bool
+    declined: bool = False
+    concedes: bool = False
+    text: str | None = None
+    """A speech, verbatim; None for a ballot."""
+    ballot: dict[str, Any] | None = None
+    """None for a speech, and for a judge who is absent."""
+    by: str
+    model: str | None
+
+
+class RoundStory(Value):
+    """One round: its speeches, its ballots, what followed from them."""
+
+    number: int
+    speeches: tuple[Told, ...]
+    ballots: tuple[Told, ...]
+    result: RoundResult | None
+    intervened: bool
+    persisted: bool
+    forced: tuple[Told, ...]
+    """Turns that answer the intervention."""
+
+
+class Story(Value):
+    """One debate, complete or as far as it got."""
+
+    status: Literal["complete", "paused"]
+    date: str
+    """The day it was opened, UTC."""
+    topic: str
+    positions: dict[str, str]
+    names: dict[str, str]
+    """Side to `Researcher A (Pro)`."""
+    seats: dict[str, str]
+    """Seat to its bare name."""
+    rounds: int
+    strictness: str
+    criteria: dict[str, str]
+    """Criterion to its title."""
+    provenance: tuple[str, ...]
+    told: tuple[RoundStory, ...]
+    finals: tuple[Told, ...]
+    dissent: Told | None
+    verdict: Verdict | None
+    conceded: str | None
+    persisted: str | None
+    """The sentence that flags convergence after an intervention; None where there was none."""
+    tag_intervention: str
+
+    @property
+    def completed(self) -> int:
+        """Rounds that were judged."""
+        return sum(one.result is not None for one in self.told)
+
+    @property
+    def questions(self) -> list[str]:
+        """The unresolved questions of the final ballots, each once."""
+        return list(dict.fromkeys(q for one in self.finals if one.ballot for q in one.ballot["unresolved_questions"]))
+
+
+def story(entries: Sequence[Entry]) -> Story:
+    """The story of a journal."""
+    debate = Debate(entry.event for entry in entries)
+    rules, setup = debate.format, debate.opened.setup
+    settled = debate.settled()
+    told = {turn.id: _told(debate, turn) for turn in settled}
+    rounds = [n for n in range(1, setup.rounds + 1) if any(turn.round == n for turn in settled)]
+    finals = tuple(told[turn.id] for turn in settled if turn.closing and "winner" in (debate.shape(turn) or {}))
+    records = [told[turn.id] for turn in settled if turn.closing and "rows" in (debate.shape(turn) or {})]
+    return Story(
+        status="complete" if debate.complete else "paused",
+        date=entries[0].at[:10],
+        topic=setup.topic,
+        positions=setup.positions,
+        names={side: f"{rules.seats[side].name} ({rules.seats[side].side})" for side in rules.sides},
+        seats={seat: rules.name_of(seat) for seat in (*rules.sides, *debate.judges)},
+        rounds=setup.rounds,
+        strictness=setup.strictness,
+        criteria={name: rules.rubric.criteria[name].title for name in debate.criteria},
+        provenance=tuple(_provenance(debate)),
+        told=tuple(_round(debate, n, settled, told) for n in rounds),
+        finals=finals,
+        dissent=records[0] if records and records[0].ballot else None,
+        verdict=debate.verdict(),
+        conceded=debate.conceded(),
+        persisted=rules.labels.persisted if debate.persisted() else None,
+        tag_intervention=rules.labels.intervention,
+    )
+
+
+def _round(debate: Debate, n: int, settled: list[Turn], told: dict[str, Told]) -> RoundStory:
+    turns = [turn for turn in settled if turn.round == n]
+    return RoundStory(
+        number=n,
+        speeches=tuple(told[turn.id] for turn in turns if debate.shape(turn) is None and not turn.phase.on),
+        ballots=tuple(told[turn.id] for turn in turns if debate.shape(turn) is not None),
+        result=debate.result(n),
+        intervened=debate.intervened(n),
+        persisted=n in debate.persisted(),
+        forced=tuple(told[turn.id] for turn in turns if turn.phase.on),
+    )
+
+
+def _told(debate: Debate, turn: Turn) -> Told:
+    answer = debate.answers[turn.id]
+    return Told(
+        id=turn.id,
+        seat=turn.seat,
+        heading=debate.format.heading_of(turn),
+        tag=debate.format.tag_of(turn),
+        forced=turn.phase.on is not None,
+        declined=isinstance(answer, Declined),
+        concedes=debate.concedes(turn),
+        text=answer.reply.text if isinstance(answer, Spoke | Declined) else None,
+        ballot=answer.ballot if isinstance(answer, Voted) else None,
+        by=answer.reply.by,
+        model=answer.reply.model,
+    )
+
+
+def _provenance(debate: Debate) -> list[str]:
+    """How the debate was made, in a few short statements."""
+    rules, setup = debate.format, debate.opened.setup
+    due = debate.due()
+    said = ["Complete" if not due else f"Paused: waiting for {', '.join(turn.id for turn in due)}"]
+    fillers = {seat: rules.name_of(seat) for seat in rules.sides} | {"judge": "judge"}
+    by = {seat: " + ".join(debate.opened.cast[seat]) for seat in fillers}
+    if set(by.values()) == {"host"}:
+        said.append("all seats were filled by the agents of the host that ran it, whose models are not known here")
+    else:
+        said.append("; ".join(f"{fillers[seat]}: {who}" for seat, who in by.items()))
+    said.append(f"{rules.name_of(setup.first)} spoke first")
+    said.append("debaters heard the judge's feedback" if setup.feedback else "the judge's feedback was kept from debaters")
+    for note in debate.notes:
+        if note.note == "one agent":
+            said.append("degraded: one agent wore all hats, so the two sides are not independent")
+        elif note.note == "prompts changed":
+            said.append(f"the prompts changed on the way ({note.detail})")
+    return list(dict.fromkeys(said))
+
+
+def closing(one: Story, report: str) -> str:
+    """The line that confirms a finished debate."""
+    if one.verdict is None:
+        return f"Debate paused. Report so far written to {report}."
+    winner = winner_word(one.verdict.winner)
+    rounds = f"{one.completed} round{'s' if one.completed != 1 else ''} completed"
+    question = one.questions[0] if one.questions else "none"
+    return (
+        f"Debate complete. Report written to {report}. Winner: {winner} ({one.verdict.strength}). {rounds}. "
+        f"Key unresolved question: {' '.join(question.split())}"
+    )
+
+
+def winner_word(winner: str) -> str:
+    """A winner as reports write it: A, B, Tie, Consensus."""
+    return winner.upper() if len(winner) == 1 else winner.capitalize()
+
+
+def score_line(result: RoundResult) -> str:
+    """The scores of a round, as the transcript and the screen show them."""
+    scores = " | ".join(f"{side.upper()}: {decimals(points)}" for side, points in result.scores.items())
+    return f"{scores} | Winner: {winner_word(result.winner)}"

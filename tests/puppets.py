@@ -1,0 +1,75 @@
+"""Stand-ins for a host's agents: they answer every turn on the desk, from fixed words, in the shape asked for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Say = Callable[[dict[str, Any]], str | dict[str, Any] | None]
+"""A waiting turn to its reply; None leaves it to the stand-ins."""
+
+
+def ballot(a: float = 7, b: float = 6, *, rounds: int = 3, strict: bool = True, **changes: Any) -> dict[str, Any]:
+    """A ballot of the adversarial format in which every criterion has the side's mark."""
+    criteria = ["argument_quality", "use_of_evidence"] + (["directness_of_rebuttals"] if rounds > 1 else [])
+    both = {"a": "for A", "b": "for B"}
+    made: dict[str, Any] = {
+        "scores": {"a": dict.fromkeys(criteria, a), "b": dict.fromkeys(criteria, b)},
+        "strongest": both,
+        "weakest": both,
+        "winner": "a" if a > b else "b" if b > a else "tie",
+        "justification": "It was better argued.",
+        "feedback": {"a": "Advice meant for A.", "b": "Advice meant for B."},
+        "convergence": {"detected": False, "criteria": [], "side": None},
+        "conceded": None,
+    }
+    if strict:
+        made["unsupported_claims"] = []
+    return made | changes
+
+
+def converging(side: str = "b", **changes: Any) -> dict[str, Any]:
+    """A ballot that finds convergence."""
+    return ballot(convergence={"detected": True, "criteria": ["same claim"], "side": side}, **changes)
+
+
+def final(winner: str = "a", **changes: Any) -> dict[str, Any]:
+    """A final verdict."""
+    return {
+        "winner": winner,
+        "converged_on": "the middle" if winner == "consensus" else None,
+        "strength": "consensus" if winner == "consensus" else "narrow",
+        "justification": "It came down to one point. A made it. B did not answer it.",
+        "strongest_argument": {"seat": "a", "argument": "The argument from cost.", "why": "Nobody answered it."},
+        "unresolved_questions": ["What does it cost in year two?", "Who maintains it?"],
+        "follow_up": "Measure the cost.",
+    } | changes
+
+
+def dissent(turns: list[str] | None = None) -> dict[str, Any]:
+    """A dissent record of one row."""
+    row = {"claim": "It is cheaper.", "a": "It is.", "b": "It is not.", "status": "unresolved"}
+    return {"rows": [row | {"turns": turns or ["1.opening.a", "1.opening.b"]}]}
+
+
+def reply(turn: dict[str, Any], *, rounds: int = 3, strict: bool = True) -> str | dict[str, Any]:
+    """What a stand-in says to a waiting turn."""
+    match turn["turn"].split("."):
+        case ["final", "verdict", _]:
+            return final()
+        case ["final", "dissent", _]:
+            return dissent()
+        case [_, "verdict", _]:
+            return ballot(rounds=rounds, strict=strict)
+    return f"This is what {turn['seat']} says in {turn['turn']}.\n\nAnd this is **why**."
+
+
+def answer(turns: list[dict[str, Any]], say: Say | None = None, *, root: Path = Path("."), **terms: Any) -> None:
+    """Puts a reply beside every brief."""
+    for turn in turns:
+        said = say(turn) if say else None
+        said = reply(turn, **terms) if said is None else said
+        text = said if isinstance(said, str) else json.dumps(said)
+        (root / turn["reply"]).write_text(text, encoding="utf-8")
