@@ -204,5 +204,7 @@ def line(key: str, said: str) -> str:
     if not speech.one_line(said):
         raise BadAnswers(complaint(key, shown(said), "a sentence", "It has no visible characters."))
     if len(said) > LONGEST_LINE:
-        raise BadAnswers(complaint(key, f"{len(said):,} characters", f"at most {LONGEST_LINE:,}", "Make it one sentence."))
+        raise BadAnswers(
+            complaint(key, f"{len(said):,} characters", f"at most {LONGEST_LINE:,}", "Make it one sentence.")
+        )
     return said

@@ -31,9 +31,8 @@ class _Loader(yaml.SafeLoader):
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
-            raise yaml.MarkedYAMLError(
-                problem="aliases (*name) are not taken here", problem_mark=self.peek_event().start_mark
-            )
+            mark = self.get_mark()
+            raise yaml.MarkedYAMLError(problem="aliases (*name) are not taken here", problem_mark=mark)
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
@@ -62,10 +61,7 @@ def read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
     text = read_text(path, LARGEST)
     try:
-        if str(path).endswith(".json"):
-            value = strict_json(text)
-        else:
-            value = yaml.load(text, Loader=_Loader)  # noqa: S506 - a SafeLoader with less in it
+        value = strict_json(text) if str(path).endswith(".json") else yaml.load(text, Loader=_Loader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise BadFile(
             complaint(str(path), _reason(error), "well-formed YAML or JSON", "`debate answers` prints a sample.")

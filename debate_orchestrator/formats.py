@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from debate_orchestrator import library
-from debate_orchestrator.core.rules import Format, Phase, judges, turn
+from debate_orchestrator.core.rules import Format, Phase, id_of, judges
 from debate_orchestrator.datafiles import read_mapping
 from debate_orchestrator.errors import BadFormat, complaint, shown
 
@@ -58,7 +58,7 @@ def agenda(made: Format, rounds: int, strictness: str, panel: int = 1) -> list[t
             seats = [side for side in made.sides if side in phase.seats]
             if "judge" in phase.seats:
                 seats += judges(panel) if phase.panel == "every judge" else judges(panel)[:1]
-            ids = [turn(phase, seat, round=round, closing=closing).id for seat in seats]
+            ids = [id_of(phase, seat, round=round, closing=closing) for seat in seats]
             how = f"only on {phase.on}, those it names" if phase.on else phase.order if len(ids) > 1 else "alone"
             found += [(name, how, ids)] if phase.order == "at once" else [(name, how, [one]) for one in ids]
         return found

@@ -22,6 +22,8 @@ _YES = ("yes", "y", "true", "correct", "ok", "accurate")
 _NO = ("no", "n", "false", "incorrect")
 _AFTER_THE_QUESTION = ("framing", "topic_ok", "positions_ok", "insist")
 """Keys that answer something proposed: taken only once it was put."""
+
+
 class Wording(Value):
     """One question as prompts/interview.yaml words it."""
 
@@ -124,7 +126,7 @@ class Interview:
             if side not in positions:
                 return self._ask(f"position_{side}")
         if not talk.positions_ok:
-            return self._ask("positions_ok", **{side: text.rstrip(".") for side, text in positions.items()})
+            return self._ask("positions_ok", **positions)
         return self._rest(given)
 
     def _rest(self, given: dict[str, Any]) -> Ask | Ready:
@@ -146,7 +148,7 @@ class Interview:
 
     def _ask(self, key: str, **values: Any) -> Ask:
         wording = self.words.questions[key]
-        filled = {name: speech.one_line(str(value)) for name, value in values.items()}
+        filled = {name: speech.one_line(str(value)).rstrip(".") for name, value in values.items()}
         choices = {value: about.format(**filled) for value, about in wording.choices.items()}
         if key == "strictness":
             choices = {name: one.about for name, one in self.rules.rubric.strictness.items()}

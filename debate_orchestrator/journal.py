@@ -102,7 +102,8 @@ def _entry(path: str, n: int, line: bytes, prev: str) -> Entry:
     try:
         return Entry(number, at, EVENT.validate_python(data, strict=False), digest)
     except ValidationError as error:
-        raise _newer(where, f"an event this version does not know ({error.error_count()} differences)", "one it knows")
+        got = f"an event this version does not know ({error.error_count()} differences)"
+        raise _newer(where, got, "one it knows") from None
     except RecursionError:
         raise Damaged(complaint(where, "nesting without end", "an event")) from None
 
@@ -166,7 +167,9 @@ class Writer:
         except OSError:
             os.close(handle)
             hint = "Wait for the other process or end it; nothing was changed."
-            raise Locked(complaint(self.path, "a journal that another process is writing", "one writer", hint)) from None
+            raise Locked(
+                complaint(self.path, "a journal that another process is writing", "one writer", hint)
+            ) from None
         return handle
 
     def _all(self) -> bytes:

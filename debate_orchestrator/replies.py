@@ -32,7 +32,7 @@ def decode(turn_id: str, data: bytes) -> str:
     except UnicodeDecodeError as error:
         raise BadReply(complaint(turn_id, f"bytes that are no UTF-8 at offset {error.start}", "plain text")) from None
     if found := _BINARY.search(text):
-        raise BadReply(complaint(turn_id, f"the control character {ascii(found[0])}, as in a binary file", "plain text"))
+        raise BadReply(complaint(turn_id, f"the control character {found[0]!a}, as in a binary file", "plain text"))
     if not text.strip():
         raise BadReply(complaint(turn_id, "an empty reply", "the reply itself", "Have the turn's brief answered."))
     return text

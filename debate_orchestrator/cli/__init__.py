@@ -1,6 +1,6 @@
 """The command line: the only place that writes reports, prints errors and sets exit codes. It decides nothing.
 
-`parser` says what can be asked for; each verb is a function of `setup`, `running` or `telling`, imported
+`parser` says what can be asked for; each verb is a function of a module beside it, imported
 when it is called, so that `--help` loads none of them.
 """
 
@@ -14,9 +14,9 @@ from importlib import import_module
 def main(argv: list[str] | None = None) -> None:
     """Runs one verb and exits: 0 done, 2 your mistake, 3 stopped with work left, 4 a provider failed for
     good, 130 interrupted."""
-    from debate_orchestrator.cli.parser import parser
+    from debate_orchestrator.cli.parser import parse
 
-    arguments = parser().parse_args(argv)
+    arguments = parse(argv)
     try:
         module, _, name = arguments.verb.rpartition(".")
         code = getattr(import_module(f"debate_orchestrator.cli.{module}"), name)(arguments)

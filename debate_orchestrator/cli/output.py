@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
+from debate_orchestrator.errors import BadFile, complaint, shown
 from debate_orchestrator.speech import tame
 
 
@@ -34,3 +35,10 @@ def complain(complaints: Iterable[str]) -> None:
 def _printable(text: str, encoding: str | None) -> str:
     name = encoding or "utf-8"
     return text.encode(name, "backslashreplace").decode(name)
+
+
+def markdown_path(path: str) -> str:
+    """`path` as the place of a markdown report; BadFile for another ending."""
+    if not path.endswith(".md"):
+        raise BadFile(complaint("--to", shown(path), "a file that ends in .md"))
+    return path

@@ -10,6 +10,18 @@ from debate_orchestrator import __version__
 _JSON = "print one JSON object on stdout"
 
 
+def parse(argv: list[str] | None) -> argparse.Namespace:
+    """The command line, understood. KEY=VALUE and TURN=FILE may stand before and after flags, which
+    argparse alone does not take."""
+    whole = parser()
+    arguments, rest = whole.parse_known_args(argv)
+    if rest and (not hasattr(arguments, "given") or any(one.startswith("-") for one in rest)):
+        whole.error(f"unrecognized arguments: {' '.join(rest)}")
+    if rest:
+        arguments.given = [*arguments.given, *rest]
+    return arguments
+
+
 def parser() -> argparse.ArgumentParser:
     """The whole command line; `verb` names the function that answers it."""
     made = argparse.ArgumentParser(
@@ -19,7 +31,7 @@ def parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     made.add_argument("--version", action="version", version=f"debate-orchestrator {__version__}")
-    made.set_defaults(verb="telling.nothing")
+    made.set_defaults(verb="listing.nothing")
     verbs = made.add_subparsers(title="verbs", metavar="VERB")
 
     def verb(name: str, function: str, about: str, example: str, *, json: bool = True) -> argparse.ArgumentParser:
@@ -88,7 +100,10 @@ def _host(verb: _Verb) -> None:
 
 def _running(verb: _Verb) -> None:
     run = verb(
-        "run", "running.run", "run a whole debate from an answers file, with no questions", "debate run --answers a.yaml"
+        "run",
+        "running.run",
+        "run a whole debate from an answers file, with no questions",
+        "debate run --answers a.yaml",
     )
     _answers(run)
     run.add_argument("--quiet", action="store_true", help="say nothing but errors and the closing line")
@@ -107,7 +122,7 @@ def _telling(verb: _Verb) -> None:
     report.add_argument("--to", metavar="FILE", help="where to; by default beside the journal")
     replay = verb(
         "replay",
-        "telling.replay",
+        "replaying.replay",
         "play a debate again at no cost: what was said, and the report",
         "debate replay debate-report.journal.jsonl --to again.md",
     )
@@ -115,7 +130,7 @@ def _telling(verb: _Verb) -> None:
     replay.add_argument("--to", metavar="FILE", help="write its report there")
     _pace(replay)
     demo = verb(
-        "demo", "telling.demo", "replay a real recorded debate; no key, no network", "debate demo --to demo-report.md"
+        "demo", "replaying.demo", "replay a real recorded debate; no key, no network", "debate demo --to demo-report.md"
     )
     demo.add_argument("--to", metavar="FILE", help="write its report there")
     demo.add_argument("--list", action="store_true", help="list the debates that ship with the package")
@@ -128,7 +143,7 @@ def _telling(verb: _Verb) -> None:
         "debate check debate-report.journal.jsonl",
     )
     check.add_argument("journal", metavar="JOURNAL")
-    formats = verb("formats", "telling.formats", "list the formats, or show one unrolled", "debate formats adversarial")
+    formats = verb("formats", "listing.formats", "list the formats, or show one unrolled", "debate formats adversarial")
     formats.add_argument("name", nargs="?", metavar="NAME")
     formats.add_argument("--rounds", type=int, metavar="N", help="unroll for so many rounds")
     formats.add_argument("--strictness", metavar="MODE", help="unroll for this strictness")

@@ -102,8 +102,13 @@ def _told(path: str, asked: Asked) -> dict[str, Any]:
     question = asked.question
     assert question is not None
     choices = [{"value": value, "about": about} for value, about in question.choices] or None
-    put = {"key": question.key, "text": question.text, "choices": choices}
-    put |= {"default": question.default, "help": question.help}
+    put = {
+        "key": question.key,
+        "text": question.text,
+        "choices": choices,
+        "default": question.default,
+        "help": question.help,
+    }
     return {"status": "ask", "answers": path, "question": put, **common}
 
 

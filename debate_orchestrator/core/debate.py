@@ -17,7 +17,6 @@ from fractions import Fraction
 from debate_orchestrator.core.events import (
     Answer,
     Asked,
-    Declined,
     Event,
     Noted,
     Opened,
@@ -26,9 +25,17 @@ from debate_orchestrator.core.events import (
     Spoke,
     Voted,
 )
-from debate_orchestrator.core.rules import JUDGE, Format, Phase, Turn, judges, turn
+from debate_orchestrator.core.rules import JUDGE, Format, Phase, Turn, id_of, judges
 from debate_orchestrator.core.shapes import Shape, Terms
-from debate_orchestrator.core.verdict import Finding, RoundResult, Verdict, conceded, finding, final_verdict, round_result
+from debate_orchestrator.core.verdict import (
+    Finding,
+    RoundResult,
+    Verdict,
+    conceded,
+    final_verdict,
+    finding,
+    round_result,
+)
 from debate_orchestrator.errors import OutOfTurn, complaint
 
 ATTEMPTS = 2
@@ -52,6 +59,8 @@ class Debate:
         self.spoiled: dict[str, list[Spoiled]] = {}
         self.asked: dict[str, list[Asked]] = {}
         self.notes: list[Noted] = []
+        self._turns: dict[str, Turn] = {}
+        self._due: Stage | None = None
         for event in rest:
             self.take(event)
 
@@ -101,6 +110,7 @@ class Debate:
         if settled is not None and not isinstance(event, Asked) and settled == event:
             return False
         self._must_be_due(event.turn)
+        self._due = None if not isinstance(event, Asked) else self._due
         if isinstance(event, Asked):
             self.asked.setdefault(event.turn, []).append(event)
         elif isinstance(event, Spoiled):
@@ -124,11 +134,10 @@ class Debate:
 
     def due(self) -> Stage:
         """The turns that must be taken now; empty when the debate is complete. They are independent."""
-        for stage in self.stages():
-            left = tuple(turn for turn in stage if turn.id not in self.answers)
-            if left:
-                return left
-        return ()
+        if self._due is None:
+            left = (tuple(turn for turn in stage if turn.id not in self.answers) for stage in self.stages())
+            self._due = next((turns for turns in left if turns), ())
+        return self._due
 
     @property
     def complete(self) -> bool:
@@ -158,11 +167,17 @@ class Debate:
             return
         if phase.on == "convergence" and (round is None or not self.intervened(round)):
             return
-        turns = tuple(turn(phase, seat, round=round, closing=closing) for seat in self._seats(phase, round))
+        turns = tuple(self._turn(phase, seat, round, closing) for seat in self._seats(phase, round))
         if phase.order == "at once":
             yield turns
         else:
             yield from ((one,) for one in turns)
+
+    def _turn(self, phase: Phase, seat: str, round: int | None, closing: bool = False) -> Turn:
+        turn_id = id_of(phase, seat, round=round, closing=closing)
+        if turn_id not in self._turns:
+            self._turns[turn_id] = Turn(id=turn_id, seat=seat, phase=phase, round=round, closing=closing)
+        return self._turns[turn_id]
 
     def _seats(self, phase: Phase, round: int | None) -> tuple[str, ...]:
         sides = tuple(side for side in self.speaking_order() if side in phase.seats)
@@ -219,7 +234,7 @@ class Debate:
     def ballots(self, round: int) -> list[Voted]:
         """The scored ballots that count for a round, in the order of the panel."""
         found = [
-            self.ballot(turn(phase, seat, round=round).id)
+            self.ballot(id_of(phase, seat, round=round))
             for phase in self.format.round
             if "scores" in self.format.shapes.get(phase.reply, {})
             for seat in self.judges
@@ -270,7 +285,8 @@ class Debate:
         answer = self.answers.get(turn.id)
         if turn.judging or not isinstance(answer, Spoke):
             return False
-        return any(line.strip() == self.format.lines.concede for line in answer.reply.text.splitlines())
+        said, text = self.format.lines.concede, answer.reply.text
+        return said in text and any(line.strip() == said for line in text.splitlines())
 
     def finding(self, round: int) -> Finding:
         """What the ballots of a round say of convergence."""
@@ -319,7 +335,7 @@ class Debate:
             for phase in self.format.after
             if "winner" in self.format.shapes.get(phase.reply, {})
             for seat in self.judges
-            if (ballot := self.ballot(turn(phase, seat, closing=True).id)) is not None
+            if (ballot := self.ballot(id_of(phase, seat, closing=True))) is not None
         ]
         if not finals:
             return None

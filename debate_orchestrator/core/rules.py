@@ -175,7 +175,9 @@ class Format(Value):
         for phase in self.phases():
             known = set(self.seats)
             wrong += [f"phase {phase.name!r} seats {seat!r}, which is no seat" for seat in set(phase.seats) - known]
-            wrong += [f"phase {phase.name!r} is heard by {seat!r}, no seat" for seat in set(phase.heard_by) - {*EVERYBODY}]
+            wrong += [
+                f"phase {phase.name!r} is heard by {seat!r}, no seat" for seat in set(phase.heard_by) - {*EVERYBODY}
+            ]
             if phase.reply != "text" and phase.reply not in self.shapes:
                 wrong.append(f"phase {phase.name!r} wants the shape {phase.reply!r}, which is not among the shapes")
         if wrong:
@@ -205,10 +207,10 @@ class Turn(Value):
         return self.role == JUDGE
 
 
-def turn(phase: Phase, seat: str, *, round: int | None = None, closing: bool = False) -> Turn:
-    """The turn of `seat` in `phase`: `2.rebuttal.a`, `final.verdict.judge`, `start.verdict.judge`."""
+def id_of(phase: Phase, seat: str, *, round: int | None = None, closing: bool = False) -> str:
+    """The id of the turn of `seat` in `phase`: `2.rebuttal.a`, `final.verdict.judge`, `start.verdict.judge`."""
     prefix = str(round) if round is not None else "final" if closing else "start"
-    return Turn(id=f"{prefix}.{phase.name}.{seat}", seat=seat, phase=phase, round=round, closing=closing)
+    return f"{prefix}.{phase.name}.{seat}"
 
 
 def judges(panel: int) -> tuple[str, ...]:

@@ -97,7 +97,7 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
 def _schema(field: Field, terms: Terms, *, side: bool = True) -> dict[str, Any]:
     if field.per_side and side:
         each = _schema(field, terms, side=False)
-        return _object({name: each for name in terms.sides}) | _about(field)
+        return _object(dict.fromkeys(terms.sides, each)) | _about(field)
     maybe = bool(field.only_if) or field.optional
     match field.kind:
         case "text":
@@ -120,7 +120,7 @@ def _schema(field: Field, terms: Terms, *, side: bool = True) -> dict[str, Any]:
             made = json_schema(field.fields, terms)
         case "scores":
             each = _object({name: {"type": "number"} for name in terms.criteria})
-            made = _object({name: each for name in terms.sides})
+            made = _object(dict.fromkeys(terms.sides, each))
     return made | _about(field)
 
 
@@ -156,7 +156,7 @@ def _dependent(field: Field, record: Mapping[str, Any], name: str, terms: Terms,
     if not field.only_if:
         return _one(field, value, terms, where)
     applies = all(record.get(other) == needed for other, needed in field.only_if.items())
-    empty = value is None or value == [] or value == ""
+    empty = value is None or value in ([], "")
     reason = " and ".join(f"{other} is {str(needed).lower()}" for other, needed in field.only_if.items())
     if applies and empty:
         return [complaint(where, "nothing", f"{_expected(field, terms)}, since {reason}")]

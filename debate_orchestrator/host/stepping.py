@@ -54,7 +54,9 @@ class Step(Value):
         return not self.turns
 
 
-def step(journal: Writer, desk: Desk, given: Mapping[str, str], *, one_agent: bool = False, begun: bool = False) -> Step:
+def step(
+    journal: Writer, desk: Desk, given: Mapping[str, str], *, one_agent: bool = False, begun: bool = False
+) -> Step:
     """Takes the replies in `given` (turn id to text) and on the desk, runs the seats that can be called,
     and lays out what is due then. `begun` says that the debate was opened just now, so that its first
     announcements are new. A reply that will not do is a complaint; all others are taken."""
@@ -84,9 +86,7 @@ class _Stepper:
         self.journal.sync()
         now = announcements(self.debate)
         show = now[len(before) :] if begun or self.accepted else now[-1:]
-        return Step(
-            show=tuple(show), accepted=tuple(self.accepted), complaints=tuple(self.complaints), turns=turns
-        )
+        return Step(show=tuple(show), accepted=tuple(self.accepted), complaints=tuple(self.complaints), turns=turns)
 
     def _note(self, one_agent: bool) -> None:
         note = Noted(note="one agent")

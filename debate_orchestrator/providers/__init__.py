@@ -48,7 +48,7 @@ def seated(cast: Mapping[str, tuple[str, ...]]) -> dict[str, Provider]:
     """The provider of every seat that has one. BadAnswers where a seat's filler is unknown."""
     if wrong := complaints(cast):
         raise BadAnswers(wrong)
-    filled = {}
+    filled: dict[str, Provider] = {}
     for role, specs in cast.items():
         seats = judges(len(specs)) if role == JUDGE else (role,)
         filled |= {seat: _made(spec) for seat, spec in zip(seats, specs, strict=True) if spec != HOST}

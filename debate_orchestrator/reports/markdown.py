@@ -11,12 +11,20 @@ from debate_orchestrator.reports import markup
 from debate_orchestrator.reports.story import Story, Told, score_line, winner_word
 
 _REMARKS: dict[Remark, str] = {
-    "winner is behind on points": "The declared winner is behind on points: the declaration and the scores disagree, and both stand.",
+    "winner is behind on points": (
+        "The declared winner is behind on points: the declaration and the scores disagree, and both stand."
+    ),
     "scores are equal": "The totals are equal: the declaration alone decides.",
     "tie declared on unequal scores": "A tie was declared although the totals differ; both stand.",
-    "strength differs from the judge's word": "The judge's own word for the strength differs from what the scores give.",
-    "concession overrides the declared winner": "A side conceded its whole position; by rule that ends in consensus, whatever was declared.",
-    "consensus without a finding": "The judge declared consensus although no round was flagged as converging after an intervention.",
+    "strength differs from the judge's word": (
+        "The judge's own word for the strength differs from what the scores give."
+    ),
+    "concession overrides the declared winner": (
+        "A side conceded its whole position; by rule that ends in consensus, whatever was declared."
+    ),
+    "consensus without a finding": (
+        "The judge declared consensus although no round was flagged as converging after an intervention."
+    ),
     "judges disagree": "The judges do not agree on the winner.",
 }
 

@@ -8,6 +8,8 @@ mailto, an open code fence is closed. What a second parse still finds suspicious
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections.abc import Iterator
 from functools import cache
 
 from markdown_it import MarkdownIt
@@ -15,31 +17,55 @@ from markdown_it.token import Token
 
 from debate_orchestrator import speech
 
+LONGEST = 40_000
+"""Characters of a text that is still parsed, some ten times what any phase asks for; what is longer is
+shown as it is. Parsing hostile text takes seconds beyond that."""
+_DEEPEST = 16
+"""Blocks within blocks; two for each list. The parser looks no deeper than a little more than that."""
+
 _CONTAINERS = r"(?:[ \t]*(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t])))*[ \t]*"
-_HEADING = re.compile(rf"^({_CONTAINERS})(#)", re.MULTILINE)
+_HEADING = re.compile(rf"^({_CONTAINERS})(#)")
 _RULE = re.compile(rf"^({_CONTAINERS})((?:=[=\t ]*)|(?:-[-\t ]*)|(?:_[_\t ]*)|(?:\*[*\t ]*))$")
-_DEFINITION = re.compile(rf"^({_CONTAINERS})(\[)(?=[^\]\n]*\]?:?)")
-_FENCE = re.compile(r"^[ ]{0,3}(`{3,}|~{3,})")
-_CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
-_LINK = re.compile(r"\]\((?!\s*<?(?:https?://|mailto:))", re.IGNORECASE)
+_DEFINITION = re.compile(rf"^({_CONTAINERS})(\[)(?=!|.*\]:|[^\]]*$)")
+_ODD = re.compile(
+    r"\\[^\n]"  # escaped already: left as it is
+    r"|<(?!https?://[^\s<>]*>)(?=[A-Za-z/!?])"  # HTML, comments, and links to odd places
+    r"|!(?=\[)"  # images
+    r"|\](?=\()(?!\(\s*<?(?:https?://|mailto:))",  # links to odd places
+    re.IGNORECASE,
+)
+_BACKTICKS = re.compile(r"(?<!\\)(\\*)(`+)")
+_LINKED = ("http://", "https://", "mailto:")
 _FORBIDDEN = {"heading_open", "hr", "html_block", "html_inline", "image"}
 
 
 @cache
-def _parser() -> MarkdownIt:
-    return MarkdownIt("commonmark", {"html": True, "maxNesting": 40}).enable(["table", "strikethrough"])
+def _strict() -> MarkdownIt:
+    """A parser that finds whatever any reader's might: it holds no kind of link to be no link."""
+    made = MarkdownIt("commonmark", {"html": True, "maxNesting": _DEEPEST + 8}).enable(["table", "strikethrough"])
+    made.validateLink = lambda url: True  # type: ignore[method-assign]
+    return made
+
+
+@cache
+def _meant() -> MarkdownIt:
+    """A parser to which all that gets escaped is text: it finds the structure that will be left."""
+    made = MarkdownIt("commonmark", {"html": False, "maxNesting": _DEEPEST + 8}).enable(["table"])
+    return made.disable(["heading", "lheading", "hr", "reference", "html_block", "html_inline"])
 
 
 def block(text: str) -> str:
     """A whole speech as markdown that can stand between two headings of a report."""
     tamed = speech.tame(text).strip("\n").expandtabs(4)
+    if len(tamed) > LONGEST:
+        return as_code(tamed)
     made = _escaped(tamed)
     return made if _harmless(made) else as_code(tamed)
 
 
 def as_code(text: str) -> str:
     """`text` in a code fence longer than any run of backticks in it."""
-    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    longest = max((len(run) for _, run in _BACKTICKS.findall(text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}text\n{text}\n{fence}"
 
@@ -47,95 +73,113 @@ def as_code(text: str) -> str:
 def _escaped(text: str) -> str:
     """`text` with everything escaped, outside code, that could be structure."""
     lines = text.split("\n")
-    code, tables, still_open = _code_lines(text, lines)
+    code, starts, still_open = _layout(text, lines)
     made: list[str] = []
     prose: list[str] = []
     for n, line in enumerate(lines):
-        if n in code:
-            made += [_inline("\n".join(prose))] if prose else []
+        if prose and (n in code or n in starts):
+            made.append(_inline("\n".join(prose)))
             prose = []
+        if n in code:
             made.append(line)
         else:
-            prose.append(_line(line, in_table=n in tables))
+            prose.append(_line(line))
     made += [_inline("\n".join(prose))] if prose else []
     return "\n".join(made + ([still_open] if still_open else []))
 
 
-def _code_lines(text: str, lines: list[str]) -> tuple[set[int], set[int], str]:
-    """The lines that are code, those that are tables, and the fence that closes a block left open."""
+def _layout(text: str, lines: list[str]) -> tuple[set[int], set[int], str]:
+    """The lines that are code, those with which a run of prose begins, and the fence that closes a
+    block left open."""
     code: set[int] = set()
-    tables: set[int] = set()
+    starts: set[int] = set()
     still_open = ""
-    for token in _parser().parse(text):
+    for token in _meant().parse(text):
         if token.map is None:
             continue
+        first, end = token.map
+        starts |= {first, end}
         if token.type in ("fence", "code_block"):
-            code |= set(range(*token.map))
-            last = lines[token.map[1] - 1].strip()
-            closed = token.map[1] - token.map[0] > 1 and last == token.markup[0] * len(last) and len(last) >= len(token.markup)
-            if token.type == "fence" and token.level == 0 and not closed:
-                still_open = token.markup
-        elif token.type == "table_open":
-            tables |= set(range(*token.map))
-    return code, tables, still_open
+            code |= set(range(first, end))
+        if token.type == "fence" and token.level == 0:
+            closing = rf" {{0,3}}{token.markup[0]}{{{len(token.markup)},}} *"
+            closed = end - first > 1 and re.fullmatch(closing, lines[end - 1])
+            still_open = "" if closed else token.markup
+    return code, starts, still_open
 
 
-def _line(line: str, *, in_table: bool) -> str:
-    line = _HEADING.sub(r"\1\\\2", line)
-    if not in_table:
-        line = _RULE.sub(r"\1\\\2", line)
-    if (found := _DEFINITION.match(line)) and "]:" in line:
-        line = f"{found[1]}\\{line[found.end(1):]}"
+def _line(line: str) -> str:
+    """A line of prose with what it could begin, or turn the line before it into, shown as text."""
+    for structure in (_HEADING, _RULE, _DEFINITION):
+        line = structure.sub(r"\1\\\2", line, count=1)
     return line
 
 
 def _inline(text: str) -> str:
     """Escapes HTML, images and links to odd places everywhere but in code spans."""
     made, end = [], 0
-    for span in _CODE_SPAN.finditer(text):
-        if "\n\n" in span[0]:
-            continue
-        made += [_outside(text[end : span.start()]), span[0]]
-        end = span.end()
-    return "".join([*made, _outside(text[end:])])
+    for start, stop in _code_spans(text):
+        made += [_ODD.sub(_escape, text[end:start]), text[start:stop]]
+        end = stop
+    return "".join([*made, _ODD.sub(_escape, text[end:])])
 
 
-def _outside(text: str) -> str:
-    text = re.sub(r"(?<!\\)<", r"\\<", text)
-    text = re.sub(r"(?<!\\)!\[", r"\\![", text)
-    return _LINK.sub(r"]\\(", text)
+def _escape(found: re.Match[str]) -> str:
+    return found[0] if found[0][0] == "\\" else f"\\{found[0]}"
+
+
+def _code_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Where the code spans of a run of prose begin and end: from some backticks to the next as many."""
+    runs = [(found.start(2), found.end(2), len(found[1]) % 2) for found in _BACKTICKS.finditer(text)]
+    alike: dict[int, list[tuple[int, int]]] = {}
+    for start, end, _ in runs:
+        alike.setdefault(end - start, []).append((start, end))
+    done = 0
+    for start, end, escaped in runs:
+        closers = alike.get(end - start - escaped, [])
+        n = bisect_left(closers, (end, 0))
+        if start >= done and n < len(closers):
+            done = closers[n][1]
+            yield start + escaped, done
 
 
 def _harmless(made: str) -> bool:
     """Whether a parser finds none of what could forge a report, and a heading after it stands free."""
     environment: dict[str, object] = {}
-    tokens = _parser().parse(f"{made}\n\n# end", environment)
-    *said, opened, _, _ = tokens if len(tokens) >= 3 else [None, None, None, None]
-    if environment.get("references") or opened is None or opened.type != "heading_open" or opened.level:
+    *said, opened, _, _ = _strict().parse(f"{made}\n\n# end", environment)
+    if environment.get("references") or opened.type != "heading_open" or opened.level:
         return False
-    return not any(_suspicious(token) for token in said if token is not None)
+    return not any(_suspicious(token) for token in said)
 
 
 def _suspicious(token: Token) -> bool:
-    if token.type in _FORBIDDEN:
+    if token.type in _FORBIDDEN or token.level >= _DEEPEST:
         return True
-    if token.type == "link_open" and not str(token.attrs.get("href", "")).startswith(("http://", "https://", "mailto:")):
+    if token.type == "link_open" and not str(token.attrs.get("href", "")).lower().startswith(_LINKED):
         return True
     return any(_suspicious(child) for child in token.children or [])
 
 
 _PUNCTUATION = re.compile(r"([\\`*_\[\]<>|~&#])")
+_OPENING = re.compile(r"^(\d*)([-+*](?=\s|$)|[-#>+=.)])")
 
 
 def literal(text: str) -> str:
-    """One line in which every character is shown as itself: topics, positions, names."""
+    """One line in which every character is shown as itself, after other words: topics, positions, names."""
     return _PUNCTUATION.sub(r"\\\1", speech.one_line(text))
 
 
 def prose(text: str) -> str:
-    """One line that may keep its emphasis, code and links: a judge's sentence, a table's cell."""
-    line = re.sub(r"^(\d*)([#>+=.)-])", r"\1\\\2", _inline(speech.one_line(text)))
-    return line if _harmless(f"x {line}") else literal(text)
+    """One line that may keep its emphasis, code and links, wherever it stands: a judge's sentence, a table's cell."""
+    line = speech.one_line(text)
+    made = _OPENING.sub(r"\1\\\2", _inline(line))
+    if len(line) <= LONGEST and _is_paragraph(made) and _harmless(made):
+        return made
+    return _OPENING.sub(r"\1\\\2", literal(line))
+
+
+def _is_paragraph(line: str) -> bool:
+    return [token.type for token in _strict().parse(line)[:1]] == ["paragraph_open"]
 
 
 def cell(text: str) -> str:

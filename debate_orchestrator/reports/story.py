@@ -153,7 +153,9 @@ def _provenance(debate: Debate) -> list[str]:
     else:
         said.append("; ".join(f"{fillers[seat]}: {who}" for seat, who in by.items()))
     said.append(f"{rules.name_of(setup.first)} spoke first")
-    said.append("debaters heard the judge's feedback" if setup.feedback else "the judge's feedback was kept from debaters")
+    said.append(
+        "debaters heard the judge's feedback" if setup.feedback else "the judge's feedback was kept from debaters"
+    )
     for note in debate.notes:
         if note.note == "one agent":
             said.append("degraded: one agent wore all hats, so the two sides are not independent")

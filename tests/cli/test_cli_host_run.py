@@ -1,0 +1,263 @@
+"""A host-run debate at the command line: `open`, `step`, and what is refused on the way."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import puppets
+import pytest
+from conftest import Run, finish
+
+J = "report.journal.jsonl"
+
+
+@pytest.fixture
+def opened(debate: Run, answers: Path) -> dict[str, Any]:
+    """A debate whose first brief is on the desk."""
+    ran = debate("open", "--answers", "answers.yaml", "--json")
+    assert ran.code == 0, ran.err
+    told: dict[str, Any] = ran.json
+    return told
+
+
+def test_open_prints_the_contract(opened: dict[str, Any]) -> None:
+    """`open --json` prints the fields of the contract, the setup as confirmed and the first banner."""
+    assert list(opened) == ["schema", "status", "journal", "show", "accepted", "complaints", "turns", "report", "summary"]
+    assert opened["schema"] == 1
+    assert opened["show"][0] == "DEBATE SETUP CONFIRMED"
+    assert opened["show"][-1] == "--- ROUND 1 OF 2 ---"
+    assert opened["turns"] == [
+        {
+            "turn": "1.opening.a",
+            "seat": "a",
+            "title": "Opening Statement — Researcher A",
+            "brief": "report.turns/1.opening.a.brief.md",
+            "reply": "report.turns/1.opening.a.reply.md",
+            "wants": "text",
+        }
+    ]
+
+
+def test_a_debate_goes_to_its_report(debate: Run, opened: dict[str, Any]) -> None:
+    """Stepping to the end writes the report and prints the closing line."""
+    told = finish(debate, opened, rounds=2)
+
+    assert told["report"] == "report.md"
+    assert told["summary"] == (
+        "Debate complete. Report written to report.md. Winner: A (narrow). 2 rounds completed. "
+        "Key unresolved question: What does it cost in year two?"
+    )
+    assert Path("report.md").read_text(encoding="utf-8").startswith("# Debate Report\n")
+    assert debate("check", J).code == 0
+
+
+def test_a_finished_debate_steps_to_the_same(debate: Run, opened: dict[str, Any]) -> None:
+    """A step after the last changes nothing and prints the report and the summary again."""
+    told = finish(debate, opened, rounds=2)
+    before = Path(J).read_bytes()
+    again = debate("step", J, "--json").json
+
+    assert (again["status"], again["report"], again["summary"]) == ("done", told["report"], told["summary"])
+    assert Path(J).read_bytes() == before
+
+
+def test_pairs_come_together(debate: Run, opened: dict[str, Any]) -> None:
+    """Both challenges are due at once, and so are both rebuttals; each step takes what is there."""
+    seen: list[list[str]] = []
+    told = opened
+    while told["status"] == "waiting":
+        seen.append([turn["turn"] for turn in told["turns"]])
+        puppets.answer(told["turns"], rounds=2)
+        told = debate("step", J, "--json").json
+
+    assert seen[2:5] == [["1.challenge.a", "1.challenge.b"], ["1.rebuttal.a", "1.rebuttal.b"], ["1.verdict.judge"]]
+
+
+def test_one_of_a_pair_is_taken_alone(debate: Run, opened: dict[str, Any]) -> None:
+    """A reply is taken while its sibling is still missing, and only the sibling stays due."""
+    told = opened
+    while len(told["turns"]) == 1:
+        puppets.answer(told["turns"], rounds=2)
+        told = debate("step", J, "--json").json
+    puppets.answer(told["turns"][1:])
+    ran = debate("step", J, "--json")
+
+    assert [one["turn"] for one in ran.json["accepted"]] == ["1.challenge.b"]
+    assert [one["turn"] for one in ran.json["turns"]] == ["1.challenge.a"]
+
+
+BAD_REPLIES: dict[str, tuple[bytes, str]] = {
+    "empty": (b"", "an empty reply"),
+    "blank": (b" \n\t\n", "an empty reply"),
+    "binary": (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\xff\xfe", "no UTF-8"),
+    "nul": (b"speech\x00more", "control character"),
+    "5 MB": (b"x" * 5_000_000, "at most 262,144"),
+    "utf-16": ("speech".encode("utf-16"), "no UTF-8"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_REPLIES)
+def test_a_reply_that_will_not_do(debate: Run, opened: dict[str, Any], name: str) -> None:
+    """A reply that will not do is refused with one complaint; nothing else changes and the turn stays due."""
+    data, expected = BAD_REPLIES[name]
+    Path(opened["turns"][0]["reply"]).write_bytes(data)
+    before = Path(J).read_bytes()
+    ran = debate("step", J, "--json")
+
+    assert ran.code == 2
+    assert len(ran.json["complaints"]) == 1
+    assert ran.json["complaints"][0].startswith("1.opening.a: got ")
+    assert expected in ran.json["complaints"][0]
+    assert [one["turn"] for one in ran.json["turns"]] == ["1.opening.a"]
+    assert Path(J).read_bytes() == before
+
+
+def at_verdict(debate: Run, told: dict[str, Any]) -> dict[str, Any]:
+    while told["turns"][0]["turn"] != "1.verdict.judge":
+        puppets.answer(told["turns"], rounds=2)
+        told = debate("step", J, "--json").json
+    return told
+
+
+@pytest.mark.parametrize(
+    ("ballot", "expected"),
+    [
+        ("A won.", "JSON"),
+        ("{}", "scores"),
+        (json.dumps(puppets.ballot(a=11)), "a number from 1 to 10"),
+        (json.dumps(puppets.ballot(winner="pro")), "one of a, b, tie"),
+        (json.dumps(puppets.ballot(strict=False)), "unsupported_claims"),
+        (json.dumps(puppets.ballot()).replace("7", "NaN", 1), "NaN is not JSON"),
+        (json.dumps(puppets.converging(side="b")).replace('"b"}', "null}"), "convergence.side"),
+    ],
+)
+def test_a_ballot_that_is_not_the_shape(debate: Run, opened: dict[str, Any], ballot: str, expected: str) -> None:
+    """A ballot that is not the shape is refused, and nothing is guessed; the next one is taken."""
+    told = at_verdict(debate, opened)
+    place = Path(told["turns"][0]["reply"])
+    place.write_text(ballot, encoding="utf-8")
+    ran = debate("step", J, "--json")
+    place.write_text(json.dumps(puppets.ballot(rounds=2)), encoding="utf-8")
+
+    assert ran.code == 2
+    assert any(expected in one for one in ran.json["complaints"])
+    assert debate("step", J, "--json").json["accepted"][0]["turn"] == "1.verdict.judge"
+
+
+def test_turns_that_are_not_due(debate: Run, opened: dict[str, Any]) -> None:
+    """A reply to a turn that is not due is refused with the turns that are; one to a settled turn is refused,
+    unless it is the same, which is harmless."""
+    Path("speech.md").write_text("A speech.", encoding="utf-8")
+    early = debate("step", J, "--json", "2.rebuttal.a=speech.md")
+    debate("step", J, "1.opening.a=speech.md")
+    same = debate("step", J, "--json", "1.opening.a=speech.md")
+    Path("speech.md").write_text("Another speech.", encoding="utf-8")
+    other = debate("step", J, "--json", "1.opening.a=speech.md")
+
+    assert (early.code, same.code, other.code) == (2, 0, 2)
+    assert "2.rebuttal.a: got no such turn so far" in early.json["complaints"][0]
+    assert same.json["accepted"] == []
+    assert "one answer to a turn. The first stands." in other.json["complaints"][0]
+
+
+def test_a_reply_before_its_brief_is_set_aside(debate: Run, opened: dict[str, Any]) -> None:
+    """A reply that lay there before its brief did is kept aside, and the turn stays due."""
+    Path("report.turns/1.opening.b.reply.md").write_text("Written too early.", encoding="utf-8")
+    puppets.answer(opened["turns"])
+    ran = debate("step", J, "--json")
+
+    assert ran.code == 2
+    assert "a reply that was there before its brief" in ran.json["complaints"][0]
+    assert [one["turn"] for one in ran.json["turns"]] == ["1.opening.b"]
+    assert Path("report.turns/1.opening.b.reply.aside-1.md").read_text(encoding="utf-8") == "Written too early."
+
+
+def test_standard_input(debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """`TURN=-` takes the reply from standard input."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("Grüße, said A.".encode())))
+    ran = debate("step", J, "--json", "1.opening.a=-")
+
+    assert ran.json["accepted"] == [{"turn": "1.opening.a", "words": 3}]
+
+
+def test_one_agent_is_put_on_record(debate: Run, opened: dict[str, Any]) -> None:
+    """`--one-agent` is recorded once, and the report says that one agent wore all hats."""
+    debate("step", J, "--one-agent")
+    debate("step", J, "--one-agent")
+    finish(debate, debate("step", J, "--json").json, rounds=2)
+
+    assert Path(J).read_text(encoding="utf-8").count('"note":"one agent"') == 1
+    assert "degraded: one agent wore all hats" in Path("report.md").read_text(encoding="utf-8")
+
+
+def test_an_intervention_is_announced_and_argued(debate: Run, opened: dict[str, Any]) -> None:
+    """Convergence brings the exact tag, a forced turn, and, if it persists, the flag for the final verdict."""
+    shown: list[str] = []
+
+    def say(turn: dict[str, Any]) -> Any:
+        return puppets.converging() if turn["turn"].endswith("verdict.judge") and turn["turn"][0].isdigit() else None
+
+    told = opened
+    while told["status"] == "waiting":
+        puppets.answer(told["turns"], say, rounds=2)
+        told = debate("step", J, "--json").json
+        shown += told["show"]
+
+    assert "[ANTI-CONVERGENCE INTERVENTION - ROUND 1]" in shown
+    assert "[ANTI-CONVERGENCE INTERVENTION - ROUND 2]" not in shown
+    assert (
+        "Both researchers maintained convergence despite intervention — consensus finding protocol applies." in shown
+    )
+    assert "#### Rebuttal — Researcher B [FORCED DIVERGENCE]" in Path("report.md").read_text(encoding="utf-8")
+
+
+def test_a_concession_ends_the_debate(debate: Run, opened: dict[str, Any]) -> None:
+    """A concession goes straight to the final verdict, and the strength is consensus."""
+    told = finish(
+        debate, opened, lambda turn: "I was wrong.\n\nI CONCEDE THE DEBATE." if turn["turn"] == "1.opening.b" else None
+    )
+
+    assert "Winner: Consensus (consensus). 0 rounds completed." in told["summary"]
+
+
+def test_paths_are_as_they_were_given(debate: Run, answers: Path, here: Path) -> None:
+    """Printed paths are relative where the given ones were, and absolute where those were."""
+    told = debate("open", "--answers", "answers.yaml", "--output", "deep/er", "--json").json
+    absolute = debate("open", "--answers", "answers.yaml", "--output", str(here / "x.md"), "--json").json
+
+    assert told["journal"] == os.path.join("deep/er", "debate-report.journal.jsonl")
+    assert absolute["turns"][0]["brief"] == str(here / "x.turns/1.opening.a.brief.md")
+
+
+def test_people_can_read_it_too(debate: Run, opened: dict[str, Any]) -> None:
+    """Without --json the same is said in plain lines: results on stdout, talk on stderr."""
+    puppets.answer(opened["turns"])
+    ran = debate("step", J)
+
+    assert ran.out.startswith("--- ROUND 1 OF 2 ---\n") or ran.out.startswith("due: 1.opening.b")
+    assert "accepted 1.opening.a" in ran.err
+
+
+def test_a_panel_votes_apart(debate: Run, answers: Path) -> None:
+    """Three judges vote at once; the round's score is their mean and no brief holds another's ballot."""
+    told = debate("open", "--answers", "answers.yaml", *["--judge", "host"] * 3, "--json").json
+
+    def say(turn: dict[str, Any]) -> Any:
+        if "judge-" in turn["turn"] and turn["turn"][0] == "1":
+            mark = {"judge-1": 5, "judge-2": 6, "judge-3": 8}[turn["seat"]]
+            return puppets.ballot(a=mark, b=5, rounds=2, justification=f"Seen by {turn['seat']} alone.")
+        return None
+
+    told = finish(debate, told, say, rounds=2)
+    report = Path("report.md").read_text(encoding="utf-8")
+    briefs = "".join(path.read_text() for path in Path("report.turns").glob("*.judge-2.brief.md"))
+
+    assert "**Scores:** A: 6.33 | B: 5 | Winner: A" in report
+    assert "Seen by judge-2 alone." in briefs
+    assert "Seen by judge-1 alone." not in briefs
+    assert not Path("report.turns/final.dissent.judge-2.brief.md").exists()

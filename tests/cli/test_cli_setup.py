@@ -1,0 +1,227 @@
+"""The verbs before a debate: `answers`, `ask`, and what `open` says of answers that will not do."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import puppets
+import pytest
+from conftest import Run, finish
+
+from debate_orchestrator.datafiles import read_mapping
+
+RESTATED = {"ambiguous": False, "restated": "Tabs are better.", "recommended": None, "alternative": None}
+PAIR = {"kind": "technical", "a": "Tabs are better.", "b": "Spaces are better."}
+
+
+def ask(debate: Run, *given: str) -> Any:
+    return debate("ask", "setup.yaml", *given).json
+
+
+def moderate(told: dict[str, Any], work: dict[str, Any]) -> None:
+    Path(told["turns"][0]["reply"]).write_text(json.dumps(work), encoding="utf-8")
+
+
+def confirmed(debate: Run) -> Any:
+    moderate(ask(debate, "topic=tabs or spaces?"), RESTATED)
+    ask(debate)
+    ask(debate, "topic_ok=yes")
+    moderate(ask(debate, "positions=auto"), PAIR)
+    ask(debate)
+    ask(debate, "positions_ok=yes")
+    ask(debate, "rounds=1")
+    ask(debate, "strictness=lenient")
+    return ask(debate, "output=out")
+
+
+def test_ask_leads_from_topic_to_report(debate: Run) -> None:
+    """The setup conversation makes an answers file that `open` takes, and the debate runs from it."""
+    ready = confirmed(debate)
+    told = debate("open", "--answers", "setup.yaml", "--json").json
+    told = finish(debate, told, rounds=1, strict=False)
+
+    assert ready["status"] == "ready"
+    assert ready["show"][:2] == ["DEBATE SETUP CONFIRMED", "======================"]
+    assert told["report"] == os.path.join("out", "debate-report.md")
+    assert Path(told["report"]).is_file()
+
+
+def test_ask_puts_questions_as_json(debate: Run) -> None:
+    """A question comes with its key, text, choices, default and help."""
+    told = ask(debate)
+
+    assert (told["schema"], told["status"], told["complaints"]) == (1, "ask", [])
+    assert told["question"] == {
+        "key": "topic",
+        "text": "What is the debate topic or question? Please state it as clearly and specifically as possible.",
+        "choices": None,
+        "default": None,
+        "help": "One sentence or question that two sides could honestly argue about.",
+    }
+
+
+def test_ask_goes_on_after_a_bad_answer(debate: Run) -> None:
+    """A bad answer is a complaint and exit code 2; the others of the same call are taken."""
+    ran = debate("ask", "setup.yaml", "rounds=three", "strictness=strict", "topic_ok=yes", "topic=")
+
+    assert ran.code == 2
+    assert len(ran.json["complaints"]) == 3
+    assert ran.json["settled"] == {"strictness": "strict"}
+    assert ran.json["question"]["key"] == "topic"
+
+
+def test_ask_refuses_an_unwritable_output(debate: Run, here: Path) -> None:
+    """An output that can't be written is refused when it is answered, and asked again."""
+    (here / "file").write_text("")
+    ran = debate("ask", "setup.yaml", "output=file/report.md")
+
+    assert ran.code == 2
+    assert "output: got 'file/report.md'" in ran.json["complaints"][0]
+    assert "output" not in ran.json["settled"]
+
+
+def test_a_moderators_reply_is_checked(debate: Run) -> None:
+    """A moderator's reply that is not the shape is complained of, and stays due."""
+    moderate(ask(debate, "topic=tabs"), {"ambiguous": "no"})
+    ran = debate("ask", "setup.yaml")
+
+    assert ran.code == 2
+    assert ran.json["status"] == "propose"
+    assert any("restated" in one for one in ran.json["complaints"])
+
+
+def test_an_unfinished_conversation_can_not_be_opened(debate: Run) -> None:
+    """`open` refuses answers whose confirmation is missing, and says which question is open."""
+    moderate(ask(debate, "topic=tabs", "rounds=1", "strictness=strict", "output=o.md"), RESTATED)
+    ask(debate)
+    ran = debate("open", "--answers", "setup.yaml", "--topic", "Tabs", "--json")
+
+    assert ran.code == 2
+    assert "the question `topic_ok` is open" in ran.json["complaints"][0]
+    assert not Path("o.journal.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        (["--rounds", "0"], "rounds: got 0; expected a whole number from 1 to 6"),
+        (["--rounds", "9"], "rounds: got 9"),
+        (["--rounds", "three"], "rounds: got 'three'"),
+        (["--rounds", "7"], "insist: true"),
+        (["--strictness", "harsh"], "strictness: got 'harsh'; expected lenient or strict"),
+        (["--format", "oxford"], "format: got 'oxford'; expected one of adversarial"),
+        (["--output", "report.pdf"], "output: got 'report.pdf'"),
+        (["--output", "/proc/nowhere/x.md"], "output: got '/proc/nowhere/x.md'"),
+        (["--context", "missing.md"], "context: missing.md: got No such file or directory"),
+        (["--first", "c"], "first: got 'c'; expected a or b"),
+        (["--a", "martian:x"], "cast: a: got 'martian:x'; expected one of host"),
+        (["--max-cost", "-1"], "max_cost: got -1.0"),
+    ],
+)
+def test_bad_answers_are_told_and_nothing_is_written(debate: Run, answers: Path, flags: list[str], expected: str) -> None:
+    """A bad answer ends with exit code 2, one clear complaint, and no file."""
+    ran = debate("open", "--answers", "answers.yaml", *flags)
+
+    assert ran.code == 2
+    assert expected in ran.err
+    assert ran.out == ""
+    assert os.listdir() == ["answers.yaml"]
+
+
+def test_all_complaints_come_at_once(debate: Run, here: Path) -> None:
+    """Everything that is wrong with an answers file is said in one go."""
+    (here / "bad.yaml").write_text("tpoic: x\nrounds: three\nstrictness: 3\npositions: {a: x}\ncast: {c: host}\n")
+    ran = debate("open", "--answers", "bad.yaml", "--json")
+
+    assert ran.code == 2
+    assert [one.partition(":")[0] for one in ran.json["complaints"]] == [
+        "answers",
+        "topic",
+        "positions",
+        "rounds",
+        "strictness",
+        "cast",
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "[1]", "{", "a: &x 1\nb: *x\n", "!!python/object:os.system {}", "[" * 9000, "\xff"])
+def test_files_that_are_no_answers(debate: Run, here: Path, text: str) -> None:
+    """A file that is no mapping, or tricks a YAML reader, is one clear complaint."""
+    (here / "odd.yaml").write_bytes(text.encode("latin-1"))
+    ran = debate("open", "--answers", "odd.yaml")
+
+    assert ran.code == 2
+    assert ran.err.startswith("debate: odd.yaml: got ")
+    assert ran.err.count("\n") == 1
+
+
+def test_an_existing_journal_is_never_overwritten(debate: Run, answers: Path) -> None:
+    """`open` on a journal that is there ends with exit code 2 and names the ways on."""
+    debate("open", "--answers", "answers.yaml")
+    before = Path("report.journal.jsonl").read_bytes()
+    ran = debate("open", "--answers", "answers.yaml")
+
+    assert ran.code == 2
+    assert "debate resume report.journal.jsonl" in ran.err and "another output" in ran.err
+    assert Path("report.journal.jsonl").read_bytes() == before
+
+
+def test_hostile_topics_go_through(debate: Run, here: Path) -> None:
+    """A topic full of template syntax, markdown, HTML, control characters and right-to-left text is debated as
+    it is, and forges nothing."""
+    topic = "{{ 7*7 }} {% raw %} # x <script>alert(1)</script> | \u202egnp.exe \x1b[2J [a](javascript:b) {topic} ```"
+    (here / "a.json").write_text(json.dumps({"topic": topic, "positions": {"a": topic, "b": topic}, "rounds": 1}))
+    told = debate("open", "--answers", "a.json", "--output", "r.md", "--json").json
+    finish(debate, told, rounds=1)
+    report = Path("r.md").read_text(encoding="utf-8")
+
+    assert "{{ 7\\*7 }}" in report and "\x1b" not in report and "\u202e" not in report
+    assert "<script>" not in report.replace("\\<script", "")
+    assert read_mapping("a.json")["topic"] == topic
+    assert "DEBATE SETUP CONFIRMED" in told["show"][0]
+
+
+def test_the_sample_is_good_as_it_is(debate: Run, here: Path) -> None:
+    """What `answers` prints can be opened at once."""
+    (here / "sample.yaml").write_text(debate("answers").out, encoding="utf-8")
+
+    assert debate("open", "--answers", "sample.yaml").code == 0
+
+
+def test_a_journal_tells_its_answers(debate: Run, answers: Path, here: Path) -> None:
+    """`answers --from` prints the answers that made a journal, and they make it again."""
+    debate("open", "--answers", "answers.yaml", "--first", "b")
+    (here / "again.yaml").write_text(debate("answers", "--from", "report.journal.jsonl").out, encoding="utf-8")
+    told = debate("open", "--answers", "again.yaml", "--output", "again.md", "--json").json
+
+    assert read_mapping("again.yaml")["sources"]["first"] == "flag"
+    assert told["turns"][0]["turn"] == "1.opening.b"
+
+
+def test_nothing_is_asked_without_a_terminal(here: Path) -> None:
+    """With nothing at standard input, no verb waits for an answer."""
+    for verb in ([], ["open"], ["run"], ["ask", "x.yaml"]):
+        command = [sys.executable, "-m", "debate_orchestrator", *verb]
+        ran = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+        assert ran.returncode in (0, 2)
+        assert "Traceback" not in ran.stderr
+
+
+def test_puppets_speak_the_shapes_of_the_contract() -> None:
+    """The stand-ins' ballots have the fields that the contract names."""
+    assert set(puppets.ballot()) == {
+        "scores",
+        "strongest",
+        "weakest",
+        "winner",
+        "justification",
+        "feedback",
+        "unsupported_claims",
+        "convergence",
+        "conceded",
+    }

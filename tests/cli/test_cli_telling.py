@@ -1,0 +1,198 @@
+"""The verbs that read a journal: `report`, `replay`, `demo`, `check`, `formats`; and journals that will not do."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import puppets
+import pytest
+from conftest import Run, finish
+
+J = "report.journal.jsonl"
+
+
+@pytest.fixture
+def finished(debate: Run, answers: Path) -> bytes:
+    """The report of a finished debate, whose journal lies beside it."""
+    finish(debate, debate("open", "--answers", "answers.yaml", "--json").json, rounds=2)
+    return Path("report.md").read_bytes()
+
+
+def test_report_makes_the_same_again(debate: Run, finished: bytes) -> None:
+    """`report` writes, byte for byte, what the debate wrote; `--to` writes it elsewhere."""
+    os.remove("report.md")
+    ran = debate("report", J)
+    debate("report", J, "--to", "copy.md")
+
+    assert ran.out.startswith("Debate complete. Report written to report.md. Winner: A (narrow).")
+    assert Path("report.md").read_bytes() == finished == Path("copy.md").read_bytes()
+
+
+def test_report_of_a_paused_debate_says_so(debate: Run, answers: Path) -> None:
+    """A debate that is not finished has a report that says what it waits for."""
+    puppets.answer(debate("open", "--answers", "answers.yaml", "--json").json["turns"])
+    debate("step", J)
+    ran = debate("report", J, "--json")
+
+    assert ran.json["status"] == "paused"
+    assert "Paused: waiting for 1.opening.b" in Path("report.md").read_text(encoding="utf-8")
+
+
+def test_report_goes_to_markdown_only(debate: Run, finished: bytes) -> None:
+    """An ending that no report has is refused."""
+    assert debate("report", J, "--to", "x.docx").code == 2
+
+
+def test_replay_plays_it_all_again(debate: Run, finished: bytes) -> None:
+    """`replay` shows banners, speeches and scores, and makes the same report, without touching the journal."""
+    before = Path(J).read_bytes()
+    ran = debate("replay", J, "--to", "again.md")
+
+    assert "--- ROUND 2 OF 2 ---" in ran.out
+    assert "This is what b says in 2.rebuttal.b." in ran.out
+    assert "Scores: A: 7 | B: 6 | Winner: A" in ran.out
+    assert Path("again.md").read_bytes() == finished
+    assert Path(J).read_bytes() == before
+
+
+def test_replay_of_a_paused_debate_stops_where_it_ends(debate: Run, answers: Path) -> None:
+    """A recording that ends early is played as far as it goes."""
+    puppets.answer(debate("open", "--answers", "answers.yaml", "--json").json["turns"])
+    debate("step", J)
+    ran = debate("replay", J)
+
+    assert ran.code == 0
+    assert "This is what a says in 1.opening.a." in ran.out
+    assert "The recording ends here" in ran.err
+
+
+def test_run_with_replay_seats(debate: Run, finished: bytes) -> None:
+    """`run` takes a cast of recordings from answers to report in one go."""
+    flags = [f"--{seat}=replay:{J}" for seat in ("a", "b", "judge")]
+    ran = debate("run", "--answers", "answers.yaml", "--output", "rerun.md", *flags)
+
+    assert ran.code == 0
+    assert ran.out.startswith("Debate complete. Report written to rerun.md.")
+    assert "--- ROUND 2 OF 2 ---" in ran.err
+
+
+def test_run_with_host_seats_stops_with_work_left(debate: Run, answers: Path) -> None:
+    """`run` and `resume` end with exit code 3 where the host must speak, and name the command that goes on."""
+    first = debate("run", "--answers", "answers.yaml", "--quiet")
+    again = debate("resume", J)
+
+    assert (first.code, again.code) == (3, 3)
+    assert f"debate step {J}" in first.err
+
+
+def test_hosts_and_recordings_share_a_debate(debate: Run, finished: bytes) -> None:
+    """A debate whose judge is a recording is stepped by the host, which never sees the judge's turns."""
+    told = debate("open", "--answers", "answers.yaml", f"--judge=replay:{J}", "--output", "m.md", "--json").json
+    seen: list[str] = []
+
+    def say(turn: dict[str, str]) -> None:
+        seen.append(turn["seat"])
+
+    finish(debate, told, say, rounds=2)
+
+    assert set(seen) == {"a", "b"}
+
+
+def test_demo_needs_nothing(debate: Run) -> None:
+    """`demo` plays a debate that ships with the package."""
+    names = debate("demo", "--list").out.split()
+    ran = debate("demo", "--quiet", "--to", "demo.md")
+
+    assert names
+    assert ran.out.startswith("Debate complete. Report written to demo.md.")
+    assert debate("demo", "--name", "nonesuch").code == 2
+
+
+def test_check_tells_whole_and_complete(debate: Run, finished: bytes) -> None:
+    """`check` counts the lines, gives the head of the chain and says complete."""
+    ran = debate("check", J, "--json")
+
+    assert (ran.code, ran.json["status"], ran.json["due"], ran.json["torn_bytes"]) == (0, "complete", [], 0)
+    assert len(ran.json["head"]) == 64
+
+
+def test_check_tells_torn_and_waiting(debate: Run, finished: bytes) -> None:
+    """A journal cut short is resumable: `check` ends with exit code 3 and says what is due."""
+    data = Path(J).read_bytes()
+    Path(J).write_bytes(data[: len(data) - 30])
+    ran = debate("check", J, "--json")
+
+    assert (ran.code, ran.json["due"]) == (3, ["final.dissent.judge"])
+    assert ran.json["torn_bytes"] > 0
+
+
+def test_check_tells_changes(debate: Run, finished: bytes) -> None:
+    """A changed line is damage: exit code 2, and the line is named."""
+    data = Path(J).read_bytes()
+    Path(J).write_bytes(data.replace(b"This is what b says in 1.rebuttal.b.", b"This is what B says in 1.rebuttal.b."))
+    ran = debate("check", J)
+
+    assert ran.code == 2
+    assert f"{J}: line " in ran.err and "the line's hash" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [(None, "No such file"), (b"", "no whole line"), (b"hello\n", "a debate's journal"), (b"\x00\xff" * 40, "no whole line")],
+)
+def test_files_that_are_no_journal(debate: Run, here: Path, data: bytes | None, expected: str) -> None:
+    """Every reading verb says in one line what is wrong with a file that is no journal."""
+    if data is not None:
+        Path("x.jsonl").write_bytes(data)
+    for verb in ("check", "report", "replay", "step", "resume"):
+        ran = debate(verb, "x.jsonl")
+        assert (ran.code, ran.err.count("\n")) == (2, 1)
+        assert expected in ran.err
+
+
+def test_a_locked_journal(debate: Run, finished: bytes) -> None:
+    """A journal that another process writes is left alone, with one clear line."""
+    with open(J, "rb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        ran = debate("step", J)
+
+    assert ran.code == 2
+    assert "another process is writing" in ran.err
+    assert debate("check", J).code == 0
+
+
+def test_formats_unrolls_from_the_data(debate: Run) -> None:
+    """`formats NAME` shows the agenda turn by turn; one round has no challenges."""
+    three, one = debate("formats", "adversarial").out, debate("formats", "adversarial", "--rounds", "1").out
+
+    assert "3.challenge.a, 3.challenge.b" in three and "final.dissent.judge" in three
+    assert "challenge" not in one.partition("Rubric")[0].partition("\n\n")[2]
+    assert debate("formats", "--json").json["formats"][0]["name"] == "adversarial"
+    assert debate("formats", "oxford").code == 2
+    assert debate("formats", "adversarial", "--rounds", "9").code == 2
+
+
+def test_every_verb_has_help_with_an_example(debate: Run) -> None:
+    """`debate VERB --help` shows an example of every verb."""
+    verbs = ["answers", "ask", "open", "step", "run", "resume", "report", "replay", "demo", "check", "formats"]
+    for verb in verbs:
+        assert f"example: debate {verb}" in debate(verb, "--help").out
+
+
+def test_errors_are_json_where_asked(debate: Run) -> None:
+    """With --json a mistake is one JSON object on stdout too."""
+    ran = debate("check", "missing.jsonl", "--json")
+
+    assert (ran.json["schema"], ran.json["status"], len(ran.json["complaints"])) == (1, "error", 1)
+
+
+def test_a_closed_pipe_is_no_error(finished: bytes) -> None:
+    """Output into a pipe that closes early ends quietly."""
+    command = f"{sys.executable} -m debate_orchestrator replay {J} | head -n 1"
+    ran = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True)
+
+    assert "Traceback" not in ran.stderr and "BrokenPipe" not in ran.stderr

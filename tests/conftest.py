@@ -1,0 +1,78 @@
+"""What the tests share: a folder to be in, and the command line as a function."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import settings
+
+from debate_orchestrator.cli import main
+
+settings.register_profile("house", deadline=None, max_examples=60)
+settings.load_profile("house")
+
+
+class Ran(NamedTuple):
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Run = Callable[..., Ran]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working directory."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def debate(here: Path, capfd: pytest.CaptureFixture[str]) -> Run:
+    """Runs `debate` in the working directory, with nothing at its terminal."""
+
+    def run(*arguments: str) -> Ran:
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main(list(arguments))
+        out, err = capfd.readouterr()
+        return Ran(int(ended.value.code or 0), out, err)
+
+    return run
+
+
+@pytest.fixture
+def answers(here: Path) -> Path:
+    """An answers file for a strict debate of two rounds that the host runs."""
+    path = here / "answers.yaml"
+    path.write_text(
+        "topic: Tabs are better than spaces.\n"
+        "positions: {a: Indent with tabs., b: Indent with spaces.}\n"
+        "rounds: 2\nstrictness: strict\noutput: report.md\n",
+        encoding="utf-8",
+    )
+    return path
+
+
+def finish(debate: Run, told: dict[str, Any], say: Any = None, **terms: Any) -> dict[str, Any]:
+    """Plays a host-run debate to its end from what `open` or `step` printed; every step must be clean."""
+    import puppets
+
+    while told["status"] == "waiting":
+        puppets.answer(told["turns"], say, root=Path(os.curdir), **terms)
+        ran = debate("step", told["journal"], "--json")
+        assert ran.code == 0, ran.err
+        told = ran.json
+    return told

@@ -1,0 +1,190 @@
+"""Debates of any size, folded from scripts: what is not scripted is filled in, in the shape asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hypothesis import settings
+
+from debate_orchestrator import formats
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Answer, Declined, Opened, Reply, Setup, Spoiled, Spoke, Voted
+from debate_orchestrator.core.rules import Format, Turn
+from debate_orchestrator.core.shapes import Field, Shape, Terms, asked
+
+ADVERSARIAL = formats.load("adversarial")
+CONCEDE = ADVERSARIAL.lines.concede
+DECLINE = ADVERSARIAL.lines.decline
+
+Script = Mapping[str, str | Mapping[str, Any] | Iterable[Answer]]
+"""Turn id to what happens there: the text of a speech, the fields of a ballot that differ, or events."""
+
+many = settings(max_examples=300)
+"""For properties that are quick to try."""
+
+
+def opened(rounds: int = 3, judges: int = 1, *, rules: Format = ADVERSARIAL, **setup: Any) -> Opened:
+    """The opening of a debate of that size."""
+    given = {"strictness": "strict", "first": rules.sides[0]} | setup
+    positions = {side: f"{side} says so" for side in rules.sides}
+    return Opened(
+        schema_version=1,
+        version="0",
+        setup=Setup(topic="Is it so?", positions=positions, rounds=rounds, **given),
+        format=rules,
+        prompts={},
+        cast=dict.fromkeys(rules.sides, ("host",)) | {"judge": ("host",) * judges},
+        seed=1,
+        nonce="0123456789abcdef",
+    )
+
+
+def reply(text: str = "So it is.") -> Reply:
+    return Reply(text=text, brief="0" * 64, by="host")
+
+
+def spoke(turn: str, text: str = "So it is.") -> Spoke:
+    return Spoke(turn=turn, reply=reply(text))
+
+
+def declined(turn: str) -> Declined:
+    return Declined(turn=turn, reply=reply(DECLINE))
+
+
+def voted(turn: str, ballot: Mapping[str, Any]) -> Voted:
+    return Voted(turn=turn, ballot=dict(ballot), reply=reply("{}"))
+
+
+def spoiled(turn: str, text: str = "no JSON") -> Spoiled:
+    return Spoiled(turn=turn, complaints=(f"{turn}: no JSON",), reply=reply(text))
+
+
+def absent(turn: str) -> list[Answer]:
+    """What makes a judge count as absent: two spoiled replies."""
+    return [spoiled(turn, "no JSON"), spoiled(turn, "still no JSON")]
+
+
+def marks(a: float = 7, b: float = 6, *, rounds: int = 3, **changes: Any) -> dict[str, Any]:
+    """The fields of a ballot in which every criterion has the side's mark, and the leader wins."""
+    names = ["argument_quality", "use_of_evidence", *(["directness_of_rebuttals"] if rounds > 1 else [])]
+    scores = {"a": dict.fromkeys(names, a), "b": dict.fromkeys(names, b)}
+    return {"scores": scores, "winner": "a" if a > b else "b" if b > a else "tie"} | changes
+
+
+def converging(side: str = "both", *criteria: str) -> dict[str, Any]:
+    """The fields of a ballot that finds convergence."""
+    return {"convergence": {"detected": True, "criteria": list(criteria) or ["same claim"], "side": side}}
+
+
+def filled(shape: Shape, terms: Terms) -> dict[str, Any]:
+    """The plainest value of a shape: flags down, the first choice, empty lists, the middle of the scale."""
+    fields = asked(shape, terms)
+    made = {name: None if field.optional else _plain(field, terms) for name, field in fields.items()}
+    for name, field in fields.items():
+        if any(made.get(other) != needed for other, needed in field.only_if.items()):
+            made[name] = [] if field.kind in ("list", "choices", "turns") else None
+    return made
+
+
+def _plain(field: Field, terms: Terms) -> Any:
+    if field.per_side:
+        one = field.model_copy(update={"per_side": False})
+        return {side: _plain(one, terms) for side in terms.sides}
+    options = list(field.of or terms.sides)
+    middle = (terms.least + terms.most) / 2
+    return {
+        "text": lambda: "So it is.",
+        "flag": lambda: False,
+        "number": lambda: field.least or 0,
+        "choice": lambda: options[0],
+        "choices": lambda: options[:1],
+        "turns": lambda: list(terms.turns[:2]),
+        "list": list,
+        "record": lambda: filled(field.fields, terms),
+        "scores": lambda: {side: dict.fromkeys(terms.criteria, middle) for side in terms.sides},
+    }[field.kind]()
+
+
+def events(debate: Debate, turn: Turn, script: Script) -> list[Answer]:
+    """What the script has happen in a turn that is due."""
+    given = script.get(turn.id)
+    shape = debate.shape(turn)
+    if given is not None and not isinstance(given, str | Mapping):
+        return list(given)
+    if shape is None:
+        return [spoke(turn.id, given if isinstance(given, str) else f"This is {turn.id}.")]
+    changes = given if isinstance(given, Mapping) else {}
+    return [voted(turn.id, filled(shape, debate.terms(turn)) | changes)]
+
+
+def play(debate: Debate, script: Script | None = None, *, until: str = "") -> list[tuple[str, ...]]:
+    """Takes the script's answers until the debate is complete or the turn `until` is due; what was due
+    at a time, in order."""
+    played = []
+    while (due := debate.due()) and until not in [turn.id for turn in due]:
+        played.append(tuple(turn.id for turn in due))
+        for event in [event for turn in due for event in events(debate, turn, script or {})]:
+            debate.take(event)
+    return played
+
+
+def debated(rounds: int = 3, judges: int = 1, script: Script | None = None, *, until: str = "", **how: Any) -> Debate:
+    """A debate of that size, played to its end or until a turn is due."""
+    debate = Debate([opened(rounds, judges, **how)])
+    play(debate, script, until=until)
+    return debate
+
+
+def record(rounds: int = 3, judges: int = 1, script: Script | None = None, **how: Any) -> list[Any]:
+    """The events of a whole debate, its opening first."""
+    debate = Debate([opened(rounds, judges, **how)])
+    taken: list[Any] = [debate.opened]
+    while due := debate.due():
+        for event in [event for turn in due for event in events(debate, turn, script or {})]:
+            debate.take(event)
+            taken.append(event)
+    return taken
+
+
+def judged(converged: Mapping[int, str]) -> dict[str, Mapping[str, Any]]:
+    """A script in which the judge sees the sides named there converge in those rounds."""
+    return {f"{n}.verdict.judge": converging(side) for n, side in converged.items()}
+
+
+def agenda(rounds: int, judges: int, first: str) -> list[tuple[str, ...]]:
+    """The stages of a debate in which nothing unusual happens."""
+    order = ("a", "b") if first == "a" else ("b", "a")
+    panel = ("judge",) if judges == 1 else tuple(f"judge-{n}" for n in range(1, judges + 1))
+    stages: list[tuple[str, ...]] = []
+    for n in range(1, rounds + 1):
+        stages += [(f"{n}.{'opening' if n == 1 else 'constructive'}.{side}",) for side in order]
+        if rounds > 1:
+            stages += [tuple(f"{n}.{phase}.{side}" for side in order) for phase in ("challenge", "rebuttal")]
+        stages.append(tuple(f"{n}.verdict.{judge}" for judge in panel))
+    return [*stages, tuple(f"final.verdict.{judge}" for judge in panel), (f"final.dissent.{panel[0]}",)]
+
+
+def state(debate: Debate) -> dict[str, Any]:
+    """All that a debate can be asked, as plain values that can be compared."""
+    stages = []
+    for stage in debate.stages():
+        stages.append([turn.id for turn in stage])
+        if any(turn.id not in debate.answers for turn in stage):
+            break
+    turns = [*debate.settled(), *debate.due()]
+    return {
+        "due": [turn.id for turn in debate.due()],
+        "stages": stages,
+        "answers": dict(debate.answers),
+        "spoiled": {turn: list(events) for turn, events in debate.spoiled.items() if events},
+        "asked": {turn: list(events) for turn, events in debate.asked.items() if events},
+        "notes": list(debate.notes),
+        "heard": {turn.id: [heard.id for heard in debate.heard(turn)] for turn in turns},
+        "findings": [debate.finding(n) for n in range(1, debate.rounds + 1)],
+        "persisted": debate.persisted(),
+        "conceded": debate.conceded(),
+        "results": debate.results(),
+        "totals": debate.totals(),
+        "verdict": debate.verdict(),
+    }

@@ -1,0 +1,358 @@
+"""Shapes of structured replies: the schema that is asked for and the check that an answer must pass."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from core.folding import ADVERSARIAL, filled, many
+from hypothesis import given
+from hypothesis import strategies as st
+
+from debate_orchestrator.core.shapes import LONGEST, MOST_ITEMS, Field, Shape, Terms, When, asked, check, json_schema
+
+SHAPES = ADVERSARIAL.shapes
+TERMS = Terms(
+    sides=("a", "b"),
+    criteria=("argument_quality", "use_of_evidence", "directness_of_rebuttals"),
+    least=1,
+    most=10,
+    rounds=3,
+    strictness="strict",
+    turns=("1.opening.a", "1.opening.b", "1.challenge.b"),
+)
+BALLOT: dict[str, Any] = {
+    "scores": {
+        "a": {"argument_quality": 7, "use_of_evidence": 6.5, "directness_of_rebuttals": 10},
+        "b": {"argument_quality": 6, "use_of_evidence": 1, "directness_of_rebuttals": 5},
+    },
+    "strongest": {"a": "...", "b": "..."},
+    "weakest": {"a": "...", "b": "..."},
+    "winner": "a",
+    "justification": "one sentence",
+    "feedback": {"a": "...", "b": "..."},
+    "unsupported_claims": [{"seat": "a", "claim": "..."}],
+    "convergence": {"detected": True, "criteria": ["same claim", "only quibbles"], "side": "both"},
+    "conceded": "b",
+}
+FINAL: dict[str, Any] = {
+    "winner": "consensus",
+    "converged_on": "the middle",
+    "strength": "narrow",
+    "justification": "3 to 5 sentences",
+    "strongest_argument": {"seat": "a", "argument": "...", "why": "..."},
+    "unresolved_questions": ["..."],
+    "follow_up": "...",
+}
+DISSENT: dict[str, Any] = {
+    "rows": [{"claim": "x", "a": "y", "b": "z", "status": "unresolved", "turns": ["1.opening.a", "1.challenge.b"]}]
+}
+VALID = [("ballot", BALLOT), ("final", FINAL), ("dissent", DISSENT)]
+CALM = {"detected": False, "criteria": [], "side": None}
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text()
+    | st.sampled_from(["a", "b", "tie", "consensus"]),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text() | st.sampled_from([*BALLOT, *FINAL]), inner),
+    max_leaves=12,
+)
+
+
+def follows(schema: dict[str, Any], value: Any) -> bool:
+    """Whether a value follows a schema, in the few words of JSON Schema that are used here."""
+    assert set(schema) <= {"type", "properties", "required", "additionalProperties", "enum", "items", "description"}
+    if "enum" in schema:
+        return value in schema["enum"]
+    types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    if "object" in types and isinstance(value, dict):
+        properties = schema["properties"]
+        assert (schema["required"], schema["additionalProperties"]) == (list(properties), False)
+        return set(value) == set(properties) and all(follows(properties[name], value[name]) for name in value)
+    if "array" in types and isinstance(value, list):
+        return all(follows(schema["items"], item) for item in value)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    is_a = {"string": isinstance(value, str), "boolean": isinstance(value, bool), "null": value is None}
+    is_a |= {"number": number, "integer": number and isinstance(value, int)}
+    return any(is_a.get(name, False) for name in types)
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The path of every value inside a value."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in inner:
+        yield (*path, key)
+        yield from places(item, (*path, key))
+
+
+def put(value: Any, path: tuple[Any, ...], item: Any) -> Any:
+    """A copy of a value with another item at a path."""
+    made = copy.deepcopy(value)
+    where = made
+    for key in path[:-1]:
+        where = where[key]
+    where[path[-1]] = item
+    return made
+
+
+def drop(value: Any, path: tuple[Any, ...]) -> Any:
+    made = put(value, path, None)
+    where = made
+    for key in path[:-1]:
+        where = where[key]
+    del where[path[-1]]
+    return made
+
+
+PLACES = [(name, path) for name, value in VALID for path in places(value)]
+KEYS = [(name, path) for name, path in PLACES if isinstance(path[-1], str)]
+LEAVES = [
+    (name, path) for name, path in PLACES if (name, path) in KEYS and not [p for p in PLACES if p[1][:-1] == path]
+]
+OF = dict(VALID)
+
+
+@pytest.mark.parametrize(("name", "value"), VALID)
+def test_what_is_asked_for_passes(name: str, value: dict[str, Any]) -> None:
+    """A reply of the documented form has nothing to complain of, and follows the schema."""
+    assert check(SHAPES[name], value, TERMS) == []
+    assert follows(json_schema(SHAPES[name], TERMS), value)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_schema_is_plain_json(name: str) -> None:
+    """A schema survives JSON, asks for an object, and says what its fields are about."""
+    schema = json_schema(SHAPES[name], TERMS)
+    assert (json.loads(json.dumps(schema)), schema["type"]) == (schema, "object")
+    assert list(schema["properties"]) == list(asked(SHAPES[name], TERMS))
+    assert all("description" in schema["properties"][key] for key, field in SHAPES[name].items() if field.about)
+
+
+@pytest.mark.parametrize(("name", "path"), KEYS)
+def test_a_missing_field_is_named(name: str, path: tuple[Any, ...]) -> None:
+    """Whichever field is missing, the complaint names it or the record it should be in."""
+    said = check(SHAPES[name], drop(OF[name], path), TERMS)
+    assert any(str(path[-1]) in one or str(path[-2]) in one for one in said), said
+
+
+@pytest.mark.parametrize(("name", "path"), [("ballot", ()), ("ballot", ("scores",)), *PLACES])
+def test_an_extra_field_is_named(name: str, path: tuple[Any, ...]) -> None:
+    """A field that nobody asked for is refused by its name, however deep it stands."""
+    where = OF[name]
+    for key in path:
+        where = where[key]
+    if isinstance(where, dict):
+        said = check(SHAPES[name], put(OF[name], (*path, "verbosity"), "high"), TERMS)
+        assert len(said) == 1
+        assert "verbosity" in said[0]
+
+
+@pytest.mark.parametrize(
+    "wrong", [True, "7", "", [], {}, float("nan"), float("inf"), -1, 10**400, "x" * (LONGEST + 1), ["?"]]
+)
+@pytest.mark.parametrize(("name", "path"), LEAVES)
+def test_a_wrong_value_is_named(name: str, path: tuple[Any, ...], wrong: Any) -> None:
+    """A value of another type, out of range, too long or unknown is refused, and the complaint names its field."""
+    fits = (path == ("convergence", "detected") and wrong is True) or (wrong == "7" and text(name, path))
+    said = check(SHAPES[name], put(OF[name], path, wrong), TERMS)
+    if fits or (name, path, wrong) == ("final", ("unresolved_questions",), []):
+        assert said == []
+    else:
+        assert any(str(path[-1]) in one for one in said), said
+        assert all(len(one) < 400 and "\n" not in one for one in said)
+
+
+def text(name: str, path: tuple[Any, ...]) -> bool:
+    """Whether free text stands at that place of the valid reply."""
+    free = (
+        "strongest",
+        "weakest",
+        "justification",
+        "feedback",
+        "claim",
+        "converged_on",
+        "argument",
+        "why",
+        "follow_up",
+    )
+    return path[0] in free[:2] or path[0] == "feedback" or path[-1] in free or (name == "dissent" and path[-1] in "ab")
+
+
+@pytest.mark.parametrize(("name", "path"), [place for place in PLACES if place[1] != ("conceded",)])
+def test_null_is_no_value(name: str, path: tuple[Any, ...]) -> None:
+    """Null will do for a concession that was not made, and for no other field that is asked for."""
+    said = check(SHAPES[name], put(OF[name], path, None), TERMS)
+    assert any(str(key) in one for one in said for key in path[-1:])
+
+
+@pytest.mark.parametrize("winner", ["A", "a ", "c", "consensus", "", None, ["a"], 1])
+def test_a_round_is_won_by_a_side_or_tied(winner: Any) -> None:
+    """Only the very names of the sides and `tie` win a round."""
+    said = check(SHAPES["ballot"], BALLOT | {"winner": winner}, TERMS)
+    assert len(said) == 1
+    assert said[0].startswith("winner: ")
+    assert "a, b, tie" in said[0]
+
+
+@pytest.mark.parametrize(
+    "turns", [[], ["1.rebuttal.a"], ["1.opening.a", 1], "1.opening.a", ["1.opening.a"] * (MOST_ITEMS + 1)]
+)
+def test_a_dissent_names_turns_that_were_heard(turns: Any) -> None:
+    """A row names at least one turn, and none that is not in the transcript."""
+    said = check(SHAPES["dissent"], put(DISSENT, ("rows", 0, "turns"), turns), TERMS)
+    assert len(said) == 1
+    assert said[0].startswith("rows[0].turns: ")
+
+
+def test_no_rows_of_dissent_will_do() -> None:
+    """A dissent record may be empty, and so may the list of unsupported claims and of open questions."""
+    assert check(SHAPES["dissent"], {"rows": []}, TERMS) == []
+    assert check(SHAPES["ballot"], BALLOT | {"unsupported_claims": []}, TERMS) == []
+    assert check(SHAPES["final"], FINAL | {"unresolved_questions": []}, TERMS) == []
+
+
+def test_all_complaints_come_at_once() -> None:
+    """Every field that is wrong is complained of in one go."""
+    wrong = {
+        "winner": "A",
+        "scores": put(BALLOT["scores"], ("a", "use_of_evidence"), 11),
+        "extra": 1,
+        "conceded": "tie",
+    }
+    said = check(SHAPES["ballot"], {key: BALLOT[key] for key in BALLOT if key != "feedback"} | wrong, TERMS)
+    assert [one.partition(":")[0] for one in said] == [
+        "feedback",
+        "'extra'",
+        "scores.a.use_of_evidence",
+        "winner",
+        "conceded",
+    ]
+
+
+@pytest.mark.parametrize("value", [None, [], "x", 7, True, float("nan"), [BALLOT]])
+def test_only_an_object_is_a_reply(value: Any) -> None:
+    """What is no JSON object is refused in one complaint."""
+    assert [one.partition(":")[0] for one in check(SHAPES["ballot"], value, TERMS)] == ["the reply"]
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"detected": True, "criteria": [], "side": "a"}, ["convergence.criteria"]),
+        ({"detected": True, "criteria": ["same claim"], "side": None}, ["convergence.side"]),
+        ({"detected": True, "criteria": [], "side": None}, ["convergence.criteria", "convergence.side"]),
+        ({"detected": False, "criteria": ["same claim"], "side": None}, ["convergence.criteria"]),
+        ({"detected": False, "criteria": [], "side": "b"}, ["convergence.side"]),
+        ({"detected": True, "criteria": ["same thing"], "side": "a"}, ["convergence.criteria"]),
+        (CALM, []),
+    ],
+)
+def test_what_depends_on_a_finding(change: dict[str, Any], named: list[str]) -> None:
+    """Criteria and side are filled in with a finding of convergence, and empty without one."""
+    said = check(SHAPES["ballot"], BALLOT | {"convergence": change}, TERMS)
+    assert [one.partition(":")[0] for one in said] == named
+
+
+@pytest.mark.parametrize(("winner", "on", "fits"), [("a", None, True), ("a", "x", False), ("consensus", None, False)])
+def test_what_depends_on_a_consensus(winner: str, on: str | None, fits: bool) -> None:
+    """What both converged on is told with a consensus, and never otherwise."""
+    said = check(SHAPES["final"], FINAL | {"winner": winner, "converged_on": on}, TERMS)
+    assert (not said, all("converged_on" in one for one in said)) == (fits, True)
+
+
+def test_lenient_judges_list_no_claims() -> None:
+    """Unsupported claims are asked for in strict mode only, and refused in the other."""
+    lenient = TERMS.model_copy(update={"strictness": "lenient"})
+    calm = {key: value for key, value in BALLOT.items() if key != "unsupported_claims"}
+    assert check(SHAPES["ballot"], calm, lenient) == []
+    assert "unsupported_claims" in check(SHAPES["ballot"], BALLOT, lenient)[0]
+    assert "unsupported_claims" in check(SHAPES["ballot"], calm, TERMS)[0]
+
+
+def test_one_round_has_two_criteria() -> None:
+    """Scores hold exactly the criteria that apply, no fewer and no more."""
+    one = TERMS.model_copy(update={"criteria": TERMS.criteria[:2], "rounds": 1})
+    quick = {side: dict.fromkeys(one.criteria, 7) for side in "ab"}
+    assert check(SHAPES["ballot"], BALLOT | {"scores": quick}, one) == []
+    assert (
+        len(check(SHAPES["ballot"], BALLOT, one))
+        == len(check(SHAPES["ballot"], BALLOT | {"scores": quick}, TERMS))
+        == 2
+    )
+
+
+@pytest.mark.parametrize("mark", [0.999, 10.001, 0, 11, -7, "7", None, True, [7], float("nan"), float("inf"), 10**400])
+def test_marks_stay_on_the_scale(mark: Any) -> None:
+    """A mark off the scale, or no number, is refused with the scale."""
+    said = check(SHAPES["ballot"], put(BALLOT, ("scores", "b", "use_of_evidence"), mark), TERMS)
+    assert len(said) == 1
+    assert said[0].startswith("scores.b.use_of_evidence: ")
+    assert "from 1 to 10" in said[0]
+
+
+@pytest.mark.parametrize("mark", [1, 10, 1.0, 9.999, 7.25])
+def test_marks_on_the_scale_pass(mark: float) -> None:
+    """The ends of the scale and whatever lies between them are marks."""
+    assert check(SHAPES["ballot"], put(BALLOT, ("scores", "b", "use_of_evidence"), mark), TERMS) == []
+
+
+@pytest.mark.parametrize(
+    ("when", "first", "later"),
+    [
+        (When(), True, True),
+        (When(round="first"), True, False),
+        (When(round="later"), False, True),
+        (When(round="last"), False, True),
+        (When(rounds_at_least=3), False, False),
+        (When(rounds_at_least=2, strictness="strict", round="first"), True, False),
+        (When(strictness="lenient"), False, False),
+    ],
+)
+def test_conditions(when: When, first: bool, later: bool) -> None:
+    """All conditions that are given must hold; one on the round holds in no phase outside the rounds."""
+    held = [when.holds(rounds=2, strictness="strict", round=n) for n in (1, 2, None)]
+    assert held == [first, later, first and later and when.round is None]
+
+
+@many
+@given(JSON, st.sampled_from(sorted(SHAPES)))
+def test_anything_can_be_checked(value: Any, name: str) -> None:
+    """Whatever JSON came, checking it raises nothing and complains of what is no reply of the shape."""
+    assert check(SHAPES[name], value, TERMS)
+
+
+@many
+@given(JSON, st.sampled_from(PLACES))
+def test_what_passes_follows_the_schema(value: Any, place: tuple[str, tuple[Any, ...]]) -> None:
+    """Whatever stands in a field, a reply that the check takes also follows the schema that was asked for."""
+    name, path = place
+    changed = put(OF[name], path, value)
+    assert check(SHAPES[name], changed, TERMS) or follows(json_schema(SHAPES[name], TERMS), changed)
+
+
+@pytest.mark.parametrize("nothing", [{"criteria": None}, {"criteria": ""}, {"side": ""}, {"side": []}])
+def test_nothing_is_written_as_the_schema_has_it(nothing: dict[str, Any]) -> None:
+    """A field that does not apply is empty in the way the schema asks for, and in no other."""
+    ballot = BALLOT | {"convergence": CALM | nothing}
+    assert check(SHAPES["ballot"], ballot, TERMS) or follows(json_schema(SHAPES["ballot"], TERMS), ballot)
+
+
+KINDS = ["text", "flag", "number", "choice", "choices", "list", "record", "scores", "turns"]
+
+
+@pytest.mark.parametrize("depends", [{}, {"only_if": {"on": True}}, {"optional": True}, {"per_side": True}])
+@pytest.mark.parametrize("on", [True, False])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_field_can_be_filled_in(kind: Any, on: bool, depends: dict[str, Any]) -> None:
+    """For every kind of field, on its own, dependent, optional or for each side, something passes both check and schema."""
+    inner = {"x": Field(kind="text")} if kind == "record" else {}
+    shape: Shape = {"on": Field(kind="flag"), "field": Field(kind=kind, fields=inner, **depends)}
+    plain = filled(shape | {"field": Field(kind=kind, fields=inner, per_side=bool(depends.get("per_side")))}, TERMS)
+    candidates = [{"on": on, "field": value} for value in (plain["field"], None, [], ["x"])]
+    schema = json_schema(shape, TERMS)
+    assert any(not check(shape, one, TERMS) and follows(schema, one) for one in candidates)

@@ -1,0 +1,293 @@
+"""Ballots in, numbers out: exact scores, winners, findings, strength and remarks."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from core.folding import ADVERSARIAL, absent, converging, debated, filled, many, marks, opened, play, spoiled, voted
+from hypothesis import given
+from hypothesis import strategies as st
+
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.verdict import (
+    RoundResult,
+    Verdict,
+    conceded,
+    decimals,
+    final_verdict,
+    finding,
+    gap,
+    leader,
+    plurality,
+    round_result,
+    score,
+)
+
+SIDES = ("a", "b")
+MARK = st.one_of(st.integers(1, 10), st.floats(1, 10), st.decimals(1, 10, places=2).map(float))
+WINNER = st.sampled_from(["a", "b", "tie"])
+
+
+def result(n: int, a: Any, b: Any, winner: str = "tie") -> RoundResult:
+    return RoundResult(round=n, scores={"a": Fraction(a), "b": Fraction(b)}, winner=winner, ballots=1)
+
+
+def decided(a: Any, b: Any, *declared: str, strength: str | None = None, **how: Any) -> Verdict:
+    """The verdict on totals of `a` and `b` by final ballots that declare these winners."""
+    finals = [
+        voted(f"final.verdict.judge-{n}", {"winner": one, "strength": strength}) for n, one in enumerate(declared)
+    ]
+    return final_verdict(finals, [result(1, a, b)], SIDES, how.get("concession"), how.get("persisted", False))
+
+
+SEVENS = dict.fromkeys(ADVERSARIAL.rubric.criteria, 7)
+
+
+def test_a_score_is_the_exact_mean_of_its_criteria() -> None:
+    """The score of a side is the mean of the criteria that apply, as an exact fraction of the marks as written."""
+    ballot = voted("1.verdict.judge", {"scores": {"a": {"x": 7.1, "y": 6, "z": 0.1}, "b": {}}})
+    assert score(ballot, "a", ("x", "y", "z")) == Fraction(132, 30)
+    assert score(ballot, "a", ("x", "y")) == Fraction(131, 20)
+
+
+def test_scores_do_not_drift() -> None:
+    """Six rounds of one third more add up to two more, to the last bit."""
+    scores = {"a": SEVENS | {"argument_quality": 8}, "b": SEVENS}
+    script = {f"{n}.verdict.judge": marks(scores=scores) for n in range(1, 7)}
+    assert debated(6, script=script).totals() == {"a": 44, "b": 42}
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("0", "0"), ("7", "7"), ("10", "10"), ("20/3", "6.67"), ("13/2", "6.5"), ("1/3", "0.33"), ("100", "100"),
+        ("0.005", "0.01"), ("0.0049", "0"), ("0.995", "1"), ("1.105", "1.11"), ("1.115", "1.12"), ("19.999", "20"),
+        ("-1/2", "-0.5"), ("-0.004", "0"), ("-0.005", "-0.01"), ("12.30", "12.3"), ("6.05", "6.05"),
+    ],
+)  # fmt: skip
+def test_decimals(value: str, text: str) -> None:
+    """A number shows two decimals, halves away from zero, without trailing zeros."""
+    assert decimals(Fraction(value)) == text
+
+
+@given(st.fractions(-1000, 1000))
+def test_decimals_are_near(value: Fraction) -> None:
+    """What is shown is within half a hundredth of the number, and reads back as itself."""
+    text = decimals(value)
+    assert abs(Fraction(text) - value) <= Fraction(1, 200)
+    assert decimals(Fraction(text)) == text != "-0"
+
+
+@pytest.mark.parametrize(
+    ("votes", "winner"),
+    [
+        (["a"], "a"), (["tie"], "tie"), ([], "tie"), (["a", "b"], "tie"), (["a", "tie", "tie"], "a"),
+        (["a", "b", "b"], "b"), (["a", "b", "tie"], "tie"), (["consensus", "b"], "b"), (["a", "a", "b", "b"], "tie"),
+    ],
+)  # fmt: skip
+def test_votes_for_a_tie_do_not_count(votes: list[str], winner: str) -> None:
+    """The side that more votes name wins; votes for a tie are ignored, and equal votes are one."""
+    assert plurality(votes, SIDES) == winner
+
+
+@pytest.mark.parametrize(("a", "b", "ahead"), [(3, 2, "a"), (2, 3, "b"), (2, 2, "tie"), (0, 0, "tie")])
+def test_the_leader_has_the_higher_score(a: int, b: int, ahead: str) -> None:
+    """The leader goes by the scores alone, whatever was declared."""
+    assert result(1, a, b, "b").leader == leader({"a": Fraction(a), "b": Fraction(b)}) == ahead
+
+
+def test_gap_is_a_share_of_the_larger_total() -> None:
+    """The gap is what the smaller total lacks of the larger; there is none where nobody scored."""
+    assert gap({"a": Fraction(8), "b": Fraction(10)}) == gap({"a": Fraction(10), "b": Fraction(8)}) == Fraction(1, 5)
+    assert gap({"a": Fraction(0), "b": Fraction(0)}) is None
+
+
+@given(st.lists(st.tuples(MARK, MARK, WINNER), min_size=1, max_size=4), st.integers(1, 3))
+def test_totals_are_the_sums_of_the_round_scores(rounds: list[tuple[float, float, str]], panel: int) -> None:
+    """Totals add up exactly from the rounds' scores, and those from the ballots, in rounds and panels of any size."""
+    seats = ["judge"] if panel == 1 else [f"judge-{k}" for k in range(1, panel + 1)]
+    script = {
+        f"{n}.verdict.{seat}": marks(a, b, rounds=len(rounds), winner=winner)
+        for n, (a, b, winner) in enumerate(rounds, 1)
+        for seat in seats
+    }
+    debate = debated(len(rounds), panel, script)
+    verdict = debate.verdict()
+    assert verdict is not None
+    assert verdict.totals == debate.totals() == {
+        "a": sum(Fraction(str(a)) for a, _, _ in rounds), "b": sum(Fraction(str(b)) for _, b, _ in rounds)
+    }  # fmt: skip
+    assert [one.winner for one in debate.results()] == [winner for _, _, winner in rounds]
+    assert sum(verdict.rounds_won.values()) == len(rounds)
+
+
+def test_a_panel_scores_the_mean_of_its_ballots() -> None:
+    """A round's score is the mean over the ballots, whatever each judge declares."""
+    ballots = [voted("x", {"scores": {"a": {"q": a}, "b": {"q": 5}}, "winner": "b"}) for a in (7, 8, 8)]
+    made = round_result(2, ballots, SIDES, ("q",))
+    assert (made.scores, made.winner, made.leader, made.ballots) == ({"a": Fraction(23, 3), "b": 5}, "b", "a", 3)
+
+
+# Which ballots count
+
+
+def test_advice_reaches_the_next_round_alone() -> None:
+    """A side gets every judge's advice from the round before, and none in round 1 or with feedback off."""
+    script = {f"1.verdict.judge-{n}": {"feedback": {"a": f"A{n}", "b": f"B{n}"}} for n in (1, 2)}
+    debate = debated(3, 2, script)
+    assert (debate.advice("a", 1), debate.advice("a", 2), debate.advice("b", 2)) == ([], ["A1", "A2"], ["B1", "B2"])
+    assert debate.advice("a", 3) == ["So it is."] * 2
+    assert debated(3, 2, script, feedback=False).advice("a", 2) == []
+
+
+def test_a_spoiled_ballot_is_asked_for_again() -> None:
+    """After one spoiled reply the turn stays due, and a good one then counts."""
+    debate = debated(until="1.verdict.judge")
+    debate.take(spoiled("1.verdict.judge"))
+    assert ([turn.id for turn in debate.due()], debate.result(1)) == (["1.verdict.judge"], None)
+    ballot = filled(ADVERSARIAL.shapes["ballot"], debate.terms(debate.turn("1.verdict.judge"))) | marks(8, 6)
+    debate.take(voted("1.verdict.judge", ballot))
+    assert debate.results()[0].scores == {"a": 8, "b": 6}
+
+
+def test_a_judge_who_spoils_twice_is_absent() -> None:
+    """Two spoiled replies leave the round without a result, and the debate goes on."""
+    debate = debated(2, script={"1.verdict.judge": absent("1.verdict.judge"), "2.verdict.judge": marks(8, 6)})
+    assert (debate.result(1), [one.round for one in debate.results()]) == (None, [2])
+    assert (debate.totals(), debate.complete) == ({"a": 8, "b": 6}, True)
+
+
+def test_the_rest_of_the_panel_decides() -> None:
+    """Where one judge is absent, the result is that of the ballots that count."""
+    script = {"1.verdict.judge-1": absent("1.verdict.judge-1"), "1.verdict.judge-2": marks(9, 5, rounds=1)}
+    made = debated(1, 3, script | {"1.verdict.judge-3": marks(7, 6, rounds=1)}).result(1)
+    assert made is not None
+    assert (made.scores, made.winner, made.ballots) == ({"a": 8, "b": Fraction(11, 2)}, "a", 2)
+
+
+def test_no_final_ballot_is_no_verdict() -> None:
+    """Without a final ballot there is no verdict, before the end or after it."""
+    assert debated(1, until="final.verdict.judge").verdict() is None
+    assert debated(1, script={"final.verdict.judge": absent("final.verdict.judge")}).verdict() is None
+
+
+# What a panel finds
+
+
+@pytest.mark.parametrize(
+    ("votes", "sides"),
+    [("ab-", "ab"), ("aab", "a"), ("a--", ""), ("bbb", "b"), ("a2-", "a"), ("2ab", "ab")],
+)
+def test_a_panel_finds_convergence_by_more_than_half(votes: str, sides: str) -> None:
+    """More than half of the panel must see convergence; of those, more than half must name a side, else both go."""
+    named = {"a": converging("a"), "b": converging("b"), "2": converging("both"), "-": {}}
+    debate = debated(2, 3, {f"1.verdict.judge-{n}": named[vote] for n, vote in enumerate(votes, 1)})
+    assert debate.finding(1).sides == tuple(sides)
+    assert [turn.id for turn in debate.settled() if turn.phase.on] == [f"1.divergence.{side}" for side in sides]
+
+
+def test_half_of_the_ballots_find_nothing() -> None:
+    """Exactly half is not more than half, of convergence and of a concession alike."""
+    ballots = [voted("x", converging("a") | {"conceded": "a"}), voted("y", {"conceded": None})]
+    assert (finding(ballots, SIDES).detected, conceded(ballots)) == (False, None)
+    assert (finding(ballots[:1], SIDES).detected, conceded(ballots[:1])) == (True, "a")
+    assert (finding([], SIDES).detected, conceded([])) == (False, None)
+
+
+def test_a_finding_names_every_criterion_that_was_seen() -> None:
+    """The criteria that the panel saw are gathered once each, in the order in which they were named."""
+    seen = [("only quibbles", "same claim"), ("same claim",), ("agreed with thesis", "only quibbles")]
+    ballots = [voted("x", converging("both", *names)) for names in seen]
+    assert finding(ballots, SIDES).criteria == ("only quibbles", "same claim", "agreed with thesis")
+
+
+@pytest.mark.parametrize(("votes", "side"), [("bbb", "b"), ("bb-", "b"), ("b--", None), ("aab", "a"), ("ab-", None)])
+def test_more_than_half_of_a_panel_find_a_concession(votes: str, side: str | None) -> None:
+    """A concession that more than half of a round's ballots report ends the debate."""
+    script = {f"1.verdict.judge-{n}": {"conceded": vote.strip("-") or None} for n, vote in enumerate(votes, 1)}
+    debate = Debate([opened(2, 3)])
+    after = play(debate, script)[5][0]
+    assert (debate.conceded(), after) == (side, "final.verdict.judge-1" if side else "2.constructive.a")
+
+
+# How firmly
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "declared", "strength"),
+    [
+        (10, 8, "a", "narrow"), (10, "7.999", "a", "decisive"), ("8.001", 10, "b", "narrow"), (7, 10, "b", "decisive"),
+        (10, 5, "b", "narrow"), (5, 5, "a", "narrow"), (5, 5, "tie", "narrow"), (10, 5, "tie", "narrow"),
+        (10, 5, "consensus", "consensus"), (0, 0, "a", "narrow"), (1, 0, "a", "decisive"),
+    ],
+)  # fmt: skip
+def test_strength(a: Any, b: Any, declared: str, strength: str) -> None:
+    """A win is decisive if the gap is over 20 % of the larger total and the winner leads; else it is narrow."""
+    made = decided(a, b, declared)
+    assert (made.winner, made.strength) == (declared, strength)
+
+
+@pytest.mark.parametrize(
+    ("declared", "winner"),
+    [
+        ("a b b", "b"), ("consensus consensus a", "consensus"), ("consensus a", "a"), ("tie tie a", "a"),
+        ("consensus consensus a b", "tie"), ("tie tie", "tie"), ("a b", "tie"), ("consensus tie", "tie"),
+    ],
+)  # fmt: skip
+def test_a_panel_declares(declared: str, winner: str) -> None:
+    """More than half must declare a consensus; else the side that more ballots name wins."""
+    made = decided(7, 6, *declared.split())
+    assert (made.winner, sum(made.votes.values())) == (winner, len(declared.split()))
+
+
+@pytest.mark.parametrize(
+    ("made", "remarks"),
+    [
+        (decided(10, 9, "a"), []),
+        (decided(9, 10, "a"), ["winner is behind on points"]),
+        (decided(9, 9, "a"), ["scores are equal"]),
+        (decided(9, 9, "tie"), ["scores are equal"]),
+        (decided(0, 0, "a"), []),
+        (decided(9, 8, "tie"), ["tie declared on unequal scores"]),
+        (decided(9, 8, "a", strength="decisive"), ["strength differs from the judge's word"]),
+        (decided(9, 8, "consensus"), ["consensus without a finding"]),
+        (decided(9, 8, "consensus", persisted=True), []),
+        (decided(9, 8, "consensus", concession="a"), []),
+        (decided(9, 8, "b", concession="a"), ["concession overrides the declared winner"]),
+        (decided(9, 8, "a", "a", "b"), ["judges disagree"]),
+    ],
+)
+def test_remarks(made: Verdict, remarks: list[str]) -> None:
+    """What a declaration and the numbers disagree on is remarked, and nothing is put right."""
+    assert list(made.remarks) == remarks
+
+
+@many
+@given(
+    st.lists(st.tuples(MARK, MARK, WINNER), max_size=5),
+    st.lists(st.sampled_from(["a", "b", "tie", "consensus"]), min_size=1, max_size=5),
+    st.sampled_from([None, "a", "b"]),
+    st.booleans(),
+)
+def test_swapped_names_swap_the_verdict(
+    rounds: list[tuple[float, float, str]], declared: list[str], concession: str | None, persisted: bool
+) -> None:
+    """Calling the sides by each other's name changes nothing but the names."""
+    other = {"a": "b", "b": "a"}
+
+    def made(swap: bool) -> Verdict:
+        named = other if swap else {}
+        finals = [voted("x", {"winner": named.get(one, one), "strength": "narrow"}) for one in declared]
+        results = [
+            result(n, *(map(Fraction, map(str, (b, a) if swap else (a, b)))), named.get(winner, winner))
+            for n, (a, b, winner) in enumerate(rounds, 1)
+        ]
+        return final_verdict(finals, results, SIDES, named.get(concession or "", concession), persisted)
+
+    left, right = made(False), made(True)
+    assert right.winner == other.get(left.winner, left.winner)
+    assert (right.strength, right.gap, right.remarks) == (left.strength, left.gap, left.remarks)
+    assert right.totals == {other[side]: total for side, total in left.totals.items()}
+    assert right.rounds_won == {other.get(name, name): n for name, n in left.rounds_won.items()}

@@ -1,0 +1,122 @@
+"""Debates played in memory: from what each seat says to the events, the journal's entries and the report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import puppets
+
+from debate_orchestrator import formats, replies
+from debate_orchestrator.answers import settle
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Event, Noted, Opened, Reply, Spoiled
+from debate_orchestrator.core.rules import Turn
+from debate_orchestrator.errors import BadReply
+from debate_orchestrator.journal import Entry
+from debate_orchestrator.opening import opened
+from debate_orchestrator.reports import markdown
+from debate_orchestrator.reports.story import Story, story
+
+NONCE = "0123456789abcdef"
+CONCEDE = "I CONCEDE THE DEBATE."
+DECLINE = "I DECLINE TO ARGUE THIS POSITION."
+CHOICES = {"winner", "strength", "seat", "status", "side", "conceded", "turns", "criteria"}
+"""Fields of structured replies that hold no free text."""
+
+
+def opening(
+    *,
+    topic: str = "Tabs are better than spaces.",
+    positions: tuple[str, str] = ("Indent with tabs.", "Indent with spaces."),
+    rounds: int = 3,
+    strictness: str = "strict",
+    judges: int = 1,
+    first: str = "a",
+    feedback: bool = True,
+    cast: dict[str, tuple[str, ...]] | None = None,
+) -> Opened:
+    """The event that opens an adversarial debate, with nothing left to chance."""
+    given = {"topic": "x", "positions": {"a": "x", "b": "x"}, "rounds": rounds, "strictness": strictness}
+    given |= {"first": first, "feedback": feedback, "insist": True}
+    made = opened(settle(given, formats.load("adversarial"), "report.md"))
+    cast = cast or {"a": ("host",), "b": ("host",), "judge": ("host",) * judges}
+    setup = made.setup.model_copy(update={"topic": topic, "positions": dict(zip("ab", positions, strict=True))})
+    return made.model_copy(update={"setup": setup, "cast": cast, "nonce": NONCE, "seed": 1, "version": "0"})
+
+
+def played(say: puppets.Say | None = None, *, until: str | None = None, **setup: Any) -> list[Event]:
+    """The events of a debate in which everybody says what `say` tells, or what the stand-ins say; it stops
+    where the turn `until` is due. A judge whose reply is not in the shape asked for spoils it twice."""
+    first = opening(**setup)
+    debate, events = Debate([first]), [first]
+    while (due := debate.due()) and until not in {turn.id for turn in due}:
+        for turn in due:
+            for event in _answers(debate, turn, say):
+                debate.take(event)
+                events.append(event)
+    return events
+
+
+def _answers(debate: Debate, turn: Turn, say: puppets.Say | None) -> Iterator[Event]:
+    waiting = {"turn": turn.id, "seat": turn.seat}
+    said = say(waiting) if say else None
+    if said is None:
+        said = puppets.reply(waiting, rounds=debate.rounds, strict=debate.opened.setup.strictness == "strict")
+    text = said if isinstance(said, str) else json.dumps(said)
+    reply = Reply(text=text, brief="0" * 64, by="host")
+    while turn.id not in debate.answers:
+        try:
+            yield replies.read(debate, turn, reply)
+        except BadReply as error:
+            assert turn.judging, error
+            yield Spoiled(turn=turn.id, complaints=tuple(error.complaints), reply=reply)
+
+
+def saying(**said: Any) -> puppets.Say:
+    """Says what is given for a turn, its dots written as underscores (`_2_verdict_judge`); stand-ins say the rest."""
+    return lambda turn: said.get("_" + turn["turn"].replace(".", "_").replace("-", "_"))
+
+
+def hostile(text: str, *, rounds: int = 3, strict: bool = True) -> puppets.Say:
+    """Says `text` in every speech, and puts it into every free text of every structured reply."""
+
+    def say(turn: dict[str, Any]) -> str | dict[str, Any]:
+        usual = puppets.reply(turn, rounds=rounds, strict=strict)
+        if isinstance(usual, str):
+            return text
+        if "unsupported_claims" in usual:
+            usual |= {"unsupported_claims": [{"seat": "a", "claim": "x"}, {"seat": "b", "claim": "x"}]}
+        return reworded(usual, text)
+
+    return say
+
+
+def reworded(value: Any, text: str) -> Any:
+    """A structured reply with `text` for each of its free texts."""
+    if isinstance(value, dict):
+        return {key: one if key in CHOICES else reworded(one, text) for key, one in value.items()}
+    if isinstance(value, list):
+        return [reworded(one, text) for one in value]
+    return text if isinstance(value, str) else value
+
+
+def one_agent(events: list[Event]) -> list[Event]:
+    """The same debate, noted as having been played by one agent."""
+    return [events[0], Noted(note="one agent"), *events[1:]]
+
+
+def entries(events: list[Event]) -> list[Entry]:
+    """The journal's entries of these events, all made at one moment."""
+    return [Entry(n, "2026-02-03T04:05:06.789Z", event, "") for n, event in enumerate(events, start=1)]
+
+
+def told(say: puppets.Say | None = None, **setup: Any) -> Story:
+    """The story of a debate played so."""
+    return story(entries(played(say, **setup)))
+
+
+def report(say: puppets.Say | None = None, **setup: Any) -> str:
+    """The markdown report of a debate played so."""
+    return markdown.render(told(say, **setup))

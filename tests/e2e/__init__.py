@@ -1,0 +1,1 @@
+"""Whole ways through the product, in the programs that people really use."""

@@ -1,0 +1,234 @@
+"""The skill as Claude Code runs it: the real program, with a stand-in for its model."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from typing import IO, Any, BinaryIO, NamedTuple, NoReturn
+
+import puppets
+import pytest
+import yaml
+
+from debate_orchestrator import journal
+
+from .scripted_model import BRIEF, Conversation, Script, serve
+
+VERSION = "2.1.329"
+SKILL = Path(__file__).parents[2] / "skill" / "debate-orchestrator"
+DEBATE = Path(sys.executable).with_name("debate")
+KEY = "sk-not-a-real-key-0123456789"
+OPENING = "Please have this debated: "
+TOPIC = "Should internal calls move from REST to gRPC?"
+MODERATOR = {
+    "setup.topic.moderator": {"ambiguous": False, "restated": TOPIC, "recommended": None, "alternative": None},
+    "setup.positions.moderator": {"kind": "technical", "a": "They should move.", "b": "They should stay."},
+}
+TOOLS = "Skill,Bash(debate:*),Agent,Read,Write"
+SECONDS = 180
+PROGRAM = Path(".bin", "claude")
+"""Within node_modules."""
+
+pytestmark = pytest.mark.xdist_group("claude-code")
+
+
+class Ran(NamedTuple):
+    """What came of one run."""
+
+    rounds: int
+    project: Path
+    code: int
+    said: list[str]
+    """The last words of each of the model's turns, as the program printed them."""
+    script: Script
+    requests: list[dict[str, Any]]
+
+    def sent(self, *, by_sub_agents: bool) -> list[dict[str, Any]]:
+        """The requests of the main conversation, or those of the sub-agents."""
+        return [one for one in self.requests if bool(BRIEF.search(Conversation.of(one).begun)) == by_sub_agents]
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_a_debate_runs_from_the_users_words_to_the_report(claude: Path, tmp_path: Path, rounds: int) -> None:
+    """Claude Code finds the skill, puts its questions to the user, gives every turn to a sub-agent of its own, and
+    ends with the summary."""
+    ran = _debate(claude, tmp_path, rounds)
+    assert ran.code == 0
+    assert ran.said[-1].startswith("Debate complete. Report written to report.md.")
+    _the_skill_was_listed_before_it_was_used(ran)
+    _each_question_was_put_word_for_word(ran)
+    _every_turn_was_taken_by_a_sub_agent_of_its_own(ran)
+    _turns_due_together_were_handed_out_in_one_message(ran)
+    _the_report_and_the_journal_are_whole(ran)
+    _no_file_holds_the_key(ran)
+
+
+def _the_skill_was_listed_before_it_was_used(ran: Ran) -> None:
+    front = yaml.safe_load((SKILL / "SKILL.md").read_text(encoding="utf-8").split("---")[1])
+    first = ran.sent(by_sub_agents=False)[0]
+    assert not Conversation.of(first).calls
+    assert json.dumps(front["description"].strip())[1:-1] in json.dumps(first["messages"])
+
+
+def _each_question_was_put_word_for_word(ran: Ran) -> None:
+    assert ran.said[:-1] == [one["question"]["text"] for one in ran.script.printed if one["status"] == "ask"]
+
+
+def _every_turn_was_taken_by_a_sub_agent_of_its_own(ran: Ran) -> None:
+    events = journal.read(ran.project / "report.journal.jsonl").events
+    told = {event.turn: event.reply.text for event in events if event.kind in ("spoke", "voted")}
+    written = ran.script.written
+    assert set(written) == set(told) | set(MODERATOR)
+    assert {turn: [text] for turn, text in told.items()} == {turn: list(written[turn].values()) for turn in told}
+    agents = [agent for by in written.values() for agent in by]
+    assert len(agents) == len(set(agents)) == len(written)
+    inside = [json.dumps(one["messages"]) for one in ran.sent(by_sub_agents=True)]
+    assert inside and not [one for one in inside if OPENING.strip() in one], "a sub-agent heard the user's conversation"
+
+
+def _turns_due_together_were_handed_out_in_one_message(ran: Ran) -> None:
+    last = ran.sent(by_sub_agents=False)[-1]
+    model = [one["content"] for one in last["messages"] if one["role"] == "assistant"]
+    handed = [turns for content in model if (turns := _handed(content))]
+    assert handed == [[turn["turn"] for turn in one["turns"]] for one in ran.script.printed if one.get("turns")]
+    rounds = range(1, ran.rounds + 1) if ran.rounds > 1 else ()
+    pairs = [[f"{n}.{phase}.{side}" for side in "ab"] for n in rounds for phase in ("challenge", "rebuttal")]
+    assert [turns for turns in handed if len(turns) > 1] == pairs
+
+
+def _handed(content: str | list[dict[str, Any]]) -> list[str]:
+    blocks = [] if isinstance(content, str) else content
+    return [one["input"]["description"] for one in blocks if one["type"] == "tool_use" and one["name"] == "Agent"]
+
+
+def _the_report_and_the_journal_are_whole(ran: Ran) -> None:
+    assert (ran.project / "report.md").read_text(encoding="utf-8").startswith("# Debate Report")
+    check = [str(DEBATE), "check", "report.journal.jsonl"]
+    done = subprocess.run(check, cwd=ran.project, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _no_file_holds_the_key(ran: Ran) -> None:
+    files = [path for path in ran.project.rglob("*") if path.is_file()]
+    assert ran.project / "report.md" in files
+    assert not [path for path in files if KEY.encode() in path.read_bytes()]
+
+
+@pytest.fixture(scope="module")
+def claude() -> Path:
+    """The pinned Claude Code, from this user's cache; the test is skipped where it can't be had."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "debate-orchestrator-tests"
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        _skip(str(error))
+    home = cache / f"claude-code-{VERSION}"
+    with open(cache / f"{home.name}.lock", "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not home.exists():
+            _install(home)
+    return home / PROGRAM
+
+
+def _install(home: Path) -> None:
+    """Puts Claude Code in `home` in one move, so that an installation that was cut short is never taken for one."""
+    npm = shutil.which("npm")
+    if npm is None:
+        _skip("npm is missing")
+    with tempfile.TemporaryDirectory(dir=home.parent) as made:
+        package = f"@anthropic-ai/claude-code@{VERSION}"
+        _must_work([npm, "install", "--no-audit", "--no-fund", "--fetch-retries=1", "--prefix", made, package])
+        _must_work([str(Path(made, "node_modules") / PROGRAM), "--version"])
+        (Path(made) / "node_modules").rename(home)
+
+
+def _must_work(command: list[str]) -> None:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        _skip(str(error))
+    if done.returncode:
+        lines = [line for line in (done.stderr or done.stdout).splitlines() if "warn" not in line]
+        _skip(f"{Path(command[0]).name} ended with {done.returncode} and said: {'; '.join(lines[:3])}")
+
+
+def _skip(reason: str) -> NoReturn:
+    pytest.skip(f"Claude Code {VERSION} could not be installed: {reason}")
+
+
+def _debate(claude: Path, folder: Path, rounds: int) -> Ran:
+    """A debate from the user's first words to the summary, in a project and a home of its own."""
+    project, home = folder / "project", folder / "home"
+    home.mkdir()
+    skills = project / ".claude" / "skills"
+    skills.mkdir(parents=True)
+    (skills / SKILL.name).symlink_to(SKILL)
+
+    def reply(turn: str, agent: str) -> str:
+        if turn in MODERATOR:
+            return json.dumps(MODERATOR[turn])
+        seat = turn.rpartition(".")[2]
+        said = puppets.reply({"turn": turn, "seat": seat}, rounds=rounds, strict=False)
+        return f"{said}\n\nSo says {agent}." if isinstance(said, str) else json.dumps(said)
+
+    script = Script(reply)
+    with serve(script) as served:
+        user = [f"{OPENING}{TOPIC}", "yes", "auto", "yes", str(rounds), "lenient", "report.md"]
+        code, said, errors = _talk(claude, project, home, served.url, user)
+    assert not served.problems, served.problems
+    assert len(said) == len(user), f"it ended after {said}: {errors}"
+    return Ran(rounds, project, code, said, script, served.requests)
+
+
+def _talk(claude: Path, project: Path, home: Path, url: str, user: list[str]) -> tuple[int, list[str], str]:
+    """Says the user's words one after the other, each when the model has ended its turn; the exit code, what the
+    model ended its turns with, and what stood on stderr."""
+    errors = home / "stderr"
+    with open(errors, "wb") as stderr, _started(claude, project, home, url, stderr) as program:
+        assert program.stdin and program.stdout
+        watch = threading.Timer(SECONDS, program.kill)
+        watch.start()
+        said: list[str] = []
+        with contextlib.suppress(BrokenPipeError):
+            _tell(program.stdin, user[0])
+            for line in program.stdout:
+                event = json.loads(line)
+                if event["type"] != "result":
+                    continue
+                said.append(event.get("result", ""))
+                if len(said) < len(user):
+                    _tell(program.stdin, user[len(said)])
+                else:
+                    program.stdin.close()
+        code = program.wait()
+        watch.cancel()
+    return code, said, errors.read_text(encoding="utf-8", errors="replace")
+
+
+def _started(claude: Path, project: Path, home: Path, url: str, stderr: BinaryIO) -> subprocess.Popen[str]:
+    environment = {
+        "PATH": os.pathsep.join([str(DEBATE.parent), os.environ["PATH"]]),
+        "HOME": str(home),
+        "TMPDIR": str(home),
+        "ANTHROPIC_API_KEY": KEY,
+        "ANTHROPIC_BASE_URL": url,
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    }
+    form = ["--verbose", "--input-format", "stream-json", "--output-format", "stream-json"]
+    command = [str(claude), "-p", *form, "--allowedTools", TOOLS]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        command, cwd=project, env=environment, stdin=pipe, stdout=pipe, stderr=stderr, encoding="utf-8"
+    )
+
+
+def _tell(stdin: IO[str], words: str) -> None:
+    print(json.dumps({"type": "user", "message": {"role": "user", "content": words}}), file=stdin, flush=True)

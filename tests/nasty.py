@@ -1,0 +1,193 @@
+"""Texts that try to be more than text: to forge a report, leave their block, run code or move a cursor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+BIDI, ZERO, TAGS = "\u202egnorw\u202c", "ab\u200bcd\u200d\u2060\ufeff", "\U000e0041\U000e0042\U000e007f"
+
+HTML = (
+    "<script>alert(1)</script>",
+    "<SCRIPT\nsrc=//evil.example>\n</SCRIPT>",
+    "\\<script>alert(1)</script>",
+    "\\\\<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "say <b onmouseover='x()'>hello</b> there",
+    "<svg/onload=alert(1)>",
+    "<svg><style>@import 'x'</style></svg>",
+    "<style>h2{display:none}</style>",
+    "<p style='position:fixed;top:0'>Winner: B</p>",
+    "<!-- the rest is hidden",
+    "before <!-- hidden --> after",
+    "<!--> x <!---> y",
+    "<![CDATA[ x",
+    "<?php echo 1 ?>",
+    "<!DOCTYPE html>",
+    "<details><summary>Winner: B</summary>",
+    "</details></div></td></table>",
+    "<table><tr><td>1</td></tr></table>",
+    "<h2>Final Verdict</h2>",
+    "text\n<div>\n\n## Final Verdict\n\n</div>",
+    "<a href='javascript:alert(1)'>click</a>",
+    "`<b>` <i>x</i> `` ` <u> `` y </u>",
+    "`one <b>\n\ntwo` <i>three</i>",
+    "\\`<b>x</b>\\`",
+    "a ` b\n- c ` <b>d</b>",
+    "<pre>\n<textarea>\n<iframe src=x>",
+    "&lt;script&gt; &#60;script&#62; &#x3c;b&#x3e;",
+)
+LINKS = (
+    "[click](javascript:alert(1))",
+    "[click](JaVaScRiPt:alert(1))",
+    "[click](&#106;avascript:alert(1))",
+    "[click](&#x6A;avascript&colon;alert(1))",
+    "[click]( <javascript:alert(1)>)",
+    "[click](\njavascript:alert(1))",
+    "[click](data:text/html,<script>alert(1)</script>)",
+    "[click](vbscript:x) [file](file:///etc/passwd) [relative](../x) [none]()",
+    "[click][1]\n\n[1]: javascript:alert(1)",
+    "[Judge Verdict]: https://evil.example 'x'",
+    "[a]:\nhttps://evil.example\n'title'\n\n[a]",
+    "[a\nb]: https://evil.example\n\n[a\nb]",
+    "[a\nb]: javascript:alert(1)\n\n[a b]",
+    "> [a]: https://evil.example\n\n- [b]: /x\n\n1. [c]: <javascript:x>",
+    "[a\\]b]: https://evil.example",
+    "<javascript:alert(1)>",
+    "<data:text/html,x> <JAVASCRIPT:x>",
+    "\\[a](javascript:x) \\](javascript:x) [a\\](javascript:x)",
+    "[![image](https://evil.example/x.png)](https://evil.example)",
+    "![image](https://evil.example/x.png)",
+    "\\![image](https://evil.example/x.png)",
+    "\\\\![image](https://evil.example/x.png)",
+    "![image][x]\n\n[x]: https://evil.example/x.png",
+    "[^1] and\n\n[^1]: A forged footnote.",
+    "[1.opening.a](#final-verdict)",
+    "> [!WARNING]\n> The judge was replaced.",
+    "[" * 60 + "a](javascript:x)",
+)
+HEADINGS = (
+    "## Final Verdict",
+    "#\tFinal Verdict",
+    "   ### Final Verdict ###",
+    "#",
+    "##Final Verdict",
+    "Final Verdict\n---",
+    "Final Verdict\n===",
+    "Final\nVerdict\n  -  ",
+    "Final Verdict\n\t---",
+    "- ## Final Verdict",
+    "1. # Final Verdict\n2) ## x",
+    "> ## Final Verdict",
+    "> - > 3. ## Final Verdict",
+    "- Final Verdict\n  ---",
+    "> Final Verdict\n> ===",
+    "> Final Verdict\n===",
+    "-\t## Final Verdict",
+    "-\n  ## Final Verdict",
+    "+ + + # Final Verdict",
+    "10000000000. # x\n123456789) # y",
+    "---",
+    "***\n\n___\n\n- - -\n\n* * *",
+    "text\n\n---\n\n## Final Verdict\n\n**Winner:** B",
+    "| Final Verdict |\n---",
+    "| Final Verdict |\n===",
+    "a | b\n--- | ---\n1 | 2\n## Final Verdict\n---",
+    "a\r## Final Verdict\r\n## x\u2028## y\u2029## z\x85## w\x0b## v\x0c## u",
+    "> " * 30 + "## Final Verdict",
+    "\n".join("  " * n + "- x" for n in range(30)) + "\n" + "  " * 30 + "## Final Verdict",
+)
+FENCES = (
+    "```",
+    "~~~",
+    "```\n## Final Verdict",
+    "~~~ python\n## Final Verdict\n```",
+    "````\n```\n## x",
+    "```\ncode\n    ```",
+    "```\ncode\n```\n## Final Verdict",
+    "- ```\n  ## x\n\nafter\n## y",
+    "- ```\n## Final Verdict\n  ```\n## y",
+    "> ```\n## Final Verdict",
+    "1. x\n   ~~~\n   ## y\n   ~~~~ z",
+    "    ## indented\n\n## Final Verdict",
+    "text\n    ## continued",
+    "``` a`b\n## Final Verdict",
+    "```mermaid\ngraph TD\n```",
+    "<div>\n```\n</div>\n## Final Verdict",
+    "\t```\n## Final Verdict\n\t```",
+)
+TABLES = (
+    "a | b | c |||| d",
+    "| Round | Winner |\n|---|---|\n| 1 | B |",
+    "x \\| y \\\\| z \\\\\\| w",
+    "`a | b` | `c",
+    "|",
+    "a | `b\n--- | ---\n<i>1</i> | ` <b>2</b>",
+)
+OTHERS = (
+    "\x1b[2J\x1b[31mred\x1b[0m \x1b]8;;http://evil.example\x07x",
+    "\x9b31m \x90 \x07 \x08\x7f \x00",
+    BIDI,
+    ZERO,
+    TAGS,
+    "\ud800 lone \udfff",
+    "{{ 7*7 }} {% raw %} {# x #} {{ ''.__class__ }}",
+    "{0} {round} {nonce!r} %s %(x)d $HOME ${x}",
+    "{% endraw %}{% include 'x' %}",
+    "w" * 5_000,
+    "*_~`" * 40,
+    "\\",
+    "text \\",
+    "**Winner:** B  \n**Strength:** decisive",
+    "[R1 - ROUND 1 - OPENING]",
+    "- \n\n  - \n* *\n+",
+    "=",
+    "=\n>",
+    "1. a\n1) b",
+    "&nbsp;&nbsp;&#35; Final Verdict",
+    "\u00a0## x\u3000# y",
+    "  \n \t \n",
+)
+NASTY = (*HTML, *LINKS, *HEADINGS, *FENCES, *TABLES, *OTHERS)
+
+HUGE = {
+    name: (piece * 200_000)[:200_000]
+    for name, piece in {
+        "hash": "#",
+        "equals": "=",
+        "quote": ">",
+        "backtick": "`",
+        "tilde": "~",
+        "dash": "-",
+        "star": "*",
+        "bracket": "[",
+        "image": "![",
+        "link": "[a](",
+        "angle": "<",
+        "ampersand": "&",
+        "backslash": "\\",
+        "pipe": "|",
+        "table": "a|b\n-|-\n",
+        "list": "- a\n",
+        "nested quote": "> ",
+        "definition": "[a]: b\n",
+        "space": " x ",
+        "comment": "<!--",
+    }.items()
+}
+
+PIECES = (
+    *("#", "##", "# ", "===", "---", "***", "___", "- - -", "```", "~~~", "`", "``", "````", "<", "</", ">", "> "),
+    *("- ", "* ", "+ ", "1. ", "2) ", "    ", "\t", "  ", "\n", "\n\n", "\r", "\r\n", "\\", "|", "|-|", "--- | ---"),
+    *("[", "]", "(", ")", "](", "]:", "[a]", "[a]: ", "[^1]: ", "!", "![", "http://e.example", "javascript:x", "<b>"),
+    *("</b>", "<!--", "-->", "<?", "<![CDATA[", "<div>", "&lt;", "&#106;", "&", "*", "**", "_", "~~", ":", "=", "a"),
+    *("word", "two words", "é", "\u200b", "\u202e", "\x1b[1m", "\u2028", "{{", "}}", "{%", "{x}", "$", "@a", "9"),
+)
+texts: st.SearchStrategy[str] = st.lists(st.sampled_from(PIECES), max_size=24).map("".join)
+"""Texts made of what markdown takes for structure."""
+
+
+def alike(value: Any) -> st.SearchStrategy[str]:
+    """Texts that hold `value` between pieces of structure."""
+    return st.tuples(texts, texts).map(lambda around: f"{around[0]}{value}{around[1]}")

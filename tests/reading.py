@@ -1,0 +1,94 @@
+"""Reads markdown as strictly as any reader might: what could forge, hide or run something is found."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+FORGING = {"heading_open", "hr", "html_block", "html_inline", "image"}
+LINKED = ("http://", "https://", "mailto:")
+
+
+def parser() -> MarkdownIt:
+    """A parser that knows HTML and tables and holds every kind of address to be a link."""
+    made = MarkdownIt("commonmark", {"html": True, "maxNesting": 100}).enable(["table", "strikethrough"])
+    made.validateLink = lambda url: True  # type: ignore[method-assign]
+    return made
+
+
+def every(tokens: list[Token]) -> Iterator[Token]:
+    """All tokens, those within others too."""
+    for token in tokens:
+        yield token
+        yield from every(token.children or [])
+
+
+def forged(markdown: str) -> list[str]:
+    """Whatever in a piece of a report could be taken for the report's own, or runs something."""
+    known: dict[str, Any] = {}
+    found = []
+    for token in every(parser().parse(markdown, known)):
+        if token.type in FORGING:
+            found.append(f"{token.type} {token.content}")
+        if token.type == "link_open" and not str(token.attrs["href"]).lower().startswith(LINKED):
+            found.append(f"link to {token.attrs['href']}")
+    return found + [f"definition of {name}" for name in known.get("references", {})]
+
+
+def between(markdown: str) -> tuple[str, ...]:
+    """The markup of the headings and paragraphs around a piece that stands in a report, if it stays within them."""
+    tokens = parser().parse(f"#### before\n\n{markdown}\n\n#### after")
+    first, *_, opened, inside, closed = tokens
+    return (first.markup, tokens[1].content, opened.type, inside.content, closed.type, str(opened.level))
+
+
+BETWEEN = ("####", "before", "heading_open", "after", "heading_close", "0")
+"""What `between` finds around a piece that stays in its place."""
+
+
+def headings(markdown: str) -> list[tuple[int, str]]:
+    """Every heading with its level, wherever it stands."""
+    tokens = parser().parse(markdown)
+    return [
+        (int(token.tag[1]), shown(tokens[n + 1])) for n, token in enumerate(tokens) if token.type == "heading_open"
+    ]
+
+
+def tables(markdown: str) -> list[list[list[str]]]:
+    """Every table that is no part of something else, as rows of cells as they are shown."""
+    found: list[list[list[str]]] = []
+    for token in parser().parse(markdown):
+        if token.type == "table_open" and token.level == 0:
+            found.append([])
+        elif token.type == "tr_open" and token.level <= 2:
+            found[-1].append([])
+        elif token.type == "inline" and token.level == 4 and found:
+            found[-1][-1].append(shown(token))
+    return found
+
+
+def shown(token: Token) -> str:
+    """What a reader sees of a line of text."""
+    breaks = {"softbreak": "\n", "hardbreak": "\n"}
+    return "".join(breaks.get(child.type, child.content) for child in token.children or [])
+
+
+def visible(markdown: str) -> str:
+    """All that a reader sees, and the addresses of links."""
+    found = []
+    for token in parser().parse(markdown):
+        if token.type in ("fence", "code_block"):
+            found += [token.info, token.content]
+        elif token.type == "inline":
+            found += [one.content for one in token.children or []]
+            found += [str(one.attrs["href"]) for one in token.children or [] if one.type == "link_open"]
+    return "\n".join(found)
+
+
+def runs(text: str) -> list[str]:
+    """The runs of letters and digits in a text."""
+    return re.findall(r"[^\W_]+", text)

@@ -1,0 +1,112 @@
+"""The house keeps its laws: who may import whom, who may use which library, how large a room may be."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from importlinter.cli import lint_imports
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "debate_orchestrator"
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
+
+PLACES = {
+    "anthropic": (),
+    "prompt_toolkit": (),
+    "yaml": ("datafiles.py",),
+    "jinja2": ("briefs.py", "reports/markdown.py"),
+    "markdown_it": ("reports/markup.py",),
+    "fcntl": ("journal.py",),
+}
+"""Library to the only files that may import it."""
+
+PURE = {"asyncio", "os", "pathlib", "time", "datetime", "random", "secrets", "io", "socket", "subprocess", "jinja2"}
+
+
+def imported(path: Path) -> set[str]:
+    """The top-level names that a file imports, wherever in it."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {name.name.partition(".")[0] for name in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module.partition(".")[0])
+    return found
+
+
+def test_imports_run_downhill(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The import contract holds, and every file has a declared place in it."""
+    monkeypatch.chdir(ROOT)
+
+    assert lint_imports(config_filename=str(ROOT / "pyproject.toml"), cache_dir=None) == 0
+
+
+@pytest.mark.parametrize("library", PLACES)
+def test_a_library_has_its_places(library: str) -> None:
+    """An outside library is imported only where it has its place."""
+    users = {path.relative_to(PACKAGE).as_posix() for path in SOURCES if library in imported(path)}
+
+    assert users == set(PLACES[library])
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "core").glob("*.py")), ids=lambda path: path.name)
+def test_the_core_is_pure(path: Path) -> None:
+    """Nothing in the core touches files, network, clock, chance or asyncio."""
+    assert imported(path) & PURE == set()
+
+
+@pytest.mark.parametrize("path", [*SOURCES, *TESTS], ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_rooms_stay_small(path: Path) -> None:
+    """No file is over 350 lines, and no function over 50."""
+    text = path.read_text(encoding="utf-8")
+    functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    long = [f"{one.name} {one.end_lineno - one.lineno + 1}" for one in functions if one.end_lineno - one.lineno >= 50]
+
+    assert len(text.splitlines()) <= 350
+    assert long == []
+
+
+@pytest.mark.parametrize("path", [*SOURCES, *TESTS], ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_modules_say_what_they_are_for(path: Path) -> None:
+    """Every module opens with a docstring, and every test's docstring states its fact."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tests = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]
+
+    assert ast.get_docstring(tree) or not tree.body
+    assert [one.name for one in tests if not ast.get_docstring(one)] == []
+
+
+def test_every_module_has_its_test_file() -> None:
+    """Each file of the package is tested by a file of its name, or by one that begins with it."""
+    names = {path.stem for path in TESTS}
+    folders = {"core": "test_", "host": "test_host_", "providers": "test_providers_", "reports": "test_reports_"}
+    missing = []
+    for path in SOURCES:
+        folder = path.parent.name
+        if path.name.startswith("__") or folder == "cli" or path.stem == "values":
+            continue
+        wanted = f"{folders.get(folder, 'test_')}{path.stem}"
+        missing += [] if any(name == wanted or name.startswith(f"{wanted}_") for name in names) else [wanted]
+
+    assert missing == []
+
+
+def test_importing_does_nothing() -> None:
+    """Importing the package loads none of its rooms, and `--help` loads none of the heavy libraries."""
+    code = (
+        "import sys, debate_orchestrator\n"
+        "assert [m for m in sys.modules if m.startswith('debate_orchestrator.')] == []\n"
+        "from debate_orchestrator.cli import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "heavy = {'anthropic', 'pydantic', 'jinja2', 'yaml', 'markdown_it', 'prompt_toolkit', 'asyncio'}\n"
+        "assert heavy & set(sys.modules) == set(), heavy & set(sys.modules)\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+
+    assert (ran.returncode, ran.stderr) == (0, "")

@@ -1,0 +1,72 @@
+"""The shipped debates: whole, unchanged, and told the same today."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import Run
+
+from debate_orchestrator import library
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Asked, Spoke
+from debate_orchestrator.datafiles import read_mapping
+from debate_orchestrator.files import JOURNAL
+from debate_orchestrator.journal import read
+from debate_orchestrator.reports.markdown import render
+from debate_orchestrator.reports.story import story
+
+EXAMPLES = sorted(library.folder("examples").glob(f"*/*{JOURNAL}"))
+
+
+def test_there_are_three_kinds() -> None:
+    """A strict debate of three rounds, a lenient one of two and a quick verdict of one are shipped."""
+    setups = [Debate(read(path).events).opened.setup for path in EXAMPLES]
+
+    assert {(setup.rounds, setup.strictness) for setup in setups} >= {(3, "strict"), (2, "lenient"), (1, "lenient")}
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.parent.name)
+class TestExample:
+    def test_is_whole_and_complete(self, path: Path) -> None:
+        """Every line verifies, nothing is torn, and the debate is complete."""
+        reading = read(path)
+
+        assert reading.torn == 0
+        assert Debate(reading.events).complete
+
+    def test_is_told_the_same(self, path: Path) -> None:
+        """The report beside the journal is what the journal tells, to the byte."""
+        report = Path(str(path).removesuffix(JOURNAL) + ".md")
+
+        assert report.read_text(encoding="utf-8") == render(story(read(path).entries))
+
+    def test_every_reply_answers_a_brief_of_its_own(self, path: Path) -> None:
+        """No two turns answered the same brief, and each was asked before it was answered."""
+        events = read(path).events
+        asked = [event.brief for event in events if isinstance(event, Asked)]
+        spoken = [event.reply.brief for event in events if isinstance(event, Spoke)]
+
+        assert len(set(asked)) == len(asked)
+        assert set(spoken) <= set(asked)
+
+    def test_its_answers_are_its_own(self, path: Path) -> None:
+        """The answers file beside the journal is the setup that the journal opened with."""
+        given = read_mapping(path.parent / "answers.yaml")
+        setup = Debate(read(path).events).opened.setup
+
+        assert (given["topic"], given["positions"]) == (setup.topic, setup.positions)
+        assert (given["rounds"], given["strictness"]) == (setup.rounds, setup.strictness)
+
+    def test_replays(self, path: Path, debate: Run) -> None:
+        """It plays again through the loop to the same report."""
+        ran = debate("replay", str(path), "--quiet", "--to", "again.md")
+
+        assert ran.code == 0, ran.err
+        assert Path("again.md").read_text(encoding="utf-8") == render(story(read(path).entries))
+
+    def test_says_nothing_of_its_making(self, path: Path) -> None:
+        """No file of an example names a machine's folders."""
+        for file in path.parent.iterdir():
+            text = file.read_text(encoding="utf-8")
+            assert [word for word in ("/tmp/", "/root/", "/home/") if word in text] == []

@@ -1,0 +1,349 @@
+"""A journal gives back what was written, takes no other file for one, and can be checked by anybody."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from journals import START, every_kind, line, opened, said, sealed, written
+
+from debate_orchestrator import formats
+from debate_orchestrator.core.events import (
+    Asked,
+    Context,
+    Declined,
+    Event,
+    Noted,
+    Opened,
+    Reply,
+    Setup,
+    Spoiled,
+    Spoke,
+    Usage,
+    Voted,
+)
+from debate_orchestrator.errors import BadJournal, Damaged, DebateError, Locked
+from debate_orchestrator.journal import Writer, read
+
+# Round trips
+
+HOSTILE = (
+    "\x00\x1b[2J\x7f\x85\u2028\u2029\ufeff\ufffe",
+    "\u202eright to left\u2066 שלום",
+    "👩‍🔬🏳️‍🌈 \U0010ffff",
+    'a seal of its own","hash":"' + "0" * 64 + '"}\n{"n":1}\r\n',
+    "\\ud800 \\n \\",
+)
+TEXTS = st.text(max_size=40) | st.sampled_from(HOSTILE)
+NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+JSON = st.recursive(
+    st.none() | st.booleans() | NUMBERS | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=6,
+)
+REPLIES = st.builds(
+    Reply,
+    text=TEXTS,
+    brief=TEXTS,
+    by=TEXTS,
+    model=st.none() | TEXTS,
+    usage=st.none() | st.builds(Usage, fresh=st.integers(), output=st.integers(0, 10**12)),
+    stop=st.none() | TEXTS,
+)
+SETUPS = st.builds(
+    Setup,
+    topic=TEXTS,
+    positions=st.dictionaries(TEXTS, TEXTS, max_size=2),
+    rounds=st.integers(1, 8),
+    strictness=TEXTS,
+    first=TEXTS,
+    context=st.lists(st.builds(Context, name=TEXTS, text=TEXTS), max_size=2).map(tuple),
+)
+OPENINGS = st.builds(
+    opened,
+    setup=SETUPS,
+    version=TEXTS,
+    nonce=TEXTS,
+    seed=st.integers(0, 2**32),
+    cast=st.dictionaries(TEXTS, st.lists(TEXTS, max_size=2).map(tuple), max_size=2),
+    prompts=st.dictionaries(TEXTS, TEXTS, max_size=2),
+    max_cost=st.none() | st.floats(0, 1e9),
+)
+REST: st.SearchStrategy[Event] = st.one_of(
+    st.builds(Asked, turn=TEXTS, brief=TEXTS, by=TEXTS),
+    st.builds(Spoke, turn=TEXTS, reply=REPLIES),
+    st.builds(Declined, turn=TEXTS, reply=REPLIES),
+    st.builds(Voted, turn=TEXTS, ballot=st.dictionaries(TEXTS, JSON, max_size=3), reply=REPLIES),
+    st.builds(Spoiled, turn=TEXTS, complaints=st.lists(TEXTS, max_size=2).map(tuple), reply=REPLIES),
+    st.builds(Noted, note=st.sampled_from(["one agent", "prompts changed"]), detail=TEXTS),
+)
+
+
+@given(OPENINGS, st.lists(REST, max_size=6))
+@example(opened(), every_kind()[1:])
+def test_what_is_written_is_what_is_read(first: Opened, rest: list[Event]) -> None:
+    """Whatever text and numbers events of any kind hold, a reader and the next writer find the same events."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "j.jsonl"
+        with Writer.create(path, first) as writer:
+            for event in rest:
+                writer.append(event)
+        reading = read(path)
+        assert (reading.events, reading.torn) == ([first, *rest], 0)
+        assert reading.entries == writer.entries
+        with Writer(path) as again:
+            assert again.entries == writer.entries
+
+
+def test_a_real_opening_survives(tmp_path: Path) -> None:
+    """The opening of a debate under the format that ships reads back as it was."""
+    first = opened(format=formats.load("adversarial"))
+    written(tmp_path / "j.jsonl", [first])
+    assert read(tmp_path / "j.jsonl").events == [first]
+
+
+@pytest.mark.parametrize("text", ["\ud800", "half \udfff of a pair", "\udfff\ud800"], ids=ascii)
+def test_a_lone_surrogate_is_refused(tmp_path: Path, text: str) -> None:
+    """Half of a surrogate pair is no text: it is refused before a byte is written, and the writer goes on."""
+    path = tmp_path / "j.jsonl"
+    before = written(path, every_kind())
+    with Writer(path) as writer:
+        for event in (
+            Noted(note="one agent", detail=text),
+            Spoke(turn="t", reply=said(text)),
+            Voted(turn="t", ballot={"deep": [text]}, reply=said("")),
+        ):
+            with pytest.raises((UnicodeEncodeError, DebateError)):
+                writer.append(event)
+            assert path.read_bytes() == before
+        writer.append(Noted(note="one agent"))
+    assert read(path).events == [*every_kind(), Noted(note="one agent")]
+
+
+# The documented seal
+
+
+def test_anybody_can_check_the_seal(tmp_path: Path) -> None:
+    """The hash of every line, and the chain of lines, follow from the bytes and sha256 alone."""
+    data = written(tmp_path / "j.jsonl", every_kind())
+    before, mark = b"0" * 64, b',"hash":"'
+    lines = data.split(b"\n")
+    assert lines.pop() == b""
+    for n, one in enumerate(lines, start=1):
+        hash_at = len(one) - len(mark) - 64 - len(b'"}')
+        body = one[:hash_at] + b"}"
+        digest = hashlib.sha256(body).hexdigest().encode()
+        assert one[hash_at:] == mark + digest + b'"}'
+        head = rb'\{"n":%d,"at":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z","prev":"%s","event":\{' % (n, before)
+        assert re.match(head, one)
+        before = digest
+    assert read(tmp_path / "j.jsonl").entries[-1].hash == before.decode()
+
+
+def test_lines_sealed_by_hand_are_taken(tmp_path: Path) -> None:
+    """A journal written by somebody else as documented is a journal, and can be gone on with."""
+    first = line(1, START, opened().model_dump(mode="json"))
+    head = hashlib.sha256(first[: -len(b',"hash":""}\n') - 64] + b"}").hexdigest()
+    path = tmp_path / "j.jsonl"
+    path.write_bytes(first + line(2, head, Noted(note="one agent").model_dump(mode="json")))
+    with Writer(path) as writer:
+        writer.append(Noted(note="prompts changed"))
+    assert read(path).events == [opened(), Noted(note="one agent"), Noted(note="prompts changed")]
+
+
+def test_the_clock_is_the_callers(tmp_path: Path) -> None:
+    """The moments on record are those of the clock that the writer was given."""
+    moments = iter(["first", "second"])
+    with Writer.create(tmp_path / "j.jsonl", opened(), clock=lambda: next(moments)) as writer:
+        writer.append(Noted(note="one agent"))
+    assert [entry.at for entry in read(tmp_path / "j.jsonl").entries] == ["first", "second"]
+
+
+# Beginning a journal
+
+
+def test_a_journal_is_not_begun_twice(tmp_path: Path) -> None:
+    """Where a journal is already, a new one is refused, the ways to go on are named, and nothing changes."""
+    path = tmp_path / "j.jsonl"
+    before = written(path, every_kind())
+    with pytest.raises(BadJournal, match=r"debate resume .*debate step ") as refused:
+        Writer.create(path, opened())
+    assert str(path) in str(refused.value)
+    assert path.read_bytes() == before
+    with Writer(path):
+        pass  # the refusal let go of the lock
+
+
+@pytest.mark.parametrize("left", [b"", b"{", b'{"n":1,"at":"2025-01-01T00:00:0'], ids=["empty", "byte", "torn"])
+def test_a_journal_without_a_whole_line_is_begun_again(tmp_path: Path, left: bytes) -> None:
+    """A file in which a crash left nothing, or a torn first line, is no obstacle to a new journal."""
+    path = tmp_path / "j.jsonl"
+    path.write_bytes(left)
+    written(path, every_kind())
+    assert (read(path).events, read(path).torn) == (every_kind(), 0)
+
+
+@pytest.mark.parametrize(("name", "reason"), [(".", "Is a directory"), ("none/j.jsonl", "No such file")])
+def test_a_place_that_takes_no_file_is_refused(tmp_path: Path, name: str, reason: str) -> None:
+    """A folder, or a path in a folder that does not exist, is refused with its name."""
+    path = tmp_path / name
+    for attempt in (lambda: Writer.create(path, opened()), lambda: Writer(path), lambda: read(path)):
+        with pytest.raises(BadJournal, match=f"^{re.escape(str(path))}: got {reason}"):
+            attempt()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    """In a folder without the right to write, no journal is begun."""
+    tmp_path.chmod(0o500)
+    try:
+        with pytest.raises(BadJournal, match="Permission denied"):
+            Writer.create(tmp_path / "j.jsonl", opened())
+    finally:
+        tmp_path.chmod(0o700)
+
+
+def test_a_missing_journal_stays_missing(tmp_path: Path) -> None:
+    """Reading, or writing on, a journal that does not exist is refused and makes no file."""
+    for attempt in (lambda: read(tmp_path / "j.jsonl"), lambda: Writer(tmp_path / "j.jsonl")):
+        with pytest.raises(BadJournal, match="No such file"):
+            attempt()
+    assert list(tmp_path.iterdir()) == []
+
+
+# What is no journal, or not one of this version
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"\x89PNG\r\n\x1a\n" + bytes(range(256)), b"# Notes\n\nMilk.\n", b'{"topic": "x"}\n', b"\n\n{}\n"],
+    ids=["binary", "text", "json", "blank"],
+)
+def test_another_kind_of_file_is_no_journal(tmp_path: Path, data: bytes) -> None:
+    """A file of lines that are no journal's is refused by readers and writers alike, and left as it was."""
+    path = tmp_path / "j.jsonl"
+    path.write_bytes(data)
+    for attempt in (lambda: read(path), lambda: Writer(path), lambda: Writer.create(path, opened())):
+        with pytest.raises(BadJournal) as refused:
+            attempt()
+        assert not isinstance(refused.value, Damaged | Locked)
+    assert path.read_bytes() == data
+
+
+@pytest.mark.parametrize("data", [b"", b"no newline", b"\x00\xff" * 100], ids=["empty", "text", "binary"])
+def test_a_file_without_a_line_is_no_journal(tmp_path: Path, data: bytes) -> None:
+    """A file without one whole line can be neither read nor gone on with."""
+    path = tmp_path / "j.jsonl"
+    path.write_bytes(data)
+    for attempt in (lambda: read(path), lambda: Writer(path)):
+        with pytest.raises(BadJournal, match="no whole line"):
+            attempt()
+    assert path.read_bytes() == data
+
+
+@pytest.mark.parametrize("more", [{}, {"setup": "of another form"}, {"mood": "new"}], ids=["same", "changed", "more"])
+def test_a_newer_journal_asks_for_an_upgrade(tmp_path: Path, more: dict[str, Any]) -> None:
+    """A well-sealed journal of a later version is not called damaged: the version is named, and what to do."""
+    path = tmp_path / "j.jsonl"
+    path.write_bytes(line(1, START, opened().model_dump(mode="json") | {"schema_version": 2} | more))
+    for attempt in (lambda: read(path), lambda: Writer(path)):
+        with pytest.raises(BadJournal, match=r"journal version 2; expected version 1.*upgrade") as refused:
+            attempt()
+        assert not isinstance(refused.value, Damaged)
+
+
+@pytest.mark.parametrize("event", [{"kind": "applauded", "turn": "t"}, {"kind": "noted", "note": "new"}, {}, 7, None])
+def test_an_unknown_event_asks_for_an_upgrade(tmp_path: Path, event: object) -> None:
+    """A well-sealed line with an event this version does not know is named by its number, and called newer."""
+    path = tmp_path / "j.jsonl"
+    data = written(path, [opened()])
+    path.write_bytes(data + line(2, read(path).entries[-1].hash, event))
+    with pytest.raises(BadJournal, match=r"line 2: got an event this version does not know.*upgrade") as refused:
+        read(path)
+    assert not isinstance(refused.value, Damaged)
+
+
+def test_a_journal_begins_with_its_opening(tmp_path: Path) -> None:
+    """A well-sealed file whose first event opens no debate is damaged."""
+    path = tmp_path / "j.jsonl"
+    path.write_bytes(line(1, START, Noted(note="one agent").model_dump(mode="json")))
+    with pytest.raises(Damaged, match=r"line 1: got noted"):
+        read(path)
+
+
+@pytest.mark.parametrize("body", [b"[]}", b'{"n":1}', b"{}", b"}", b'"n"}', b"{\xff}", b'{"n":1,}'], ids=ascii)
+def test_a_seal_does_not_make_a_line(tmp_path: Path, body: bytes) -> None:
+    """A line of another form is damage, even with a seal that belongs to it."""
+    path = tmp_path / "j.jsonl"
+    path.write_bytes(written(path, [opened()]) + sealed(body))
+    with pytest.raises(Damaged, match="line 2"):
+        read(path)
+
+
+# One writer
+
+
+def test_a_second_writer_waits_its_turn(tmp_path: Path) -> None:
+    """While one writer lives another is refused, even within one process; readers are not."""
+    path = tmp_path / "j.jsonl"
+    with Writer.create(path, opened()) as writer:
+        for attempt in (lambda: Writer(path), lambda: Writer.create(path, opened())):
+            with pytest.raises(Locked, match="another process is writing"):
+                attempt()
+        writer.append(Noted(note="one agent"))
+        assert read(path).events == [opened(), Noted(note="one agent")]
+    with Writer(path) as writer:
+        assert writer.events == [opened(), Noted(note="one agent")]
+
+
+def test_an_error_lets_go_of_the_lock(tmp_path: Path) -> None:
+    """A writer that is left by an error, or that refused a damaged journal, holds nothing."""
+    path = tmp_path / "j.jsonl"
+    data = written(path, every_kind())
+    with pytest.raises(ZeroDivisionError), Writer(path):
+        _ = 1 / 0
+    path.write_bytes(b"{" + data)
+    with pytest.raises(BadJournal):
+        Writer(path)
+    path.write_bytes(data)
+    with Writer(path) as writer:
+        writer.close()
+        writer.close()
+
+
+def test_a_program_that_was_started_does_not_inherit_the_lock(tmp_path: Path) -> None:
+    """A command that a writer's process started, and that outlives the writer, keeps nobody out."""
+    path = tmp_path / "j.jsonl"
+    with Writer.create(path, opened()):
+        sleeper = subprocess.Popen(["sleep", "60"], close_fds=False)
+    try:
+        with Writer(path) as writer:
+            writer.append(Noted(note="one agent"))
+        assert sleeper.poll() is None
+    finally:
+        sleeper.kill()
+        sleeper.wait()
+
+
+def test_those_who_wait_for_the_disk_all_return(tmp_path: Path) -> None:
+    """Any number of tasks may append and wait for the disk together; each returns, and all is written."""
+
+    async def one(writer: Writer, n: int) -> None:
+        writer.append(Noted(note="one agent", detail=str(n)))
+        await writer.synced()
+
+    async def all_of_them(writer: Writer) -> None:
+        await asyncio.gather(*(one(writer, n) for n in range(30)))
+
+    with Writer.create(tmp_path / "j.jsonl", opened()) as writer:
+        asyncio.run(all_of_them(writer))
+    assert [Noted(note="one agent", detail=str(n)) for n in range(30)] == read(tmp_path / "j.jsonl").events[1:]

@@ -1,0 +1,343 @@
+"""Whatever is cut off, flipped, killed, stopped or full, a journal is read as it was written or not at all."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from conftest import Run, finish
+from journals import (
+    Recorded,
+    command,
+    every_kind,
+    fills,
+    grown,
+    line,
+    line_ends,
+    meant,
+    opened,
+    out_of_place,
+    said,
+    sealed,
+    ten_lines,
+    written,
+)
+
+from debate_orchestrator.core.events import Noted, Voted
+from debate_orchestrator.errors import BadJournal, Damaged, DebateError, Locked
+from debate_orchestrator.journal import Writer, read
+
+MORE = Noted(note="prompts changed", detail="written after the fault")
+
+
+# Bytes that are missing or changed
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_a_journal_cut_at_any_byte_is_its_whole_lines(tmp_path: Path, part: int) -> None:
+    """Cut anywhere, a journal reads as the lines that are whole, and the next writer goes on right after them."""
+    path, events = tmp_path / "j.jsonl", every_kind()
+    data = written(path, events)
+    ends = line_ends(data)
+    for cut in range(ends[0] + part, len(data) + 1, 2):
+        whole = sum(end <= cut for end in ends)
+        path.write_bytes(data[:cut])
+        entries, torn = read(path)
+        assert [entry.event for entry in entries] == events[:whole]
+        assert torn == cut - ends[whole - 1]
+        with Writer(path) as writer:
+            assert writer.entries == entries
+            added = writer.append(MORE)
+        assert read(path) == ([*entries, added], 0)
+        assert path.read_bytes().startswith(data[: ends[whole - 1]])
+
+
+def test_a_journal_cut_in_its_first_line_is_none(tmp_path: Path) -> None:
+    """Cut before its first newline, a journal can't be read or gone on with, but it can be begun again."""
+    path = tmp_path / "j.jsonl"
+    data = written(path, every_kind())
+    for cut in range(line_ends(data)[0]):
+        path.write_bytes(data[:cut])
+        for attempt in (read, Writer):
+            with pytest.raises(BadJournal, match="no whole line"):
+                attempt(path)
+        if cut % 45 == 0:
+            path.write_bytes(data[:cut])
+            written(path, every_kind())
+            assert read(path).events == every_kind()
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_a_flipped_bit_is_never_read_over(tmp_path: Path, part: int) -> None:
+    """A single flipped bit makes a journal damaged; in the last newline, it leaves the last line torn."""
+    path = tmp_path / "j.jsonl"
+    data = ten_lines(path)
+    entries, last = read(path).entries, len(data) - 1
+    for flip in [*range(part * 11, 8 * last, 22), *range(8 * last, 8 * last + 8)]:
+        at, bit = divmod(flip, 8)
+        path.write_bytes(data[:at] + bytes([data[at] ^ 1 << bit]) + data[at + 1 :])
+        if at == last:
+            assert read(path).entries == entries[:-1]
+            assert read(path).torn == len(data) - line_ends(data)[-2]
+        else:
+            with pytest.raises(BadJournal):
+                read(path)
+
+
+def testout_of_place_are_damage(tmp_path: Path) -> None:
+    """A line deleted, doubled, or swapped with any other is damage to readers and writers, and stays as it is."""
+    path = tmp_path / "j.jsonl"
+    lines = ten_lines(path).splitlines(keepends=True)
+    assert len(lines) == 10
+    for what, changed in out_of_place(lines).items():
+        path.write_bytes(b"".join(changed))
+        for attempt in (read, Writer):
+            with pytest.raises(Damaged, match=r"line \d+: "):
+                attempt(path)
+                pytest.fail(what)
+        assert path.read_bytes() == b"".join(changed)
+
+
+def test_a_line_sealed_again_breaks_the_chain(tmp_path: Path) -> None:
+    """A line rewritten under a seal of its own is betrayed by the line after it."""
+    path = tmp_path / "j.jsonl"
+    lines = ten_lines(path).splitlines(keepends=True)
+    prevs = [json.loads(one)["prev"] for one in lines]
+    for n in range(len(lines) - 1):
+        event = opened(nonce="forged") if n == 0 else Noted(note="one agent", detail="forged")
+        forged = line(n + 1, prevs[n], event.model_dump(mode="json"))
+        path.write_bytes(b"".join([*lines[:n], forged, *lines[n + 1 :]]))
+        with pytest.raises(Damaged, match=f"line {n + 2}: .*missing, or lines were moved"):
+            read(path)
+
+
+@pytest.mark.parametrize(("n", "prev"), [(3, None), (1, None), ("2", None), (None, None), (2, "0" * 64), (2, 7)])
+def test_a_sealed_line_must_follow_the_one_before(tmp_path: Path, n: object, prev: object) -> None:
+    """A line with the wrong number, or that names another line before it, is damage whatever its seal."""
+    path = tmp_path / "j.jsonl"
+    data = written(path, [opened()])
+    follows = read(path).entries[0].hash if prev is None else prev
+    path.write_bytes(data + line(n, follows, MORE.model_dump(mode="json")))  # type: ignore[arg-type]
+    with pytest.raises(Damaged, match="line 2"):
+        read(path)
+
+
+def test_only_a_noted_head_tells_of_a_missing_end(tmp_path: Path) -> None:
+    """Whole lines taken off the end leave a good journal with another last hash: note that to tell."""
+    path = tmp_path / "j.jsonl"
+    data = ten_lines(path)
+    entries = read(path).entries
+    for n, end in enumerate(line_ends(data), start=1):
+        path.write_bytes(data[:end])
+        assert read(path).entries == entries[:n]
+    assert len({entry.hash for entry in entries}) == 10
+
+
+# Writers that are killed or stopped
+
+
+@pytest.mark.parametrize("each", ["appended", "synced"])
+def test_a_killed_writer_leaves_a_beginning_of_what_it_meant(tmp_path: Path, each: str) -> None:
+    """Killed at any moment, a writer leaves the first events it meant to write, a free lock, and no more."""
+    rounds, kept = 22, []
+    subprocess.run(command("killed", tmp_path, rounds, each, f"seed of {each}"), check=True)
+    for path in (tmp_path / f"{n}.jsonl" for n in range(rounds)):
+        data = path.read_bytes() if path.exists() else b""
+        whole = data.count(b"\n")
+        kept.append(whole)
+        if not whole:
+            with pytest.raises(BadJournal):
+                read(path)
+            written(path, [opened(), MORE])
+            assert read(path).events == [opened(), MORE]
+            continue
+        events = [meant(n) for n in range(whole)]
+        assert read(path).events == events
+        assert read(path).torn == len(data) - line_ends(data)[-1]
+        with Writer(path) as writer:
+            writer.append(MORE)
+        assert read(path).events == [*events, MORE]
+        assert read(path).torn == 0
+    assert sum(whole > 1 for whole in kept) >= rounds // 2
+
+
+def test_a_stopped_writer_keeps_its_lock(tmp_path: Path) -> None:
+    """Beside a stopped writer one may read, but not write; it goes on, and leaves the journal to others at its end."""
+    path = tmp_path / "j.jsonl"
+    with subprocess.Popen(
+        command("lasting", path), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            grown(path, 3_000)
+            os.kill(process.pid, signal.SIGSTOP)
+            os.waitpid(process.pid, os.WUNTRACED)
+            before = path.read_bytes()
+            for attempt in (lambda: Writer(path), lambda: Writer.create(path, opened())):
+                with pytest.raises(Locked, match=r"another process is writing; .* nothing was changed"):
+                    attempt()
+            assert path.read_bytes() == before
+            assert read(path).events == [meant(n) for n in range(before.count(b"\n"))]
+            os.kill(process.pid, signal.SIGCONT)
+            grown(path, len(before))
+            told, _ = process.communicate()
+        finally:
+            process.kill()
+    events = [meant(n) for n in range(int(told))]
+    assert read(path).events == events
+    with Writer(path) as writer:
+        writer.append(MORE)
+    assert read(path).events == [*events, MORE]
+
+
+def test_a_reader_beside_a_writer_sees_a_beginning(tmp_path: Path) -> None:
+    """Whenever it looks, a reader finds a beginning of what the writer means to write, never less than before."""
+    path = tmp_path / "j.jsonl"
+    with subprocess.Popen(command("lasting", path), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
+        try:
+            seen, looks = 0, 0
+            while looks < 30 or seen < 40:
+                if grown(path, 0) and b"\n" in path.read_bytes():
+                    events = read(path).events
+                    assert events == [meant(n) for n in range(len(events))]
+                    assert len(events) >= seen
+                    seen, looks = len(events), looks + 1
+        finally:
+            process.kill()
+
+
+# Disks that are full
+
+
+@pytest.mark.parametrize("how", ["mount", "limit"])
+def test_a_full_disk_loses_nothing(tmp_path: Path, how: str) -> None:
+    """On a full disk an append fails with what is saved; with room again, the same writer and a new one go on."""
+    room, out = tmp_path / "room", tmp_path / "out"
+    room.mkdir()
+    out.mkdir()
+    filler = fills(how, room, out)
+    if not filler:
+        pytest.skip("no file system may be mounted here")
+    ran = subprocess.run(filler, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    told = json.loads(ran.stdout)
+    assert told["saved"] > 3
+    assert told["whole"], "it reads whole while the disk is full"
+    assert len(told["complaints"]) == 2, "each attempt fails, and can be made again"
+    for complaint in told["complaints"]:
+        assert str(room / "j.jsonl") in complaint
+        assert "All before it is saved. Make room and run the same command again." in complaint
+    full, after = read(out / "full.jsonl"), read(out / "after.jsonl")
+    assert (len(full.entries), full.torn) == (told["saved"], 0)
+    assert after.entries[:-2] == full.entries
+    assert after.events[-2:] == [Noted(note="one agent", detail=by) for by in ("the same writer", "a new writer")]
+
+
+# What is not text, not a journal, or not there any more
+
+
+@pytest.mark.parametrize("data", [b"Milk, eggs, and no newline", b"\x89PNG\x00\xff" * 9], ids=["text", "binary"])
+def test_a_file_of_somebody_elses_is_not_begun_over(tmp_path: Path, data: bytes) -> None:
+    """A file that is not the beginning of a journal's first line is nobody's torn journal: it is left as it was."""
+    path = tmp_path / "notes"
+    path.write_bytes(data)
+    with pytest.raises(BadJournal):
+        Writer.create(path, opened())
+    assert path.read_bytes() == data
+
+
+def test_a_key_that_is_no_text_is_not_changed_in_silence(tmp_path: Path) -> None:
+    """A ballot whose keys hold half a surrogate pair is refused, or read back as it was; never as another."""
+    path = tmp_path / "j.jsonl"
+    with Writer.create(path, opened()) as writer:
+        with suppress(UnicodeEncodeError, DebateError):
+            writer.append(Voted(turn="t", ballot={"\ud800": 1}, reply=said("{}")))
+        assert read(path).events == writer.events
+
+
+def test_nesting_without_end_is_damage(tmp_path: Path) -> None:
+    """A well-sealed line that nests deeper than any reader can follow is damage, not a crash."""
+    path = tmp_path / "j.jsonl"
+    deep = b"[" * 100_000 + b"]" * 100_000
+    body = b'{"n":2,"at":"","prev":"%s","event":%s}'
+    data = written(path, [opened()])
+    path.write_bytes(data + sealed(body % (read(path).entries[0].hash.encode(), deep)))
+    with pytest.raises(Damaged, match="line 2"):
+        read(path)
+
+
+def test_a_writer_outlives_an_event_loop(tmp_path: Path) -> None:
+    """One writer may be waited for in one event loop after another, by several tasks each time."""
+
+    async def waited(writer: Writer) -> None:
+        writer.append(MORE)
+        await asyncio.gather(*(writer.synced() for _ in range(3)))
+
+    with Writer.create(tmp_path / "j.jsonl", opened()) as writer:
+        asyncio.run(waited(writer))
+        asyncio.run(waited(writer))
+
+
+def test_a_journal_cut_under_its_writer_is_not_written_on(tmp_path: Path) -> None:
+    """Where somebody else cut the file, the writer fails at its next event rather than leave a hole before it."""
+    path = tmp_path / "j.jsonl"
+    with Writer.create(path, opened()) as writer:
+        writer.append(MORE)
+        os.truncate(path, 100)
+        with pytest.raises(DebateError):
+            writer.append(MORE)
+
+
+# Whole debates
+
+
+@pytest.fixture
+def recorded(debate: Run, answers: Path) -> Recorded:
+    finish(debate, debate("open", "--answers", str(answers), "--json").json, rounds=2)
+    journal = Path("report.journal.jsonl")
+    return Recorded(journal.read_bytes(), Path("report.md").read_bytes(), read(journal).events, debate)
+
+
+@pytest.mark.parametrize("part", range(3))
+def test_a_debate_cut_at_any_line_ends_in_the_same_report(recorded: Recorded, part: int) -> None:
+    """With its journal cut after any line, and its folder of replies lost, a debate is taken to the same report."""
+    for cut in line_ends(recorded.journal)[part::3]:
+        folder = recorded.after_a_crash(f"cut-{cut}", cut, turns=False)
+        finish(recorded.debate, recorded.step(folder), rounds=2)
+        assert (folder / "report.md").read_bytes() == recorded.report
+        assert recorded.same_events(folder), "each turn was asked for once and answered once"
+
+
+@pytest.mark.parametrize("part", range(3))
+def test_replies_that_are_there_are_not_asked_for_again(recorded: Recorded, part: int) -> None:
+    """Cut anywhere after its first line, a journal gets back in one step all that its folder of replies holds."""
+    first = line_ends(recorded.journal)[0]
+    stride = (len(recorded.journal) - first) // 60
+    for cut in range(first + part * stride, len(recorded.journal), stride * 3):
+        folder = recorded.after_a_crash(f"cut-{cut}", cut, turns=True)
+        told = recorded.step(folder)
+        assert (told["status"], told["turns"]) == ("done", [])
+        assert (folder / "report.md").read_bytes() == recorded.report
+        assert recorded.same_events(folder), "each turn was asked for once and answered once"
+        files = {path.name: path.read_bytes() for path in Path("report.turns").iterdir()}
+        assert {path.name: path.read_bytes() for path in (folder / "report.turns").iterdir()} == files
+
+
+def test_replies_to_another_debate_are_asked_for_again(recorded: Recorded) -> None:
+    """Where an early turn is answered otherwise after a crash, the later replies answer no brief that is due: they
+    are kept aside, and asked for again."""
+    folder = recorded.after_a_crash("otherwise", line_ends(recorded.journal)[0], turns=True)
+    (folder / "report.turns" / "1.opening.b.reply.md").write_text("Another opening.", encoding="utf-8")
+    ran = recorded.debate("step", f"{folder}/report.journal.jsonl", "--json")
+    assert ran.code == 2
+    assert [one["turn"] for one in ran.json["accepted"]] == ["1.opening.a", "1.opening.b"]
+    assert [one["turn"] for one in ran.json["turns"]] == ["1.challenge.a", "1.challenge.b"]
+    for turn in ("1.challenge.a", "1.challenge.b"):
+        assert f"{turn}: got a reply that was there before its brief" in ran.err
+        assert not (folder / "report.turns" / f"{turn}.reply.md").exists()
+        assert (folder / "report.turns" / f"{turn}.reply.aside-1.md").exists()

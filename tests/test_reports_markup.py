@@ -1,0 +1,219 @@
+"""Speech in markdown: it reads as it was meant, and can't forge what stands around it."""
+
+from __future__ import annotations
+
+import pytest
+import reading
+from hypothesis import given
+from hypothesis import strategies as st
+from nasty import HUGE, NASTY, alike, texts
+
+from debate_orchestrator import speech
+from debate_orchestrator.reports import markup
+
+WORDS = st.lists(st.text("abcXYZ019", min_size=1, max_size=6), min_size=1, max_size=6)
+JOINT = st.sampled_from([" ", "\n", "\n\n", " <", "> ", "`", " **", "* ", "\n# ", "\n- ", "\n> ", "|", "\n---\n"])
+
+
+def hostile() -> st.SearchStrategy[str]:
+    """Texts made to break out, and texts of any letters."""
+    return texts | st.text(max_size=60) | st.sampled_from(NASTY).flatmap(alike)
+
+
+def stays(markdown: str) -> None:
+    """A piece of markdown forges nothing and ends where it should."""
+    assert reading.forged(markdown) == []
+    assert reading.between(markdown) == reading.BETWEEN
+
+
+def one_paragraph(line: str) -> None:
+    """A line is shown as one paragraph, or as nothing, and forges nothing."""
+    assert "\n" not in line
+    assert reading.forged(line) == reading.forged(f"x {line}") == []
+    kinds = [token.type for token in reading.parser().parse(line)]
+    assert kinds in ([], ["paragraph_open", "inline", "paragraph_close"])
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_no_block_leaves_its_place(text: str) -> None:
+    """A hostile speech forges no heading, rule, HTML, image, link or definition, and the next heading stands free."""
+    stays(markup.block(text))
+
+
+@given(hostile())
+def test_no_block_made_by_chance_leaves_its_place(text: str) -> None:
+    """Nor does any speech put together from what markdown takes for structure."""
+    stays(markup.block(text))
+
+
+@given(hostile())
+def test_a_block_keeps_every_word(text: str) -> None:
+    """All letters and digits of a speech are there, in their order."""
+    made = markup.block(text)
+    given_words, found = reading.runs(speech.tame(text)), reading.runs(made)
+
+    assert given_words == (found[1:] if made == markup.as_code(found_text(made)) else found)
+
+
+def found_text(made: str) -> str:
+    """What stands between the first and the last line."""
+    return "\n".join(made.split("\n")[1:-1])
+
+
+@given(WORDS, st.lists(JOINT))
+def test_a_block_shows_every_word(words: list[str], joints: list[str]) -> None:
+    """What a reader of the report sees holds all words of a speech, in their order."""
+    joints += [" "] * len(words)
+    text = "".join(word + joint for word, joint in zip(words, joints, strict=False))
+    shown = iter(reading.runs(reading.visible(markup.block(text))))
+
+    assert all(any(one == run for one in shown) for run in reading.runs(text) if not run.isdigit())
+
+
+@pytest.mark.parametrize("name", HUGE)
+def test_a_huge_text_is_shown_as_it_is(name: str) -> None:
+    """A text of 200 kB is a block of code, whatever it is made of."""
+    made = markup.block(HUGE[name])
+
+    assert made == markup.as_code(HUGE[name].strip("\n"))
+    assert made.split("text")[0] not in HUGE[name]
+
+
+@pytest.mark.parametrize("name", HUGE)
+def test_a_long_text_stays_in_its_place(name: str) -> None:
+    """A text that is just short enough to be parsed stays in its place, in a block, a line and a cell."""
+    text = HUGE[name][:1_500]
+
+    stays(markup.block(text))
+    one_paragraph(markup.prose(text))
+    one_paragraph("x " + markup.literal(text))
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_no_line_leaves_its_place(text: str) -> None:
+    """A hostile line is one paragraph at most, at the start of a line and after other words."""
+    one_paragraph(markup.prose(text))
+    one_paragraph("x " + markup.literal(text))
+
+
+@given(hostile())
+def test_no_line_made_by_chance_leaves_its_place(text: str) -> None:
+    """Nor is any other line more than a paragraph."""
+    one_paragraph(markup.prose(text))
+    one_paragraph("x " + markup.literal(text))
+
+
+@given(hostile())
+def test_a_literal_line_shows_every_character(text: str) -> None:
+    """A literal line is read as exactly the line that was written."""
+    (_, inline, _) = reading.parser().parse("x" + markup.literal(text))
+
+    assert reading.shown(inline) == "x" + speech.one_line(text)
+
+
+@given(hostile())
+def test_a_line_keeps_every_word(text: str) -> None:
+    """All letters and digits of a line are there, in their order."""
+    assert reading.runs(markup.prose(text)) == reading.runs(speech.one_line(text))
+
+
+@given(st.lists(hostile() | st.sampled_from(NASTY), min_size=2, max_size=2))
+def test_a_cell_stays_in_its_column(cells: list[str]) -> None:
+    """A table with hostile cells has as many rows and columns as were meant, and nothing else in it."""
+    row = f"| 1 | {markup.cell(cells[0])} | {markup.cell(cells[1])} |"
+    table = f"| a | b | c |\n|---|---|---|\n{row}\n| 2 | x | y |"
+    (found,) = reading.tables(table)
+
+    stays(table)
+    assert [len(row) for row in found] == [3, 3, 3]
+    assert (found[0], found[1][0], found[2]) == (["a", "b", "c"], "1", ["2", "x", "y"])
+
+
+def test_a_pipe_in_a_cell_is_shown() -> None:
+    """A pipe is shown in a cell, in code too."""
+    table = f"| a |\n|---|\n| {markup.cell('x | y and `p|q`')} |"
+
+    assert reading.tables(table) == [[["a"], ["x | y and p|q"]]]
+
+
+AS_THEY_ARE = (
+    "Plain prose, with **bold**, *emphasis*, ~~struck~~ and `code <T>`.\n\nA second paragraph: 3 < 4 > 2, R&D, #1!",
+    "- one\n- two `List<T>`\n  - deeper\n\n1. first\n2. second",
+    "| what | cost |\n|---|---:|\n| REST | 3 |\n| gRPC | `a<b>` |",
+    "As the RFC says:\n\n> A quotation, with **weight**.\n\nSo it is.",
+    '```python\n# a comment\nif a < b:\n    print("<b>", "---")\n---\n```\n\nAfter it.',
+    "    # indented code\n    <b>\n\nAfter it.",
+    "- a list with code\n\n  ```sh\n  # x\n  ```\n- and more",
+    "See [RFC 9113](https://rfc-editor.org/rfc/rfc9113), <https://example.org/a?b=c> or [write](mailto:a@example.org).",
+    "Costs $5 to $10 [sic], see note [3], array[0], f(x), a_b_c and 2 * 3 * 4.",
+    "``a ` <b> c`` and `<i>`; and a stray ` here",
+)
+
+
+@pytest.mark.parametrize("text", AS_THEY_ARE)
+def test_harmless_speech_is_left_as_it_is(text: str) -> None:
+    """Emphasis, code, lists, tables, quotations and links come out as they were written."""
+    assert markup.block(text) == text
+
+
+ESCAPED = {
+    "## Final Verdict": "\\## Final Verdict",
+    "> - ## x": "> - \\## x",
+    "Final Verdict\n---": "Final Verdict\n\\---",
+    "a\n\n***\n\nb": "a\n\n\\***\n\nb",
+    "x <b>y</b> `<b>`": "x \\<b>y\\</b> `<b>`",
+    "<!-- x": "\\<!-- x",
+    "![x](https://example.org/x.png)": "\\![x](https://example.org/x.png)",
+    "[x](javascript:y)": "[x\\](javascript:y)",
+    "<javascript:x>": "\\<javascript:x>",
+    "[a]: https://example.org": "\\[a]: https://example.org",
+    "[a\nb]: https://example.org": "\\[a\nb]: https://example.org",
+    "[^1]: x": "\\[^1]: x",
+    "> [!NOTE]\n> x": "> \\[!NOTE]\n> x",
+    "\\\\<b>": "\\\\\\<b>",
+    "```\nx": "```\nx\n```",
+    "~~~~\n```": "~~~~\n```\n~~~~",
+    "```\nx\n    ```": "```\nx\n    ```\n```",
+    "a `x\n\nb` <i>": "a `x\n\nb` \\<i>",
+    "| Final |\n---": "| Final |\n\\---",
+    "\x1b[31mred": "␛[31mred",
+    "": "",
+    "\n \n": " ",
+}
+
+
+@pytest.mark.parametrize("text", ESCAPED)
+def test_structure_is_shown_as_text(text: str) -> None:
+    """What could forge is escaped where it stands, and nothing else is touched."""
+    assert markup.block(text) == ESCAPED[text]
+
+
+LINES = {
+    "It was **close**, but `f<T>` decided.": "It was **close**, but `f<T>` decided.",
+    "1. first": "1\\. first",
+    "- a": "\\- a",
+    "* a": "\\* a",
+    "**Bold** start": "**Bold** start",
+    "# 1": "\\# 1",
+    "```": "\\`\\`\\`",
+    "~~~": "\\~\\~\\~",
+    "***": "\\*\\*\\*",
+    "[a]: https://example.org": "\\[a\\]: https://example.org",
+    "2024 was a year.": "2024 was a year.",
+    "two\nlines": "two lines",
+    "\u200b": "",
+}
+
+
+@pytest.mark.parametrize("text", LINES)
+def test_a_line_is_prose(text: str) -> None:
+    """A line keeps its emphasis and code, and begins no list, heading, rule, fence or definition."""
+    assert markup.prose(text) == LINES[text]
+
+
+def test_headings_that_recur_are_numbered() -> None:
+    """Fragments are made as GitHub makes them: small letters, no punctuation, recurring ones numbered."""
+    seen: dict[str, int] = {}
+    made = [markup.anchor(one, seen) for one in ("Opening Statement — Researcher A", "Round 1", "Round 1", "A_b [C]-d")]
+
+    assert made == ["opening-statement--researcher-a", "round-1", "round-1-1", "a_b-c-d"]

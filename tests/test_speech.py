@@ -1,0 +1,124 @@
+"""Speech, tamed: it moves no cursor, hides nothing, reorders nothing and can't close its block."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from nasty import NASTY, texts
+
+from debate_orchestrator import speech
+
+NONCE = "0123456789abcdef"
+JOINERS = "\u200c\u200d\ufe00\ufe0e\ufe0f"
+HIDERS = "\u00ad\u061c\u115f\u200b\u200e\u200f\u202a\u202e\u2060\u2066\u2069\u3164\ufeff\ufff9\U000e0001\U000e007f"
+DIRECTIONS = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
+
+anything = (
+    texts
+    | st.text(st.characters(exclude_categories=()), max_size=80)
+    | st.text(st.sampled_from("ab \n\r\x1b\x9b\x85\u2028\u2029" + JOINERS + HIDERS), max_size=40)
+    | st.sampled_from(NASTY)
+)
+
+
+def disguised() -> st.SearchStrategy[str]:
+    """The nonce in any mixture of cases, with joiners and hidden characters strewn in."""
+    letter = st.sampled_from(["", "", "", *JOINERS, *HIDERS])
+    each = st.tuples(*(st.tuples(st.sampled_from([one, one.upper()]), letter) for one in NONCE))
+    return each.map(lambda pairs: "".join(one for pair in pairs for one in pair))
+
+
+@given(anything)
+def test_tamed_text_moves_no_cursor(text: str) -> None:
+    """Of all controls only the line break and the tab are left."""
+    tamed = speech.tame(text)
+
+    assert {one for one in tamed if unicodedata.category(one) in ("Cc", "Cs")} <= {"\n", "\t"}
+    assert tamed.encode().decode() == tamed
+
+
+@given(anything)
+def test_tamed_text_hides_and_reorders_nothing(text: str) -> None:
+    """No character is left that only hides or reorders others, and no second kind of line break."""
+    tamed = speech.tame(text)
+
+    assert set(HIDERS) & set(tamed) == set()
+    assert {one for one in tamed if unicodedata.category(one) in ("Zl", "Zp")} == set()
+    assert {unicodedata.bidirectional(one) for one in tamed} & DIRECTIONS == set()
+
+
+@given(anything)
+def test_taming_twice_changes_nothing_more(text: str) -> None:
+    """Tamed text is tame."""
+    assert speech.tame(speech.tame(text)) == speech.tame(text)
+
+
+@given(st.text(st.characters(categories=("L", "M", "N", "P", "S", "Zs")), max_size=80))
+def test_what_can_be_seen_is_left(text: str) -> None:
+    """Letters, marks, digits, signs and spaces of every script come through unchanged."""
+    blanks = "\u115f\u1160\u17b4\u17b5\u3164\uffa0"
+    text = re.sub(f"[{blanks}]", "", text)
+
+    assert speech.tame(text) == text
+
+
+def test_controls_can_be_seen() -> None:
+    """A control becomes its picture, so that a reader sees that somebody put it there."""
+    assert speech.tame("\x1b[2J\x07\x00\x7f\x9b\ud800") == "␛[2J␇␀␡\ufffd\ufffd"
+
+
+def test_line_breaks_are_of_one_kind() -> None:
+    """Every line break of every system becomes the one."""
+    assert speech.tame("a\r\nb\rc\u2028d\u2029e\x85f\n\rg") == "a\nb\nc\nd\ne\nf\n\ng"
+
+
+def test_joiners_of_scripts_and_emoji_are_kept() -> None:
+    """What a script or an emoji is put together with stays."""
+    text = "می\u200cخواهم 👩\u200d🔬 ☺\ufe0f"
+
+    assert speech.tame(text) == text
+
+
+@given(anything)
+def test_one_line_is_one(text: str) -> None:
+    """One line has no breaks, no outer space and no double one."""
+    line = speech.one_line(text)
+
+    assert line.split() == line.split(" ") or line == ""
+
+
+@given(st.lists(anything | disguised(), max_size=4))
+def test_fenced_text_has_no_trace_of_the_nonce(pieces: list[str]) -> None:
+    """However it is written, the nonce does not survive, not even once joiners are taken out."""
+    made = speech.fenced("".join(pieces), NONCE)
+
+    assert NONCE not in re.sub(f"[{JOINERS}{HIDERS}]", "", made).lower()
+
+
+@given(st.lists(disguised(), min_size=1, max_size=3))
+def test_a_nonce_is_seen_to_have_been_there(pieces: list[str]) -> None:
+    """Where a nonce was, brackets say that something was taken out."""
+    made = speech.fenced(" and ".join(pieces), NONCE)
+
+    assert re.sub(f"[{JOINERS}]", "", made) == " and ".join(["[...]"] * len(pieces))
+
+
+@given(anything)
+def test_fenced_text_is_tamed_text(text: str) -> None:
+    """What does not hold the nonce is only tamed."""
+    assert speech.fenced(text, NONCE) == speech.tame(text)
+
+
+def test_taking_the_nonce_out_makes_no_new_one() -> None:
+    """What is left around a nonce that was taken out does not join to another."""
+    assert NONCE not in speech.fenced(NONCE[:8] + NONCE + NONCE[8:], NONCE)
+
+
+@pytest.mark.parametrize(("text", "count"), [("", 0), (" \n", 0), ("one", 1), ("one  two\nthree", 3)])
+def test_words_are_counted_between_white_space(text: str, count: int) -> None:
+    """Words are what white space parts."""
+    assert speech.words(text) == count
