@@ -167,7 +167,7 @@ class _Checks:
         value = self.given.get("max_cost")
         if value is None:
             return None
-        if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e9:
             self._refuse("max_cost", "an amount in US dollars above 0, or nothing for no cap")
             return None
         return float(value)

@@ -22,6 +22,7 @@ from debate_orchestrator.errors import BadFile, complaint, shown
 LARGEST = 1_000_000
 """Bytes an answers or format file may have."""
 _DEEPEST = 32
+_HALVES = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 
 
 class _Loader(yaml.SafeLoader):
@@ -100,7 +101,7 @@ def read_text(path: str | os.PathLike[str], most: int) -> str:
 
 def strict_json(text: str) -> Any:
     """`text` as JSON, or ValueError: no NaN or Infinity, no key twice, no bottomless nesting, no
-    number too long to be one (the standard reader takes the first three without a word)."""
+    number too long to be one, no half characters (the standard reader takes most of these without a word)."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         keys = [key for key, _ in pairs]
@@ -124,7 +125,17 @@ def strict_json(text: str) -> Any:
         raise ValueError("it is nested too deeply") from None
     if _depth(value) > _DEEPEST:
         raise ValueError(f"it is nested more than {_DEEPEST} deep")
+    if _HALVES.search(text) and _has_half(value):
+        raise ValueError("it has half a surrogate pair, which is no character")
     return value
+
+
+def _has_half(value: Any) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def _depth(value: Any) -> int:

@@ -33,7 +33,6 @@ async def drive(
     while callable_now := [turn for turn in debate.due() if turn.seat in providers]:
         answers = [_answer(journal, debate, turn, providers[turn.seat], watch) for turn in callable_now]
         ended = await asyncio.gather(*answers, return_exceptions=True)
-        await journal.synced()
         for failure in ended:
             if isinstance(failure, BaseException):
                 raise failure
@@ -49,6 +48,7 @@ async def _answer(journal: Writer, debate: Debate, turn: Turn, provider: Provide
         if spoiled:
             asked = with_complaints(asked, spoiled[-1])
         record(journal, debate, Asked(turn=turn.id, brief=asked.digest, by=provider.name), watch)
+        await journal.synced()  # what a crash leaves in flight must have a name
         reply = await provider.reply(asked)
         try:
             event: Event = replies.read(debate, turn, reply)
@@ -57,6 +57,7 @@ async def _answer(journal: Writer, debate: Debate, turn: Turn, provider: Provide
                 raise
             event = Spoiled(turn=turn.id, complaints=tuple(error.complaints), reply=reply)
         record(journal, debate, event, watch)
+        await journal.synced()
 
 
 def with_complaints(asked: Brief, spoiled: Spoiled) -> Brief:
@@ -68,10 +69,12 @@ def with_complaints(asked: Brief, spoiled: Spoiled) -> Brief:
 
 
 def record(journal: Writer, debate: Debate, event: Event, watch: Watch | None = None) -> bool:
-    """Folds an event and, if that changed anything, writes it down; OutOfTurn leaves both as they were."""
-    if not debate.take(event):
+    """Writes an event down and folds it; False if it is on record already. Where it is out of turn or can't be
+    written, journal and debate are both as they were."""
+    if not debate.admits(event):
         return False
     journal.append(event)
+    debate.take(event)
     if watch is not None:
         watch(debate, event)
     return True

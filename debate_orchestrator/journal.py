@@ -17,7 +17,9 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -31,6 +33,8 @@ SCHEMA = 1
 _SEAL = len(',"hash":""}') + 64
 _START = "0" * 64
 """What the first line's `prev` says."""
+_BEGINNING = b'{"n":1,"at":"'
+"""How every journal begins."""
 
 
 class Entry(NamedTuple):
@@ -84,28 +88,31 @@ def _entry(path: str, n: int, line: bytes, prev: str) -> Entry:
     where = f"{path}: line {n}"
     body, seal = line[:-_SEAL] + b"}", line[-_SEAL:]
     digest = hashlib.sha256(body).hexdigest()
-    if seal != b',"hash":"%s"}' % digest.encode():
-        if n == 1 and b'"hash":"' not in line:
+    if seal != _seal(digest):
+        if n == 1 and not line.startswith(_BEGINNING):
             raise BadJournal(complaint(path, shown(line[:40].decode("utf-8", "replace")), "a debate's journal"))
-        hint = "Restore it from a copy; the lines before it can be read."
+        hint = "Restore it from a copy."
         raise Damaged(complaint(where, "bytes that do not match the line's hash", "the line as it was written", hint))
     try:
-        record = json.loads(body)
+        record = json.loads(body.decode())
         number, at, before, data = record["n"], record["at"], record["prev"], record["event"]
-    except (ValueError, KeyError, TypeError):
+        if type(number) is not int or not isinstance(at, str):
+            raise TypeError
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise Damaged(complaint(where, "a sealed line of another form", "n, at, prev and event")) from None
     if number != n or before != prev:
         hint = "A line is missing, or lines were moved."
-        raise Damaged(complaint(where, f"entry {shown(number)} after {prev[:8]}", f"entry {n} that follows it", hint))
+        raise Damaged(complaint(where, f"entry {number} after {shown(before)}", f"entry {n} that follows it", hint))
     if n == 1 and isinstance(data, dict) and data.get("schema_version", SCHEMA) != SCHEMA:
         raise _newer(path, f"journal version {shown(data['schema_version'])}", f"version {SCHEMA}")
     try:
-        return Entry(number, at, EVENT.validate_python(data, strict=False), digest)
-    except ValidationError as error:
-        got = f"an event this version does not know ({error.error_count()} differences)"
-        raise _newer(where, got, "one it knows") from None
-    except RecursionError:
-        raise Damaged(complaint(where, "nesting without end", "an event")) from None
+        return Entry(number, at, EVENT.validate_python(data), digest)
+    except (ValidationError, RecursionError):
+        raise _newer(where, "an event this version does not know", "one it knows") from None
+
+
+def _seal(digest: str) -> bytes:
+    return b',"hash":"%s"}' % digest.encode()
 
 
 def _newer(where: str, got: str, expected: str) -> BadJournal:
@@ -119,41 +126,50 @@ def _now() -> str:
 class Writer:
     """The one writer of a journal. Use it as a context manager; leaving it lets go of the lock."""
 
+    entries: list[Entry]
+    """Every line, those of earlier writers too."""
+
     def __init__(self, path: str | os.PathLike[str], *, clock: Callable[[], str] = _now):
         """Takes the lock of an existing journal and reads it. Locked where another writer has it."""
-        self.path = str(path)
-        self._clock = clock
-        self._handle = self._locked(os.O_RDWR)
-        try:
-            reading = _parse(self.path, self._all())
-        except BaseException:
-            os.close(self._handle)
-            raise
+        self._take(path, os.O_RDWR, clock)
+        with self._closed_on_failure():
+            data = self._all()
+            reading = _parse(self.path, data)
         self.entries = reading.entries
-        self._size = os.fstat(self._handle).st_size - reading.torn
+        self._size = len(data) - reading.torn
         self._written = self._synced = len(self.entries)
-        self._syncing = asyncio.Lock()
 
     @classmethod
     def create(cls, path: str | os.PathLike[str], opened: Opened, *, clock: Callable[[], str] = _now) -> Writer:
-        """Begins a journal. BadJournal where one is there already, unless a crash left it without a whole line."""
+        """Begins a journal. BadJournal where a file is there already, unless it is empty or a crash left
+        in it nothing but the beginning of a journal's first line."""
         new = cls.__new__(cls)
-        new.path, new._clock = str(path), clock
-        new._handle = new._locked(os.O_RDWR | os.O_CREAT)
-        if b"\n" in new._all():
-            os.close(new._handle)
-            hint = f"Go on with it (`debate resume {path}` or `debate step {path}`), or name another output."
-            raise BadJournal(complaint(str(path), "a journal that is there already", "a new one", hint))
-        new.entries, new._size, new._written, new._synced = [], 0, 0, 0
-        new._syncing = asyncio.Lock()
-        try:
+        new._take(path, os.O_RDWR | os.O_CREAT, clock)
+        with new._closed_on_failure():
+            there = new._all()
+            if b"\n" in there or there[: len(_BEGINNING)] != _BEGINNING[: len(there)]:
+                hint = f"Go on with it (`debate resume {path}` or `debate step {path}`), or name another output."
+                raise BadJournal(complaint(str(path), "a journal that is there already", "a new one", hint))
             new.append(opened)
             new.sync()
             _sync_folder(os.path.dirname(os.path.abspath(path)))
-        except BaseException:
-            os.close(new._handle)
-            raise
         return new
+
+    def _take(self, path: str | os.PathLike[str], flags: int, clock: Callable[[], str]) -> None:
+        self.path, self._clock = str(path), clock
+        self.entries = []
+        self._size = self._written = self._synced = 0
+        self._sync_lost = False
+        self._syncing = threading.Lock()
+        self._handle = self._locked(flags)
+
+    @contextmanager
+    def _closed_on_failure(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
 
     def _locked(self, flags: int) -> int:
         try:
@@ -164,12 +180,14 @@ class Writer:
             ) from None
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except OSError as error:
             os.close(handle)
+            if not isinstance(error, BlockingIOError):
+                got = f"a place without file locks ({error.strerror})"
+                raise BadJournal(complaint(self.path, got, "a local file system")) from None
             hint = "Wait for the other process or end it; nothing was changed."
-            raise Locked(
-                complaint(self.path, "a journal that another process is writing", "one writer", hint)
-            ) from None
+            got = "a journal that another process is writing"
+            raise Locked(complaint(self.path, got, "one writer", hint)) from None
         return handle
 
     def _all(self) -> bytes:
@@ -188,20 +206,16 @@ class Writer:
         return [entry.event for entry in self.entries]
 
     def append(self, event: Event) -> Entry:
-        """Writes one event after the last whole line. Failed where the disk would not take it; the
-        journal is then as it was."""
+        """Writes one event after the last whole line. BadJournal for an event that would not read back as it
+        is; Failed where the disk would not take it. The journal is then as it was."""
         prev = self.entries[-1].hash if self.entries else _START
         n, at = len(self.entries) + 1, self._clock()
-        data = event.model_dump(mode="json", exclude_defaults=False)
-        record = {"n": n, "at": at, "prev": prev, "event": data}
-        body = json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+        body = _body(n, at, prev, event)
         digest = hashlib.sha256(body).hexdigest()
-        line = body[:-1] + b',"hash":"%s"}\n' % digest.encode()
+        line = body[:-1] + _seal(digest) + b"\n"
+        self._must_be_ours()
         try:
-            if os.fstat(self._handle).st_size != self._size:
-                os.ftruncate(self._handle, self._size)
-            written = os.pwrite(self._handle, line, self._size)
-            if written != len(line):
+            if os.pwrite(self._handle, line, self._size) != len(line):
                 raise OSError(28, "no space left for a whole line")
         except OSError as error:
             self._trim()
@@ -213,6 +227,16 @@ class Writer:
         self._written += 1
         return entry
 
+    def _must_be_ours(self) -> None:
+        """Trims the tail that a crash left. Failed where the file is not as this writer knows it."""
+        size = os.fstat(self._handle).st_size
+        if size < self._size or b"\n" in os.pread(self._handle, size - self._size, self._size):
+            hint = "Somebody else changed it; `debate check` tells what is left."
+            got = f"{size:,} bytes in place of {self._size:,}"
+            raise Failed(complaint(self.path, got, "the journal as this process wrote it", hint))
+        if size > self._size:
+            os.ftruncate(self._handle, self._size)
+
     def _trim(self) -> None:
         try:
             os.ftruncate(self._handle, self._size)
@@ -220,22 +244,29 @@ class Writer:
             pass  # the tail has no newline: the next reader skips it, the next writer trims it
 
     def sync(self) -> None:
-        """Returns when all that was appended is on the disk. Failed where that can't be had: what the
-        kernel holds is then unknown, and trying again would not tell."""
-        upto = self._written
-        try:
-            os.fdatasync(self._handle)
-        except OSError as error:
-            hint = "Check the disk, then `debate check` the journal."
-            raise Failed(complaint(self.path, error.strerror or "an error", "a disk that syncs", hint)) from None
-        self._synced = max(self._synced, upto)
+        """Returns when all that was appended is on the disk. Failed where that can't be had, from then on:
+        what the kernel still holds is unknown, and trying again would not tell."""
+        with self._syncing:
+            upto = self._written
+            try:
+                if self._sync_lost:
+                    raise OSError(5, "an earlier failure to sync")
+                os.fdatasync(self._handle)
+            except OSError as error:
+                self._sync_lost = True
+                hint = "Check the disk, then `debate check` the journal."
+                raise Failed(complaint(self.path, error.strerror or "an error", "a disk that syncs", hint)) from None
+            self._synced = upto
 
     async def synced(self) -> None:
-        """`sync` off the event loop. Callers that wait together share one."""
+        """`sync` off the event loop. Those who wait while another syncs share the next one."""
         mark = self._written
-        async with self._syncing:
+
+        def wait() -> None:
             if self._synced < mark:
-                await asyncio.to_thread(self.sync)
+                self.sync()
+
+        await asyncio.to_thread(wait)
 
     def close(self) -> None:
         if self._handle >= 0:
@@ -249,8 +280,27 @@ class Writer:
         self.close()
 
 
+def _body(n: int, at: str, prev: str, event: Event) -> bytes:
+    """The bytes of a line without its seal."""
+    record = {"n": n, "at": at, "prev": prev, "event": event.model_dump(mode="json")}
+    try:
+        text = json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        body = text.encode()
+        same = EVENT.validate_python(json.loads(text)["event"]) == event
+    except (ValueError, RecursionError):
+        same = False
+    if not same:
+        hint = "Half a character, a number that is none, or nesting without end can't be kept."
+        raise BadJournal(complaint(f"line {n}", f"{event.kind}: something that is no text", "plain data", hint))
+    return body
+
+
 def _sync_folder(path: str) -> None:
-    handle = os.open(path, os.O_RDONLY)
+    """Makes a new file's name durable, where the folder lets itself be opened for that."""
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except OSError:
+        return
     try:
         os.fsync(handle)
     finally:

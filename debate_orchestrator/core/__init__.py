@@ -5,5 +5,6 @@ Law 2: nothing here knows who fills a seat.
 Law 3: no files, no network, no clock, no chance, no asyncio.
 
 Read in this order: `events` (what has happened), `shapes` (what a structured reply looks like),
-`rules` (a format as data), `debate` (events in, next turns out), `verdict` (ballots in, numbers out).
+`rules` (a format as data), `verdict` (ballots in, numbers out), `record` (the answers, and what they say),
+`debate` (events in, next turns out).
 """

@@ -8,6 +8,7 @@ fields, so those are checked here and nowhere else. Nothing is repaired and noth
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -94,38 +95,42 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
-def _schema(field: Field, terms: Terms, *, side: bool = True) -> dict[str, Any]:
-    if field.per_side and side:
-        each = _schema(field, terms, side=False)
-        return _object(dict.fromkeys(terms.sides, each)) | _about(field)
-    maybe = bool(field.only_if) or field.optional
+def _schema(field: Field, terms: Terms) -> dict[str, Any]:
+    made = _plain(field, terms)
+    if field.per_side:
+        made = _object(dict.fromkeys(terms.sides, made))
+    if (field.only_if or field.optional) and _nothing(field) is None:
+        made |= {"enum": [*made["enum"], None]} if "enum" in made else {"type": [made["type"], "null"]}
+    return made | ({"description": field.about} if field.about else {})
+
+
+def _plain(field: Field, terms: Terms) -> dict[str, Any]:
+    """The schema of one value of a field, for one side and filled in."""
     match field.kind:
         case "text":
-            made: dict[str, Any] = {"type": ["string", "null"] if maybe else "string"}
+            return {"type": "string"}
         case "flag":
-            made = {"type": "boolean"}
+            return {"type": "boolean"}
         case "number":
-            kind = "integer" if field.whole else "number"
-            made = {"type": [kind, "null"] if maybe else kind}
+            return {"type": "integer" if field.whole else "number"}
         case "choice":
-            options: list[str | None] = [*(field.of or terms.sides), *([None] if maybe else [])]
-            made = {"enum": options}
+            return {"enum": list(field.of or terms.sides)}
         case "choices":
-            made = {"type": "array", "items": {"enum": list(field.of or terms.sides)}}
+            return {"type": "array", "items": {"enum": list(field.of or terms.sides)}}
         case "turns":
-            made = {"type": "array", "items": {"type": "string"}}
+            return {"type": "array", "items": {"type": "string"}}
         case "list":
-            made = {"type": "array", "items": json_schema(field.fields, terms) if field.fields else {"type": "string"}}
+            return {"type": "array", "items": json_schema(field.fields, terms) if field.fields else {"type": "string"}}
         case "record":
-            made = json_schema(field.fields, terms)
+            return json_schema(field.fields, terms)
         case "scores":
             each = _object({name: {"type": "number"} for name in terms.criteria})
-            made = _object(dict.fromkeys(terms.sides, each))
-    return made | _about(field)
+            return _object(dict.fromkeys(terms.sides, each))
 
 
-def _about(field: Field) -> dict[str, str]:
-    return {"description": field.about} if field.about else {}
+def _nothing(field: Field) -> Any:
+    """What stands in a field that is not filled in: an empty list where it is a list, null elsewhere."""
+    return [] if field.kind in ("choices", "turns", "list") and not field.per_side else None
 
 
 def check(shape: Mapping[str, Field], value: Any, terms: Terms, where: str = "") -> list[str]:
@@ -151,17 +156,18 @@ def check(shape: Mapping[str, Field], value: Any, terms: Terms, where: str = "")
 
 def _dependent(field: Field, record: Mapping[str, Any], name: str, terms: Terms, where: str) -> list[str]:
     value = record[name]
-    if field.optional and value is None:
+    nothing = _nothing(field)
+    empty = value == nothing and type(value) is type(nothing)
+    if field.optional and empty:
         return []
     if not field.only_if:
         return _one(field, value, terms, where)
     applies = all(record.get(other) == needed for other, needed in field.only_if.items())
-    empty = value is None or value in ([], "")
     reason = " and ".join(f"{other} is {str(needed).lower()}" for other, needed in field.only_if.items())
     if applies and empty:
-        return [complaint(where, "nothing", f"{_expected(field, terms)}, since {reason}")]
+        return [complaint(where, _kind(value), f"{_expected(field, terms)}, since {reason}")]
     if not applies:
-        return [] if empty else [complaint(where, shown(value), f"null, unless {reason}")]
+        return [] if empty else [complaint(where, shown(value), f"{json.dumps(nothing)}, unless {reason}")]
     return _one(field, value, terms, where)
 
 

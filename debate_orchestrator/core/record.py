@@ -1,0 +1,137 @@
+"""What is on record: the answers so far, and what the ballots among them say of each round.
+
+Knows turns only by their ids: who is next is `debate.Debate`'s to say, which builds on this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from debate_orchestrator.core.events import Answer, Asked, Noted, Opened, Reply, Spoiled, Spoke, Voted
+from debate_orchestrator.core.rules import JUDGE, Format, Phase, Turn, id_of, judges
+from debate_orchestrator.core.shapes import Shape
+from debate_orchestrator.core.verdict import Finding, RoundResult, conceded, finding, round_result
+
+
+class Record:
+    """The answers to the turns of one debate."""
+
+    def __init__(self, opened: Opened):
+        self.opened = opened
+        self.answers: dict[str, Answer] = {}
+        """Turn id to the answer that settled it."""
+        self.spoiled: dict[str, list[Spoiled]] = {}
+        self.asked: dict[str, list[Asked]] = {}
+        self.notes: list[Noted] = []
+
+    @property
+    def format(self) -> Format:
+        return self.opened.format
+
+    @property
+    def rounds(self) -> int:
+        return self.opened.setup.rounds
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        return judges(len(self.opened.cast[JUDGE]))
+
+    @property
+    def criteria(self) -> tuple[str, ...]:
+        """The criteria that apply in this debate."""
+        return tuple(
+            name
+            for name, criterion in self.format.rubric.criteria.items()
+            if criterion.when.holds(rounds=self.rounds, strictness=self.opened.setup.strictness)
+        )
+
+    def speaking_order(self) -> tuple[str, ...]:
+        """The sides, whoever was chosen to speak first before the others."""
+        sides = self.format.sides
+        first = self.opened.setup.first
+        return (first, *(side for side in sides if side != first)) if first in sides else sides
+
+    def reply(self, turn: Turn) -> Reply:
+        """The reply that settled a turn."""
+        return self.answers[turn.id].reply
+
+    def shape(self, turn: Turn) -> Shape | None:
+        """The shape of reply that a turn wants; None for a speech."""
+        return None if turn.phase.reply == "text" else self.format.shapes[turn.phase.reply]
+
+    def ballot(self, turn_id: str) -> Voted | None:
+        """The ballot cast in that turn; None where none counts."""
+        answer = self.answers.get(turn_id)
+        return answer if isinstance(answer, Voted) else None
+
+    def ballots(self, round: int) -> list[Voted]:
+        """The scored ballots that count for a round, in the order of the panel; none before the whole
+        panel has voted."""
+        return self._votes(self.format.round, "scores", round=round)
+
+    def finals(self) -> list[Voted]:
+        """The final ballots that count; none before the whole panel has voted."""
+        return self._votes(self.format.after, "winner", closing=True)
+
+    def _votes(
+        self, phases: Sequence[Phase], field: str, *, round: int | None = None, closing: bool = False
+    ) -> list[Voted]:
+        """The ballots of the phases whose shape has that field."""
+        ids = [
+            id_of(phase, seat, round=round, closing=closing)
+            for phase in phases
+            if field in self.format.shapes.get(phase.reply, {})
+            for seat in (self.judges if phase.panel == "every judge" else self.judges[:1])
+        ]
+        if any(turn_id not in self.answers for turn_id in ids):
+            return []
+        return [ballot for turn_id in ids if (ballot := self.ballot(turn_id)) is not None]
+
+    def concedes(self, turn: Turn) -> bool:
+        """Whether a debater's speech holds, on a line of its own, the line that concedes the debate."""
+        answer = self.answers.get(turn.id)
+        if turn.judging or not isinstance(answer, Spoke):
+            return False
+        said, text = self.format.lines.concede, answer.reply.text
+        return said in text and any(line.strip() == said for line in text.splitlines())
+
+    def finding(self, round: int) -> Finding:
+        """What the ballots of a round say of convergence."""
+        return finding(self.ballots(round), self.format.sides)
+
+    def intervened(self, round: int) -> bool:
+        """Whether a round's convergence is answered by an intervention."""
+        if self.rounds == 1 or not any(phase.on == "convergence" for phase in self.format.round):
+            return False
+        if not self.finding(round).detected or conceded(self.ballots(round)):
+            return False
+        earliest = round - self.format.intervention.most_in_a_row
+        return earliest < 1 or not all(self.intervened(earlier) for earlier in range(earliest, round))
+
+    def persisted(self) -> tuple[int, ...]:
+        """The rounds that converged right after an intervention, and were flagged instead of answered again."""
+        return tuple(
+            n
+            for n in range(2, self.rounds + 1)
+            if self.finding(n).detected and self.intervened(n - 1) and not self.intervened(n)
+        )
+
+    def advice(self, side: str, round: int) -> list[str]:
+        """The judges' advice from the round before to a side; empty in round 1 or with feedback off."""
+        if round < 2 or not self.opened.setup.feedback:
+            return []
+        return [vote.ballot["feedback"][side] for vote in self.ballots(round - 1) if "feedback" in vote.ballot]
+
+    def result(self, round: int) -> RoundResult | None:
+        """The scores and the winner of a round; None until it is judged."""
+        ballots = self.ballots(round)
+        return round_result(round, ballots, self.format.sides, self.criteria) if ballots else None
+
+    def results(self) -> list[RoundResult]:
+        return [result for n in range(1, self.rounds + 1) if (result := self.result(n)) is not None]
+
+    def totals(self) -> dict[str, Fraction]:
+        """Side to the sum of its round scores."""
+        results = self.results()
+        return {side: sum((one.scores[side] for one in results), Fraction(0)) for side in self.format.sides}

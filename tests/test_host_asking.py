@@ -1,0 +1,100 @@
+"""The setup conversation as a host carries it on, through `debate ask`."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from conftest import Run, finish
+
+RESTATED = {"ambiguous": False, "restated": "Tabs are better.", "recommended": None, "alternative": None}
+PAIR = {"kind": "technical", "a": "Tabs are better.", "b": "Spaces are better."}
+
+
+def ask(debate: Run, *given: str) -> Any:
+    return debate("ask", "setup.yaml", *given).json
+
+
+def moderate(told: dict[str, Any], work: dict[str, Any]) -> None:
+    Path(told["turns"][0]["reply"]).write_text(json.dumps(work), encoding="utf-8")
+
+
+def confirmed(debate: Run) -> Any:
+    moderate(ask(debate, "topic=tabs or spaces?"), RESTATED)
+    ask(debate)
+    ask(debate, "topic_ok=yes")
+    moderate(ask(debate, "positions=auto"), PAIR)
+    ask(debate)
+    ask(debate, "positions_ok=yes")
+    ask(debate, "rounds=1")
+    ask(debate, "strictness=lenient")
+    return ask(debate, "output=out")
+
+
+def test_ask_leads_from_topic_to_report(debate: Run) -> None:
+    """The setup conversation makes an answers file that `open` takes, and the debate runs from it."""
+    ready = confirmed(debate)
+    told = debate("open", "--answers", "setup.yaml", "--json").json
+    told = finish(debate, told, rounds=1, strict=False)
+
+    assert ready["status"] == "ready"
+    assert ready["show"][:2] == ["DEBATE SETUP CONFIRMED", "======================"]
+    assert told["report"] == os.path.join("out", "debate-report.md")
+    assert Path(told["report"]).is_file()
+
+
+def test_ask_puts_questions_as_json(debate: Run) -> None:
+    """A question comes with its key, text, choices, default and help."""
+    told = ask(debate)
+
+    assert (told["schema"], told["status"], told["complaints"]) == (1, "ask", [])
+    assert told["question"] == {
+        "key": "topic",
+        "text": "What is the debate topic or question? Please state it as clearly and specifically as possible.",
+        "choices": None,
+        "default": None,
+        "help": "One sentence or question that two sides could honestly argue about.",
+    }
+
+
+def test_ask_goes_on_after_a_bad_answer(debate: Run) -> None:
+    """A bad answer is a complaint and exit code 2; the others of the same call are taken."""
+    ran = debate("ask", "setup.yaml", "rounds=three", "strictness=strict", "topic_ok=yes", "topic=")
+
+    assert ran.code == 2
+    assert len(ran.json["complaints"]) == 3
+    assert ran.json["settled"] == {"strictness": "strict"}
+    assert ran.json["question"]["key"] == "topic"
+
+
+def test_ask_refuses_an_unwritable_output(debate: Run, here: Path) -> None:
+    """An output that can't be written is refused when it is answered, and asked again."""
+    (here / "file").write_text("")
+    ran = debate("ask", "setup.yaml", "output=file/report.md")
+
+    assert ran.code == 2
+    assert "output: got 'file/report.md'" in ran.json["complaints"][0]
+    assert "output" not in ran.json["settled"]
+
+
+def test_a_moderators_reply_is_checked(debate: Run) -> None:
+    """A moderator's reply that is not the shape is complained of, and stays due."""
+    moderate(ask(debate, "topic=tabs"), {"ambiguous": "no"})
+    ran = debate("ask", "setup.yaml")
+
+    assert ran.code == 2
+    assert ran.json["status"] == "propose"
+    assert any("restated" in one for one in ran.json["complaints"])
+
+
+def test_an_unfinished_conversation_can_not_be_opened(debate: Run) -> None:
+    """`open` refuses answers whose confirmation is missing, and says which question is open."""
+    moderate(ask(debate, "topic=tabs", "rounds=1", "strictness=strict", "output=o.md"), RESTATED)
+    ask(debate)
+    ran = debate("open", "--answers", "setup.yaml", "--topic", "Tabs", "--json")
+
+    assert ran.code == 2
+    assert "the question `topic_ok` is open" in ran.json["complaints"][0]
+    assert not Path("o.journal.jsonl").exists()

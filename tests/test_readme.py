@@ -1,0 +1,78 @@
+"""The README and docs say what is so: their commands run, their links lead somewhere, their map is the tree."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import puppets
+import pytest
+from conftest import Run
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "skill").rglob("*.md"))]
+
+
+def commands() -> list[list[str]]:
+    """Every `debate ...` line of the README's blocks, without its comment."""
+    lines = re.findall(r"^    (debate .*)$", README, re.MULTILINE)
+    return [shlex.split(line, comments=True)[1:] for line in lines]
+
+
+def test_the_commands_run(debate: Run, here: Path) -> None:
+    """Every `debate` command of the README does what its comment says, in the order in which they stand."""
+    for command in commands():
+        if ">" in command:
+            *command, _, file = command
+            Path(file).write_text(debate(*command).out, encoding="utf-8")
+            continue
+        ran = debate(*command)
+        assert ran.code in ((0, 3) if command[0] == "check" else (0,)), (command, ran.err)
+        if "--json" in command:
+            puppets.answer(ran.json["turns"])
+
+
+def test_the_demo_writes_a_report(debate: Run, here: Path) -> None:
+    """`debate demo --to report.md`, which the README mentions, writes a report."""
+    assert "`debate demo --to report.md`" in README
+    assert debate("demo", "--quiet", "--to", "report.md").code == 0
+    assert Path("report.md").read_text(encoding="utf-8").startswith("# Debate Report")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_lead_somewhere(page: Path) -> None:
+    """Every relative link of a page names a file that is there."""
+    targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text(encoding="utf-8"))
+
+    assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+def test_the_map_is_the_tree() -> None:
+    """Every room that the map names is there, and every room of the package is on the map."""
+    block = README.partition("## The map")[2].partition("\n\n    ")[2].partition("\n\n")[0]
+    inside = [name for line in re.findall(r"^ {6}(\S.*?)  ", f"\n{block}", re.MULTILINE) for name in line.split(", ")]
+    named = {name.rstrip("/") for name in inside}
+    rooms = {path.stem for path in (ROOT / "debate_orchestrator").iterdir() if not path.name.startswith(("_", "py"))}
+
+    assert named <= rooms
+    assert rooms - named <= {"errors", "speech", "datafiles", "files", "library", "formats", "host"}
+
+
+def test_the_journal_can_be_checked_as_the_page_says(here: Path) -> None:
+    """The code of docs/journal.md verifies the first line of a shipped journal."""
+    page = (ROOT / "docs" / "journal.md").read_text(encoding="utf-8")
+    code = "\n".join(re.findall(r"^    (import hashlib|line = .*|body, .*|assert .*)$", page, re.MULTILINE))
+    shutil.copy(next((ROOT / "examples").glob("*/*.journal.jsonl")), "debate-report.journal.jsonl")
+
+    assert code.count("\n") == 3
+    exec(compile(code, "docs/journal.md", "exec"), {})
+
+
+def test_the_project_speaks_of_itself_alone() -> None:
+    """No page names a machine's folders."""
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        assert [word for word in ("/tmp/", "/root/", "/home/") if word in text] == []
