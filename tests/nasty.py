@@ -131,7 +131,6 @@ OTHERS = (
     BIDI,
     ZERO,
     TAGS,
-    "\ud800 lone \udfff",
     "{{ 7*7 }} {% raw %} {# x #} {{ ''.__class__ }}",
     "{0} {round} {nonce!r} %s %(x)d $HOME ${x}",
     "{% endraw %}{% include 'x' %}",

@@ -92,3 +92,20 @@ def visible(markdown: str) -> str:
 def runs(text: str) -> list[str]:
     """The runs of letters and digits in a text."""
     return re.findall(r"[^\W_]+", text)
+
+
+def fragments(markdown: str) -> list[str]:
+    """The fragments that GitHub gives to the headings, in order."""
+    made: list[str] = []
+    for _, title in headings(markdown):
+        slug = "".join(one for one in title.lower() if one.isalnum() or one in "_- ").replace(" ", "-")
+        again = sum(one == slug or (one.startswith(f"{slug}-") and one[len(slug) + 1 :].isdigit()) for one in made)
+        made.append(f"{slug}-{again}" if again else slug)
+    return made
+
+
+def links_within(markdown: str) -> list[str]:
+    """The fragments that the links within the report lead to."""
+    found = every(parser().parse(markdown))
+    addresses = [str(token.attrs["href"]) for token in found if token.type == "link_open"]
+    return [address[1:] for address in addresses if address.startswith("#")]

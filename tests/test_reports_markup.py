@@ -177,6 +177,7 @@ ESCAPED = {
     "a `x\n\nb` <i>": "a `x\n\nb` \\<i>",
     "| Final |\n---": "| Final |\n\\---",
     "\x1b[31mred": "␛[31mred",
+    "\ud800 lone \udfff": "\ufffd lone \ufffd",
     "": "",
     "\n \n": " ",
 }

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterable
 from typing import Any
 
 from debate_orchestrator.errors import BadFile, complaint, shown
 from debate_orchestrator.speech import tame
+
+WIDEST = 100
+"""Columns that a line of prose may have at a terminal."""
 
 
 def print_json(value: dict[str, Any]) -> None:
@@ -17,8 +22,11 @@ def print_json(value: dict[str, Any]) -> None:
 
 
 def say(text: str = "") -> None:
-    """A result for a person, on stdout."""
-    print(_printable(tame(text), sys.stdout.encoding))
+    """A result for a person, on stdout; at a terminal, its lines are wrapped between words."""
+    text = tame(text)
+    if sys.stdout.isatty():
+        text = "\n".join(_wrapped(line) for line in text.split("\n"))
+    print(_printable(text, sys.stdout.encoding))
 
 
 def remark(text: str) -> None:
@@ -30,6 +38,11 @@ def complain(complaints: Iterable[str]) -> None:
     """Complaints, one line each, on stderr."""
     for one in complaints:
         remark(f"debate: {one}")
+
+
+def _wrapped(line: str) -> str:
+    width = min(shutil.get_terminal_size().columns, WIDEST)
+    return textwrap.fill(line, width, replace_whitespace=False, drop_whitespace=True) if len(line) > width else line
 
 
 def _printable(text: str, encoding: str | None) -> str:

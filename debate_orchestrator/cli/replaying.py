@@ -7,58 +7,31 @@ import asyncio
 import tempfile
 from pathlib import Path
 
-from debate_orchestrator import library, providers
+from debate_orchestrator import library
 from debate_orchestrator.cli.output import markdown_path, print_json, remark, say
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Answer, Event, Opened
-from debate_orchestrator.core.rules import JUDGE
 from debate_orchestrator.datafiles import write_whole
 from debate_orchestrator.drive import drive
 from debate_orchestrator.errors import BadAnswers, DebateError, complaint, shown
 from debate_orchestrator.files import JOURNAL
 from debate_orchestrator.journal import Entry, Writer, read
+from debate_orchestrator.providers.replay import Replay
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.reports.story import closing, story
+from debate_orchestrator.speech import one_line
 
 
 def replay(arguments: argparse.Namespace) -> int:
-    """Plays a journal through the real loop, with the recorded replies in every seat."""
+    """Plays a journal through the real loop, with the recorded replies in every seat; tells the record."""
     recorded = read(arguments.journal).entries
-    opened = recorded[0].event
-    assert isinstance(opened, Opened)
-    spec = f"replay:{arguments.journal}"
-    cast = {seat: tuple(spec for _ in who) for seat, who in opened.cast.items()}
-    seats: dict[str, providers.Provider] = {}
-    one = next(iter(providers.seated({JUDGE: (spec,)}).values()))
-    seats = dict.fromkeys(providers.seated(cast), one)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"replay{JOURNAL}"
-        with Writer.create(path, opened, clock=lambda: recorded[0].at) as journal:
-            debate = Debate(journal.events)
-            watch = None if arguments.quiet or arguments.json else _Player()
-            try:
-                asyncio.run(drive(journal, debate, seats, watch))
-            except DebateError as error:
-                if not debate.answers:
-                    raise
-                remark(f"The recording ends here: {error.complaints[0]}")
-            return _played(arguments, _retold(recorded, journal.entries))
-
-
-def _retold(recorded: list[Entry], played: list[Entry]) -> list[Entry]:
-    """What was played, with the record's own account of who spoke."""
-    said = {entry.event.turn: entry for entry in recorded if isinstance(entry.event, Answer)}
-    notes = [entry for entry in recorded if entry.event.kind == "noted"]
-    events = [said.get(e.event.turn, e) if isinstance(e.event, Answer) else e for e in played]
-    return [events[0], *notes, *events[1:]]
-
-
-def _played(arguments: argparse.Namespace, entries: list[Entry]) -> int:
-    told = story(entries)
+    if not arguments.quiet and not arguments.json:
+        _play(recorded, Replay(arguments.journal))
+    told = story(recorded)
     if arguments.to:
         write_whole(markdown_path(arguments.to), markdown.render(told))
-    summary = closing(told, arguments.to or "nowhere (--to FILE writes it)")
+    summary = closing(told, arguments.to)
     if arguments.json:
         print_json({"status": told.status, "report": arguments.to, "summary": summary})
     else:
@@ -66,11 +39,29 @@ def _played(arguments: argparse.Namespace, entries: list[Entry]) -> int:
     return 0
 
 
-class _Player:
-    """Prints a debate as it is played: banners, speeches, scores."""
+def _play(recorded: list[Entry], voice: Replay) -> None:
+    opened = recorded[0].event
+    assert isinstance(opened, Opened)
+    with tempfile.TemporaryDirectory() as folder, Writer.create(Path(folder) / f"replay{JOURNAL}", opened) as journal:
+        debate = Debate(journal.events)
+        player = _Player(debate)
+        try:
+            asyncio.run(drive(journal, debate, dict.fromkeys((*debate.format.sides, *debate.judges), voice), player))
+        except DebateError as error:
+            if debate.complete or not debate.answers:
+                raise
+            remark(f"The recording ends here: {error.complaints[0]}")
 
-    def __init__(self) -> None:
+
+class _Player:
+    """Prints a debate as it is played: what it is about, banners, speeches, scores."""
+
+    def __init__(self, debate: Debate) -> None:
         self._said = 0
+        setup, rules = debate.opened.setup, debate.format
+        say(f"Topic: {one_line(setup.topic)}")
+        for side in rules.sides:
+            say(f"{rules.name_of(side)} ({rules.seats[side].side}): {one_line(setup.positions[side])}")
 
     def __call__(self, debate: Debate, event: Event) -> None:
         if isinstance(event, Answer):

@@ -6,7 +6,7 @@ from debate_orchestrator import speech
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Declined
 from debate_orchestrator.core.rules import Turn
-from debate_orchestrator.reports.story import score_line
+from debate_orchestrator.reports.story import outcome_line, score_line
 
 
 def announcements(debate: Debate) -> list[str]:
@@ -26,6 +26,8 @@ def announcements(debate: Debate) -> list[str]:
         said += [line for turn in stage for line in _about(debate, turn)]
         if first.judging and first.round is not None and debate.shape(first) is not None:
             said += _scored(debate, first.round)
+        if first.closing and debate.shape(first) is not None:
+            said += _decided(debate, stage)
     return said
 
 
@@ -53,4 +55,20 @@ def _scored(debate: Debate, round: int) -> list[str]:
     said += [speech.one_line(ballot.ballot["justification"]) for ballot in debate.ballots(round)]
     if round in debate.persisted():
         said.append(debate.format.labels.persisted)
+    return said
+
+
+def _decided(debate: Debate, stage: tuple[Turn, ...]) -> list[str]:
+    """The final verdict, or the count of the dissent record."""
+    ballots = [ballot for turn in stage if (ballot := debate.ballot(turn.id)) is not None]
+    verdict = debate.verdict()
+    said: list[str] = []
+    for ballot in ballots:
+        if "winner" in ballot.ballot and verdict is not None:
+            said += [] if said else [debate.format.labels.final, outcome_line(verdict, debate.format.name_of)]
+            said.append(speech.one_line(ballot.ballot["justification"]))
+        elif "rows" in ballot.ballot:
+            rows = ballot.ballot["rows"]
+            still = sum(row["status"] == "unresolved" for row in rows)
+            said.append(f"Dissent record: {len(rows)} disputed claim{'' if len(rows) == 1 else 's'}, {still} unresolved.")
     return said

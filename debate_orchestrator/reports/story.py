@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from debate_orchestrator.core.debate import Debate
@@ -164,15 +164,16 @@ def _provenance(debate: Debate) -> list[str]:
     return list(dict.fromkeys(said))
 
 
-def closing(one: Story, report: str) -> str:
-    """The line that confirms a finished debate."""
-    if one.verdict is None:
-        return f"Debate paused. Report so far written to {report}."
+def closing(one: Story, report: str | None) -> str:
+    """The line that confirms a finished debate, and where its report went if it went anywhere."""
+    if one.verdict is None or one.status == "paused":
+        return f"Debate paused. Report so far written to {report}." if report else "Debate paused."
+    written = f" Report written to {report}." if report else ""
     winner = winner_word(one.verdict.winner)
     rounds = f"{one.completed} round{'s' if one.completed != 1 else ''} completed"
     question = one.questions[0] if one.questions else "none"
     return (
-        f"Debate complete. Report written to {report}. Winner: {winner} ({one.verdict.strength}). {rounds}. "
+        f"Debate complete.{written} Winner: {winner} ({one.verdict.strength}). {rounds}. "
         f"Key unresolved question: {' '.join(question.split())}"
     )
 
@@ -186,3 +187,9 @@ def score_line(result: RoundResult) -> str:
     """The scores of a round, as the transcript and the screen show them."""
     scores = " | ".join(f"{side.upper()}: {decimals(points)}" for side, points in result.scores.items())
     return f"{scores} | Winner: {winner_word(result.winner)}"
+
+
+def outcome_line(verdict: Verdict, name: Callable[[str], str]) -> str:
+    """The winner, the strength and the totals, as the screen shows them."""
+    totals = " | ".join(f"{name(side)}: {decimals(points)}" for side, points in verdict.totals.items())
+    return f"Winner: {winner_word(verdict.winner)} ({verdict.strength}). {totals}"

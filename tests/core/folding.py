@@ -165,6 +165,11 @@ def agenda(rounds: int, judges: int, first: str) -> list[tuple[str, ...]]:
     return [*stages, tuple(f"final.verdict.{judge}" for judge in panel), (f"final.dissent.{panel[0]}",)]
 
 
+def heard(debate: Debate, turn: str) -> list[str]:
+    """The ids of the turns that the taker of a turn has heard."""
+    return [one.id for one in debate.heard(debate.turn(turn))]
+
+
 def state(debate: Debate) -> dict[str, Any]:
     """All that a debate can be asked, as plain values that can be compared."""
     stages = []

@@ -11,6 +11,7 @@ from core.folding import (
     converging,
     debated,
     declined,
+    heard,
     judged,
     marks,
     opened,
@@ -193,10 +194,6 @@ def test_turns_are_found_due_or_settled() -> None:
 
 
 # What is heard
-
-
-def heard(debate: Debate, turn: str) -> list[str]:
-    return [one.id for one in debate.heard(debate.turn(turn))]
 
 
 def test_in_turn_the_second_speaker_has_heard_the_first() -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from core.folding import ADVERSARIAL, filled, many
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.core.shapes import LONGEST, MOST_ITEMS, Field, Shape, Terms, When, asked, check, json_schema
+from debate_orchestrator.core.shapes import LONGEST, Field, Shape, Terms, When, asked, check, json_schema
 
 SHAPES = ADVERSARIAL.shapes
 TERMS = Terms(
@@ -53,12 +53,7 @@ DISSENT: dict[str, Any] = {
 VALID = [("ballot", BALLOT), ("final", FINAL), ("dissent", DISSENT)]
 CALM = {"detected": False, "criteria": [], "side": None}
 JSON = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats()
-    | st.text()
-    | st.sampled_from(["a", "b", "tie", "consensus"]),
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from(["a", "tie", "consensus"]),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text() | st.sampled_from([*BALLOT, *FINAL]), inner),
     max_leaves=12,
 )
@@ -111,9 +106,10 @@ def drop(value: Any, path: tuple[Any, ...]) -> Any:
 
 PLACES = [(name, path) for name, value in VALID for path in places(value)]
 KEYS = [(name, path) for name, path in PLACES if isinstance(path[-1], str)]
-LEAVES = [
-    (name, path) for name, path in PLACES if (name, path) in KEYS and not [p for p in PLACES if p[1][:-1] == path]
-]
+PARENTS = [(name, path[:-1]) for name, path in PLACES]
+LEAVES = [place for place in KEYS if place not in PARENTS]
+WRONG: dict[str, Any] = {"true": True, "empty": "", "blank": " \n", "list": [], "items": ["?"], "object": {}}
+WRONG |= {"nan": float("nan"), "inf": float("inf"), "-1": -1, "googols": 10**400, "too long": "x" * (LONGEST + 1)}
 OF = dict(VALID)
 
 
@@ -152,42 +148,22 @@ def test_an_extra_field_is_named(name: str, path: tuple[Any, ...]) -> None:
         assert "verbosity" in said[0]
 
 
-@pytest.mark.parametrize(
-    "wrong", [True, "7", "", [], {}, float("nan"), float("inf"), -1, 10**400, "x" * (LONGEST + 1), ["?"]]
-)
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
 @pytest.mark.parametrize(("name", "path"), LEAVES)
 def test_a_wrong_value_is_named(name: str, path: tuple[Any, ...], wrong: Any) -> None:
-    """A value of another type, out of range, too long or unknown is refused, and the complaint names its field."""
-    fits = (path == ("convergence", "detected") and wrong is True) or (wrong == "7" and text(name, path))
+    """A value of another type, out of range or too long is refused, and the complaint names its field in one line."""
+    if path == ("convergence", "detected") and wrong is True:
+        return
     said = check(SHAPES[name], put(OF[name], path, wrong), TERMS)
-    if fits or (name, path, wrong) == ("final", ("unresolved_questions",), []):
-        assert said == []
-    else:
-        assert any(str(path[-1]) in one for one in said), said
-        assert all(len(one) < 400 and "\n" not in one for one in said)
-
-
-def text(name: str, path: tuple[Any, ...]) -> bool:
-    """Whether free text stands at that place of the valid reply."""
-    free = (
-        "strongest",
-        "weakest",
-        "justification",
-        "feedback",
-        "claim",
-        "converged_on",
-        "argument",
-        "why",
-        "follow_up",
-    )
-    return path[0] in free[:2] or path[0] == "feedback" or path[-1] in free or (name == "dissent" and path[-1] in "ab")
+    assert any(str(path[-1]) in one for one in said), said
+    assert all(len(one) < 300 and "\n" not in one for one in said)
 
 
 @pytest.mark.parametrize(("name", "path"), [place for place in PLACES if place[1] != ("conceded",)])
 def test_null_is_no_value(name: str, path: tuple[Any, ...]) -> None:
     """Null will do for a concession that was not made, and for no other field that is asked for."""
-    said = check(SHAPES[name], put(OF[name], path, None), TERMS)
-    assert any(str(key) in one for one in said for key in path[-1:])
+    field = [key for key in path if isinstance(key, str)][-1]
+    assert any(field in one for one in check(SHAPES[name], put(OF[name], path, None), TERMS))
 
 
 @pytest.mark.parametrize("winner", ["A", "a ", "c", "consensus", "", None, ["a"], 1])
@@ -199,9 +175,7 @@ def test_a_round_is_won_by_a_side_or_tied(winner: Any) -> None:
     assert "a, b, tie" in said[0]
 
 
-@pytest.mark.parametrize(
-    "turns", [[], ["1.rebuttal.a"], ["1.opening.a", 1], "1.opening.a", ["1.opening.a"] * (MOST_ITEMS + 1)]
-)
+@pytest.mark.parametrize("turns", [[], ["1.rebuttal.a"], ["1.opening.a", 1], "1.opening.a", ["1.opening.a"] * 101])
 def test_a_dissent_names_turns_that_were_heard(turns: Any) -> None:
     """A row names at least one turn, and none that is not in the transcript."""
     said = check(SHAPES["dissent"], put(DISSENT, ("rows", 0, "turns"), turns), TERMS)
@@ -218,20 +192,10 @@ def test_no_rows_of_dissent_will_do() -> None:
 
 def test_all_complaints_come_at_once() -> None:
     """Every field that is wrong is complained of in one go."""
-    wrong = {
-        "winner": "A",
-        "scores": put(BALLOT["scores"], ("a", "use_of_evidence"), 11),
-        "extra": 1,
-        "conceded": "tie",
-    }
-    said = check(SHAPES["ballot"], {key: BALLOT[key] for key in BALLOT if key != "feedback"} | wrong, TERMS)
-    assert [one.partition(":")[0] for one in said] == [
-        "feedback",
-        "'extra'",
-        "scores.a.use_of_evidence",
-        "winner",
-        "conceded",
-    ]
+    scores = put(BALLOT["scores"], ("a", "use_of_evidence"), 11)
+    ballot = drop(BALLOT, ("feedback",)) | {"winner": "A", "scores": scores, "extra": 1, "conceded": "tie"}
+    said = [one.partition(":")[0] for one in check(SHAPES["ballot"], ballot, TERMS)]
+    assert said == ["feedback", "'extra'", "scores.a.use_of_evidence", "winner", "conceded"]
 
 
 @pytest.mark.parametrize("value", [None, [], "x", 7, True, float("nan"), [BALLOT]])
@@ -277,16 +241,13 @@ def test_lenient_judges_list_no_claims() -> None:
 def test_one_round_has_two_criteria() -> None:
     """Scores hold exactly the criteria that apply, no fewer and no more."""
     one = TERMS.model_copy(update={"criteria": TERMS.criteria[:2], "rounds": 1})
-    quick = {side: dict.fromkeys(one.criteria, 7) for side in "ab"}
-    assert check(SHAPES["ballot"], BALLOT | {"scores": quick}, one) == []
-    assert (
-        len(check(SHAPES["ballot"], BALLOT, one))
-        == len(check(SHAPES["ballot"], BALLOT | {"scores": quick}, TERMS))
-        == 2
-    )
+    short = BALLOT | {"scores": {side: dict.fromkeys(one.criteria, 7) for side in "ab"}}
+    assert check(SHAPES["ballot"], short, one) == []
+    assert len(check(SHAPES["ballot"], short, TERMS)) == 2
+    assert len(check(SHAPES["ballot"], BALLOT, one)) == 2
 
 
-@pytest.mark.parametrize("mark", [0.999, 10.001, 0, 11, -7, "7", None, True, [7], float("nan"), float("inf"), 10**400])
+@pytest.mark.parametrize("mark", [0.999, 10.001, 0, 11, -7, "7", None, True, [7], float("nan"), float("inf")])
 def test_marks_stay_on_the_scale(mark: Any) -> None:
     """A mark off the scale, or no number, is refused with the scale."""
     said = check(SHAPES["ballot"], put(BALLOT, ("scores", "b", "use_of_evidence"), mark), TERMS)
@@ -338,21 +299,23 @@ def test_what_passes_follows_the_schema(value: Any, place: tuple[str, tuple[Any,
 @pytest.mark.parametrize("nothing", [{"criteria": None}, {"criteria": ""}, {"side": ""}, {"side": []}])
 def test_nothing_is_written_as_the_schema_has_it(nothing: dict[str, Any]) -> None:
     """A field that does not apply is empty in the way the schema asks for, and in no other."""
-    ballot = BALLOT | {"convergence": CALM | nothing}
-    assert check(SHAPES["ballot"], ballot, TERMS) or follows(json_schema(SHAPES["ballot"], TERMS), ballot)
+    shape, ballot = SHAPES["ballot"], BALLOT | {"convergence": CALM | nothing}
+    assert bool(check(shape, ballot, TERMS)) is not follows(json_schema(shape, TERMS), ballot)
 
 
-KINDS = ["text", "flag", "number", "choice", "choices", "list", "record", "scores", "turns"]
+def agreed(field: Field, on: bool) -> bool:
+    """Whether a field, beside a flag `on`, can be filled in, and all that the check takes follows the schema."""
+    shape: Shape = {"on": Field(kind="flag"), "field": field}
+    bare = field.model_copy(update={"only_if": {}, "optional": False})
+    values = (filled({"field": bare}, TERMS)["field"], None, [], "", ["x"])
+    taken = [one for one in ({"on": on, "field": value} for value in values) if not check(shape, one, TERMS)]
+    return bool(taken) and all(follows(json_schema(shape, TERMS), one) for one in taken)
 
 
-@pytest.mark.parametrize("depends", [{}, {"only_if": {"on": True}}, {"optional": True}, {"per_side": True}])
-@pytest.mark.parametrize("on", [True, False])
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_of_field_can_be_filled_in(kind: Any, on: bool, depends: dict[str, Any]) -> None:
-    """For every kind of field, on its own, dependent, optional or for each side, something passes both check and schema."""
-    inner = {"x": Field(kind="text")} if kind == "record" else {}
-    shape: Shape = {"on": Field(kind="flag"), "field": Field(kind=kind, fields=inner, **depends)}
-    plain = filled(shape | {"field": Field(kind=kind, fields=inner, per_side=bool(depends.get("per_side")))}, TERMS)
-    candidates = [{"on": on, "field": value} for value in (plain["field"], None, [], ["x"])]
-    schema = json_schema(shape, TERMS)
-    assert any(not check(shape, one, TERMS) and follows(schema, one) for one in candidates)
+@pytest.mark.parametrize("how", [{}, {"only_if": {"on": True}}, {"optional": True}, {"per_side": True}], ids=str)
+def test_schema_and_check_agree_on_fields_of_every_kind(how: dict[str, Any]) -> None:
+    """A field of any kind, dependent, optional or for each side, can be filled in as both check and schema have it."""
+    kinds = get_args(Field.model_fields["kind"].annotation)
+    inner = {"x": Field(kind="text")}
+    fields = {kind: Field(kind=kind, fields=inner if kind == "record" else {}, **how) for kind in kinds}
+    assert [(kind, on) for kind in kinds for on in (True, False) if not agreed(fields[kind], on)] == []

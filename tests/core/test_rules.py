@@ -1,0 +1,303 @@
+"""Formats as data: what they may say, how turns are called, and debates that are nothing like the adversarial one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from core.folding import ADVERSARIAL, CONCEDE, absent, converging, debated, heard, opened, play
+from pydantic import ValidationError
+
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.rules import Format, Phase, id_of, judges
+
+PLAIN: dict[str, Any] = {
+    "name": "plain",
+    "title": "Plain",
+    "about": "",
+    "seats": {
+        "a": {"name": "Anna", "side": "Pro", "tag": "A"},
+        "b": {"name": "Ben", "side": "Con", "tag": "B"},
+        "judge": {"name": "Jo", "tag": "J"},
+    },
+    "round": [{"name": "speech", "title": "Speech", "tag": "SPEECH", "seats": ["a", "b"]}],
+    "after": [{"name": "end", "title": "End", "tag": "END", "seats": ["judge"], "order": "at once", "reply": "final"}],
+    "shapes": {
+        "ballot": {
+            "scores": {"kind": "scores"},
+            "winner": {"kind": "choice", "of": ["a", "b", "tie"]},
+            "convergence": {
+                "kind": "record",
+                "fields": {
+                    "detected": {"kind": "flag"},
+                    "criteria": {"kind": "choices", "of": ["same"], "only_if": {"detected": True}},
+                    "side": {"kind": "choice", "of": ["a", "b", "both"], "only_if": {"detected": True}},
+                },
+            },
+            "conceded": {"kind": "choice", "optional": True},
+        },
+        "final": {"winner": {"kind": "choice", "of": ["a", "b", "tie"]}},
+    },
+    "rubric": {
+        "name": "plain",
+        "least": 0,
+        "most": 5,
+        "criteria": {"wit": {"title": "Wit", "about": ""}},
+        "strictness": {},
+    },
+    "labels": dict.fromkeys(("round", "intervention", "divergence", "persisted", "final"), "-"),
+    "lines": {"concede": "You win.", "decline": "No."},
+}
+"""The smallest format: both speak in turn, and a judge says in the end who won."""
+BALLOT = {"name": "vote", "title": "Vote", "tag": "VOTE", "seats": ["judge"], "order": "at once", "reply": "ballot"}
+
+
+def rules(**changes: Any) -> Format:
+    """The plain format with changes."""
+    return Format.model_validate(PLAIN | changes)
+
+
+def phase(name: str, *seats: str, **how: Any) -> dict[str, Any]:
+    return {"name": name, "title": name.title(), "tag": name.upper(), "seats": seats, **how}
+
+
+# What a format may say
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"round": [phase("x", "a"), phase("x", "b")]}, "two phases are called 'x'"),
+        ({"round": [phase("x", "c")]}, "seats 'c', which is no seat"),
+        ({"round": [phase("x", "a", heard_by=["z"])]}, "heard by 'z', no seat"),
+        ({"round": [phase("x", "a", reply="poem")]}, "wants the shape 'poem'"),
+        ({"round": [phase("x", "a", order="shuffled")]}, "order"),
+        ({"round": [phase("x", "a", when={"round": "second"})]}, "round"),
+        ({"volume": "loud"}, "volume"),
+        ({"lines": {"concede": "x"}}, "decline"),
+        ({"shapes": {"final": {"winner": {"kind": "guess"}}}}, "winner"),
+    ],
+)
+def test_ill_made_formats(changes: dict[str, Any], said: str) -> None:
+    """A format that does not hang together is refused, and what is wrong is named."""
+    with pytest.raises(ValidationError, match=said):
+        rules(**changes)
+
+
+def test_all_that_is_wrong_is_told_at_once() -> None:
+    """Every phase that does not fit is named in one go."""
+    with pytest.raises(ValidationError) as refused:
+        rules(round=[phase("x", "c"), phase("y", "a", reply="poem")], before=[phase("z", "a", heard_by=["c"])])
+    assert all(f"phase {name!r}" in str(refused.value) for name in "xyz")
+
+
+def test_one_name_in_different_parts() -> None:
+    """A phase before, in or after the rounds may share its name: their turns are told apart by their ids."""
+    made = rules(before=[phase("x", "a")], round=[phase("x", "a")], after=[phase("x", "a")])
+    assert play(Debate([opened(1, rules=made)])) == [("start.x.a",), ("1.x.a",), ("final.x.a",)]
+
+
+def test_a_format_is_frozen() -> None:
+    """A format can't be changed once it is made."""
+    with pytest.raises(ValidationError):
+        rules().title = "Other"
+
+
+def test_a_format_survives_json() -> None:
+    """A format written as JSON is read back equal."""
+    assert Format.model_validate_json(ADVERSARIAL.model_dump_json()) == ADVERSARIAL
+
+
+# Names
+
+
+@pytest.mark.parametrize(
+    ("turn_id", "tag", "heading"),
+    [
+        ("1.opening.a", "[R1 - ROUND 1 - OPENING]", "Opening Statement — Researcher A"),
+        ("2.constructive.b", "[R2 - ROUND 2 - CONSTRUCTIVE]", "Constructive — Researcher B"),
+        ("1.verdict.judge-2", "[JUDGE 2 - ROUND 1 - VERDICT]", "Judge Verdict — Round 1 (Judge 2)"),
+        ("1.divergence.b", "[R2 - ROUND 1 - REBUTTAL] [FORCED DIVERGENCE]", "Rebuttal — Researcher B"),
+        ("final.verdict.judge-1", "[JUDGE 1 - FINAL VERDICT]", "Final Verdict (Judge 1)"),
+    ],
+)
+def test_how_turns_are_called(turn_id: str, tag: str, heading: str) -> None:
+    """A turn's tag says who, when and what; its heading what and who, with a number only in a panel."""
+    debate = debated(2, 2, {f"1.verdict.judge-{n}": converging() for n in (1, 2)})
+    one = debate.turn(turn_id)
+    assert (ADVERSARIAL.tag_of(one), ADVERSARIAL.heading_of(one)) == (tag, heading)
+
+
+@pytest.mark.parametrize(
+    ("turn_id", "tag", "heading"),
+    [
+        ("3.verdict.judge", "[JUDGE - ROUND 3 - VERDICT]", "Judge Verdict — Round 3"),
+        ("final.verdict.judge", "[JUDGE - FINAL VERDICT]", "Final Verdict"),
+        ("final.dissent.judge", "[JUDGE - DISSENT RECORD]", "Dissent Record"),
+    ],
+)
+def test_a_single_judge_has_no_number(turn_id: str, tag: str, heading: str) -> None:
+    """A judge who sits alone is called Judge."""
+    one = debated().turn(turn_id)
+    assert (ADVERSARIAL.tag_of(one), ADVERSARIAL.heading_of(one)) == (tag, heading)
+
+
+@pytest.mark.parametrize(("seat", "name"), [("a", "Researcher A"), ("judge", "Judge"), ("judge-2", "Judge 2")])
+def test_how_seats_are_called(seat: str, name: str) -> None:
+    """A seat has a neutral name, and a panel's judges are numbered."""
+    assert ADVERSARIAL.name_of(seat) == name
+
+
+def test_ids_are_derived() -> None:
+    """The same phase, seat and round make the same id, and a panel of one has no number."""
+    made = Phase.model_validate(phase("x", "a"))
+    ids = [id_of(made, "a", round=2), id_of(made, "judge-2"), id_of(made, "a", closing=True)]
+    assert ids == ["2.x.a", "start.x.judge-2", "final.x.a"]
+    assert [judges(1), judges(2)] == [("judge",), ("judge-1", "judge-2")]
+
+
+# Debates of other kinds
+
+
+def test_a_debate_that_is_judged_only_in_the_end() -> None:
+    """Without ballots in the rounds there are no results and no totals, and the declaration decides."""
+    debate = Debate([opened(2, rules=rules())])
+    played = play(debate, {"final.end.judge": {"winner": "b"}})
+    assert played == [("1.speech.a",), ("1.speech.b",), ("2.speech.a",), ("2.speech.b",), ("final.end.judge",)]
+    verdict = debate.verdict()
+    assert verdict is not None
+    assert (verdict.winner, verdict.strength, verdict.gap, verdict.remarks) == ("b", "narrow", None, ())
+    assert (debate.results(), verdict.totals) == ([], {"a": 0, "b": 0})
+
+
+def test_lines_are_the_formats_own() -> None:
+    """What concedes is the line of this format, and no other's."""
+    made = rules()
+    assert debated(2, script={"1.speech.a": CONCEDE}, rules=made).conceded() is None
+    assert debated(2, script={"1.speech.a": "Well.\nYou win."}, rules=made).conceded() == "a"
+
+
+def test_who_hears_a_phase() -> None:
+    """A turn is heard by the seats its phase names, and by whoever took it."""
+    made = rules(round=[phase("whisper", "a", "b", heard_by=["judge"]), phase("speech", "a", "b"), BALLOT])
+    debate = debated(1, rules=made)
+    assert heard(debate, "1.whisper.b") == []
+    assert heard(debate, "1.speech.b") == ["1.whisper.b", "1.speech.a"]
+    assert heard(debate, "1.vote.judge") == ["1.whisper.a", "1.whisper.b", "1.speech.a", "1.speech.b"]
+
+
+def test_what_the_judge_does_not_hear() -> None:
+    """A phase between the sides stays between them."""
+    made = rules(round=[phase("deal", "a", "b", heard_by=["a", "b"]), phase("speech", "a"), BALLOT])
+    assert heard(debated(1, rules=made), "1.vote.judge") == ["1.speech.a"]
+
+
+def test_a_debate_of_one_side() -> None:
+    """One side alone can be judged: the other seat is not there."""
+    seats = {seat: PLAIN["seats"][seat] for seat in ("a", "judge")}
+    made = rules(seats=seats, round=[phase("speech", "a"), BALLOT])
+    debate = Debate([opened(2, 2, rules=made)])
+    assert play(debate)[-3:] == [
+        ("2.speech.a",),
+        ("2.vote.judge-1", "2.vote.judge-2"),
+        ("final.end.judge-1", "final.end.judge-2"),
+    ]
+    assert (debate.totals(), [one.leader for one in debate.results()]) == ({"a": 5}, ["a", "a"])
+
+
+def test_phases_before_the_first_round() -> None:
+    """What comes before the rounds has ids of its own and is heard in them; who speaks first does so here too."""
+    made = rules(before=[phase("consent", "b", "a", order="at once"), phase("plan", "a", "b")])
+    debate = Debate([opened(1, rules=made, first="b")])
+    assert play(debate)[:4] == [
+        ("start.consent.b", "start.consent.a"),
+        ("start.plan.b",),
+        ("start.plan.a",),
+        ("1.speech.b",),
+    ]
+    assert heard(debate, "1.speech.b") == ["start.consent.b", "start.consent.a", "start.plan.b", "start.plan.a"]
+    assert made.tag_of(debate.turn("start.plan.a")) == "[A - PLAN]"
+
+
+@pytest.mark.parametrize(
+    ("when", "rounds"),
+    [({"round": "last"}, [3]), ({"rounds_at_least": 4}, []), ({"round": "later", "strictness": "strict"}, [2, 3])],
+)
+def test_conditional_phases(when: dict[str, Any], rounds: list[int]) -> None:
+    """A phase takes place in the rounds and debates in which its conditions hold."""
+    debate = debated(3, rules=rules(round=[phase("speech", "a"), phase("extra", "b", when=when)]))
+    assert [turn.round for turn in debate.settled() if turn.phase.name == "extra"] == rounds
+
+
+@pytest.mark.parametrize(
+    ("most", "answered", "persisted"), [(1, [1, 3, 5], (2, 4)), (2, [1, 2, 4, 5], (3,)), (9, [1, 2, 3, 4, 5], ())]
+)
+def test_interventions_in_a_row(most: int, answered: list[int], persisted: tuple[int, ...]) -> None:
+    """A format says how many rounds in a row are answered before convergence is flagged."""
+    forced = phase("forced", "a", "b", on="convergence", order="at once")
+    made = rules(round=[phase("speech", "a", "b"), BALLOT, forced], intervention={"most_in_a_row": most})
+    debate = debated(5, script={f"{n}.vote.judge": converging("a", "same") for n in range(1, 6)}, rules=made)
+    assert [turn.round for turn in debate.settled() if turn.phase.on] == answered
+    assert debate.persisted() == persisted
+
+
+def test_a_format_without_forced_turns_never_intervenes() -> None:
+    """Where no phase answers convergence, none is answered and none persists."""
+    made = rules(round=[phase("speech", "a", "b"), BALLOT])
+    debate = debated(2, script={f"{n}.vote.judge": converging("a", "same") for n in (1, 2)}, rules=made)
+    assert (debate.finding(1).detected, debate.intervened(1), debate.persisted()) == (True, False, ())
+
+
+def test_the_first_judge_alone_where_a_phase_says_so() -> None:
+    """A phase for the first judge is taken by one of a panel."""
+    made = rules(round=[phase("speech", "a"), BALLOT | {"panel": "first judge"}])
+    assert ("1.vote.judge-1",) in play(Debate([opened(1, 3, rules=made)]))
+
+
+def test_a_judge_may_speak() -> None:
+    """A judge's question is speech: everybody hears it, and it can't concede."""
+    made = rules(round=[phase("ask", "judge"), phase("speech", "a", "b")])
+    debate = debated(1, script={"1.ask.judge": "You win."}, rules=made)
+    assert (heard(debate, "1.speech.a"), debate.conceded()) == (["1.ask.judge"], None)
+
+
+def test_scores_go_by_the_formats_own_scale() -> None:
+    """Whatever the criteria and the scale, an absent judge leaves the others' scores."""
+    made = rules(round=[phase("speech", "a", "b"), BALLOT])
+    script = {
+        "1.vote.judge-1": absent("1.vote.judge-1"),
+        "1.vote.judge-2": {"scores": {"a": {"wit": 0}, "b": {"wit": 5}}},
+    }
+    assert debated(1, 2, script, rules=made).totals() == {"a": 0, "b": 5}
+
+
+def test_a_concession_before_the_first_round_ends_the_debate() -> None:
+    """Whoever gives up before the first round has conceded the debate, and it goes on at its end."""
+    made = rules(before=[phase("plan", "a", "b")])
+    debate = Debate([opened(2, rules=made)])
+    assert (play(debate, {"start.plan.a": "You win."}), debate.conceded()) == (
+        [("start.plan.a",), ("final.end.judge",)],
+        "a",
+    )
+
+
+def test_one_judge_of_a_panel_in_turn_ends_nothing() -> None:
+    """A concession needs more than half of the panel, also where the judges vote one after another."""
+    made = rules(round=[phase("speech", "a", "b"), BALLOT | {"order": "in turn"}])
+    debate = Debate([opened(1, 3, rules=made)])
+    played = play(debate, {"1.vote.judge-1": {"conceded": "a"}})
+    assert (("1.vote.judge-3",) in played, debate.conceded()) == (True, None)
+
+
+def test_context_and_rounds_may_be_kept_from_seats() -> None:
+    """A format says who reads the material and whether debaters know how many rounds there are."""
+    made = rules(context_heard_by=["a", "judge"], tells_rounds=False)
+    assert (made.context_heard_by, made.tells_rounds) == (("a", "judge"), False)
+    assert (rules().context_heard_by, rules().tells_rounds) == (("a", "b", "judge"), True)
+
+
+def test_ballots_of_phases_with_conditions() -> None:
+    """Where one phase votes in the first round and another in later ones, every round has its result."""
+    first, later = BALLOT | {"when": {"round": "first"}}, BALLOT | {"name": "revote", "when": {"round": "later"}}
+    debate = debated(2, rules=rules(round=[phase("speech", "a", "b"), first, later]))
+    assert [one.round for one in debate.results()] == [1, 2]

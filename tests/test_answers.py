@@ -1,0 +1,220 @@
+"""An answers file settled: defaults, sources, and every complaint at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from core.folding import many
+from hypothesis import given
+from hypothesis import strategies as st
+
+from debate_orchestrator import answers, formats
+from debate_orchestrator.answers import KEYS, LONGEST_LINE, Answers
+from debate_orchestrator.errors import BadAnswers, DebateError
+
+RULES = formats.load("adversarial")
+BASE: dict[str, Any] = {"topic": "Tabs are better.", "positions": {"a": "Tabs.", "b": "Spaces."}}
+
+
+def settle(**given: Any) -> Answers:
+    return answers.settle(BASE | given, RULES, "debate-report.md")
+
+
+def complaints(given: dict[str, Any]) -> list[str]:
+    """What is wrong with answers, by the keys that the complaints begin with."""
+    with pytest.raises(BadAnswers) as refused:
+        answers.settle(given, RULES, "debate-report.md")
+    assert not [one for one in refused.value.complaints if "\n" in one or len(one) > 500]
+    return [one.partition(":")[0] for one in refused.value.complaints]
+
+
+def test_defaults() -> None:
+    """What is not answered is three strict rounds, a first, feedback on, all seats at the host, no cap."""
+    made = settle()
+    assert (made.topic, made.positions) == (BASE["topic"], BASE["positions"])
+    assert (made.rounds, made.strictness, made.output, made.format) == (3, "strict", "debate-report.md", "adversarial")
+    assert (made.first, made.feedback, made.context, made.max_cost, made.one_agent) == ("a", True, (), None, False)
+    assert made.cast == {"a": ("host",), "b": ("host",), "judge": ("host",)}
+
+
+def test_a_whole_answers_file() -> None:
+    """Everything that may be answered is taken as it was given."""
+    cast = {"a": "anthropic:x", "b": "y", "judge": ["u", "v", "w"]}
+    made = settle(
+        rounds=5, strictness="lenient", output="out/", first="b", feedback=False, context=["n.md"], cast=cast,
+        max_cost=2.5, one_agent=True, insist=True, setup={"heard": ["x"]}, format="adversarial",
+    )  # fmt: skip
+    assert (made.rounds, made.strictness, made.output, made.first, made.feedback) == (5, "lenient", "out/", "b", False)
+    assert (made.context, made.max_cost, made.one_agent) == (("n.md",), 2.5, True)
+    assert made.cast == {"a": ("anthropic:x",), "b": ("y",), "judge": ("u", "v", "w")}
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3, 4, 5, 6, "1", "6", " 3 "])
+def test_rounds_from_one_to_six(rounds: Any) -> None:
+    """One to six rounds are taken as a number, or as one in quotes."""
+    assert settle(rounds=rounds).rounds == int(rounds)
+
+
+@pytest.mark.parametrize("rounds", [7, 8, "8"])
+def test_seven_and_eight_rounds_are_insisted_on(rounds: Any) -> None:
+    """Seven and eight rounds are taken from somebody who insists; others are told why not."""
+    assert settle(rounds=rounds, insist=True).rounds == int(rounds)
+    with pytest.raises(BadAnswers, match="diminishing returns; 4 or 5 is a good cap"):
+        settle(rounds=rounds)
+
+
+@pytest.mark.parametrize(
+    "rounds", [0, -1, 9, 10**30, "three", "", "3.0", "٣", "³", "0x3", 2.5, 3.0, True, None, [3], {"a": 3}, "9" * 5000]
+)
+@pytest.mark.parametrize("insist", [True, False])
+def test_what_is_no_number_of_rounds(rounds: Any, insist: bool) -> None:
+    """No insistence makes another number, or no number, a number of rounds."""
+    assert complaints(BASE | {"rounds": rounds, "insist": insist}) == ["rounds"]
+
+
+def test_all_complaints_come_at_once() -> None:
+    """Everything that is wrong with an answers file is told in one go, in the file's order of importance."""
+    wrong = {
+        "topik": "x", "positions": {"a": "x"}, "rounds": 0, "strictness": "harsh", "output": "", "first": "c",
+        "feedback": "yes", "context": 5, "cast": {"c": "x"}, "max_cost": -1, "one_agent": 1, "sources": {"topic": "me"},
+    }  # fmt: skip
+    expected = ["answers", "topic", *list(wrong)[1:]]
+    assert complaints(wrong) == expected
+
+
+@pytest.mark.parametrize("key", ["topik", "Topic", "round", "", "judge", 5, None, True, "x\ny\x1b"])
+def test_unknown_keys(key: Any) -> None:
+    """A key that is none is named, with those that are."""
+    assert complaints(BASE | {key: 1}) == ["answers"]
+    with pytest.raises(BadAnswers, match=", ".join(KEYS)):
+        answers.settle(BASE | {key: 1}, RULES, "x.md")
+
+
+@pytest.mark.parametrize("topic", [None, "", "  \n", "\u200b\u202e", 7, ["x"], True, "x" * (LONGEST_LINE + 1)])
+def test_what_is_no_topic(topic: Any) -> None:
+    """A topic is a sentence that can be seen, of at most a thousand characters."""
+    assert complaints(BASE | {"topic": topic}) == ["topic"]
+
+
+def test_a_topic_is_taken_word_for_word() -> None:
+    """What the user wrote is kept as it is, up to the longest."""
+    for topic in ("Ist “x” < y? 🙂", "x" * LONGEST_LINE, "  spaced  "):
+        assert settle(topic=topic).topic == topic
+
+
+def test_positions_may_be_left_open() -> None:
+    """Positions that are auto, or not given, are to be derived."""
+    assert settle(positions="auto").positions is None
+    assert answers.settle({"topic": "x"}, RULES, "x.md").positions is None
+
+
+@pytest.mark.parametrize(
+    ("positions", "named"),
+    [
+        ({"a": "x"}, ["positions"]), ({"a": "x", "b": "y", "c": "z"}, ["positions"]), ("own", ["positions"]),
+        (None, ["positions"]), (["x", "y"], ["positions"]), ({"a": 1, "b": "x"}, ["positions"]),
+        ({"a": "", "b": "x"}, ["positions.a"]), ({"a": "\u200b", "b": "y" * 1001}, ["positions.a", "positions.b"]),
+    ],
+)  # fmt: skip
+def test_what_are_no_positions(positions: Any, named: list[str]) -> None:
+    """Positions are one sentence for each side."""
+    assert complaints(BASE | {"positions": positions}) == named
+
+
+@pytest.mark.parametrize(
+    ("cast", "seats"),
+    [
+        (None, {}), ("host", {}), ({}, {}), ("x:y", dict.fromkeys(("a", "b", "judge"), ("x:y",))),
+        ({"judge": ["x", "y"]}, {"judge": ("x", "y")}), ({"a": ["x"]}, {"a": ("x",)}),
+        ({"judge": "x"}, {"judge": ("x",)}), ({"judge": ["host"] * 9}, {"judge": ("host",) * 9}),
+    ],
+)  # fmt: skip
+def test_who_fills_the_seats(cast: Any, seats: dict[str, tuple[str, ...]]) -> None:
+    """A cast is one name for all, or a name for a seat, or names for the judge; others are the host's."""
+    assert settle(cast=cast).cast == dict.fromkeys(("a", "b", "judge"), ("host",)) | seats
+
+
+@pytest.mark.parametrize(
+    ("cast", "named"),
+    [
+        ({"c": "x"}, "cast"), (["x"], "cast"), (7, "cast"), ({1: "x"}, "cast"), ({"a": ["x", "y"]}, "cast.a"),
+        ({"judge": []}, "cast.judge"), ({"judge": ["x"] * 10}, "cast.judge"), ({"b": ""}, "cast.b"),
+        ({"b": 7}, "cast.b"), ({"judge": ["x", None]}, "cast.judge"),
+        ({"a": {"x": 1}}, "cast.a"), ({"a": None}, "cast.a"),
+    ],
+)  # fmt: skip
+def test_what_is_no_cast(cast: Any, named: str) -> None:
+    """A debater is one name, a panel up to nine, and no other seat can be filled."""
+    assert complaints(BASE | {"cast": cast}) == [named]
+
+
+@pytest.mark.parametrize("cost", [0, -1, -0.5, True, "2", "2.00", [2], 10**400, float("nan"), float("inf")])
+def test_what_is_no_cap(cost: Any) -> None:
+    """A cap is a number of dollars above nothing; one that could never be reached is none."""
+    assert complaints(BASE | {"max_cost": cost}) == ["max_cost"]
+
+
+@pytest.mark.parametrize(("context", "files"), [(None, ()), ([], ()), ("a.md", ("a.md",)), (["a", "b"], ("a", "b"))])
+def test_context_files(context: Any, files: tuple[str, ...]) -> None:
+    """Material is a file or a list of files, or none."""
+    assert settle(context=context).context == files
+
+
+@pytest.mark.parametrize("context", [5, {"a": 1}, [1], [""], [None], True, 0, False])
+def test_what_is_no_context(context: Any) -> None:
+    """What is no list of names is refused."""
+    assert complaints(BASE | {"context": context}) == ["context"]
+
+
+@pytest.mark.parametrize("key", ["strictness", "first", "output", "feedback", "insist", "one_agent"])
+@pytest.mark.parametrize("value", [None, "", [], {}, 7, ["strict"], "\x00"])
+def test_what_is_no_choice(key: str, value: Any) -> None:
+    """A choice, a flag or a path that is none of its kind is refused by its key, once."""
+    assert set(complaints(BASE | {key: value})) == {key}
+
+
+# Sources
+
+
+def test_sources_are_recorded() -> None:
+    """Where an answer came from is the file or a default, unless the file itself says."""
+    made = settle(rounds=2, sources={"topic": "user", "positions": "derived", "strictness": "flag", "other": "user"})
+    assert made.sources == {
+        "topic": "user", "positions": "derived", "rounds": "file", "strictness": "flag", "output": "default",
+        "first": "default", "format": "default",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("sources", [5, ["user"], {"topic": "me"}, {"topic": None}, {"topic": [1]}, {"topic": {}}])
+def test_what_are_no_sources(sources: Any) -> None:
+    """A source that there is not is refused."""
+    assert complaints(BASE | {"sources": sources}) == ["sources"]
+
+
+@pytest.mark.parametrize("key", ["topic", "output"])
+def test_half_a_character_is_no_answer(key: str) -> None:
+    """Text that can't be written as UTF-8 is refused before anything is made of it."""
+    assert complaints(BASE | {key: "x \ud800"}) == [key]
+
+
+ANY = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text() | st.sampled_from(["a", "b", "judge"]), inner)
+    ),
+    max_leaves=5,
+)
+
+
+@many
+@given(st.dictionaries(st.sampled_from(KEYS), ANY))
+def test_any_answers_are_settled_or_refused(given: dict[str, Any]) -> None:
+    """Whatever an answers file holds, it is settled or refused with complaints, and nothing else is raised."""
+    try:
+        made = answers.settle(BASE | given, RULES, "x.md")
+    except DebateError as error:
+        assert error.complaints
+    else:
+        assert 1 <= made.rounds <= 8
+        assert set(made.cast) == {"a", "b", "judge"}

@@ -1,0 +1,266 @@
+"""YAML and JSON files: read as people mean them, refused where strangers might harm, written whole."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from core.folding import many
+from hypothesis import given
+from hypothesis import strategies as st
+
+from debate_orchestrator.datafiles import LARGEST, read_mapping, read_text, strict_json, to_yaml, write_whole
+from debate_orchestrator.errors import BadFile
+
+
+def read(text: str | bytes, name: str = "x.yaml", folder: Path | None = None) -> dict[str, Any]:
+    """What a file of that text holds."""
+    path = (folder or Path.cwd()) / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass"))
+    return read_mapping(path)
+
+
+@pytest.fixture
+def refused(here: Path) -> Any:
+    """What is complained of when a file of that text is read."""
+
+    def complained(text: str | bytes, name: str = "x.yaml") -> str:
+        with pytest.raises(BadFile) as error:
+            read(text, name)
+        (said,) = error.value.complaints
+        assert len(said) < 500 and "\n" not in said
+        return said
+
+    return complained
+
+
+# What words mean
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "no", "yes", "on", "off", "n", "No", "TRUE", "1:30", "12:30:45", "2024-05-01", "2024-05-01 10:00:00", "1_000",
+        "0x10", "0o17", "0b1", ".5", "5.", "1e3", "1.5e3", ".inf", "-.inf", ".nan", "=", "<<", "nil", "1.2.3", "a: b",
+        "123456789012345678901", "+-1", "--1",
+    ],
+)  # fmt: skip
+def test_words_stay_words(here: Path, word: str) -> None:
+    """What only a computer would take for a flag, a number, a time or a date is the word that was written."""
+    value = word if ": " not in word else f"'{word}'"
+    assert read(f"a: {value}\n") == {"a": word}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("true", True), ("False", False), ("7", 7), ("-7", -7), ("+7", 7), ("1.50", 1.5), ("-0.5", -0.5),
+        ("null", None), ("~", None), ("", None), ("'7'", "7"), ('"true"', "true"), ("[a, 1, no]", ["a", 1, "no"]),
+        ("{b: 2}", {"b": 2}),
+        (">-\n  two\n  lines", "two lines"), ("|\n  kept\n  as is\n", "kept\nas is\n"),
+    ],
+)  # fmt: skip
+def test_plain_values(here: Path, text: str, value: Any) -> None:
+    """Flags, plain numbers, nothing, lists, mappings and blocks of text are what they look like."""
+    made = read(f"a: {text}\n")
+    assert (made, type(made["a"])) == ({"a": value}, type(value))
+
+
+@pytest.mark.parametrize("digits", ["010", "007", "09", "-09", "00"])
+def test_leading_zeros_are_not_octal(here: Path, digits: str) -> None:
+    """Digits with leading zeros are a decimal number or a word, never another number and never an error."""
+    assert read(f"a: {digits}\n")["a"] in (digits, int(digits))
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: &x 1", "a: &x [1]\nb: *x", "a: *x", "&x a: 1", "a: &x {b: *x}", "<<: *x",
+        "a: !!str 5", "a: !!float .nan", "a: !!int ''", "a: !!int '1:30'", "a: !!bool maybe", "a: !!bool yes",
+        "a: !!timestamp junk", "a: !!timestamp 2024-05-01", "a: !!binary aGk=", "a: !!set {b}", "a: !!omap [b: 1]",
+        "a: !!python/object/apply:os.system [x]", "a: !!python/name:os.system", "a: !own 1", "!!map {a: 1}", "a: ! x",
+        "a: !<tag:yaml.org,2002:str> x", "%TAG ! tag:yaml.org,2002:\n---\na: !int 7",
+    ],
+)  # fmt: skip
+def test_anchors_aliases_and_tags(refused: Any, text: str) -> None:
+    """Anchors, aliases and tags are refused, known tags too, with the line they stand in."""
+    assert "(line " in refused(text)
+
+
+def test_a_bomb_of_aliases(refused: Any) -> None:
+    """Aliases that would grow without end are refused before they grow."""
+    bomb = "a: &a [x, x]\n" + "".join(
+        f"{n}: &{n} [*{chr(ord(n) - 1)}, *{chr(ord(n) - 1)}]\n" for n in "bcdefghijklmnop"
+    )
+    assert "line" in refused(bomb)
+
+
+@pytest.mark.parametrize("name", ["x.yaml", "x.json"])
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, '{"a":' * 5000 + "1" + "}" * 5000], ids=range(3))
+def test_nesting_without_end(refused: Any, name: str, text: str) -> None:
+    """However deep a file is nested, it is refused and nothing breaks."""
+    assert "nest" in refused(text, name)
+
+
+@pytest.mark.parametrize(
+    ("text", "key"), [("a: 1\na: 2", "a"), ("b: {c: 1, c: 2}", "c"), ("a: 1\n'a': 2", "a"), ("1: a\n'1': b", "1")]
+)
+def test_a_key_stands_once(refused: Any, text: str, key: str) -> None:
+    """A key that stands twice, at any depth and however quoted, is named with its place."""
+    assert f"the key '{key}' stands twice (line " in refused(text)
+
+
+def test_a_key_stands_once_in_json(refused: Any) -> None:
+    """In JSON too a key stands once."""
+    assert "the key 'a' stands twice" in refused('{"b": {"a": 1, "a": 1}}', "x.json")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: [1",
+        "a: 'x",
+        "a: b: c",
+        "\ta: 1",
+        "a: 1\n---\nb: 2",
+        "a: \x00",
+        "a: \x1b[1m",
+        "? [1]\n: 2",
+        "{a: 1}}",
+        "@: 1",
+        "%",
+    ],
+)
+def test_what_is_no_yaml(refused: Any, text: str) -> None:
+    """What is not well formed is refused in one line with the file's name."""
+    assert "x.yaml: got " in refused(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"), [("", "nothing"), ("# x\n", "nothing"), ("- a", "a list"), ("word", "a str"), ("7", "a int")]
+)
+def test_only_a_mapping_will_do(refused: Any, text: str, kind: str) -> None:
+    """A file of anything but keys and values is refused."""
+    assert f"got {kind}; expected a mapping" in refused(text)
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a": NaN}', '{"a": 1e999}', "[1]", "null", "{'a': 1}", '{"a": 1,}', "a: 1", '{"a": "\\ud800"}']
+)
+def test_json_files_are_json(refused: Any, text: str) -> None:
+    """A file that ends in .json is read as strictly as a reply."""
+    assert "x.json: got " in refused(text, "x.json")
+
+
+def test_half_a_character_in_yaml(refused: Any) -> None:
+    """An escape that is half a surrogate pair is no character in YAML either."""
+    assert "x.yaml: got " in refused('a: "\\ud800"')
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [(b"a: \xff", "offset 3"), ("a: 1".encode("utf-16"), "offset 0"), (b"x" * (LARGEST + 1), "1,000,000")],
+)
+def test_what_is_no_text(refused: Any, data: bytes, why: str) -> None:
+    """Bytes that are not UTF-8, or too many of them, are refused."""
+    assert why in refused(data)
+
+
+def test_the_largest_file_is_read(here: Path) -> None:
+    """A file of just the largest size is read."""
+    assert len(read("a: " + "x" * (LARGEST - 4) + "\n")["a"]) == LARGEST - 4
+
+
+@pytest.mark.parametrize("name", ["missing", "folder", "a\0b", "a\ud800b", "x" * 5000])
+def test_what_can_not_be_read(here: Path, name: str) -> None:
+    """A file that is missing, a folder or no name at all is a complaint."""
+    (here / "folder").mkdir()
+    with pytest.raises(BadFile):
+        read_text(name, 10)
+
+
+def test_a_byte_order_mark_is_no_text(here: Path) -> None:
+    """A byte order mark at the start is left out."""
+    assert read(b"\xef\xbb\xbfa: 1") == {"a": 1}
+
+
+@many
+@given(st.text())
+def test_any_text_is_json_or_refused(text: str) -> None:
+    """Whatever text came, reading it as JSON gives a value or a ValueError."""
+    try:
+        strict_json(text)
+    except ValueError:
+        pass
+
+
+# There and back
+
+VALUE = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**17), 10**17) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(min_size=1), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@many
+@given(st.dictionaries(st.text(min_size=1), VALUE, max_size=3))
+def test_yaml_there_and_back(tmp_path_factory: pytest.TempPathFactory, value: dict[str, Any]) -> None:
+    """Whatever text is written as YAML is read back to the letter."""
+    assert read(to_yaml(value), folder=tmp_path_factory.getbasetemp()) == value
+
+
+@pytest.mark.parametrize(
+    "value", ["09", "-08", "1.0e-05", "no", "~", "=", "1:30", " x ", "x\n", "\x85", "\u2028", "# x", ""]
+)
+def test_odd_text_there_and_back(here: Path, value: str) -> None:
+    """Text that looks like something else is read back as that text."""
+    assert read(to_yaml({"a": value, "b": [value]})) == {"a": value, "b": [value]}
+
+
+@pytest.mark.parametrize("value", [0.25, 2.0, 1e-05, 1e16, 123456.789, 10**17])
+def test_numbers_there_and_back(here: Path, value: float) -> None:
+    """Numbers of any size are read back as the same number."""
+    assert read(to_yaml({"max_cost": value})) == {"max_cost": value}
+
+
+# Writing
+
+
+def test_a_file_is_written_whole(here: Path) -> None:
+    """The text is in the file to the letter, its folders are made, and nothing else is left behind."""
+    write_whole("deep/er/x.md", "ü\r\n\ud800\n")
+    assert (here / "deep/er/x.md").read_bytes() == b"\xc3\xbc\r\n\\ud800\n"
+    assert [path.name for path in (here / "deep/er").iterdir()] == ["x.md"]
+
+
+def test_a_file_is_replaced(here: Path) -> None:
+    """A reader who has the old file open still reads the old text; the name leads to the new."""
+    write_whole("x", "old")
+    with Path("x").open() as reading:
+        write_whole("x", "new")
+        assert (reading.read(), Path("x").read_text()) == ("old", "new")
+
+
+def test_a_file_has_the_usual_rights(here: Path) -> None:
+    """A written file may be read by whoever may read other new files."""
+    write_whole("x", "x")
+    (here / "y").touch()
+    assert stat.S_IMODE(os.stat("x").st_mode) == stat.S_IMODE(os.stat("y").st_mode)
+
+
+@pytest.mark.parametrize("path", ["folder", "file/x", "x" * 300, "a\0b"])
+def test_what_can_not_be_written(here: Path, path: str) -> None:
+    """Where a file can't be written, what was there stays as it was, and nothing is left behind."""
+    (here / "folder").mkdir()
+    (here / "file").write_text("old")
+    with pytest.raises(BadFile, match="Name another output"):
+        write_whole(path, "new")
+    assert sorted(one.name for one in here.iterdir()) == ["file", "folder"]
+    assert ((here / "file").read_text(), list((here / "folder").iterdir())) == ("old", [])

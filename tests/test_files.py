@@ -1,0 +1,106 @@
+"""The files of one debate: how they are called, and where they may lie."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from debate_orchestrator.errors import BadFile
+from debate_orchestrator.files import Files
+
+
+@pytest.mark.parametrize(
+    ("output", "stem"),
+    [
+        ("report.md", "report"),
+        ("./report.md", "./report"),
+        ("a/b/report.md", "a/b/report"),
+        ("../here/report.md", "../here/report"),
+        ("v1.2.md", "v1.2"),
+        ("ünï çødé.md", "ünï çødé"),
+        ("out", "out/debate-report"),
+        ("out/", "out/debate-report"),
+        ("v1.2/", "v1.2/debate-report"),
+        (".", "./debate-report"),
+    ],
+)
+def test_files_are_named_after_the_report(here: Path, output: str, stem: str) -> None:
+    """Journal and turns lie beside the report under its name, relative where the output was."""
+    if output.startswith(".."):
+        (here / "here").mkdir()
+        os.chdir(here / "here")
+    assert Files.of_output(output) == (f"{stem}.md", f"{stem}.journal.jsonl", f"{stem}.turns")
+
+
+def test_an_absolute_output_stays_absolute(tmp_path: Path) -> None:
+    """Where the output is absolute, so are its siblings."""
+    files = Files.of_output(str(tmp_path / "report.md"))
+    assert files.journal == str(tmp_path / "report.journal.jsonl")
+
+
+@pytest.mark.parametrize("output", ["new/folder/report.md", "new/folder/", "new/folder"])
+def test_folders_are_made(here: Path, output: str) -> None:
+    """Folders on the way are made, and nothing is written in them."""
+    Files.of_output(output)
+    assert (here / "new/folder").is_dir()
+    assert not list((here / "new/folder").iterdir())
+
+
+def test_a_folder_may_end_like_a_report(here: Path) -> None:
+    """A folder that is there is a folder, whatever its ending."""
+    (here / "notes.md").mkdir()
+    assert Files.of_output("notes.md").report == "notes.md/debate-report.md"
+
+
+@pytest.mark.parametrize("output", ["report.txt", "report.html", "report.MD", "report.md.bak", "new/report.json"])
+def test_only_markdown_is_a_report(here: Path, output: str) -> None:
+    """An output with another ending is refused, and nothing is made."""
+    with pytest.raises(BadFile, match=r"ends in \.md, or a folder"):
+        Files.of_output(output)
+    assert not list(here.iterdir())
+
+
+@pytest.mark.parametrize("output", ["file/report.md", "file/", "file/deep/report.md", "taken", "x" * 300 + "/"])
+def test_what_can_not_be_written(here: Path, output: str) -> None:
+    """An output below a file, or where a folder has the report's name, is refused with the output's name."""
+    (here / "file").write_text("x")
+    (here / "taken/debate-report.md").mkdir(parents=True)
+    with pytest.raises(BadFile, match=r"^output: got ") as refused:
+        Files.of_output(output)
+    assert output[:50] in refused.value.complaints[0]
+
+
+@pytest.mark.parametrize("output", ["a\0b/report.md", "a\ud800b/report.md"])
+def test_what_is_no_name(here: Path, output: str) -> None:
+    """An output that the system can't have as a name is refused."""
+    with pytest.raises(BadFile):
+        Files.of_output(output)
+
+
+@pytest.mark.parametrize(
+    ("journal", "report", "turns"),
+    [
+        ("report.journal.jsonl", "report.md", "report.turns"),
+        ("a/b.c.journal.jsonl", "a/b.c.md", "a/b.c.turns"),
+        ("/x/backup.jsonl", "/x/backup.md", "/x/backup.turns"),
+        ("backup", "backup.md", "backup.turns"),
+    ],
+)
+def test_files_of_a_journal(journal: str, report: str, turns: str) -> None:
+    """A journal has its report and turns beside it, however it is called."""
+    assert Files.of_journal(journal) == (report, journal, turns)
+
+
+def test_both_ways_agree(here: Path) -> None:
+    """The files of an output are those of its journal."""
+    files = Files.of_output("deep/report.md")
+    assert Files.of_journal(files.journal) == files
+
+
+@pytest.mark.parametrize("journal", ["debate.md", "old/debate.md"])
+def test_a_report_is_never_its_journal(journal: str) -> None:
+    """However a journal is called, its report is another file."""
+    files = Files.of_journal(journal)
+    assert files.report != files.journal

@@ -1,0 +1,223 @@
+"""Replies into events: what is taken as it is, and what is refused with every complaint."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from core.folding import CONCEDE, DECLINE, debated, filled, many, marks
+from hypothesis import given
+from hypothesis import strategies as st
+
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import EVENT, Declined, Reply, Spoke, Voted
+from debate_orchestrator.errors import BadReply
+from debate_orchestrator.replies import LARGEST, decode, read, structured
+
+SPEECH, BALLOT = debated(until="1.opening.b"), debated(until="1.verdict.judge")
+
+
+def reply(text: str) -> Reply:
+    return Reply(text=text, brief="0" * 64, by="host")
+
+
+def said(text: str, debate: Debate = SPEECH) -> Spoke | Declined | Voted:
+    """The event that a text amounts to for the turn that is due."""
+    return read(debate, debate.due()[0], reply(text))
+
+
+def vote(**changes: Any) -> dict[str, Any]:
+    """A ballot for round 1, with changes."""
+    turn = BALLOT.due()[0]
+    return filled(BALLOT.shape(turn) or {}, BALLOT.terms(turn)) | marks() | changes
+
+
+# Bytes
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"So.", "So."),
+        ("Sø — 試 🙂\n".encode(), "Sø — 試 🙂\n"),
+        (b"\xef\xbb\xbfSo.", "So."),
+        (b"\tSo.\r\n\x0c\x1b[1m", "\tSo.\r\n\x0c\x1b[1m"),
+        (b"x" * LARGEST, "x" * LARGEST),
+    ],
+    ids=["ascii", "unicode", "byte order mark", "white space", "largest"],
+)
+def test_text_is_taken_to_the_letter(data: bytes, text: str) -> None:
+    """UTF-8 of up to the largest size is text as it stands, less a byte order mark."""
+    assert decode("1.opening.b", data) == text
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"", "an empty reply"),
+        (b" \n\t\r\n", "an empty reply"),
+        (b"\xef\xbb\xbf", "an empty reply"),
+        (b"So \xff", "no UTF-8 at offset 3"),
+        ("So.".encode("utf-16"), "no UTF-8 at offset 0"),
+        (b"\xed\xa0\x80", "no UTF-8"),
+        (b"So\x00.", "control character '.x00'"),
+        (b"\x89PNG\r\n", "no UTF-8"),
+        (b"GIF89a\x01\x00", "control character '.x01'"),
+        (b"x" * (LARGEST + 1), "262,145 bytes"),
+        (b"x" * 5_000_000, "5,000,000 bytes"),
+    ],
+    ids=range(11),
+)
+def test_what_is_no_text(data: bytes, why: str) -> None:
+    """What is empty, binary, in another encoding or too long is refused with the turn's id and the reason."""
+    with pytest.raises(BadReply, match=rf"^1\.opening\.b: got .*{why}"):
+        decode("1.opening.b", data)
+
+
+@many
+@given(st.binary(max_size=60))
+def test_any_bytes_are_text_or_refused(data: bytes) -> None:
+    """Whatever bytes came, they are a text that has something in it, or a complaint."""
+    try:
+        text = decode("x", data)
+    except BadReply as error:
+        assert len(error.complaints) == 1
+    else:
+        assert text.strip()
+        assert text.encode() == data.removeprefix(b"\xef\xbb\xbf")
+
+
+# Speech
+
+
+@pytest.mark.parametrize(
+    "text", ["So.", " {} ", "```\nSo.\n```", f"> {DECLINE}", f"I never said: {DECLINE}", CONCEDE, "\u202e"]
+)
+def test_speech_is_taken_as_it_is(text: str) -> None:
+    """A speech is kept verbatim, whatever it looks like."""
+    event = said(text)
+    assert isinstance(event, Spoke)
+    assert (event.turn, event.reply.text) == ("1.opening.b", text)
+
+
+@pytest.mark.parametrize("text", [DECLINE, f"I can't.\n\n {DECLINE} \r\nSorry.", f"{CONCEDE}\n{DECLINE}"])
+def test_a_debater_may_decline(text: str) -> None:
+    """The line that declines, alone on a line, makes the reply a refusal, which is kept verbatim."""
+    event = said(text)
+    assert isinstance(event, Declined)
+    assert event.reply.text == text
+
+
+@pytest.mark.parametrize("debate", [SPEECH, BALLOT])
+@pytest.mark.parametrize("text", ["", " ", "\n\t\n", "\u2003"])
+def test_nothing_is_no_reply(text: str, debate: Debate) -> None:
+    """An empty reply is refused for a speech and for a ballot."""
+    with pytest.raises(BadReply, match="empty reply"):
+        said(text, debate)
+
+
+# Ballots
+
+
+@pytest.mark.parametrize(
+    "form", ["{}", " \n{}\n ", "```json\n{}\n```", "```\n{}\n```", "\n```json \n{}\n```\n", "```json\r\n{}\r\n```"]
+)
+def test_json_may_stand_in_one_fence(form: str) -> None:
+    """A ballot is taken as JSON alone or in one code fence, and the reply is kept verbatim."""
+    text = form.replace("{}", json.dumps(vote(), indent=1))
+    event = said(text, BALLOT)
+    assert isinstance(event, Voted)
+    assert (event.ballot, event.reply.text) == (vote(), text)
+
+
+def test_a_fence_inside_a_ballot_is_text() -> None:
+    """Code in a judge's reasons neither ends nor begins the ballot."""
+    ballot = vote(justification="See:\n```\nx\n```")
+    event = said(f"```json\n{json.dumps(ballot)}\n```", BALLOT)
+    assert isinstance(event, Voted)
+    assert event.ballot == ballot
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "Here is my ballot:\n{}", "{}\nI hope this helps.", "```json\n{}\n```\nDone.", "Sure.\n```json\n{}\n```",
+        "```python\n{}\n```", "{}{}", "```json\n{}\n```\n```json\n{}\n```", "({})", "{},", "// x\n{}", "```{}```",
+    ],
+)  # fmt: skip
+def test_nothing_is_fished_out_of_prose(form: str) -> None:
+    """JSON with anything around it is refused, with the advice to send it alone."""
+    with pytest.raises(BadReply, match="JSON object alone"):
+        said(form.replace("{}", json.dumps(vote())), BALLOT)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('{"a": 1, "a": 1}', "'a' stands twice"),
+        ('{"x": {"b": 1, "c": 2, "b": 3}}', "'b' stands twice"),
+        ('{"a": NaN}', "NaN is not JSON"),
+        ('[Infinity, -Infinity]', "Infinity is not JSON"),
+        ('{"a": 1e999}', "too large"),
+        ('{"a": ' + "9" * 5000 + "}", "digits"),
+        ("[" * 100_000, "nested too deeply"),
+        ("[" * 40 + "]" * 40, "nested more than 32 deep"),
+        ('{"a":' * 40 + "1" + "}" * 40, "nested more than 32 deep"),
+        ("{'a': 1}", "double quotes"),
+        ('{"a": 1,}', "JSON"),
+        ('{"a": "x\ny"}', "control character"),
+        ("null null", "Extra data"),
+    ],
+    ids=range(13),
+)  # fmt: skip
+def test_json_is_read_strictly(text: str, why: str) -> None:
+    """What a lenient reader would take without a word is refused in one short line."""
+    with pytest.raises(BadReply, match=why) as refused:
+        structured("1.verdict.judge", text)
+    assert [len(one) < 300 and "\n" not in one for one in refused.value.complaints] == [True]
+
+
+def test_every_complaint_comes_at_once() -> None:
+    """A ballot that is wrong in three fields is refused with three complaints, each with the turn's id."""
+    with pytest.raises(BadReply) as refused:
+        said(json.dumps(vote(winner="A", justification="", extra=1)), BALLOT)
+    starts = [one.partition(" got ")[0] for one in refused.value.complaints]
+    assert starts == [f"1.verdict.judge: {name}:" for name in ("'extra'", "winner", "justification")]
+
+
+@pytest.mark.parametrize("text", ["null", "[]", "7", '"a"', "{}", "true"])
+def test_other_json_is_no_ballot(text: str) -> None:
+    """JSON of another kind is refused with the turn's id."""
+    with pytest.raises(BadReply, match=r"^1\.verdict\.judge: "):
+        said(text, BALLOT)
+
+
+def test_a_judge_can_not_decline() -> None:
+    """The line that declines is no ballot."""
+    with pytest.raises(BadReply):
+        said(DECLINE, BALLOT)
+
+
+@pytest.mark.parametrize("escape", ["\\u0000", "\\u202e", "\\ud83d\\ude00", "\\\\ud800", "\\u2028"])
+def test_whatever_is_taken_can_be_written_down(escape: str) -> None:
+    """A ballot with odd escapes is an event that can be written as UTF-8 and read again."""
+    event = said(json.dumps(vote(justification="?")).replace("?", f"x {escape}"), BALLOT)
+    line = json.dumps(event.model_dump(mode="json"), ensure_ascii=False).encode()
+    assert EVENT.validate_python(json.loads(line)) == event
+
+
+@pytest.mark.parametrize("half", ["\\ud800", "\\uDFFF", "\\udead\\ud83d", "\\ude00\\ud83d", "\ud800"])
+@pytest.mark.parametrize("place", ['"justification": "{}"', '"{}": 1'])
+def test_half_a_character_is_refused(place: str, half: str) -> None:
+    """Half of a surrogate pair, in a value or in a key, is no character and is refused."""
+    with pytest.raises(BadReply, match="half a surrogate pair"):
+        structured("1.verdict.judge", "{" + place.replace("{}", half) + "}")
+
+
+@many
+@given(st.text() | st.sampled_from(["{", "}", "[", '"', ":", "```", "null", "1e9"]), st.text())
+def test_any_text_is_a_ballot_or_refused(left: str, right: str) -> None:
+    """Whatever a judge wrote that is no ballot is refused, and nothing else is raised."""
+    with pytest.raises(BadReply):
+        said(left + right, BALLOT)

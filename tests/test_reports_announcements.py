@@ -1,0 +1,120 @@
+"""What is announced while a debate runs: the promised banners, in order, and nothing taken back."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import puppets
+import pytest
+from debates import CONCEDE, DECLINE, hostile, played, saying
+from nasty import NASTY
+
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Event
+from debate_orchestrator.reports.announcements import announcements
+
+SCORES = ("Scores: A: 7 | B: 6 | Winner: A", "It was better argued.")
+FINAL = (
+    "[JUDGE - FINAL VERDICT]",
+    "Winner: A (narrow). Researcher A: {a} | Researcher B: {b}",
+    "It came down to one point. A made it. B did not answer it.",
+    "Dissent record: 1 disputed claim, 1 unresolved.",
+)
+PERSISTED = "Both researchers maintained convergence despite intervention — consensus finding protocol applies."
+
+
+def said(events: list[Event]) -> list[str]:
+    """What was announced after these events."""
+    return announcements(Debate(events))
+
+
+def test_rounds_are_announced() -> None:
+    """Each round opens with its banner and ends with its scores and the judge's reason; then comes the outcome."""
+    assert said(played()) == [
+        *("--- ROUND 1 OF 3 ---", *SCORES),
+        *("--- ROUND 2 OF 3 ---", *SCORES),
+        *("--- ROUND 3 OF 3 ---", *SCORES),
+        *(line.format(a=21, b=18) for line in FINAL),
+    ]
+
+
+def test_a_banner_comes_before_the_first_word() -> None:
+    """A round is announced as soon as it has begun, and its scores not before they are there."""
+    assert said(played(until="1.opening.a")) == ["--- ROUND 1 OF 3 ---"]
+    assert said(played(until="1.verdict.judge")) == ["--- ROUND 1 OF 3 ---"]
+
+
+def test_an_intervention_is_announced_before_its_turn() -> None:
+    """An intervention names its round, who must diverge, and what was seen."""
+    events = played(saying(_1_verdict_judge=puppets.converging()), until="1.divergence.b")
+
+    assert said(events) == [
+        "--- ROUND 1 OF 3 ---",
+        *SCORES,
+        "[ANTI-CONVERGENCE INTERVENTION - ROUND 1]",
+        "Researcher B: forced divergence (same claim)",
+    ]
+
+
+def test_both_may_have_to_diverge() -> None:
+    """Where both moved, both are named once."""
+    made = said(played(saying(_2_verdict_judge=puppets.converging("both"))))
+
+    assert made.count("Researcher A and Researcher B: forced divergence (same claim)") == 1
+
+
+def test_convergence_that_persists_is_announced() -> None:
+    """Convergence after an intervention is flagged, and not answered again."""
+    made = said(played(saying(_1_verdict_judge=puppets.converging(), _2_verdict_judge=puppets.converging())))
+
+    assert made.count(PERSISTED) == 1
+    assert made.count("[ANTI-CONVERGENCE INTERVENTION - ROUND 2]") == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "told"), [(DECLINE, "Researcher B declined to argue"), (CONCEDE, "Researcher B conceded the debate")]
+)
+def test_refusals_and_concessions_are_announced(line: str, told: str) -> None:
+    """A refusal and a concession are announced with their turn."""
+    made = said(played(saying(_1_challenge_b=line)))
+
+    assert [one for one in made if one.startswith(told)] == [f"{told} (1.challenge.b)."]
+    assert ("--- ROUND 2 OF 3 ---" in made) == (line == DECLINE)
+
+
+def test_an_absent_judge_is_announced() -> None:
+    """A round without a ballot that counts has no scores."""
+    made = said(played(saying(_1_verdict_judge="none"), rounds=1))
+
+    assert made[:2] == ["--- ROUND 1 OF 1 ---", "Round 1: no ballot counts."]
+
+
+def test_every_judge_of_a_panel_is_heard() -> None:
+    """A panel's reasons follow its scores, one a line."""
+    say = saying(_1_verdict_judge_2=puppets.ballot(5, 6, rounds=1, justification="B was clearer."))
+
+    assert said(played(say, rounds=1, judges=2))[1:4] == [
+        "Scores: A: 6 | B: 6 | Winner: Tie",
+        "It was better argued.",
+        "B was clearer.",
+    ]
+
+
+@pytest.mark.parametrize("judges", [1, 3])
+def test_nothing_is_taken_back(judges: int) -> None:
+    """After every event, what was announced begins with what was announced before it."""
+    seats = ["judge"] if judges == 1 else [f"judge_{n}" for n in range(1, judges + 1)]
+    say = {f"_{n}_verdict_{seat}": puppets.converging("both") for n in (1, 2) for seat in seats}
+    events = played(saying(**say, _2_opening_a=DECLINE, _3_rebuttal_a=CONCEDE), judges=judges)
+    made = [said(events[:n]) for n in range(1, len(events) + 1)]
+
+    assert all(later[: len(earlier)] == earlier for earlier, later in pairwise(made))
+
+
+@pytest.mark.parametrize("text", [text for text in NASTY if text.strip()])
+def test_no_judge_commands_a_screen(text: str) -> None:
+    """A hostile reason is one line, without a control that a terminal would obey."""
+    made = said(played(hostile(text, rounds=1), rounds=1))
+
+    assert len(made) == 7
+    assert all(one.isprintable() or one.replace("\u200d", "").replace("\u00a0", " ").isprintable() for one in made)

@@ -1,0 +1,319 @@
+"""The report has the structure that was promised, word for word, for every way a debate can go."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import puppets
+import pytest
+import reading
+from debates import CONCEDE, DECLINE, entries, one_agent, played, report, saying
+
+from debate_orchestrator.reports import markdown
+from debate_orchestrator.reports.story import story
+
+HEAD = """\
+# Debate Report
+**Topic:** Tabs are better than spaces.
+**Researcher A (Pro):** Indent with tabs.
+**Researcher B (Con):** Indent with spaces.
+**Rounds Completed:** {rounds} / {of}
+**Judge Strictness:** {strictness}
+**Date:** 2026-02-03
+---
+## Final Verdict
+**Winner:** {winner}
+**Strength:** {strength}
+**Overall Scores:** {scores}
+{final}---
+## Debate Transcript
+"""
+FINAL = "**Strongest argument of the debate** (Researcher A): The argument from cost.\n"
+TAGS = ("OPENING", "CONSTRUCTIVE", "CHALLENGE", "REBUTTAL")
+PHASES = dict(zip(("Opening Statement", "Constructive", "Challenge", "Rebuttal"), TAGS, strict=True))
+TAIL = """\
+---
+## Per-Round Score Summary
+| Round | Researcher A Score | Researcher B Score | Winner |
+|-------|-------------------|-------------------|--------|
+{rows}---
+## Dissent Record
+| # | Disputed Claim | A's Position | B's Position | Status |
+|---|---|---|---|---|
+| 1 | It is cheaper. ({turns}) | It is. | It is not. | Unresolved |
+---
+## Key Unresolved Questions
+## Recommended Follow-Up
+"""
+TURNS = "[1.opening.a](#opening-statement--researcher-a), [1.opening.b](#opening-statement--researcher-b)"
+PERSISTED = "Both researchers maintained convergence despite intervention — consensus finding protocol applies."
+
+
+def head(**values: Any) -> str:
+    """The lines before the transcript."""
+    usual = {"rounds": 3, "of": 3, "strictness": "strict", "winner": "A", "strength": "narrow", "final": FINAL}
+    return HEAD.format(**(usual | {"scores": "Researcher A: 21 | Researcher B: 18"} | values))
+
+
+def tail(*rows: str, turns: str = TURNS) -> str:
+    """The lines after the transcript."""
+    return TAIL.format(rows="".join(f"| {row} |\n" for row in rows), turns=turns)
+
+
+def spoken(n: int, *phases: str) -> str:
+    """The lines of a round's speeches."""
+    said = [
+        f"#### {phase} — Researcher {side}\n[R{'AB'.index(side) + 1} - ROUND {n} - {PHASES[phase]}]\n"
+        for phase in phases
+        for side in "AB"
+    ]
+    return f"### Round {n}\n" + "".join(said)
+
+
+def judged(n: int, scores: str = "A: 7 | B: 6 | Winner: A") -> str:
+    """The lines of a round's verdict."""
+    return f"#### Judge Verdict — Round {n}\n[JUDGE - ROUND {n} - VERDICT]\n**Scores:** {scores}\n"
+
+
+def whole(n: int, scores: str = "A: 7 | B: 6 | Winner: A") -> str:
+    """The lines of a whole round of a longer debate."""
+    first = "Opening Statement" if n == 1 else "Constructive"
+    return spoken(n, first, "Challenge", "Rebuttal") + judged(n, scores)
+
+
+def outline(markdown_report: str) -> str:
+    """The lines of a report that are the report's own: headings, rules, fields, tags, score and dissent tables."""
+    own = ("#", "---", "**", "[", "| Round", "|---", "| 1", "| 2", "| 3", "| **", "| #", "Both researchers")
+    kept = [line.rstrip() for line in markdown_report.split("\n") if line.startswith(own)]
+    return "".join(f"{line}\n" for line in kept if line != "| --- | --- | --- |")
+
+
+def forced(n: int, side: str = "B") -> str:
+    """The lines of an intervention."""
+    return (
+        f"**[ANTI-CONVERGENCE INTERVENTION - ROUND {n}]**\n"
+        f"#### Rebuttal — Researcher {side} [FORCED DIVERGENCE]\n"
+        f"[R{'AB'.index(side) + 1} - ROUND {n} - REBUTTAL] [FORCED DIVERGENCE]\n"
+    )
+
+
+THREE = ("1 | 7 | 6 | A", "2 | 7 | 6 | A", "3 | 7 | 6 | A", "**Total** | **21** | **18** | **A**")
+
+
+@pytest.mark.parametrize("strictness", ["strict", "lenient"])
+def test_a_complete_debate(strictness: str) -> None:
+    """A debate of three rounds has the promised headings, fields and tables, in their order and in these words."""
+    made = report(strictness=strictness)
+
+    assert outline(made) == head(strictness=strictness) + whole(1) + whole(2) + whole(3) + tail(*THREE)
+    assert ("**Claims made without evidence:** none" in made) == (strictness == "strict")
+    assert "*Complete; " in made
+    assert "\n\n\n" not in made
+    assert made.endswith("\n\n## Recommended Follow-Up\n\nMeasure the cost.\n")
+
+
+def test_fields_stand_on_lines_of_their_own() -> None:
+    """The fields at the head and of the verdict are parted by hard breaks, so that they don't run together."""
+    made = report(rounds=1)
+    fields = ("**Topic", "**Researcher A (", "**Researcher B (", "**Rounds", "**Judge S", "**Winner", "**Strength:")
+
+    assert all(line.endswith("  ") for line in made.split("\n") if line.startswith(fields))
+
+
+def test_one_round() -> None:
+    """A quick verdict has no challenge and no rebuttal, and its ballot no mark for them."""
+    made = report(rounds=1)
+    rows = ("1 | 7 | 6 | A", "**Total** | **7** | **6** | **A**")
+    top = head(rounds=1, of=1, scores="Researcher A: 7 | Researcher B: 6")
+
+    assert outline(made) == top + spoken(1, "Opening Statement") + judged(1) + tail(*rows)
+    assert reading.tables(made)[0] == [
+        ["Criterion", "Researcher A", "Researcher B"],
+        ["Argument quality", "7", "6"],
+        ["Use of evidence", "7", "6"],
+    ]
+
+
+def test_an_intervention() -> None:
+    """An intervention and its forced turn stand after the verdict they answer."""
+    made = report(saying(_1_verdict_judge=puppets.converging()), rounds=2)
+    rows = ("1 | 7 | 6 | A", "2 | 7 | 6 | A", "**Total** | **14** | **12** | **A**")
+    top = head(rounds=2, of=2, scores="Researcher A: 14 | Researcher B: 12")
+
+    assert outline(made) == top + whole(1) + forced(1) + whole(2) + tail(*rows)
+    assert "- **Convergence:** detected (same claim), moving: Researcher B" in made
+    assert PERSISTED not in made
+
+
+def test_convergence_that_persists() -> None:
+    """Convergence right after an intervention is flagged, in its round and in the final verdict, and not answered."""
+    say = saying(_1_verdict_judge=puppets.converging("both"), _2_verdict_judge=puppets.converging())
+    made = report(say, rounds=2)
+    rows = ("1 | 7 | 6 | A", "2 | 7 | 6 | A", "**Total** | **14** | **12** | **A**")
+    top = head(rounds=2, of=2, scores="Researcher A: 14 | Researcher B: 12", final=f"{FINAL}{PERSISTED}\n")
+    both = forced(1, "A") + forced(1, "B").partition("\n")[2]
+
+    assert outline(made) == top + whole(1) + both + whole(2) + f"{PERSISTED}\n" + tail(*rows)
+    assert "moving: both researchers" in made
+
+
+def test_a_concession() -> None:
+    """A concession ends the debate as consensus, and is marked where it was made."""
+    made = report(saying(_1_rebuttal_b=f"You are right.\n{CONCEDE}"))
+    top = head(rounds=0, winner="Consensus", strength="consensus", scores="Researcher A: 0 | Researcher B: 0")
+    rows = ("**Total** | **0** | **0** | **Consensus**",)
+
+    assert outline(made) == top + spoken(1, "Opening Statement", "Challenge", "Rebuttal") + tail(*rows)
+    assert made.count("\n*With this, Researcher B conceded the debate.*\n") == 1
+    assert "A side conceded its whole position" in made
+    assert "the totals differ" not in made
+
+
+def test_a_concession_found_by_the_judge() -> None:
+    """A judge who finds a concession says so on the ballot, and the debate ends after it."""
+    made = report(saying(_1_verdict_judge=puppets.ballot(conceded="a")))
+
+    assert "- **Conceded the whole position:** Researcher A" in made
+    assert "**Winner:** Consensus  \n**Strength:** consensus  \n" in made
+    assert "### Round 2" not in made
+
+
+def test_a_refusal() -> None:
+    """A refusal is marked as one, quoted, and no concession; the debate goes on."""
+    made = report(saying(_1_opening_a=f"{DECLINE}\nIt would do harm."))
+
+    assert outline(made) == head() + whole(1) + whole(2) + whole(3) + tail(*THREE)
+    assert "*Researcher A declined to argue. A refusal is no concession.*\n\n" + DECLINE in made
+    assert "conceded" not in made.replace("consensus is declared or conceded", "")
+
+
+def test_a_paused_debate() -> None:
+    """A debate that waits says what it waits for, and claims no verdict."""
+    made = report(until="2.challenge.a")
+    undecided = "not decided yet"
+    top = head(rounds=1, winner=undecided, strength=undecided, scores=undecided, final="")
+    end = tail("1 | 7 | 6 | A").replace(f"| 1 | It is cheaper. ({TURNS}) | It is. | It is not. | Unresolved |\n", "")
+
+    assert outline(made) == top + whole(1) + spoken(2, "Constructive") + end
+    assert "*Paused: waiting for 2.challenge.a, 2.challenge.b; " in made
+    assert made.count("\n\nNot yet: the debate is not finished.\n") == 3
+    assert "\n\n\n" not in made
+
+
+def test_a_debate_that_waits_for_its_first_word() -> None:
+    """An opened debate already has a report, with an empty transcript."""
+    made = report(until="1.opening.a")
+
+    assert "### Round 1" not in made
+    assert "**Rounds Completed:** 0 / 3" in made
+
+
+def test_a_panel() -> None:
+    """Each judge of a panel has a ballot and a final verdict in the report; one who is absent is named."""
+    say = saying(
+        _1_verdict_judge_2=puppets.ballot(4, 8, rounds=1),
+        _final_verdict_judge_1=puppets.final("b"),
+        _final_verdict_judge_3="no ballot",
+        _1_verdict_judge_3="no ballot",
+    )
+    made = report(say, rounds=1, judges=3)
+    titles = [title for _, title in reading.headings(made)]
+
+    assert [one for one in titles if "Verdict —" in one] == [f"Judge Verdict — Round 1 (Judge {n})" for n in (1, 2, 3)]
+    assert [f"[JUDGE {n} - ROUND 1 - VERDICT]\n" in made for n in (1, 2, 3)] == [True] * 3
+    assert "*Judge 3 cast no ballot that counts.*\n\n**Scores:** A: 5.5 | B: 7 | Winner: Tie\n" in made
+    assert "**Judge 1** declared: B\n" in made
+    assert "**Judge 2** declared: A\n" in made
+    assert "*Judge 3 cast no final ballot that counts.*\n" in made
+    assert "The judges do not agree on the winner." in made
+    assert made.endswith("\n\n**Judge 1:** Measure the cost.\n\n**Judge 2:** Measure the cost.\n")
+
+
+def test_no_ballot_that_counts() -> None:
+    """Where the judge is absent to the end, the report says that there is no verdict, and why."""
+    say = saying(_1_verdict_judge="none", _final_verdict_judge="none", _final_dissent_judge="none")
+    made = report(say, rounds=1)
+
+    assert "**Winner:** not decided, since no final ballot counts  \n" in made
+    assert "*Judge cast no ballot that counts.*" in made
+    assert "**Rounds Completed:** 0 / 1" in made
+    assert made.count("None on record.") == 3
+
+
+def test_a_winner_who_is_behind() -> None:
+    """A declared winner who is behind on points stands, narrowly, beside the points, and the report says so."""
+    made = report(saying(_final_verdict_judge=puppets.final("b", strength="decisive")), rounds=1)
+    top = head(rounds=1, of=1, winner="B", scores="Researcher A: 7 | Researcher B: 6")
+
+    assert outline(made).startswith(top)
+    assert "The declared winner is behind on points: the declaration and the scores disagree, and both stand." in made
+    assert "The judge's own word for the strength differs from what the scores give." in made
+    assert "| **Total** | **7** | **6** | **B** |" in made
+
+
+def test_a_round_won_from_behind() -> None:
+    """A round's declared winner stands beside scores that say otherwise, and the report says so."""
+    made = report(saying(_1_verdict_judge=puppets.ballot(winner="b", rounds=1)), rounds=1)
+
+    assert (
+        "**Scores:** A: 7 | B: 6 | Winner: B\n\n*The declared winner and the scores disagree; both stand as they are.*"
+        in made
+    )
+
+
+@pytest.mark.parametrize(
+    ("marks", "winner", "remark"),
+    [
+        ((7, 7), "a", "The totals are equal: the declaration alone decides."),
+        ((7, 6), "tie", "A tie was declared although the totals differ; both stand."),
+    ],
+)
+def test_equal_totals_and_ties(marks: tuple[float, float], winner: str, remark: str) -> None:
+    """Equal totals, and a tie declared on others, are narrow and remarked upon."""
+    say = saying(_1_verdict_judge=puppets.ballot(*marks, rounds=1), _final_verdict_judge=puppets.final(winner))
+    made = report(say, rounds=1)
+
+    assert f"**Winner:** {'A' if winner == 'a' else 'Tie'}  \n**Strength:** narrow  \n" in made
+    assert remark in made
+
+
+def test_a_decisive_win() -> None:
+    """A lead of over a fifth of the larger total is decisive, and its size is told."""
+    final = puppets.final("a", strength="decisive")
+    made = report(saying(_1_verdict_judge=puppets.ballot(8, 5, rounds=1), _final_verdict_judge=final), rounds=1)
+
+    assert "**Strength:** decisive  \n**Overall Scores:** Researcher A: 8 | Researcher B: 5\n" in made
+    assert "the totals differ by 37.5% of the larger one." in made
+
+
+def test_a_declared_consensus() -> None:
+    """A declared consensus says what both converged on."""
+    made = report(saying(_final_verdict_judge=puppets.final("consensus")), rounds=1)
+
+    assert "**Winner:** Consensus  \n**Strength:** consensus  \n" in made
+    assert "\n\n**Both converged on:** the middle\n\n" in made
+    assert "although no round was flagged as converging" in made
+
+
+def test_links_lead_to_their_turns() -> None:
+    """The dissent record links each turn to its own heading, also where headings recur."""
+    turns = ["1.opening.b", "1.rebuttal.b", "1.divergence.b", "2.challenge.a", "2.rebuttal.b"]
+    say = saying(_1_verdict_judge=puppets.converging(), _final_dissent_judge=puppets.dissent(turns))
+    made = report(say, rounds=2)
+    titles = dict(zip(reading.fragments(made), [title for _, title in reading.headings(made)], strict=True))
+
+    assert [titles[one] for one in reading.links_within(made)] == [
+        "Opening Statement — Researcher B",
+        "Rebuttal — Researcher B",
+        "Rebuttal — Researcher B [FORCED DIVERGENCE]",
+        "Challenge — Researcher A",
+        "Rebuttal — Researcher B",
+    ]
+    assert reading.links_within(made)[-1] == "rebuttal--researcher-b-1"
+
+
+def test_a_debate_by_one_agent_is_called_degraded() -> None:
+    """A report says where one agent wore all hats."""
+    made = markdown.render(story(entries(one_agent(played(rounds=1)))))
+
+    assert "; degraded: one agent wore all hats, so the two sides are not independent.*" in made

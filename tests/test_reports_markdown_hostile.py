@@ -1,0 +1,210 @@
+"""The report holds what anybody may have said: written out once in full, and with everybody hostile."""
+
+from __future__ import annotations
+
+import pytest
+import reading
+from debates import hostile, opening, report
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from nasty import HUGE, NASTY, alike, texts
+
+from debate_orchestrator import speech
+from debate_orchestrator.reports import markup
+
+GOLDEN = """\
+# Debate Report
+
+**Topic:** Tabs are better than spaces.\x20\x20
+**Researcher A (Pro):** Indent with tabs.\x20\x20
+**Researcher B (Con):** Indent with spaces.\x20\x20
+**Rounds Completed:** 1 / 1\x20\x20
+**Judge Strictness:** strict\x20\x20
+**Date:** 2026-02-03
+
+*Complete; all seats were filled by the agents of the host that ran it, whose models are not known here; \
+Researcher A spoke first; debaters heard the judge's feedback.*
+
+---
+
+## Final Verdict
+
+**Winner:** A\x20\x20
+**Strength:** narrow\x20\x20
+**Overall Scores:** Researcher A: 7 | Researcher B: 6
+
+It came down to one point. A made it. B did not answer it.
+
+**Strongest argument of the debate** (Researcher A): The argument from cost.
+
+*Why it decided:* Nobody answered it.
+
+*How the strength is worked out: the totals differ by 14.3% of the larger one. Decisive is a lead of over 20%, \
+consensus is declared or conceded, narrow is everything else. A round score is the mean of its criteria, a total \
+the sum of the round scores.*
+
+---
+
+## Debate Transcript
+
+### Round 1
+
+#### Opening Statement — Researcher A
+
+[R1 - ROUND 1 - OPENING]
+
+This is what a says in 1.opening.a.
+
+And this is **why**.
+
+#### Opening Statement — Researcher B
+
+[R2 - ROUND 1 - OPENING]
+
+This is what b says in 1.opening.b.
+
+And this is **why**.
+
+#### Judge Verdict — Round 1
+
+[JUDGE - ROUND 1 - VERDICT]
+
+| Criterion | Researcher A | Researcher B |
+| --- | --- | --- |
+| Argument quality | 7 | 6 |
+| Use of evidence | 7 | 6 |
+
+- **Strongest argument, Researcher A:** for A
+- **Weakest argument, Researcher A:** for A
+- **Strongest argument, Researcher B:** for B
+- **Weakest argument, Researcher B:** for B
+- **Round winner:** A. It was better argued.
+- **Feedback for Researcher A:** Advice meant for A.
+- **Feedback for Researcher B:** Advice meant for B.
+- **Claims made without evidence:** none
+- **Convergence:** not detected
+
+**Scores:** A: 7 | B: 6 | Winner: A
+
+---
+
+## Per-Round Score Summary
+
+| Round | Researcher A Score | Researcher B Score | Winner |
+|-------|-------------------|-------------------|--------|
+| 1 | 7 | 6 | A |
+| **Total** | **7** | **6** | **A** |
+
+---
+
+## Dissent Record
+
+| # | Disputed Claim | A's Position | B's Position | Status |
+|---|---|---|---|---|
+| 1 | It is cheaper. ([1.opening.a](#opening-statement--researcher-a), \
+[1.opening.b](#opening-statement--researcher-b)) | It is. | It is not. | Unresolved |
+
+---
+
+## Key Unresolved Questions
+
+- What does it cost in year two?
+- Who maintains it?
+
+## Recommended Follow-Up
+
+Measure the cost.
+"""
+
+
+def test_a_whole_report() -> None:
+    """A small debate's report reads so, to the letter."""
+    assert report(rounds=1) == GOLDEN
+
+
+def headings(rounds: int) -> list[tuple[int, str]]:
+    """The headings that a report of so many rounds has."""
+    made = [(1, "Debate Report"), (2, "Final Verdict"), (2, "Debate Transcript")]
+    for n in range(1, rounds + 1):
+        phases = ["Opening Statement" if n == 1 else "Constructive", *(["Challenge", "Rebuttal"] if rounds > 1 else [])]
+        made += [(3, f"Round {n}"), *((4, f"{phase} — Researcher {side}") for phase in phases for side in "AB")]
+        made.append((4, f"Judge Verdict — Round {n}"))
+    last = ("Per-Round Score Summary", "Dissent Record", "Key Unresolved Questions", "Recommended Follow-Up")
+    return made + [(2, title) for title in last]
+
+
+def own_tables(rounds: int, text: str) -> list[list[list[str]]]:
+    """The tables that it has, those in speeches that say `text` among them; hostile cells are left out."""
+    said = reading.tables(markup.block(text)) * (6 if rounds > 1 else 2)
+    titles = ["Argument quality", "Use of evidence", *(["Directness of rebuttals"] if rounds > 1 else [])]
+    ballot = [["Criterion", "Researcher A", "Researcher B"], *([title, "7", "6"] for title in titles)]
+    summary = [["Round", "Researcher A Score", "Researcher B Score", "Winner"]]
+    summary += [[str(n), "7", "6", "A"] for n in range(1, rounds + 1)]
+    summary.append(["Total", str(7 * rounds), str(6 * rounds), "A"])
+    dissent = [["#", "Disputed Claim", "A's Position", "B's Position", "Status"], ["1", "", "", "", "Unresolved"]]
+    return [*[*said, ballot] * rounds, summary, dissent]
+
+
+def must_be_genuine(text: str, rounds: int, strictness: str = "strict") -> None:
+    """A report of a debate in which all said `text` everywhere has its own structure and no other."""
+    say = hostile(text, rounds=rounds, strict=strictness == "strict")
+    made = report(say, rounds=rounds, strictness=strictness, topic=text, positions=(text, text))
+    found = reading.tables(made)
+    for row in found[-1][1:]:
+        row[1:4] = ["", "", ""]
+
+    assert reading.headings(made) == headings(rounds)
+    assert found == own_tables(rounds, text)
+    assert [one for one in reading.forged(made) if not one.startswith(("heading_open", "hr", "link to #"))] == []
+    assert sum(token.type == "hr" for token in reading.every(reading.parser().parse(made))) == 5
+    assert set(reading.links_within(made)) == {"opening-statement--researcher-a", "opening-statement--researcher-b"}
+    assert set(reading.links_within(made)) <= set(reading.fragments(made))
+    assert made == speech.tame(made)
+
+
+@pytest.mark.parametrize("text", [text for text in NASTY if text.strip()])
+def test_nobody_forges_a_report(text: str) -> None:
+    """Whoever says what, the headings, rules, tables, rows and links of a report are its own."""
+    must_be_genuine(text, rounds=1)
+
+
+@settings(max_examples=12)
+@given((texts | st.sampled_from(NASTY).flatmap(alike)).filter(str.strip), st.sampled_from(["strict", "lenient"]))
+def test_nobody_forges_a_report_by_chance(text: str, strictness: str) -> None:
+    """Nor does any text that is put together from what markdown takes for structure."""
+    must_be_genuine(text, rounds=2, strictness=strictness)
+
+
+@pytest.mark.parametrize("name", ["hash", "equals", "quote", "backtick", "pipe"])
+def test_nobody_buries_a_report(name: str) -> None:
+    """Speeches of 200 kB leave the structure as it was."""
+    text = HUGE[name]
+    made = report(lambda turn: text if "opening" in turn["turn"] else None, rounds=1)
+
+    assert reading.headings(made) == headings(1)
+    assert made.count(f"text\n{text}\n") == 2
+
+
+@given(st.sampled_from(NASTY) | texts)
+@settings(max_examples=40)
+def test_topic_and_positions_are_literal(text: str) -> None:
+    """Topic and positions are shown character for character, each on its own line."""
+    made = report(topic=text, positions=(text, text), rounds=1, until="1.opening.a")
+    (shown,) = [reading.shown(token) for token in reading.parser().parse(made)[3:5] if token.type == "inline"]
+    line = speech.one_line(text)
+
+    assert [one.rstrip() for one in shown.split("\n")][:3] == [
+        f"Topic: {line}".rstrip(),
+        f"Researcher A (Pro): {line}".rstrip(),
+        f"Researcher B (Con): {line}".rstrip(),
+    ]
+
+
+def test_templates_in_speech_are_text() -> None:
+    """What looks like a template or a format string is never one."""
+    text = "{{ 7*7 }} {% if x %} {round} {nonce} %(topic)s ${x}"
+    made = report(hostile(text, rounds=1), topic=text, rounds=1)
+
+    assert made.count("{{ 7\\*7 }} {% if x %} {round} {nonce} %(topic)s ${x}") == 1
+    assert made.count("{{ 7*7 }} {% if x %} {round} {nonce} %(topic)s ${x}") == 19
+    assert opening(topic=text).setup.topic == text

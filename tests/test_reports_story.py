@@ -1,0 +1,163 @@
+"""A story holds what a report needs, and says in a line how the debate ended."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import puppets
+import pytest
+from debates import CONCEDE, DECLINE, NONCE, entries, one_agent, played, saying, told
+
+from debate_orchestrator.core.events import Noted
+from debate_orchestrator.core.verdict import RoundResult
+from debate_orchestrator.reports.story import closing, score_line, story, winner_word
+
+
+def test_the_closing_line() -> None:
+    """A finished debate is confirmed in exactly the promised words."""
+    assert closing(told(), "out/debate-report.md") == (
+        "Debate complete. Report written to out/debate-report.md. Winner: A (narrow). 3 rounds completed. "
+        "Key unresolved question: What does it cost in year two?"
+    )
+
+
+def test_one_round_is_one_round() -> None:
+    """One round completed is not called rounds."""
+    assert "Winner: A (narrow). 1 round completed. Key" in closing(told(rounds=1), "r.md")
+
+
+def test_the_closing_line_is_one_line() -> None:
+    """A question that runs over several lines is told on one; where there is none, the line says so."""
+    several = puppets.final(unresolved_questions=["What\n does\tit cost?"])
+    none = puppets.final(unresolved_questions=[])
+
+    assert closing(told(saying(_final_verdict_judge=several), rounds=1), "r").endswith("question: What does it cost?")
+    assert closing(told(saying(_final_verdict_judge=none), rounds=1), "r").endswith("Key unresolved question: none")
+
+
+@pytest.mark.parametrize(
+    ("winner", "said"),
+    [("b", "Winner: B (narrow)."), ("tie", "Winner: Tie (narrow)."), ("consensus", "Winner: Consensus (consensus).")],
+)
+def test_the_closing_line_names_the_winner(winner: str, said: str) -> None:
+    """Every way to end has its word."""
+    assert said in closing(told(saying(_final_verdict_judge=puppets.final(winner)), rounds=1), "r.md")
+
+
+def test_a_paused_debate_claims_nothing() -> None:
+    """A debate without a verdict is confirmed as paused."""
+    assert closing(told(until="1.verdict.judge"), "r.md") == "Debate paused. Report so far written to r.md."
+
+
+def test_winners_have_their_words() -> None:
+    """A side is a capital, everything else a word."""
+    assert [winner_word(one) for one in ("a", "b", "tie", "consensus")] == ["A", "B", "Tie", "Consensus"]
+
+
+def test_scores_stand_on_a_line() -> None:
+    """Scores are shown with two decimals at most, trailing zeros dropped."""
+    scores = {"a": Fraction(22, 3), "b": Fraction(13, 2)}
+
+    assert score_line(RoundResult(round=1, scores=scores, winner="a", ballots=1)) == "A: 7.33 | B: 6.5 | Winner: A"
+
+
+def test_a_story_holds_the_setup() -> None:
+    """Topic, positions, names, rounds, strictness and the day stand as they were settled."""
+    one = told(topic=" {{ x }}\n", positions=("<b>", "*"), rounds=2, strictness="lenient")
+
+    assert (one.topic, one.positions) == (" {{ x }}\n", {"a": "<b>", "b": "*"})
+    assert one.names == {"a": "Researcher A (Pro)", "b": "Researcher B (Con)"}
+    assert one.seats == {"a": "Researcher A", "b": "Researcher B", "judge": "Judge"}
+    assert (one.rounds, one.strictness, one.date, one.status) == (2, "lenient", "2026-02-03", "complete")
+
+
+def test_criteria_that_do_not_apply_are_left_out() -> None:
+    """In a debate of one round nothing can be rebutted, so nothing is scored for it."""
+    assert list(told(rounds=1).criteria) == ["argument_quality", "use_of_evidence"]
+    assert list(told(rounds=2).criteria) == ["argument_quality", "use_of_evidence", "directness_of_rebuttals"]
+
+
+def test_a_round_holds_its_turns_in_order() -> None:
+    """Speeches, ballots and the forced turn of a round stand apart, each in the agenda's order."""
+    two_of_three = saying(_1_verdict_judge_1=puppets.converging(), _1_verdict_judge_2=puppets.converging())
+    one = told(two_of_three, judges=3).told[0]
+
+    assert [turn.id for turn in one.speeches] == [
+        f"1.{phase}.{side}" for phase in ("opening", "challenge", "rebuttal") for side in "ab"
+    ]
+    assert [turn.id for turn in one.ballots] == ["1.verdict.judge-1", "1.verdict.judge-2", "1.verdict.judge-3"]
+    assert [turn.id for turn in one.forced] == ["1.divergence.b"]
+    assert (one.intervened, one.persisted) == (True, False)
+
+
+def test_b_may_speak_first() -> None:
+    """Where B speaks first its turns come first, and the story says so."""
+    one = told(first="b", rounds=1)
+
+    assert [turn.seat for turn in one.told[0].speeches] == ["b", "a"]
+    assert "Researcher B spoke first" in one.provenance
+
+
+def test_refusals_and_concessions_are_told_apart() -> None:
+    """A speech that declines does not concede, and the other way round."""
+    one = told(saying(_1_opening_a=DECLINE, _2_rebuttal_b=f"So be it.\n  {CONCEDE}  "))
+    marked = {turn.id: (turn.declined, turn.concedes) for told in one.told for turn in told.speeches}
+
+    assert [key for key, value in marked.items() if value == (True, False)] == ["1.opening.a"]
+    assert [key for key, value in marked.items() if value == (False, True)] == ["2.rebuttal.b"]
+    assert (one.conceded, one.completed, len(one.told)) == ("b", 1, 2)
+
+
+def test_a_speech_is_verbatim() -> None:
+    """A story keeps a speech as it was given; making it safe is left to those who show it."""
+    text = "\x1b[1m<b>\r\n## x\u202e"
+
+    assert told(saying(_1_opening_a=text), rounds=1).told[0].speeches[0].text == text
+
+
+def test_questions_of_a_panel_stand_once() -> None:
+    """The questions of all final ballots are told in order, each once."""
+    say = saying(_final_verdict_judge_2=puppets.final(unresolved_questions=["Who maintains it?", "When?"]))
+
+    assert told(say, rounds=1, judges=2).questions == ["What does it cost in year two?", "Who maintains it?", "When?"]
+
+
+def test_convergence_that_persists_has_its_sentence() -> None:
+    """Only convergence right after an intervention is told as persisting."""
+    both = saying(_1_verdict_judge=puppets.converging(), _2_verdict_judge=puppets.converging())
+    apart = saying(_1_verdict_judge=puppets.converging(), _3_verdict_judge=puppets.converging())
+
+    assert told(both).persisted is not None
+    assert [one.persisted for one in told(both).told] == [False, True, False]
+    assert told(apart).persisted is None
+    assert [one.intervened for one in told(apart).told] == [True, False, True]
+
+
+def test_where_it_came_from_is_told() -> None:
+    """A story says who filled the seats, who spoke first, and whether feedback was heard."""
+    cast = {"a": ("one",), "b": ("two",), "judge": ("three", "four")}
+    one = told(cast=cast, feedback=False, rounds=1)
+
+    assert one.provenance == (
+        "Complete",
+        "Researcher A: one; Researcher B: two; judge: three + four",
+        "Researcher A spoke first",
+        "the judge's feedback was kept from debaters",
+    )
+
+
+def test_what_was_noted_is_told_once() -> None:
+    """A degraded debate and changed prompts are disclosed, each once."""
+    events = one_agent(played(rounds=1))
+    events += [Noted(note="prompts changed", detail="shared/turn.md.j2"), Noted(note="one agent")]
+    said = story(entries(events)).provenance
+
+    assert said[-2:] == (
+        "degraded: one agent wore all hats, so the two sides are not independent",
+        "the prompts changed on the way (shared/turn.md.j2)",
+    )
+
+
+def test_no_secret_is_told() -> None:
+    """The nonce that fences speech is no part of a story."""
+    assert NONCE not in told(rounds=1).model_dump_json()
