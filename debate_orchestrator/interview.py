@@ -185,7 +185,8 @@ class Interview:
         if said.lower() == "default" and self.words.questions[key].default:
             said, source = str({"rounds": self.rules.rounds.default, "output": self.default_output}[key]), "default"
         after: Draft = take(draft, said, source)
-        return _talk(after, asked=None)
+        still_put = key != draft.talk.asked and self.next(after) == self.next(draft)
+        return after if still_put else _talk(after, asked=None)
 
     def proposed(self, draft: Draft, name: str, value: Any) -> Draft:
         """The draft with the moderator's work; BadAnswers where it is not in the shape asked for."""

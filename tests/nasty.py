@@ -124,6 +124,8 @@ TABLES = (
     "`a | b` | `c",
     "|",
     "a | `b\n--- | ---\n<i>1</i> | ` <b>2</b>",
+    "| a | b | c |\n|---|---|---|\n| ` | <b>x</b> | ` |",
+    "| a | b | c |\n|---|---|---|\n| ` | [x](javascript:y) | ` |",
 )
 OTHERS = (
     "\x1b[2J\x1b[31mred\x1b[0m \x1b]8;;http://evil.example\x07x",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from markdown_it import MarkdownIt
@@ -13,9 +14,10 @@ FORGING = {"heading_open", "hr", "html_block", "html_inline", "image"}
 LINKED = ("http://", "https://", "mailto:")
 
 
+@cache
 def parser() -> MarkdownIt:
     """A parser that knows HTML and tables and holds every kind of address to be a link."""
-    made = MarkdownIt("commonmark", {"html": True, "maxNesting": 100}).enable(["table", "strikethrough"])
+    made = MarkdownIt("commonmark", {"html": True, "maxNesting": 64}).enable(["table", "strikethrough"])
     made.validateLink = lambda url: True  # type: ignore[method-assign]
     return made
 

@@ -15,6 +15,7 @@ from conftest import Run, finish
 
 from debate_orchestrator.datafiles import read_mapping
 
+
 @pytest.mark.parametrize(
     ("flags", "expected"),
     [
@@ -32,7 +33,9 @@ from debate_orchestrator.datafiles import read_mapping
         (["--max-cost", "-1"], "max_cost: got -1.0"),
     ],
 )
-def test_bad_answers_are_told_and_nothing_is_written(debate: Run, answers: Path, flags: list[str], expected: str) -> None:
+def test_bad_answers_are_told_and_nothing_is_written(
+    debate: Run, answers: Path, flags: list[str], expected: str
+) -> None:
     """A bad answer ends with exit code 2, one clear complaint, and no file."""
     ran = debate("open", "--answers", "answers.yaml", *flags)
 
@@ -58,7 +61,9 @@ def test_all_complaints_come_at_once(debate: Run, here: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("text", ["", "[1]", "{", "a: &x 1\nb: *x\n", "!!python/object:os.system {}", "[" * 9000, "\xff"])
+@pytest.mark.parametrize(
+    "text", ["", "[1]", "{", "a: &x 1\nb: *x\n", "!!python/object:os.system {}", "[" * 9000, "\xff"]
+)
 def test_files_that_are_no_answers(debate: Run, here: Path, text: str) -> None:
     """A file that is no mapping, or tricks a YAML reader, is one clear complaint."""
     (here / "odd.yaml").write_bytes(text.encode("latin-1"))

@@ -142,7 +142,12 @@ def test_check_tells_changes(debate: Run, finished: bytes) -> None:
 
 @pytest.mark.parametrize(
     ("data", "expected"),
-    [(None, "No such file"), (b"", "no whole line"), (b"hello\n", "a debate's journal"), (b"\x00\xff" * 40, "no whole line")],
+    [
+        (None, "No such file"),
+        (b"", "no whole line"),
+        (b"hello\n", "a debate's journal"),
+        (b"\x00\xff" * 40, "no whole line"),
+    ],
 )
 def test_files_that_are_no_journal(debate: Run, here: Path, data: bytes | None, expected: str) -> None:
     """Every reading verb says in one line what is wrong with a file that is no journal."""

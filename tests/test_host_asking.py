@@ -98,3 +98,15 @@ def test_an_unfinished_conversation_can_not_be_opened(debate: Run) -> None:
     assert ran.code == 2
     assert "the question `topic_ok` is open" in ran.json["complaints"][0]
     assert not Path("o.journal.jsonl").exists()
+
+
+def test_a_file_that_a_person_wrote_is_confirmed_too(debate: Run, here: Path) -> None:
+    """Answers that a person wrote into the file count as said: topic and positions are still confirmed."""
+    (here / "setup.yaml").write_text("topic: tabs?\npositions: {a: Tabs., b: Spaces.}\nrounds: 1\nstrictness: strict\n")
+    moderate(ask(debate), RESTATED)
+    first = ask(debate)
+    second = ask(debate, "topic_ok=yes")
+
+    assert first["question"]["key"] == "topic_ok"
+    assert second["question"]["text"] == "Researcher A will argue: Tabs. Researcher B will argue: Spaces. Correct?"
+    assert ask(debate, "positions_ok=yes", "output=o.md")["status"] == "ready"

@@ -27,7 +27,17 @@ def opened(debate: Run, answers: Path) -> dict[str, Any]:
 
 def test_open_prints_the_contract(opened: dict[str, Any]) -> None:
     """`open --json` prints the fields of the contract, the setup as confirmed and the first banner."""
-    assert list(opened) == ["schema", "status", "journal", "show", "accepted", "complaints", "turns", "report", "summary"]
+    assert list(opened) == [
+        "schema",
+        "status",
+        "journal",
+        "show",
+        "accepted",
+        "complaints",
+        "turns",
+        "report",
+        "summary",
+    ]
     assert opened["schema"] == 1
     assert opened["show"][0] == "DEBATE SETUP CONFIRMED"
     assert opened["show"][-1] == "--- ROUND 1 OF 2 ---"
@@ -210,9 +220,7 @@ def test_an_intervention_is_announced_and_argued(debate: Run, opened: dict[str, 
 
     assert "[ANTI-CONVERGENCE INTERVENTION - ROUND 1]" in shown
     assert "[ANTI-CONVERGENCE INTERVENTION - ROUND 2]" not in shown
-    assert (
-        "Both researchers maintained convergence despite intervention — consensus finding protocol applies." in shown
-    )
+    assert "Both researchers maintained convergence despite intervention — consensus finding protocol applies." in shown
     assert "#### Rebuttal — Researcher B [FORCED DIVERGENCE]" in Path("report.md").read_text(encoding="utf-8")
 
 

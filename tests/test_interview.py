@@ -28,7 +28,8 @@ def said(interview: Interview, draft: Draft, *answers: tuple[str, Any]) -> Draft
         now = interview.next(draft)
         if isinstance(now, Ask):
             draft = interview.put(draft, now)
-        draft = interview.proposed(draft, key, value) if isinstance(value, dict) else interview.answer(draft, key, value)
+        take = interview.proposed if isinstance(value, dict) else interview.answer
+        draft = take(draft, key, value)
     return draft
 
 
@@ -128,19 +129,19 @@ class TestTopic:
         draft = said(interview, Draft(), ("topic", "indentation"), ("topic", MUDDY))
 
         assert question(interview, draft).text == (
-            "This topic may not have a clean pro/con split. I recommend framing it as: Tabs win.. Alternatively, we can "
-            "frame it as Spaces win.. Which would you prefer?"
-        ).replace("..", ".")
+            "This topic may not have a clean pro/con split. I recommend framing it as: Tabs win. Alternatively, we can "
+            "frame it as Spaces win. Which would you prefer?"
+        )
         assert said(interview, draft, ("framing", "alternative")).given["topic"] == "Spaces win."
         assert said(interview, draft, ("framing", "1")).given["topic"] == "Tabs win."
 
     def test_a_framing_of_ones_own_is_restated(self, interview: Interview) -> None:
         """A framing that was not offered goes to the moderator again, with all that was said."""
-        draft = said(interview, Draft(), ("topic", "indentation"), ("topic", MUDDY), ("framing", "Elastic tabstops win."))
-        now = interview.next(draft)
+        own = "Elastic tabstops win."
+        now = interview.next(said(interview, Draft(), ("topic", "indentation"), ("topic", MUDDY), ("framing", own)))
 
         assert isinstance(now, Propose)
-        assert now.values["heard"] == ("indentation", "Elastic tabstops win.")
+        assert now.values["heard"] == ("indentation", own)
 
     def test_a_correction_is_restated_and_confirmed_again(self, interview: Interview) -> None:
         """An answer other than yes or no corrects the restatement, which must then be confirmed again."""
@@ -163,9 +164,8 @@ class TestTopic:
 class TestPositions:
     def test_own_positions_are_verbatim_and_confirmed(self, interview: Interview) -> None:
         """Positions of the user's own are taken as they are, and still confirmed."""
-        draft = said(
-            interview, Draft(), *TO_POSITIONS, ("positions", "own"), ("position_a", "Tabs  *rule*"), ("position_b", "No!")
-        )
+        own = (("positions", "own"), ("position_a", "Tabs  *rule*"), ("position_b", "No!"))
+        draft = said(interview, Draft(), *TO_POSITIONS, *own)
 
         assert draft.given["positions"] == {"a": "Tabs  *rule*", "b": "No!"}
         assert question(interview, draft).key == "positions_ok"
@@ -219,6 +219,15 @@ class TestRefusals:
         """A confirmation counts only after its question was put."""
         with pytest.raises(BadAnswers, match="before its question was put"):
             interview.answer(Draft(), key, "yes")
+
+    def test_a_confirmation_outlives_other_answers(self, interview: Interview) -> None:
+        """A question stays put while other answers come in, as long as it would be put the same."""
+        draft = said(interview, Draft(), *TO_POSITIONS[:2])
+        put = interview.put(draft, question(interview, draft))
+
+        assert interview.answer(interview.answer(put, "rounds", "2"), "topic_ok", "yes").talk.topic_ok
+        with pytest.raises(BadAnswers, match="before its question was put"):
+            interview.answer(interview.answer(put, "topic", "another"), "topic_ok", "yes")
 
     def test_a_confirmation_is_used_up(self, interview: Interview) -> None:
         """A confirmation answers the question put last, and no later one."""

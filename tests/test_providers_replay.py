@@ -24,7 +24,9 @@ def recording(tmp_path: Path) -> Path:
 
 def test_it_answers_by_turn(recording: Path, tmp_path: Path) -> None:
     """A debate replayed into another journal has the same answers, turn by turn."""
-    seats = seated({"a": (f"replay:{recording}",), "b": (f"replay:{recording}",), "judge": (f"replay:{recording}",) * 2})
+    seats = seated(
+        {"a": (f"replay:{recording}",), "b": (f"replay:{recording}",), "judge": (f"replay:{recording}",) * 2}
+    )
     with begun(tmp_path / "again", judges=2) as journal:
         from debate_orchestrator.drive import drive
 

@@ -11,9 +11,9 @@ from debate_orchestrator.cli.output import complain, print_json
 from debate_orchestrator.datafiles import read_mapping, to_yaml
 from debate_orchestrator.errors import BadAnswers, DebateError, complaint
 from debate_orchestrator.files import REPORT, Files
-from debate_orchestrator.host.asking import Asked, load
+from debate_orchestrator.host.asking import Exchange, load
 from debate_orchestrator.host.asking import ask as ask_host
-from debate_orchestrator.interview import Interview, Propose, Ready, Words
+from debate_orchestrator.interview import Ask, Interview, Propose, Ready, Words
 
 DEFAULT_FORMAT = "adversarial"
 
@@ -78,38 +78,30 @@ def ask(arguments: argparse.Namespace) -> int:
         if not found:
             raise BadAnswers(complaint("answer", repr(pair), "KEY=VALUE", 'Quote it, as in topic="..."'))
         given[key] = value
-    asked = ask_host(arguments.file, given, interview())
-    print_json(_told(arguments.file, asked))
-    complain(asked.complaints)
-    return 2 if asked.complaints else 0
+    exchange = ask_host(arguments.file, given, interview())
+    print_json(_told(arguments.file, exchange))
+    complain(exchange.complaints)
+    return 2 if exchange.complaints else 0
 
 
-def _told(path: str, asked: Asked) -> dict[str, Any]:
-    common = {"settled": asked.settled, "sources": asked.sources, "complaints": list(asked.complaints)}
-    if asked.ready is not None:
-        return {"status": "ready", "show": asked.ready.show.split("\n"), "answers": path, **common}
-    if asked.propose is not None:
-        turn = {
-            "turn": asked.propose.turn,
-            "seat": "moderator",
-            "title": f"Setup: {asked.propose.name}",
-            "brief": asked.brief,
-            "reply": asked.reply,
-            "wants": "json",
-            "json_schema": asked.propose.json_schema,
-        }
-        return {"status": "propose", "answers": path, "turns": [turn], **common}
-    question = asked.question
-    assert question is not None
-    choices = [{"value": value, "about": about} for value, about in question.choices] or None
-    put = {
-        "key": question.key,
-        "text": question.text,
-        "choices": choices,
-        "default": question.default,
-        "help": question.help,
+def _told(path: str, exchange: Exchange) -> dict[str, Any]:
+    """An exchange as `ask` prints it."""
+    now, laid = exchange.now, exchange.laid
+    told: dict[str, Any] = {"answers": path}
+    if isinstance(now, Ready):
+        told |= {"status": "ready", "show": now.show.split("\n")}
+    elif isinstance(now, Ask):
+        choices = [{"value": value, "about": about} for value, about in now.choices] or None
+        told |= {"status": "ask", "question": {**now.model_dump(), "choices": choices}}
+    elif laid is not None:
+        turn = {"turn": now.turn, "seat": "moderator", "title": f"Setup: {now.name}", "brief": laid.brief}
+        turn |= {"reply": laid.reply, "wants": "json"}
+        told |= {"status": "propose", "turns": [turn | {"json_schema": now.json_schema}]}
+    return told | {
+        "settled": exchange.settled,
+        "sources": exchange.sources,
+        "complaints": list(exchange.complaints),
     }
-    return {"status": "ask", "answers": path, "question": put, **common}
 
 
 def settled(arguments: argparse.Namespace) -> Answers:

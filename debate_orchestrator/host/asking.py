@@ -23,59 +23,53 @@ from debate_orchestrator.interview import Ask, Draft, Interview, Propose, Ready,
 from debate_orchestrator.replies import structured
 
 
-class Asked(Value):
-    """What the conversation needs now."""
+class Exchange(Value):
+    """What one call took, and what the conversation needs now."""
 
-    question: Ask | None = None
-    propose: Propose | None = None
-    brief: str | None = None
-    reply: str | None = None
-    ready: Ready | None = None
+    now: Ask | Propose | Ready
+    laid: Laid | None
+    """Where the moderator's brief lies, if a moderator is needed now."""
     settled: dict[str, Any]
     sources: dict[str, str]
     complaints: tuple[str, ...]
 
 
-def ask(path: str, given: Mapping[str, str], interview: Interview) -> Asked:
+def ask(path: str, given: Mapping[str, str], interview: Interview) -> Exchange:
     """Takes `given` (key to answer; a moderator's turn to its reply's file) into the answers file at
     `path`, and says what comes next. A bad answer is a complaint; the others are taken."""
     draft = load(path) if os.path.exists(path) else Draft()
     if not draft.talk.nonce:
         draft = draft.model_copy(update={"talk": draft.talk.model_copy(update={"nonce": secrets.token_hex(8)})})
-    desk = Desk(f"{os.path.splitext(path)[0]}.setup")
     complaints: list[str] = []
     for key, value in given.items():
         try:
             draft = _take(draft, key, value, interview)
         except DebateError as error:
             complaints += error.complaints
+    draft, laid = _moderated(Desk(f"{os.path.splitext(path)[0]}.setup"), draft, interview, complaints)
     now = interview.next(draft)
-    laid = None
-    while isinstance(now, Propose):
+    if isinstance(now, Ask):
+        draft = interview.put(draft, now)
+    save(path, draft)
+    sources = dict(draft.sources)
+    return Exchange(now=now, laid=laid, settled=draft.given, sources=sources, complaints=tuple(complaints))
+
+
+def _moderated(desk: Desk, draft: Draft, interview: Interview, complaints: list[str]) -> tuple[Draft, Laid | None]:
+    """The draft with the moderator's replies that are there, and the place of the brief that is laid out for
+    the next one. What is wrong with a reply is added to `complaints`."""
+    while isinstance(now := interview.next(draft), Propose):
         laid, brief = _brief(desk, now, draft)
         try:
             text = desk.collect(laid, brief)
             if text is None:
                 complaints += [said] if (said := desk.lay(laid, brief)) else []
-                break
+                return draft, laid
             draft = interview.proposed(draft, now.name, structured(now.turn, text))
         except DebateError as error:
             complaints += error.complaints
-            break
-        now = interview.next(draft)
-    if isinstance(now, Ask):
-        draft = interview.put(draft, now)
-    save(path, draft)
-    return Asked(
-        question=now if isinstance(now, Ask) else None,
-        propose=now if isinstance(now, Propose) else None,
-        brief=laid.brief if laid and isinstance(now, Propose) else None,
-        reply=laid.reply if laid and isinstance(now, Propose) else None,
-        ready=now if isinstance(now, Ready) else None,
-        settled=draft.given,
-        sources=dict(draft.sources),
-        complaints=tuple(complaints),
-    )
+            return draft, laid
+    return draft, None
 
 
 def _take(draft: Draft, key: str, value: str, interview: Interview) -> Draft:

@@ -70,5 +70,6 @@ def _decided(debate: Debate, stage: tuple[Turn, ...]) -> list[str]:
         elif "rows" in ballot.ballot:
             rows = ballot.ballot["rows"]
             still = sum(row["status"] == "unresolved" for row in rows)
-            said.append(f"Dissent record: {len(rows)} disputed claim{'' if len(rows) == 1 else 's'}, {still} unresolved.")
+            claims = "1 disputed claim" if len(rows) == 1 else f"{len(rows)} disputed claims"
+            said.append(f"Dissent record: {claims}, {still} unresolved.")
     return said

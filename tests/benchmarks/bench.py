@@ -60,7 +60,12 @@ def start_up(rows: list[tuple[str, str]]) -> None:
     checked = median(python("-m", "debate_orchestrator", "check", JOURNAL), 9)
     rows.append(("python -c pass", f"{bare * 1000:.0f} ms"))
     rows.append(("debate --help", f"{helped * 1000:.0f} ms, {helped / bare:.1f} times a bare interpreter"))
-    rows.append(("debate check, 8 rounds", f"{checked * 1000:.0f} ms, {checked / libraries:.2f} times importing pydantic and jinja2"))
+    rows.append(
+        (
+            "debate check, 8 rounds",
+            f"{checked * 1000:.0f} ms, {checked / libraries:.2f} times importing pydantic and jinja2",
+        )
+    )
 
 
 def steps(rows: list[tuple[str, str]]) -> None:
@@ -84,7 +89,9 @@ def folding(rows: list[tuple[str, str]]) -> None:
 
     entries = read(JOURNAL).entries
     size = os.path.getsize(JOURNAL) / 1e6
-    rows.append((f"read and verify a journal ({size:.1f} MB, {len(entries)} lines)", milliseconds(lambda: read(JOURNAL))))
+    rows.append(
+        (f"read and verify a journal ({size:.1f} MB, {len(entries)} lines)", milliseconds(lambda: read(JOURNAL)))
+    )
     rows.append(("fold it", milliseconds(lambda: Debate(entry.event for entry in entries).complete)))
     rows.append(("story and markdown report", milliseconds(lambda: render(story(entries)))))
 
