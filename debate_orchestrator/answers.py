@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 from debate_orchestrator import speech
 from debate_orchestrator.core.events import Source
@@ -124,7 +124,7 @@ class _Checks:
 
     def text(self, key: str, default: str) -> str:
         value = self.given.get(key, default)
-        if not isinstance(value, str) or not value.strip() or "\x00" in value:
+        if not isinstance(value, str) or not value.strip() or not _is_text(value):
             self._refuse(key, "text")
             return default
         return value
@@ -137,7 +137,8 @@ class _Checks:
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
-        value = self.given.get(key) or []
+        value = self.given.get(key)
+        value = [] if value is None else value
         if isinstance(value, str):
             value = [value]
         if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
@@ -175,7 +176,8 @@ class _Checks:
     def sources(self) -> dict[str, Source]:
         """Where each answer came from: as noted in the file, else the file itself, else a default."""
         noted = self.given.get("sources") or {}
-        if not isinstance(noted, dict) or not set(noted.values()) <= {"user", "file", "flag", "default", "derived"}:
+        known = get_args(Source)
+        if not isinstance(noted, dict) or not all(one in known for one in noted.values()):
             self._refuse("sources", "a mapping of answers to user, file, flag, default or derived")
             return {}
         kept = ("topic", "positions", "rounds", "strictness", "output", "first", "format")
@@ -201,10 +203,20 @@ def bad_rounds(value: Any, rules: Format) -> str:
 
 
 def line(key: str, said: str) -> str:
-    if not speech.one_line(said):
-        raise BadAnswers(complaint(key, shown(said), "a sentence", "It has no visible characters."))
+    if not speech.one_line(said) or not _is_text(said):
+        raise BadAnswers(
+            complaint(key, shown(said), "a sentence", "It has no visible characters, or half a character.")
+        )
     if len(said) > LONGEST_LINE:
         raise BadAnswers(
             complaint(key, f"{len(said):,} characters", f"at most {LONGEST_LINE:,}", "Make it one sentence.")
         )
     return said
+
+
+def _is_text(value: str) -> bool:
+    """Whether a text can be written down and can name a file: no half surrogate pair, no NUL."""
+    try:
+        return b"\x00" not in value.encode()
+    except UnicodeEncodeError:
+        return False

@@ -11,6 +11,7 @@ import json
 import os
 import re
 import tempfile
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -31,9 +32,12 @@ class _Loader(yaml.SafeLoader):
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        if self.check_event(yaml.AliasEvent):
-            mark = self.get_mark()
-            raise yaml.MarkedYAMLError(problem="aliases (*name) are not taken here", problem_mark=mark)
+        event = self.peek_event()  # type: ignore[no-untyped-call]
+        if isinstance(event, yaml.AliasEvent) or event.anchor or getattr(event, "tag", None):
+            raise yaml.MarkedYAMLError(
+                problem="anchors (&name), aliases (*name) and tags (!name) are not taken here",
+                problem_mark=event.start_mark,
+            )
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
@@ -46,13 +50,28 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
+_WHOLE = r"[-+]?(?:0|[1-9][0-9]{0,17})"
 for _tag, _pattern, _first in (
     ("tag:yaml.org,2002:bool", r"^(?:true|True|false|False)$", "tTfF"),
-    ("tag:yaml.org,2002:int", r"^[-+]?[0-9]{1,18}$", "-+0123456789"),
-    ("tag:yaml.org,2002:float", r"^[-+]?[0-9]{1,18}\.[0-9]{1,18}$", "-+0123456789"),
+    ("tag:yaml.org,2002:int", rf"^{_WHOLE}$", "-+0123456789"),
+    ("tag:yaml.org,2002:float", rf"^{_WHOLE}\.[0-9]{{1,18}}(?:e[-+][0-9]{{1,3}})?$", "-+0123456789"),
     ("tag:yaml.org,2002:null", r"^(?:~|null|Null|NULL|)$", ["~", "n", "N", ""]),
 ):
     _Loader.add_implicit_resolver(_tag, re.compile(_pattern), list(_first))
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes what `_Loader` reads back: text that could be taken for anything else is quoted."""
+
+    yaml_implicit_resolvers = _Loader.yaml_implicit_resolvers
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = '"' if re.search("[\x85\u2028\u2029]", text) else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _text)
 
 
 def read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -62,7 +81,7 @@ def read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
     text = read_text(path, LARGEST)
     try:
-        value = strict_json(text) if str(path).endswith(".json") else yaml.load(text, Loader=_Loader)
+        value = strict_json(text) if str(path).endswith(".json") else _whole(yaml.load(text, Loader=_Loader))
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise BadFile(
             complaint(str(path), _reason(error), "well-formed YAML or JSON", "`debate answers` prints a sample.")
@@ -87,8 +106,8 @@ def read_text(path: str | os.PathLike[str], most: int) -> str:
     try:
         with open(path, "rb") as file:
             data = file.read(most + 1)
-    except OSError as error:
-        raise BadFile(complaint(str(path), error.strerror or "an error", "a file that can be read")) from None
+    except (OSError, ValueError) as error:
+        raise BadFile(complaint(name_of(path), reason(error), "a file that can be read")) from None
     if len(data) > most:
         raise BadFile(complaint(str(path), f"more than {most:,} bytes", f"at most {most:,}"))
     try:
@@ -104,11 +123,11 @@ def strict_json(text: str) -> Any:
     number too long to be one, no half characters (the standard reader takes most of these without a word)."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        keys = [key for key, _ in pairs]
-        twice = sorted({key for key in keys if keys.count(key) > 1})
-        if twice:
-            raise ValueError(f"the key {twice[0]!r} stands twice")
-        return dict(pairs)
+        made = dict(pairs)
+        if len(made) < len(pairs):
+            twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+            raise ValueError(f"the key {shown(twice)} stands twice")
+        return made
 
     def refuse(word: str) -> Any:
         raise ValueError(f"{word} is not JSON")
@@ -125,17 +144,16 @@ def strict_json(text: str) -> Any:
         raise ValueError("it is nested too deeply") from None
     if _depth(value) > _DEEPEST:
         raise ValueError(f"it is nested more than {_DEEPEST} deep")
-    if _HALVES.search(text) and _has_half(value):
-        raise ValueError("it has half a surrogate pair, which is no character")
-    return value
+    return _whole(value) if _HALVES.search(text) else value
 
 
-def _has_half(value: Any) -> bool:
+def _whole(value: Any) -> Any:
+    """`value`, or ValueError where a text in it has half a surrogate pair, which is no character."""
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        return True
-    return False
+        raise ValueError("it has half a surrogate pair, which is no character") from None
+    return value
 
 
 def _depth(value: Any) -> int:
@@ -152,7 +170,7 @@ def _depth(value: Any) -> int:
 
 def to_yaml(value: Mapping[str, Any]) -> str:
     """`value` as YAML that `read_mapping` reads back as it was."""
-    return yaml.safe_dump(dict(value), sort_keys=False, allow_unicode=True, width=100)
+    return str(yaml.dump(dict(value), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100))
 
 
 def write_whole(path: str | os.PathLike[str], text: str) -> None:
@@ -168,12 +186,24 @@ def write_whole(path: str | os.PathLike[str], text: str) -> None:
             os.fsync(file.fileno())
         os.chmod(name, 0o666 & ~_umask())
         os.replace(name, target)
-    except OSError as error:
+    except (OSError, ValueError) as error:
         if name and os.path.exists(name):
             os.unlink(name)
-        raise BadFile(
-            complaint(str(path), error.strerror or "an error", "a place that can be written", "Name another output.")
-        ) from None
+        hint = "Name another output."
+        raise BadFile(complaint(name_of(path), reason(error), "a place that can be written", hint)) from None
+
+
+def name_of(path: str | os.PathLike[str]) -> str:
+    """A path as it may stand in a message, whatever bytes it has."""
+    name = os.fspath(path)
+    return name if name.isprintable() else shown(name)
+
+
+def reason(error: Exception) -> str:
+    """Why a file could not be had; ValueError is what Python says of names that no file system takes."""
+    if isinstance(error, OSError):
+        return error.strerror or "an error"
+    return "a name that no file can have"
 
 
 def _umask() -> int:

@@ -29,6 +29,8 @@ class Files(NamedTuple):
         BadFile where the output can't be written.
         """
         report = output
+        if not output.isprintable():
+            raise _unwritable(output, "a name that no file should have")
         if os.path.isdir(output) or output.endswith(("/", os.sep)) or not os.path.splitext(output)[1]:
             report = os.path.join(output, REPORT)
         if not report.endswith(".md"):
@@ -45,8 +47,10 @@ class Files(NamedTuple):
     @classmethod
     def of_journal(cls, journal: str) -> Files:
         """The files of the debate whose journal that is."""
-        stem = journal.removesuffix(JOURNAL) if journal.endswith(JOURNAL) else os.path.splitext(journal)[0]
-        return cls._named(stem)._replace(journal=journal)
+        if journal.endswith(JOURNAL):
+            return cls._named(journal.removesuffix(JOURNAL))
+        stem, ending = os.path.splitext(journal)
+        return cls._named(journal if ending == ".md" else stem)._replace(journal=journal)
 
     @classmethod
     def _named(cls, stem: str) -> Files:

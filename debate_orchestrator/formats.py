@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from debate_orchestrator import library
-from debate_orchestrator.core.rules import Format, Phase, id_of, judges
+from debate_orchestrator.core.rules import Format, Phase, calendar, judges
 from debate_orchestrator.datafiles import read_mapping
 from debate_orchestrator.errors import BadFormat, complaint, shown
 
@@ -44,27 +44,13 @@ def _said(name: str, item: Any) -> str:
 
 
 def agenda(made: Format, rounds: int, strictness: str, panel: int = 1) -> list[tuple[str, str, list[str]]]:
-    """The format unrolled for so many rounds, as nobody has spoken yet: for each stage the round's name,
-    how it comes about, and its turn ids. Phases that answer something found are shown as conditional."""
-
-    def unroll(phases: tuple[Phase, ...], round: int | None, closing: bool) -> list[tuple[str, str, list[str]]]:
-        name = f"round {round}" if round is not None else "closing" if closing else "before"
-        found = []
-        for phase in phases:
-            if not phase.when.holds(rounds=rounds, strictness=strictness, round=round):
-                continue
-            if phase.on and rounds == 1:
-                continue
-            seats = [side for side in made.sides if side in phase.seats]
-            if "judge" in phase.seats:
-                seats += judges(panel) if phase.panel == "every judge" else judges(panel)[:1]
-            ids = [id_of(phase, seat, round=round, closing=closing) for seat in seats]
-            how = f"only on {phase.on}, those it names" if phase.on else phase.order if len(ids) > 1 else "alone"
-            found += [(name, how, ids)] if phase.order == "at once" else [(name, how, [one]) for one in ids]
-        return found
-
-    return [
-        *unroll(made.before, None, False),
-        *(stage for n in range(1, rounds + 1) for stage in unroll(made.round, n, False)),
-        *unroll(made.after, None, True),
-    ]
+    """The format unrolled for so many rounds: for each stage the part it belongs to, how it comes about, and
+    its turn ids. Phases that answer something found are shown as conditional."""
+    stages: list[tuple[str, str, list[str]]] = []
+    for slot in calendar(made, rounds, strictness):
+        part = f"round {slot.round}" if slot.round is not None else "closing" if slot.closing else "before"
+        taken = slot.stages(made.sides, judges(panel))
+        how = "alone" if sum(len(seats) for seats in taken) < 2 else str(slot.phase.order)
+        how = f"only on {slot.phase.on}, those it names" if slot.phase.on else how
+        stages += [(part, how, [slot.turn_id(seat) for seat in seats]) for seats in taken]
+    return stages

@@ -209,12 +209,12 @@ class Interview:
         chosen = chosen or next((text for text in offered.values() if isinstance(text, str) and text == said), None)
         if chosen is None:
             return self._correct(draft, said)
-        return _talk(_given(draft, source, topic=speech.one_line(chosen)), topic_ok=True)
+        return _talk(_given(draft, "derived", topic=speech.one_line(chosen)), topic_ok=True)
 
     def _take_topic_ok(self, draft: Draft, said: str, source: Source) -> Draft:
         if said.lower() in _YES:
             restated = speech.one_line((draft.talk.proposal or {})["restated"])
-            return _talk(_given(draft, source, topic=restated), topic_ok=True)
+            return _talk(_given(draft, "derived", topic=restated), topic_ok=True)
         if said.lower() in _NO:
             return self._afresh(draft)
         return self._correct(draft, said)

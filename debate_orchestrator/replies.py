@@ -19,7 +19,7 @@ from debate_orchestrator.errors import BadReply, complaint, shown
 LARGEST = 256 * 1024
 """Bytes a reply may have: about 40,000 words, eighty times what any phase asks for."""
 
-_FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*)\n```", re.DOTALL)
+_FENCED = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)\r?\n```", re.DOTALL)
 _BINARY = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 

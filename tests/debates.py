@@ -10,7 +10,7 @@ import puppets
 
 from debate_orchestrator import formats, replies
 from debate_orchestrator.answers import settle
-from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.debate import ATTEMPTS, Debate
 from debate_orchestrator.core.events import Event, Noted, Opened, Reply, Spoiled
 from debate_orchestrator.core.rules import Turn
 from debate_orchestrator.errors import BadReply
@@ -65,13 +65,15 @@ def _answers(debate: Debate, turn: Turn, say: puppets.Say | None) -> Iterator[Ev
     if said is None:
         said = puppets.reply(waiting, rounds=debate.rounds, strict=debate.opened.setup.strictness == "strict")
     text = said if isinstance(said, str) else json.dumps(said)
-    reply = Reply(text=text, brief="0" * 64, by="host")
-    while turn.id not in debate.answers:
+    for attempt in range(ATTEMPTS):
+        reply = Reply(text=text, brief=str(attempt) * 64, by="host")
         try:
             yield replies.read(debate, turn, reply)
         except BadReply as error:
             assert turn.judging, error
             yield Spoiled(turn=turn.id, complaints=tuple(error.complaints), reply=reply)
+        else:
+            return
 
 
 def saying(**said: Any) -> puppets.Say:

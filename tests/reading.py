@@ -55,20 +55,20 @@ BETWEEN = ("####", "before", "heading_open", "after", "heading_close", "0")
 def headings(markdown: str) -> list[tuple[int, str]]:
     """Every heading with its level, wherever it stands."""
     tokens = parser().parse(markdown)
-    return [
-        (int(token.tag[1]), shown(tokens[n + 1])) for n, token in enumerate(tokens) if token.type == "heading_open"
-    ]
+    return [(int(token.tag[1]), shown(tokens[n + 1])) for n, token in enumerate(tokens) if token.type == "heading_open"]
 
 
 def tables(markdown: str) -> list[list[list[str]]]:
     """Every table that is no part of something else, as rows of cells as they are shown."""
     found: list[list[list[str]]] = []
+    inside = False
     for token in parser().parse(markdown):
-        if token.type == "table_open" and token.level == 0:
-            found.append([])
-        elif token.type == "tr_open" and token.level <= 2:
+        if token.type in ("table_open", "table_close") and token.level == 0:
+            inside = token.type == "table_open"
+            found += [[]] if inside else []
+        elif inside and token.type == "tr_open":
             found[-1].append([])
-        elif token.type == "inline" and token.level == 4 and found:
+        elif inside and token.type == "inline":
             found[-1][-1].append(shown(token))
     return found
 

@@ -34,8 +34,7 @@ class Speaker:
         self.briefs.append(brief)
         self.speaking += 1
         self.most_at_once = max(self.most_at_once, self.speaking)
-        for _ in range(5):
-            await asyncio.sleep(0)
+        await asyncio.sleep(0.05)
         self.speaking -= 1
         said = self.say(brief)
         if said is None:

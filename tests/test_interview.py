@@ -108,7 +108,7 @@ class TestOrder:
         draft = said(interview, Draft(), *TO_READY)
 
         assert draft.sources == {
-            "topic": "user",
+            "topic": "derived",
             "positions": "derived",
             "rounds": "user",
             "strictness": "user",

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from core.folding import CONCEDE, DECLINE, debated, filled, many, marks
+from core.folding import ADVERSARIAL, CONCEDE, DECLINE, debated, filled, many, marks, opened
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -194,9 +194,12 @@ def test_other_json_is_no_ballot(text: str) -> None:
 
 
 def test_a_judge_can_not_decline() -> None:
-    """The line that declines is no ballot."""
+    """The line that declines is no ballot, and in a judge's speech it is speech."""
     with pytest.raises(BadReply):
         said(DECLINE, BALLOT)
+    question = ADVERSARIAL.round[0].model_copy(update={"seats": ("judge",)})
+    asking = ADVERSARIAL.model_copy(update={"round": (question,)})
+    assert isinstance(said(DECLINE, Debate([opened(rules=asking)])), Spoke)
 
 
 @pytest.mark.parametrize("escape", ["\\u0000", "\\u202e", "\\ud83d\\ude00", "\\\\ud800", "\\u2028"])

@@ -3,7 +3,8 @@
 Law 1: an event out of turn is refused and changes nothing; the same answer twice is harmless.
 Law 2: what a seat hears follows the agenda's order, never the order in which answers arrived.
 Law 3: phases that depend on what was said (interventions, concessions, early ends) are worked out
-       from the answers each time they are asked for; there is no second state to keep in step.
+       from the answers each time they are asked for; there is no second state to keep in step. (What is
+       due is remembered until the next answer, and only `take` changes the answers.)
 
 The agenda is a sequence of stages. The turns of one stage are due together and do not hear each
 other; a stage is reached when all before it are settled.
@@ -15,8 +16,8 @@ from collections.abc import Iterable, Iterator
 
 from debate_orchestrator.core.events import Answer, Asked, Declined, Event, Noted, Opened, Spoiled, Spoke, Voted
 from debate_orchestrator.core.record import Record
-from debate_orchestrator.core.rules import JUDGE, Phase, Turn, id_of
-from debate_orchestrator.core.shapes import Terms
+from debate_orchestrator.core.rules import Slot, Turn
+from debate_orchestrator.core.shapes import Terms, check
 from debate_orchestrator.core.verdict import (
     Verdict,
     conceded,
@@ -47,16 +48,24 @@ class Debate(Record):
 
     def admits(self, event: Event) -> bool:
         """Whether an event would change anything: False for an answer that is on record already, word for
-        word. OutOfTurn for whatever is not due."""
+        word. OutOfTurn for whatever is not due, or is no answer to what was asked."""
         if isinstance(event, Opened):
             raise OutOfTurn(complaint("opened", "a second opening", "one debate to a journal"))
         if isinstance(event, Noted):
             return True
-        settled = self.answers.get(event.turn)
-        if settled is not None and settled == event:
+        if self.answers.get(event.turn) == event or event in self.spoiled.get(event.turn, []):
             return False
-        self._must_be_due(event.turn)
+        turn = self._must_be_due(event.turn)
+        self._must_answer(turn, event)
         return True
+
+    def _must_answer(self, turn: Turn, event: Asked | Answer) -> None:
+        shape = self.shape(turn)
+        if not isinstance(event, Asked) and isinstance(event, Spoke | Declined) != (shape is None):
+            wanted = "a speech" if shape is None else "a structured reply"
+            raise OutOfTurn(complaint(turn.id, f"an answer that {event.kind}", wanted))
+        if isinstance(event, Voted) and shape is not None and (wrong := check(shape, event.ballot, self.terms(turn))):
+            raise OutOfTurn([f"{turn.id}: {one}" for one in wrong])
 
     def take(self, event: Event) -> bool:
         """Folds one event; True if it changed anything. As `admits`, and nothing has changed where it raises."""
@@ -79,10 +88,11 @@ class Debate(Record):
         self.answers[answer.turn] = answer
         self._due = None
 
-    def _must_be_due(self, turn_id: str) -> None:
+    def _must_be_due(self, turn_id: str) -> Turn:
         due = self.due()
-        if any(turn.id == turn_id for turn in due):
-            return
+        for turn in due:
+            if turn.id == turn_id:
+                return turn
         if turn_id in self.answers:
             raise OutOfTurn(complaint(turn_id, "a second answer", "one answer to a turn", "The first stands."))
         names = ", ".join(turn.id for turn in due) or "none, the debate is complete"
@@ -91,8 +101,8 @@ class Debate(Record):
     def due(self) -> Stage:
         """The turns that must be taken now; empty when the debate is complete. They are independent."""
         if self._due is None:
-            left = (tuple(turn for turn in stage if turn.id not in self.answers) for stage in self.stages())
-            self._due = next((turns for turns in left if turns), ())
+            *_, last = self.stages()
+            self._due = tuple(turn for turn in last if turn.id not in self.answers)
         return self._due
 
     @property
@@ -100,48 +110,37 @@ class Debate(Record):
         return not self.due()
 
     def stages(self) -> Iterator[Stage]:
-        """The agenda as far as the answers so far decide it, in order. Stop at the first stage that is
-        not settled: what follows it may yet change."""
-        for phase in self.format.before:
-            yield from self._unrolled(phase, None)
-        for round in range(1, self.rounds + 1):
-            for phase in self.format.round:
-                for stage in self._unrolled(phase, round):
-                    yield stage
-                    if self._gave_up(stage):
-                        yield from self._closing()
-                        return
-        yield from self._closing()
+        """The agenda as far as it is decided: every settled stage, in order, and the one that is due."""
+        for stage in self._agenda():
+            yield stage
+            if not all(turn.id in self.answers for turn in stage):
+                return
 
-    def _closing(self) -> Iterator[Stage]:
-        for phase in self.format.after:
-            yield from self._unrolled(phase, None, closing=True)
+    def _agenda(self) -> Iterator[Stage]:
+        ended = False
+        for slot in self.calendar():
+            if ended and not slot.closing:
+                continue
+            for stage in self._stages_of(slot):
+                yield stage
+                if not slot.closing and self._gave_up(stage):
+                    ended = True
+                    break
 
-    def _unrolled(self, phase: Phase, round: int | None, *, closing: bool = False) -> Iterator[Stage]:
-        setup = self.opened.setup
-        if not phase.when.holds(rounds=self.rounds, strictness=setup.strictness, round=round):
+    def _stages_of(self, slot: Slot) -> Iterator[Stage]:
+        if slot.phase.on == "convergence" and not self.intervened(slot.round or 0):
             return
-        if phase.on == "convergence" and (round is None or not self.intervened(round)):
-            return
-        turns = tuple(self._turn(phase, seat, round, closing) for seat in self._seats(phase, round))
-        if phase.order == "at once":
-            yield turns
-        else:
-            yield from ((one,) for one in turns)
+        order = self.speaking_order()
+        if slot.phase.on == "convergence":
+            order = tuple(side for side in order if side in self.finding(slot.round or 0).sides)
+        for seats in slot.stages(order, self.judges):
+            yield tuple(self._turn(slot, seat) for seat in seats)
 
-    def _turn(self, phase: Phase, seat: str, round: int | None, closing: bool = False) -> Turn:
-        turn_id = id_of(phase, seat, round=round, closing=closing)
+    def _turn(self, slot: Slot, seat: str) -> Turn:
+        turn_id = slot.turn_id(seat)
         if turn_id not in self._turns:
-            self._turns[turn_id] = Turn(id=turn_id, seat=seat, phase=phase, round=round, closing=closing)
+            self._turns[turn_id] = Turn(id=turn_id, seat=seat, phase=slot.phase, round=slot.round, closing=slot.closing)
         return self._turns[turn_id]
-
-    def _seats(self, phase: Phase, round: int | None) -> tuple[str, ...]:
-        sides = tuple(side for side in self.speaking_order() if side in phase.seats)
-        if phase.on == "convergence" and round is not None:
-            sides = tuple(side for side in sides if side in self.finding(round).sides)
-        if JUDGE not in phase.seats:
-            return sides
-        return sides + (self.judges if phase.panel == "every judge" else self.judges[:1])
 
     def turn(self, turn_id: str) -> Turn:
         """The turn with that id, due or settled; OutOfTurn if the agenda has none so far."""
@@ -149,18 +148,11 @@ class Debate(Record):
             for one in stage:
                 if one.id == turn_id:
                     return one
-            if any(one.id not in self.answers for one in stage):
-                break
         raise OutOfTurn(complaint(turn_id, "no such turn so far", "a turn of this debate"))
 
     def settled(self) -> list[Turn]:
         """Every turn that has its answer, in agenda order."""
-        done = []
-        for stage in self.stages():
-            done += [turn for turn in stage if turn.id in self.answers]
-            if any(turn.id not in self.answers for turn in stage):
-                break
-        return done
+        return [turn for stage in self.stages() for turn in stage if turn.id in self.answers]
 
     def heard(self, listener: Turn) -> list[Turn]:
         """The speeches that the taker of this turn has heard, in agenda order: those of earlier stages
@@ -169,7 +161,7 @@ class Debate(Record):
         for stage in self.stages():
             if any(turn.id == listener.id for turn in stage):
                 break
-            heard += [turn for turn in stage if turn.id in self.answers]
+            heard += stage
         return [
             turn
             for turn in heard
@@ -196,18 +188,19 @@ class Debate(Record):
     def conceded(self) -> str | None:
         """The side that gave up its whole position; `both` where they did so at once; None otherwise."""
         for stage in self.stages():
-            if any(turn.id not in self.answers for turn in stage):
-                break
-            if gave_up := self._gave_up(stage):
+            if all(turn.id in self.answers for turn in stage) and (gave_up := self._gave_up(stage)):
                 return gave_up[0] if len(gave_up) == 1 else "both"
         return None
 
     def _gave_up(self, stage: Stage) -> tuple[str, ...]:
-        """The sides that conceded the debate in this stage, by their own word or by the ballots cast in it."""
-        answers = [self.answers[turn.id] for turn in stage if turn.id in self.answers]
+        """The sides that conceded the debate in this stage: by their own word, or by the ballots of a round
+        whose panel has voted in it."""
         own = tuple(turn.seat for turn in stage if self.concedes(turn))
-        found = conceded([answer for answer in answers if isinstance(answer, Voted)])
-        return own or ((found,) if found else ())
+        first = stage[0]
+        if own or first.round is None or "conceded" not in (self.shape(first) or {}):
+            return own
+        found = conceded(self.ballots(first.round))
+        return (found,) if found else ()
 
     def verdict(self) -> Verdict | None:
         """What the final ballots and the scores add up to; None until there is a final ballot."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from debate_orchestrator.core.events import Answer, Asked, Noted, Opened, Reply, Spoiled, Spoke, Voted
-from debate_orchestrator.core.rules import JUDGE, Format, Phase, Turn, id_of, judges
+from debate_orchestrator.core.rules import JUDGE, Format, Slot, Turn, calendar, judges
 from debate_orchestrator.core.shapes import Shape
 from debate_orchestrator.core.verdict import Finding, RoundResult, conceded, finding, round_result
 
@@ -24,6 +24,7 @@ class Record:
         self.spoiled: dict[str, list[Spoiled]] = {}
         self.asked: dict[str, list[Asked]] = {}
         self.notes: list[Noted] = []
+        self._calendar: list[Slot] = []
 
     @property
     def format(self) -> Format:
@@ -65,24 +66,29 @@ class Record:
         answer = self.answers.get(turn_id)
         return answer if isinstance(answer, Voted) else None
 
+    def calendar(self) -> list[Slot]:
+        """Every phase that this debate may have, in order."""
+        if not self._calendar:
+            self._calendar = list(calendar(self.format, self.rounds, self.opened.setup.strictness))
+        return self._calendar
+
     def ballots(self, round: int) -> list[Voted]:
         """The scored ballots that count for a round, in the order of the panel; none before the whole
         panel has voted."""
-        return self._votes(self.format.round, "scores", round=round)
+        return self._votes([slot for slot in self.calendar() if slot.round == round], "scores")
 
     def finals(self) -> list[Voted]:
         """The final ballots that count; none before the whole panel has voted."""
-        return self._votes(self.format.after, "winner", closing=True)
+        return self._votes([slot for slot in self.calendar() if slot.closing], "winner")
 
-    def _votes(
-        self, phases: Sequence[Phase], field: str, *, round: int | None = None, closing: bool = False
-    ) -> list[Voted]:
+    def _votes(self, slots: Sequence[Slot], field: str) -> list[Voted]:
         """The ballots of the phases whose shape has that field."""
         ids = [
-            id_of(phase, seat, round=round, closing=closing)
-            for phase in phases
-            if field in self.format.shapes.get(phase.reply, {})
-            for seat in (self.judges if phase.panel == "every judge" else self.judges[:1])
+            slot.turn_id(seat)
+            for slot in slots
+            if field in self.format.shapes.get(slot.phase.reply, {})
+            for stage in slot.stages((), self.judges)
+            for seat in stage
         ]
         if any(turn_id not in self.answers for turn_id in ids):
             return []

@@ -7,6 +7,7 @@ interprets it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from pydantic import Field as Default
@@ -132,6 +133,10 @@ class Format(Value):
     round: tuple[Phase, ...]
     after: tuple[Phase, ...] = ()
     shapes: dict[str, Shape] = {}
+    """What structured replies look like. Some names mean something to the engine: in a phase of a round, a
+    shape with `scores` and `winner` is a ballot, whose `feedback`, `convergence` (`detected`, `side`,
+    `criteria`) and `conceded` are acted on; after the rounds, one with `winner` is a final verdict, and one
+    with `rows` a dissent record."""
     rubric: Rubric
     intervention: Intervention = Intervention()
     labels: Labels
@@ -168,21 +173,59 @@ class Format(Value):
 
     @model_validator(mode="after")
     def _hangs_together(self) -> Format:
-        wrong = []
-        for group in (self.before, self.round, self.after):
-            names = [phase.name for phase in group]
-            wrong += [f"two phases are called {name!r}" for name in sorted({n for n in names if names.count(n) > 1})]
-        for phase in self.phases():
-            known = set(self.seats)
-            wrong += [f"phase {phase.name!r} seats {seat!r}, which is no seat" for seat in set(phase.seats) - known]
-            wrong += [
-                f"phase {phase.name!r} is heard by {seat!r}, no seat" for seat in set(phase.heard_by) - {*EVERYBODY}
-            ]
-            if phase.reply != "text" and phase.reply not in self.shapes:
-                wrong.append(f"phase {phase.name!r} wants the shape {phase.reply!r}, which is not among the shapes")
+        wrong = [*self._seats_wrong(), *self._phases_wrong(), *self._shapes_wrong(), *self._rubric_wrong()]
         if wrong:
             raise ValueError("; ".join(wrong))
         return self
+
+    def _seats_wrong(self) -> Iterator[str]:
+        yield from (f"{seat!r} is no seat: there are {', '.join(EVERYBODY)}" for seat in set(self.seats) - {*EVERYBODY})
+        if JUDGE not in self.seats or not self.sides:
+            yield "there must be a judge and at least one side"
+        yield from (f"context_heard_by names {seat!r}, no seat" for seat in set(self.context_heard_by) - {*EVERYBODY})
+
+    def _phases_wrong(self) -> Iterator[str]:
+        for group in (self.before, self.round, self.after):
+            names = [phase.name for phase in group]
+            yield from (f"two phases are called {name!r}" for name in sorted({n for n in names if names.count(n) > 1}))
+        seen = False
+        for phase in self.phases():
+            which = f"phase {phase.name!r}"
+            yield from (f"{which} seats {one!r}, which is no seat" for one in set(phase.seats) - set(self.seats))
+            yield from (f"{which} is heard by {one!r}, no seat" for one in set(phase.heard_by) - {*EVERYBODY})
+            if phase.reply != "text" and phase.reply not in self.shapes:
+                yield f"phase {phase.name!r} wants the shape {phase.reply!r}, which is not among the shapes"
+            if phase.on and not (seen and phase in self.round):
+                yield f"phase {phase.name!r} answers {phase.on}, but no phase of the round before it looks for that"
+            seen = seen or (phase in self.round and "convergence" in self.shapes.get(phase.reply, {}))
+
+    def _shapes_wrong(self) -> Iterator[str]:
+        for name, shape in self.shapes.items():
+            if "scores" in shape and "winner" not in shape:
+                yield f"shape {name!r} has scores but no winner"
+            for where, fields in _records(name, shape):
+                for key, field in fields.items():
+                    yield from (
+                        f"{where}.{key} depends on {one!r}, not beside it" for one in set(field.only_if) - set(fields)
+                    )
+                    if field.when.round is not None:
+                        yield f"{where}.{key} depends on the round, which a shape can't"
+
+    def _rubric_wrong(self) -> Iterator[str]:
+        if not 0 <= self.rubric.least < self.rubric.most:
+            yield "the rubric's scale must go from 0 or more to something larger"
+        if not any(one.when == When() for one in self.rubric.criteria.values()):
+            yield "the rubric needs a criterion that always applies"
+        if not self.rubric.strictness:
+            yield "the rubric needs at least one strictness"
+
+
+def _records(name: str, shape: Shape) -> Iterator[tuple[str, Shape]]:
+    """A shape and every record within it, with its path."""
+    yield name, shape
+    for key, field in shape.items():
+        if field.fields:
+            yield from _records(f"{name}.{key}", field.fields)
 
 
 class Turn(Value):
@@ -207,10 +250,37 @@ class Turn(Value):
         return self.role == JUDGE
 
 
-def id_of(phase: Phase, seat: str, *, round: int | None = None, closing: bool = False) -> str:
-    """The id of the turn of `seat` in `phase`: `2.rebuttal.a`, `final.verdict.judge`, `start.verdict.judge`."""
-    prefix = str(round) if round is not None else "final" if closing else "start"
-    return f"{prefix}.{phase.name}.{seat}"
+class Slot(Value):
+    """A phase at its place in a debate."""
+
+    phase: Phase
+    round: int | None
+    """None before the first round and after the last."""
+    closing: bool
+
+    def turn_id(self, seat: str) -> str:
+        """The id of the turn that `seat` takes here: `2.rebuttal.a`, `final.verdict.judge`, `start.verdict.judge`."""
+        prefix = str(self.round) if self.round is not None else "final" if self.closing else "start"
+        return f"{prefix}.{self.phase.name}.{seat}"
+
+    def stages(self, order: Sequence[str], panel: Sequence[str]) -> list[tuple[str, ...]]:
+        """The seats that take a turn here, stage by stage, with the sides in this speaking order."""
+        seats = [side for side in order if side in self.phase.seats]
+        if JUDGE in self.phase.seats:
+            seats += panel if self.phase.panel == "every judge" else panel[:1]
+        return [tuple(seats)] if self.phase.order == "at once" else [(seat,) for seat in seats]
+
+
+def calendar(made: Format, rounds: int, strictness: str) -> Iterator[Slot]:
+    """Every phase of a debate of so many rounds, in order; those that answer something found (`on`) are in it
+    as if it were found. This is the one place that knows the order of a format."""
+    places: list[tuple[tuple[Phase, ...], int | None, bool]] = [(made.before, None, False)]
+    places += [(made.round, n, False) for n in range(1, rounds + 1)]
+    places.append((made.after, None, True))
+    for phases, round, closing in places:
+        for phase in phases:
+            if phase.when.holds(rounds=rounds, strictness=strictness, round=round) and not (phase.on and rounds == 1):
+                yield Slot(phase=phase, round=round, closing=closing)
 
 
 def judges(panel: int) -> tuple[str, ...]:

@@ -136,7 +136,7 @@ def _nothing(field: Field) -> Any:
 def check(shape: Mapping[str, Field], value: Any, terms: Terms, where: str = "") -> list[str]:
     """Every complaint about `value` as a reply of this shape; empty when it will do."""
     if not isinstance(value, dict):
-        return [complaint(where or "the reply", _kind(value), "a JSON object")]
+        return [complaint(where.rstrip(".") or "the reply", _kind(value), "a JSON object")]
     wanted = asked(shape, terms)
     found = [
         complaint(f"{where}{name}", "nothing", _expected(field, terms))

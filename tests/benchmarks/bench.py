@@ -44,7 +44,8 @@ def python(*arguments: str) -> Callable[[], object]:
 
 def debate(*arguments: str) -> Any:
     """The JSON that `debate` prints, run as a process of its own."""
-    ran = subprocess.run([sys.executable, "-m", "debate_orchestrator", *arguments, "--json"], capture_output=True)
+    command = [sys.executable, "-m", "debate_orchestrator", *arguments, "--json"]
+    ran = subprocess.run(command, capture_output=True, check=True)
     return json.loads(ran.stdout)
 
 

@@ -300,7 +300,7 @@ def test_the_line_that_concedes_ends_the_debate(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [f"> {CONCEDE}", f'They want "{CONCEDE}".', f"Never {CONCEDE}", CONCEDE.lower(), CONCEDE[1:], f"- {CONCEDE}"],
+    [f"> {CONCEDE}", f'They want "{CONCEDE}".', f"{CONCEDE} Never.", CONCEDE.lower(), CONCEDE[1:], f"- {CONCEDE}"],
 )
 def test_a_quoted_line_concedes_nothing(text: str) -> None:
     """Quoted, inside a sentence or in other letters the line is speech like any other."""

@@ -9,7 +9,7 @@ from core.folding import ADVERSARIAL, CONCEDE, absent, converging, debated, hear
 from pydantic import ValidationError
 
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.rules import Format, Phase, id_of, judges
+from debate_orchestrator.core.rules import Format, Phase, Slot, judges
 
 PLAIN: dict[str, Any] = {
     "name": "plain",
@@ -43,7 +43,7 @@ PLAIN: dict[str, Any] = {
         "least": 0,
         "most": 5,
         "criteria": {"wit": {"title": "Wit", "about": ""}},
-        "strictness": {},
+        "strictness": {"strict": {"about": "", "judge": "", "debaters": ""}},
     },
     "labels": dict.fromkeys(("round", "intervention", "divergence", "persisted", "final"), "-"),
     "lines": {"concede": "You win.", "decline": "No."},
@@ -151,7 +151,8 @@ def test_how_seats_are_called(seat: str, name: str) -> None:
 def test_ids_are_derived() -> None:
     """The same phase, seat and round make the same id, and a panel of one has no number."""
     made = Phase.model_validate(phase("x", "a"))
-    ids = [id_of(made, "a", round=2), id_of(made, "judge-2"), id_of(made, "a", closing=True)]
+    places = [("a", 2, False), ("judge-2", None, False), ("a", None, True)]
+    ids = [Slot(phase=made, round=n, closing=closing).turn_id(seat) for seat, n, closing in places]
     assert ids == ["2.x.a", "start.x.judge-2", "final.x.a"]
     assert [judges(1), judges(2)] == [("judge",), ("judge-1", "judge-2")]
 

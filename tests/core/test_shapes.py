@@ -12,7 +12,7 @@ from core.folding import ADVERSARIAL, filled, many
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.core.shapes import LONGEST, Field, Shape, Terms, When, asked, check, json_schema
+from debate_orchestrator.core.shapes import LONGEST, MOST_ITEMS, Field, Shape, Terms, When, asked, check, json_schema
 
 SHAPES = ADVERSARIAL.shapes
 TERMS = Terms(
@@ -188,6 +188,15 @@ def test_no_rows_of_dissent_will_do() -> None:
     assert check(SHAPES["dissent"], {"rows": []}, TERMS) == []
     assert check(SHAPES["ballot"], BALLOT | {"unsupported_claims": []}, TERMS) == []
     assert check(SHAPES["final"], FINAL | {"unresolved_questions": []}, TERMS) == []
+
+
+@pytest.mark.parametrize(("count", "fits"), [(MOST_ITEMS, True), (MOST_ITEMS + 1, False)])
+def test_lists_have_an_end(count: int, fits: bool) -> None:
+    """A list, of texts or of records, may have a hundred items and not one more."""
+    final = FINAL | {"unresolved_questions": ["x"] * count}
+    ballot = BALLOT | {"unsupported_claims": BALLOT["unsupported_claims"] * count}
+    said = [*check(SHAPES["final"], final, TERMS), *check(SHAPES["ballot"], ballot, TERMS)]
+    assert len(said) == (0 if fits else 2)
 
 
 def test_all_complaints_come_at_once() -> None:

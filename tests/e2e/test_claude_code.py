@@ -185,7 +185,8 @@ def _debate(claude: Path, folder: Path, rounds: int) -> Ran:
     with serve(script) as served:
         user = [f"{OPENING}{TOPIC}", "yes", "auto", "yes", str(rounds), "lenient", "report.md"]
         code, said, errors = _talk(claude, project, home, served.url, user)
-    assert not served.problems, served.problems
+    if served.problems:
+        pytest.fail(served.problems[0], pytrace=False)
     assert len(said) == len(user), f"it ended after {said}: {errors}"
     return Ran(rounds, project, code, said, script, served.requests)
 
