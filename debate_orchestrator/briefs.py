@@ -50,7 +50,7 @@ class Brief(Value):
 
 
 def brief(debate: Debate, turn: Turn) -> Brief:
-    """The brief of a turn that is due or was."""
+    """The brief of a turn that is due. (Later, a judge's would hold what was counted since.)"""
     context = _context(debate, turn)
     dialogue = debate.format.history == "dialogue" and not turn.judging
     said: list[tuple[Literal["user", "assistant"], str]] = [("user", _render("shared/motion.md.j2", context))]

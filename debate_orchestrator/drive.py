@@ -49,7 +49,7 @@ async def _answer(journal: Writer, debate: Debate, turn: Turn, provider: Provide
             asked = with_complaints(asked, spoiled[-1])
         record(journal, debate, Asked(turn=turn.id, brief=asked.digest, by=provider.name), watch)
         await journal.synced()  # what a crash leaves in flight must have a name
-        reply = await provider.reply(asked)
+        reply = (await provider.reply(asked)).model_copy(update={"brief": asked.digest, "by": provider.name})
         try:
             event: Event = replies.read(debate, turn, reply)
         except BadReply as error:

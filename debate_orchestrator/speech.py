@@ -13,11 +13,12 @@ import re
 # the tags block, interlinear annotation, the byte order mark, soft hyphen, word joiner, blanks.
 _HIDDEN = re.compile(
     "[\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
-    "\u3164\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
+    "\u3164\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e00ff]"
 )
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _BREAKS = re.compile("\r\n?|[\x85\u2028\u2029]")
-_JOINERS = "[\u200c\u200d\ufe00-\ufe0f]*"
+_BETWEEN = r"[\W_]*"
+"""What may stand between the letters of a nonce without hiding it: everything that is no letter or digit."""
 
 
 def tame(text: str) -> str:
@@ -45,9 +46,9 @@ def one_line(text: str) -> str:
 
 
 def fenced(text: str, nonce: str) -> str:
-    """`text`, tamed, and without any trace of the nonce that closes its block, in whatever case or
-    interleaved with invisible joiners."""
-    pattern = _JOINERS.join(re.escape(letter) for letter in nonce)
+    """`text`, tamed, and without any trace of the nonce that closes its block, in whatever case and
+    whatever stands between its letters, visible or not."""
+    pattern = _BETWEEN.join(re.escape(letter) for letter in nonce)
     return re.sub(pattern, "[...]", tame(text), flags=re.IGNORECASE)
 
 

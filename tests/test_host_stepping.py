@@ -202,7 +202,7 @@ def test_one_agent_is_put_on_record(debate: Run, opened: dict[str, Any]) -> None
     finish(debate, debate("step", J, "--json").json, rounds=2)
 
     assert Path(J).read_text(encoding="utf-8").count('"note":"one agent"') == 1
-    assert "degraded: one agent wore all hats" in Path("report.md").read_text(encoding="utf-8")
+    assert "Degraded: one agent wore all hats" in Path("report.md").read_text(encoding="utf-8")
 
 
 def test_an_intervention_is_announced_and_argued(debate: Run, opened: dict[str, Any]) -> None:

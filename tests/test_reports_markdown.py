@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import puppets
@@ -28,7 +29,7 @@ HEAD = """\
 {final}---
 ## Debate Transcript
 """
-FINAL = "**Strongest argument of the debate** (Researcher A): The argument from cost.\n"
+FINAL = "[JUDGE - FINAL VERDICT]\n**Strongest argument of the debate** (Researcher A): The argument from cost.\n"
 TAGS = ("OPENING", "CONSTRUCTIVE", "CHALLENGE", "REBUTTAL")
 PHASES = dict(zip(("Opening Statement", "Constructive", "Challenge", "Rebuttal"), TAGS, strict=True))
 TAIL = """\
@@ -45,7 +46,9 @@ TAIL = """\
 ## Key Unresolved Questions
 ## Recommended Follow-Up
 """
-TURNS = "[1.opening.a](#opening-statement--researcher-a), [1.opening.b](#opening-statement--researcher-b)"
+TURNS = "[round 1 opening, A](#opening-statement--researcher-a), [round 1 opening, B](#opening-statement--researcher-b)"
+OUTCOME = re.compile(r"\*\*(Researcher [AB] prevailed|Neither side prevailed|The sides ended)")
+"""The sentence that says what was decided."""
 PERSISTED = "Both researchers maintained convergence despite intervention — consensus finding protocol applies."
 
 
@@ -84,7 +87,7 @@ def whole(n: int, scores: str = "A: 7 | B: 6 | Winner: A") -> str:
 def outline(markdown_report: str) -> str:
     """The lines of a report that are the report's own: headings, rules, fields, tags, score and dissent tables."""
     own = ("#", "---", "**", "[", "| Round", "|---", "| 1", "| 2", "| 3", "| **", "| #", "Both researchers")
-    kept = [line.rstrip() for line in markdown_report.split("\n") if line.startswith(own)]
+    kept = [line.rstrip() for line in markdown_report.split("\n") if line.startswith(own) and not OUTCOME.match(line)]
     return "".join(f"{line}\n" for line in kept if line != "| --- | --- | --- |")
 
 
@@ -107,7 +110,7 @@ def test_a_complete_debate(strictness: str) -> None:
 
     assert outline(made) == head(strictness=strictness) + whole(1) + whole(2) + whole(3) + tail(*THREE)
     assert ("**Claims made without evidence:** none" in made) == (strictness == "strict")
-    assert "*Complete; " in made
+    assert "\n\n*Complete. " in made
     assert "\n\n\n" not in made
     assert made.endswith("\n\n## Recommended Follow-Up\n\nMeasure the cost.\n")
 
@@ -195,7 +198,7 @@ def test_a_paused_debate() -> None:
     end = tail("1 | 7 | 6 | A").replace(f"| 1 | It is cheaper. ({TURNS}) | It is. | It is not. | Unresolved |\n", "")
 
     assert outline(made) == top + whole(1) + spoken(2, "Constructive") + end
-    assert "*Paused: waiting for 2.challenge.a, 2.challenge.b; " in made
+    assert "*Paused: waiting for 2.challenge.a, 2.challenge.b. " in made
     assert made.count("\n\nNot yet: the debate is not finished.\n") == 3
     assert "\n\n\n" not in made
 
@@ -316,4 +319,27 @@ def test_a_debate_by_one_agent_is_called_degraded() -> None:
     """A report says where one agent wore all hats."""
     made = markdown.render(story(entries(one_agent(played(rounds=1)))))
 
-    assert "; degraded: one agent wore all hats, so the two sides are not independent.*" in made
+    assert " Degraded: one agent wore all hats, so the two sides are not independent.*" in made
+
+
+@pytest.mark.parametrize(
+    ("say", "judges", "said"),
+    [
+        (
+            {},
+            1,
+            "**Researcher A prevailed**, arguing: Indent with tabs. Rounds won: Researcher A 3, Researcher B 0, tied 0.",
+        ),
+        ({"_final_verdict_judge": puppets.final("tie")}, 1, "**Neither side prevailed.** Rounds won: Researcher A 3,"),
+        ({"_final_verdict_judge": puppets.final("consensus")}, 1, "**The sides ended in consensus**. Rounds won:"),
+        (
+            {"_2_challenge_b": "I CONCEDE THE DEBATE."},
+            1,
+            "**The sides ended in consensus**: Researcher B conceded the whole position after 1 judged round.",
+        ),
+        ({"_final_verdict_judge_2": puppets.final("b")}, 3, "tied 0. Judges' votes: A 2, B 1."),
+    ],
+)
+def test_the_outcome_is_said_in_a_sentence(say: dict[str, Any], judges: int, said: str) -> None:
+    """Who reads only the head of the verdict learns which position prevailed, and how the votes fell."""
+    assert said in report(saying(**say), judges=judges)

@@ -22,8 +22,8 @@ GOLDEN = """\
 **Judge Strictness:** strict\x20\x20
 **Date:** 2026-02-03
 
-*Complete; all seats were filled by the agents of the host that ran it, whose models are not known here; \
-Researcher A spoke first; debaters heard the judge's feedback.*
+*Complete. Host-run: the host's own agents took every seat, and their models are not on record. \
+Researcher A spoke first.*
 
 ---
 
@@ -32,6 +32,10 @@ Researcher A spoke first; debaters heard the judge's feedback.*
 **Winner:** A\x20\x20
 **Strength:** narrow\x20\x20
 **Overall Scores:** Researcher A: 7 | Researcher B: 6
+
+**Researcher A prevailed**, arguing: Indent with tabs. Rounds won: Researcher A 1, Researcher B 0, tied 0.
+
+[JUDGE - FINAL VERDICT]
 
 It came down to one point. A made it. B did not answer it.
 
@@ -101,8 +105,8 @@ And this is **why**.
 
 | # | Disputed Claim | A's Position | B's Position | Status |
 |---|---|---|---|---|
-| 1 | It is cheaper. ([1.opening.a](#opening-statement--researcher-a), \
-[1.opening.b](#opening-statement--researcher-b)) | It is. | It is not. | Unresolved |
+| 1 | It is cheaper. ([round 1 opening, A](#opening-statement--researcher-a), \
+[round 1 opening, B](#opening-statement--researcher-b)) | It is. | It is not. | Unresolved |
 
 ---
 

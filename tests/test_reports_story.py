@@ -95,7 +95,7 @@ def test_b_may_speak_first() -> None:
     one = told(first="b", rounds=1)
 
     assert [turn.seat for turn in one.told[0].speeches] == ["b", "a"]
-    assert "Researcher B spoke first" in one.provenance
+    assert "Researcher B spoke first." in one.provenance
 
 
 def test_refusals_and_concessions_are_told_apart() -> None:
@@ -136,13 +136,13 @@ def test_convergence_that_persists_has_its_sentence() -> None:
 def test_where_it_came_from_is_told() -> None:
     """A story says who filled the seats, who spoke first, and whether feedback was heard."""
     cast = {"a": ("one",), "b": ("two",), "judge": ("three", "four")}
-    one = told(cast=cast, feedback=False, rounds=1)
+    one = told(cast=cast, feedback=False, rounds=2)
 
     assert one.provenance == (
-        "Complete",
-        "Researcher A: one; Researcher B: two; judge: three + four",
-        "Researcher A spoke first",
-        "the judge's feedback was kept from debaters",
+        "Complete.",
+        "Researcher A: one; Researcher B: two; Judge: three, four.",
+        "Researcher A spoke first.",
+        "The judge's feedback was kept from the debaters.",
     )
 
 
@@ -153,8 +153,8 @@ def test_what_was_noted_is_told_once() -> None:
     said = story(entries(events)).provenance
 
     assert said[-2:] == (
-        "degraded: one agent wore all hats, so the two sides are not independent",
-        "the prompts changed on the way (shared/turn.md.j2)",
+        "Degraded: one agent wore all hats, so the two sides are not independent.",
+        "The prompts changed on the way (shared/turn.md.j2).",
     )
 
 

@@ -29,7 +29,8 @@ class Provider(Protocol):
     """As in the cast; it is written beside every reply."""
 
     async def reply(self, brief: Brief) -> Reply:
-        """The answer to a brief, verbatim. Raises errors.Theirs where none can be had."""
+        """The answer to a brief, verbatim; the loop notes which brief it answers and who gave it. Raises
+        errors.Theirs where none can be had."""
         ...
 
 

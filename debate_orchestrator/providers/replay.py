@@ -20,12 +20,12 @@ class Replay:
                 self._left.setdefault(event.turn, []).append(event.reply)
 
     async def reply(self, brief: Brief) -> Reply:
-        """The recorded reply, marked as an answer to this brief. Failed where the journal has none."""
+        """The recorded reply. Failed where the journal has none."""
         left = self._left.get(brief.turn)
         if not left:
             hint = "Replay it with the setup it was recorded with."
             raise Failed(complaint(self._path, f"no recorded reply to {brief.turn}", "one for each turn", hint))
-        return left.pop(0).model_copy(update={"brief": brief.digest})
+        return left.pop(0)
 
 
 def provider(rest: str) -> Replay:

@@ -31,12 +31,41 @@ _REMARKS: dict[Remark, str] = {
 
 def render(story: Story) -> str:
     """The whole report, ending in a newline."""
-    made = _environment().get_template("report.md.j2").render(
-        story=story,
-        anchors=_anchors(story),
-        remarks=[_REMARKS[one] for one in story.verdict.remarks] if story.verdict else [],
+    made = (
+        _environment()
+        .get_template("report.md.j2")
+        .render(
+            story=story,
+            anchors=_anchors(story),
+            outcome=_outcome(story),
+            remarks=[_REMARKS[one] for one in story.verdict.remarks] if story.verdict else [],
+        )
     )
     return made.strip("\n") + "\n"
+
+
+def _outcome(story: Story) -> str:
+    """What was decided, in a sentence or two for somebody who reads nothing else."""
+    verdict = story.verdict
+    if verdict is None:
+        return ""
+    if verdict.winner in story.positions:
+        position = story.positions[verdict.winner].rstrip(".")
+        said = f"**{story.seats[verdict.winner]} prevailed**, arguing: {markup.literal(position)}."
+    elif verdict.winner == "tie":
+        said = "**Neither side prevailed.**"
+    else:
+        said = "**The sides ended in consensus**" + (f": {_who_conceded(story)}." if story.conceded else ".")
+    won = [f"{story.seats[side]} {verdict.rounds_won[side]}" for side in story.positions]
+    said += f" Rounds won: {', '.join(won)}, tied {verdict.rounds_won['tie']}."
+    if len(story.finals) > 1:
+        said += " Judges' votes: " + ", ".join(f"{winner_word(name)} {n}" for name, n in verdict.votes.items()) + "."
+    return said
+
+
+def _who_conceded(story: Story) -> str:
+    who = "both researchers" if story.conceded == "both" else story.seats[str(story.conceded)]
+    return f"{who} conceded the whole position after {story.completed} judged round{'s' * (story.completed != 1)}"
 
 
 @cache

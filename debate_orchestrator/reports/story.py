@@ -11,6 +11,7 @@ from debate_orchestrator.core.rules import Turn
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.core.verdict import RoundResult, Verdict, decimals
 from debate_orchestrator.journal import Entry
+from debate_orchestrator.speech import one_line
 
 
 class Told(Value):
@@ -69,6 +70,8 @@ class Story(Value):
     persisted: str | None
     """The sentence that flags convergence after an intervention; None where there was none."""
     tag_intervention: str
+    places: dict[str, str]
+    """Turn id to a short name of its place: `round 1 opening, A`."""
 
     @property
     def completed(self) -> int:
@@ -108,6 +111,7 @@ def story(entries: Sequence[Entry]) -> Story:
         conceded=debate.conceded(),
         persisted=rules.labels.persisted if debate.persisted() else None,
         tag_intervention=rules.labels.intervention,
+        places={turn.id: f"round {turn.round} {turn.phase.name}, {turn.seat.upper()}" for turn in settled},
     )
 
 
@@ -142,26 +146,28 @@ def _told(debate: Debate, turn: Turn) -> Told:
 
 
 def _provenance(debate: Debate) -> list[str]:
-    """How the debate was made, in a few short statements."""
+    """How the debate was made, in a few short sentences."""
     rules, setup = debate.format, debate.opened.setup
-    due = debate.due()
-    said = ["Complete" if not due else f"Paused: waiting for {', '.join(turn.id for turn in due)}"]
-    fillers = {seat: rules.name_of(seat) for seat in rules.sides} | {"judge": "judge"}
-    by = {seat: " + ".join(debate.opened.cast[seat]) for seat in fillers}
-    if set(by.values()) == {"host"}:
-        said.append("all seats were filled by the agents of the host that ran it, whose models are not known here")
-    else:
-        said.append("; ".join(f"{fillers[seat]}: {who}" for seat, who in by.items()))
-    said.append(f"{rules.name_of(setup.first)} spoke first")
-    said.append(
-        "debaters heard the judge's feedback" if setup.feedback else "the judge's feedback was kept from debaters"
-    )
+    due = ", ".join(turn.id for turn in debate.due())
+    said = [f"Paused: waiting for {due}." if due else "Complete.", _cast(debate)]
+    said.append(f"{rules.name_of(setup.first)} spoke first.")
+    if setup.rounds > 1:
+        kept = "went to both debaters" if setup.feedback else "was kept from the debaters"
+        said.append(f"The judge's feedback {kept}.")
     for note in debate.notes:
         if note.note == "one agent":
-            said.append("degraded: one agent wore all hats, so the two sides are not independent")
+            said.append("Degraded: one agent wore all hats, so the two sides are not independent.")
         elif note.note == "prompts changed":
-            said.append(f"the prompts changed on the way ({note.detail})")
+            said.append(f"The prompts changed on the way ({note.detail}).")
     return list(dict.fromkeys(said))
+
+
+def _cast(debate: Debate) -> str:
+    cast = debate.opened.cast
+    if all(who == "host" for seat in cast.values() for who in seat):
+        return "Host-run: the host's own agents took every seat, and their models are not on record."
+    named = {debate.format.name_of(side): cast[side] for side in debate.format.sides} | {"Judge": cast["judge"]}
+    return "; ".join(f"{name}: {', '.join(who)}" for name, who in named.items()) + "."
 
 
 def closing(one: Story, report: str | None) -> str:
@@ -171,10 +177,10 @@ def closing(one: Story, report: str | None) -> str:
     written = f" Report written to {report}." if report else ""
     winner = winner_word(one.verdict.winner)
     rounds = f"{one.completed} round{'s' if one.completed != 1 else ''} completed"
-    question = one.questions[0] if one.questions else "none"
+    question = one_line(one.questions[0]) if one.questions else "none"
     return (
         f"Debate complete.{written} Winner: {winner} ({one.verdict.strength}). {rounds}. "
-        f"Key unresolved question: {' '.join(question.split())}"
+        f"Key unresolved question: {question}"
     )
 
 
