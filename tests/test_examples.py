@@ -19,6 +19,16 @@ from debate_orchestrator.reports.story import story
 EXAMPLES = sorted(library.folder("examples").glob(f"*/*{JOURNAL}"))
 
 
+def test_the_page_lists_them_all() -> None:
+    """examples/README.md names every debate with its outcome."""
+    page = (library.folder("examples") / "README.md").read_text(encoding="utf-8")
+    for path in EXAMPLES:
+        told = story(read(path).entries)
+        assert told.verdict is not None
+        row = next(line for line in page.split("\n") if f"]({path.parent.name}/debate-report.md)" in line)
+        assert row.endswith(f"| {told.rounds} | {told.verdict.winner.upper()}, {told.verdict.strength} |")
+
+
 def test_there_are_three_kinds() -> None:
     """A strict debate of three rounds, a lenient one of two and a quick verdict of one are shipped."""
     setups = [Debate(read(path).events).opened.setup for path in EXAMPLES]

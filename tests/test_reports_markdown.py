@@ -46,7 +46,7 @@ TAIL = """\
 ## Key Unresolved Questions
 ## Recommended Follow-Up
 """
-TURNS = "[round 1 opening, A](#opening-statement--researcher-a), [round 1 opening, B](#opening-statement--researcher-b)"
+TURNS = "round 1: [opening A](#opening-statement--researcher-a), [opening B](#opening-statement--researcher-b)"
 OUTCOME = re.compile(r"\*\*(Researcher [AB] prevailed|Neither side prevailed|The sides ended)")
 """The sentence that says what was decided."""
 PERSISTED = "Both researchers maintained convergence despite intervention — consensus finding protocol applies."
@@ -328,14 +328,14 @@ def test_a_debate_by_one_agent_is_called_degraded() -> None:
         (
             {},
             1,
-            "**Researcher A prevailed**, arguing: Indent with tabs. Rounds won: Researcher A 3, Researcher B 0, tied 0.",
+            "**Researcher A prevailed**, arguing: Indent with tabs. Rounds won: Researcher A 3, Researcher B 0",
         ),
         ({"_final_verdict_judge": puppets.final("tie")}, 1, "**Neither side prevailed.** Rounds won: Researcher A 3,"),
         ({"_final_verdict_judge": puppets.final("consensus")}, 1, "**The sides ended in consensus**. Rounds won:"),
         (
             {"_2_challenge_b": "I CONCEDE THE DEBATE."},
             1,
-            "**The sides ended in consensus**: Researcher B conceded the whole position after 1 judged round.",
+            "**The sides ended in consensus**: Researcher B conceded the whole position after 1 judged",
         ),
         ({"_final_verdict_judge_2": puppets.final("b")}, 3, "tied 0. Judges' votes: A 2, B 1."),
     ],

@@ -105,8 +105,8 @@ And this is **why**.
 
 | # | Disputed Claim | A's Position | B's Position | Status |
 |---|---|---|---|---|
-| 1 | It is cheaper. ([round 1 opening, A](#opening-statement--researcher-a), \
-[round 1 opening, B](#opening-statement--researcher-b)) | It is. | It is not. | Unresolved |
+| 1 | It is cheaper. (round 1: [opening A](#opening-statement--researcher-a), \
+[opening B](#opening-statement--researcher-b)) | It is. | It is not. | Unresolved |
 
 ---
 

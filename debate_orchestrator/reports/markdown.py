@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -36,7 +36,7 @@ def render(story: Story) -> str:
         .get_template("report.md.j2")
         .render(
             story=story,
-            anchors=_anchors(story),
+            links=partial(_links, story, _anchors(story)),
             outcome=_outcome(story),
             remarks=[_REMARKS[one] for one in story.verdict.remarks] if story.verdict else [],
         )
@@ -89,6 +89,16 @@ def _environment() -> Environment:
         "score_line": score_line,
     }
     return made
+
+
+def _links(story: Story, anchors: dict[str, str], turns: list[str]) -> str:
+    """Links to turns, by round: `round 1: opening A, challenge B; round 2: ...`."""
+    rounds: dict[int, list[str]] = {}
+    for turn in turns:
+        round, name = story.places[turn]
+        rounds.setdefault(round, []).append(f"[{name}](#{anchors[turn]})")
+    named = ((f"round {round}: " if round else "", links) for round, links in sorted(rounds.items()))
+    return "; ".join(name + ", ".join(links) for name, links in named)
 
 
 def _anchors(story: Story) -> dict[str, str]:

@@ -70,8 +70,8 @@ class Story(Value):
     persisted: str | None
     """The sentence that flags convergence after an intervention; None where there was none."""
     tag_intervention: str
-    places: dict[str, str]
-    """Turn id to a short name of its place: `round 1 opening, A`."""
+    places: dict[str, tuple[int, str]]
+    """Turn id to its round (0 outside the rounds) and its short name there: 1 and `opening A`."""
 
     @property
     def completed(self) -> int:
@@ -111,7 +111,7 @@ def story(entries: Sequence[Entry]) -> Story:
         conceded=debate.conceded(),
         persisted=rules.labels.persisted if debate.persisted() else None,
         tag_intervention=rules.labels.intervention,
-        places={turn.id: f"round {turn.round} {turn.phase.name}, {turn.seat.upper()}" for turn in settled},
+        places={turn.id: (turn.round or 0, f"{turn.phase.name} {turn.seat.upper()}") for turn in settled},
     )
 
 
