@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core.events import Asked, Declined, Event, Noted, Opened, Reply, Setup, Spoiled, Spoke, Voted
-from debate_orchestrator.core.rules import Format, Labels, Lines, Rubric
+from debate_orchestrator.core.rules import Criterion, Format, Labels, Lines, Rubric, Seat, Strictness
 from debate_orchestrator.errors import Failed
 from debate_orchestrator.journal import Writer, read
 
@@ -32,9 +32,15 @@ _FORMAT = Format(
     name="small",
     title="Small",
     about="",
-    seats={},
+    seats={"a": Seat(name="A", tag="A"), "judge": Seat(name="J", tag="J")},
     round=(),
-    rubric=Rubric(name="none", least=1, most=10, criteria={}, strictness={}),
+    rubric=Rubric(
+        name="small",
+        least=1,
+        most=10,
+        criteria={"wit": Criterion(title="Wit", about="")},
+        strictness={"strict": Strictness(about="", judge="", debaters="")},
+    ),
     labels=Labels(round="", intervention="", divergence="", persisted="", final=""),
     lines=Lines(concede="c", decline="d"),
 )
