@@ -197,7 +197,7 @@ def bad_rounds(value: Any, rules: Format) -> str:
     limits = rules.rounds
     hint = (
         f"More than {limits.most} tend to produce diminishing returns; 4 or 5 is a good cap, and "
-        f"{limits.most + 1} to {limits.insist} are taken from somebody who insists (insist: true)."
+        f"{limits.most + 1} to {limits.insist} are taken from somebody who insists (insist: true, or --insist)."
     )
     return complaint("rounds", shown(value), f"a whole number from 1 to {limits.most}", hint)
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, Literal
 
-from jinja2 import FileSystemLoader, StrictUndefined
+from jinja2 import FileSystemLoader, StrictUndefined, TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from debate_orchestrator import library, speech
@@ -23,6 +24,7 @@ from debate_orchestrator.core.rules import Turn
 from debate_orchestrator.core.shapes import json_schema
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.core.verdict import decimals, gap
+from debate_orchestrator.errors import BadFormat, complaint
 from debate_orchestrator.formats import template
 
 
@@ -49,14 +51,15 @@ class Brief(Value):
         return hashlib.sha256(self.model_dump_json(exclude={"turn"}).encode()).hexdigest()
 
 
-def brief(debate: Debate, turn: Turn) -> Brief:
-    """The brief of a turn that is due. (Later, a judge's would hold what was counted since.)"""
+def brief(debate: Debate, turn: Turn, complaints: Sequence[str] = ()) -> Brief:
+    """The brief of a turn that is due, with what was wrong with the last reply to it at its very end. (Made
+    later, a judge's would hold what was counted since.)"""
     context = _context(debate, turn)
     dialogue = debate.format.history == "dialogue" and not turn.judging
     said: list[tuple[Literal["user", "assistant"], str]] = [("user", _render("shared/motion.md.j2", context))]
     for heard in debate.heard(turn):
         if dialogue and heard.seat == turn.seat:
-            said.append(("assistant", debate.reply(heard).text))
+            said.append(("assistant", speech.fenced(debate.reply(heard).text, debate.opened.nonce)))
             continue
         block = {
             "turn": heard,
@@ -65,7 +68,11 @@ def brief(debate: Debate, turn: Turn) -> Brief:
         }
         said.append(("user", _render("shared/turn.md.j2", context | block)))
     task = f"formats/{debate.format.name}/{template(turn.phase)}"
-    said.append(("user", _render(task, context)))
+    last = _render(task, context)
+    if complaints:
+        again = {"complaints": complaints, "wants": "json" if context["schema"] else "text"}
+        last = f"{last}\n\n{_render('shared/again.md.j2', again)}"
+    said.append(("user", last))
     return Brief(
         turn=turn.id,
         system=_render("shared/system.md.j2", context),
@@ -89,6 +96,7 @@ def handout(brief: Brief, debate: Debate, turn: Turn, reply_name: str) -> str:
     """The brief as one self-contained file for an agent that reads nothing else; its reply belongs
     into the file `reply_name` beside it."""
     values = {"brief": brief, "turn": turn, "name": debate.format.name_of, "reply_name": reply_name}
+    values |= {"nonce": debate.opened.nonce}
     return _render("shared/handout.md.j2", values) + "\n"
 
 
@@ -98,7 +106,11 @@ def propose(name: str, **values: Any) -> str:
 
 
 def _render(name: str, values: dict[str, Any]) -> str:
-    made = _environment().get_template(name).render(**_filters(values.get("nonce", "")), **values)
+    try:
+        made = _environment().get_template(name).render(**_filters(values.get("nonce", "")), **values)
+    except TemplateError as error:
+        hint = "The installed prompts are not those of this debate."
+        raise BadFormat(complaint(f"prompts/{name}", f"{type(error).__name__}: {error}", "a template", hint)) from None
     return made.strip("\n")
 
 

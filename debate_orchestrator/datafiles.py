@@ -168,9 +168,9 @@ def _depth(value: Any) -> int:
     return deepest
 
 
-def to_yaml(value: Mapping[str, Any]) -> str:
-    """`value` as YAML that `read_mapping` reads back as it was."""
-    return str(yaml.dump(dict(value), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100))
+def to_yaml(value: Mapping[str, Any], *, ascii_only: bool = False) -> str:
+    """`value` as YAML that `read_mapping` reads back as it was; in ASCII alone it is safe on any screen."""
+    return str(yaml.dump(dict(value), Dumper=_Dumper, sort_keys=False, allow_unicode=not ascii_only, width=100))
 
 
 def write_whole(path: str | os.PathLike[str], text: str) -> None:

@@ -11,11 +11,11 @@ import asyncio
 from collections.abc import Callable, Mapping
 
 from debate_orchestrator import replies
-from debate_orchestrator.briefs import Brief, brief
-from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.briefs import brief
+from debate_orchestrator.core.debate import ATTEMPTS, Debate
 from debate_orchestrator.core.events import Asked, Event, Spoiled
 from debate_orchestrator.core.rules import Turn
-from debate_orchestrator.errors import BadReply
+from debate_orchestrator.errors import BadReply, Failed
 from debate_orchestrator.journal import Writer
 from debate_orchestrator.providers import Provider
 
@@ -40,32 +40,22 @@ async def drive(
 
 
 async def _answer(journal: Writer, debate: Debate, turn: Turn, provider: Provider, watch: Watch | None) -> None:
-    """Asks for one turn until it is settled; a structured reply that will not do is asked for again, with
-    the complaints, as often as the debate allows."""
+    """Asks for one turn until it is settled. A reply that will not do is kept, and asked for again with the
+    complaints as often as the debate allows; a debater who still gives none is a failure, a judge an absence."""
     while turn.id not in debate.answers:
-        asked = brief(debate, turn)
-        spoiled = debate.spoiled.get(turn.id)
-        if spoiled:
-            asked = with_complaints(asked, spoiled[-1])
+        spoiled = debate.spoiled.get(turn.id, [])
+        if len(spoiled) >= ATTEMPTS:
+            raise Failed(spoiled[-1].complaints)
+        asked = brief(debate, turn, spoiled[-1].complaints if spoiled else ())
         record(journal, debate, Asked(turn=turn.id, brief=asked.digest, by=provider.name), watch)
         await journal.synced()  # what a crash leaves in flight must have a name
         reply = (await provider.reply(asked)).model_copy(update={"brief": asked.digest, "by": provider.name})
         try:
             event: Event = replies.read(debate, turn, reply)
         except BadReply as error:
-            if debate.shape(turn) is None:
-                raise
             event = Spoiled(turn=turn.id, complaints=tuple(error.complaints), reply=reply)
         record(journal, debate, event, watch)
         await journal.synced()
-
-
-def with_complaints(asked: Brief, spoiled: Spoiled) -> Brief:
-    """The brief again, with what was wrong with the last reply at its very end."""
-    *earlier, last = asked.messages
-    said = "Your last reply to this task could not be used:\n- " + "\n- ".join(spoiled.complaints)
-    parts = (*last.parts[:-1], f"{last.parts[-1]}\n\n{said}\n\nReply again, with the JSON object alone.")
-    return asked.model_copy(update={"messages": (*earlier, last.model_copy(update={"parts": parts}))})
 
 
 def record(journal: Writer, debate: Debate, event: Event, watch: Watch | None = None) -> bool:

@@ -1,7 +1,7 @@
 """The files of one debate, named after its report.
 
-`debate-report.md` has beside it `debate-report.html`, `debate-report.journal.jsonl` and, for a
-host-run debate, `debate-report.turns/`. Paths stay relative where the given one was.
+`debate-report.md` has beside it `debate-report.journal.jsonl` and, for a host-run debate,
+`debate-report.turns/`. Paths stay relative where the given one was.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Files(NamedTuple):
 
         BadFile where the output can't be written.
         """
-        report = output
+        report = output = os.path.expanduser(output) if output.startswith("~") else output
         if not output.isprintable():
             raise _unwritable(output, "a name that no file should have")
         if os.path.isdir(output) or output.endswith(("/", os.sep)) or not os.path.splitext(output)[1]:
@@ -51,6 +51,13 @@ class Files(NamedTuple):
             return cls._named(journal.removesuffix(JOURNAL))
         stem, ending = os.path.splitext(journal)
         return cls._named(journal if ending == ".md" else stem)._replace(journal=journal)
+
+    def must_be_new(self) -> None:
+        """BadFile where a report or a journal is there already: neither is ever overwritten by another debate."""
+        there = [path for path in (self.report, self.journal) if os.path.exists(path)]
+        if there:
+            hint = "Name another output, or move it away."
+            raise BadFile(complaint("output", f"{there[0]}, which is there already", "a new report", hint))
 
     @classmethod
     def _named(cls, stem: str) -> Files:

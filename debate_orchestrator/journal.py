@@ -243,11 +243,13 @@ class Writer:
         except OSError:
             pass  # the tail has no newline: the next reader skips it, the next writer trims it
 
-    def sync(self) -> None:
-        """Returns when all that was appended is on the disk. Failed where that can't be had, from then on:
-        what the kernel still holds is unknown, and trying again would not tell."""
+    def sync(self, upto: int | None = None) -> None:
+        """Returns when the first `upto` events, or all that were appended, are on the disk. Failed where that
+        can't be had, from then on: what the kernel still holds is unknown, and trying again would not tell."""
         with self._syncing:
-            upto = self._written
+            written = self._written
+            if upto is not None and self._synced >= upto:
+                return
             try:
                 if self._sync_lost:
                     raise OSError(5, "an earlier failure to sync")
@@ -256,17 +258,11 @@ class Writer:
                 self._sync_lost = True
                 hint = "Check the disk, then `debate check` the journal."
                 raise Failed(complaint(self.path, error.strerror or "an error", "a disk that syncs", hint)) from None
-            self._synced = upto
+            self._synced = written
 
     async def synced(self) -> None:
         """`sync` off the event loop. Those who wait while another syncs share the next one."""
-        mark = self._written
-
-        def wait() -> None:
-            if self._synced < mark:
-                self.sync()
-
-        await asyncio.to_thread(wait)
+        await asyncio.to_thread(self.sync, self._written)
 
     def close(self) -> None:
         if self._handle >= 0:

@@ -67,12 +67,10 @@ def _context(paths: tuple[str, ...]) -> tuple[Context, ...]:
 
 
 def changed_prompts(debate: Debate) -> Noted | None:
-    """A note for the record where the prompts of this installation are not those that the debate was
-    last known to use; None where they are, or where that is noted already."""
-    now = library.digests(debate.format.name)
-    then = debate.opened.prompts
+    """A note for the record where the prompts of this installation are not those that the debate was last
+    known to use; None where they are."""
+    then, now = debate.opened.prompts, library.digests(debate.format.name)
     differing = sorted(name for name in now.keys() | then.keys() if now.get(name) != then.get(name))
-    if not differing:
-        return None
-    note = Noted(note="prompts changed", detail=", ".join(differing))
-    return None if note in debate.notes else note
+    detail = ", ".join(f"{name} {now.get(name, 'gone')[:12]}" for name in differing) or "as it was opened"
+    known = [note.detail for note in debate.notes if note.note == "prompts changed"] or ["as it was opened"]
+    return None if detail == known[-1] else Noted(note="prompts changed", detail=detail)

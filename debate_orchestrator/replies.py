@@ -21,6 +21,7 @@ LARGEST = 256 * 1024
 
 _FENCED = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)\r?\n```", re.DOTALL)
 _BINARY = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_HALVES = re.compile("[\ud800-\udfff]")
 
 
 def decode(turn_id: str, data: bytes) -> str:
@@ -33,15 +34,22 @@ def decode(turn_id: str, data: bytes) -> str:
         raise BadReply(complaint(turn_id, f"bytes that are no UTF-8 at offset {error.start}", "plain text")) from None
     if found := _BINARY.search(text):
         raise BadReply(complaint(turn_id, f"the control character {found[0]!a}, as in a binary file", "plain text"))
+    _must_be_text(turn_id, text)
+    return text
+
+
+def _must_be_text(turn_id: str, text: str) -> None:
+    if len(text) > LARGEST:
+        raise BadReply(complaint(turn_id, f"a reply of {len(text):,} characters", f"at most {LARGEST:,} bytes"))
+    if _HALVES.search(text):
+        raise BadReply(complaint(turn_id, "half a surrogate pair", "plain text"))
     if not text.strip():
         raise BadReply(complaint(turn_id, "an empty reply", "the reply itself", "Have the turn's brief answered."))
-    return text
 
 
 def read(debate: Debate, turn: Turn, reply: Reply) -> Spoke | Declined | Voted:
     """The event that a reply amounts to; BadReply, with every complaint, where it will not do."""
-    if not reply.text.strip():
-        raise BadReply(complaint(turn.id, "an empty reply", "the reply itself"))
+    _must_be_text(turn.id, reply.text)
     shape = debate.shape(turn)
     if shape is None:
         lines = [line.strip() for line in reply.text.splitlines()]

@@ -50,7 +50,7 @@ def opened(**changes: Any) -> Opened:
     """The opening of a debate under the smallest format there can be."""
     setup = Setup(topic="Tabs?", positions={"a": "Yes.", "b": "No."}, rounds=1, strictness="strict", first="a")
     made: dict[str, Any] = {"schema_version": 1, "version": "0", "setup": setup, "format": _FORMAT, "prompts": {}}
-    made |= {"cast": {"a": ("host",)}, "seed": 1, "nonce": "n"}
+    made |= {"cast": {"a": ("host",), "judge": ("host",)}, "seed": 1, "nonce": "n"}
     return Opened(**(made | changes))
 
 

@@ -18,8 +18,8 @@ from debate_orchestrator.datafiles import read_mapping
 @pytest.mark.parametrize(
     ("flags", "expected"),
     [
-        (["--rounds", "0"], "rounds: got 0; expected a whole number from 1 to 6"),
-        (["--rounds", "9"], "rounds: got 9"),
+        (["--rounds", "0"], "rounds: got '0'; expected a whole number from 1 to 6"),
+        (["--rounds", "9"], "rounds: got '9'"),
         (["--rounds", "three"], "rounds: got 'three'"),
         (["--rounds", "7"], "insist: true"),
         (["--strictness", "harsh"], "strictness: got 'harsh'; expected lenient or strict"),

@@ -69,10 +69,12 @@ class TestExample:
         assert (given["rounds"], given["strictness"]) == (setup.rounds, setup.strictness)
 
     def test_replays(self, path: Path, debate: Run) -> None:
-        """It plays again through the loop to the same report."""
-        ran = debate("replay", str(path), "--quiet", "--to", "again.md")
+        """It plays again: every speech is shown, and it is told to the same report."""
+        ran = debate("replay", str(path), "--to", "again.md")
+        speeches = [event.reply.text for event in read(path).events if isinstance(event, Spoke)]
 
         assert ran.code == 0, ran.err
+        assert [one for one in speeches if one.strip().splitlines()[-1] not in ran.out] == []
         assert Path("again.md").read_text(encoding="utf-8") == render(story(read(path).entries))
 
     def test_says_nothing_of_its_making(self, path: Path) -> None:

@@ -170,7 +170,7 @@ def test_turns_that_are_not_due(debate: Run, opened: dict[str, Any]) -> None:
     other = debate("step", J, "--json", "1.opening.a=speech.md")
 
     assert (early.code, same.code, other.code) == (2, 0, 2)
-    assert "2.rebuttal.a: got no such turn so far" in early.json["complaints"][0]
+    assert "2.rebuttal.a: got a turn that is not due; expected one of: 1.opening.a" in early.json["complaints"][0]
     assert same.json["accepted"] == []
     assert "one answer to a turn. The first stands." in other.json["complaints"][0]
 
@@ -182,7 +182,7 @@ def test_a_reply_before_its_brief_is_set_aside(debate: Run, opened: dict[str, An
     ran = debate("step", J, "--json")
 
     assert ran.code == 2
-    assert "a reply that was there before its brief" in ran.json["complaints"][0]
+    assert "a reply to another brief, or from before there was one" in ran.json["complaints"][0]
     assert [one["turn"] for one in ran.json["turns"]] == ["1.opening.b"]
     assert Path("report.turns/1.opening.b.reply.aside-1.md").read_text(encoding="utf-8") == "Written too early."
 

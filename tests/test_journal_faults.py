@@ -90,7 +90,7 @@ def test_a_flipped_bit_is_never_read_over(tmp_path: Path, part: int) -> None:
                 read(path)
 
 
-def testout_of_place_are_damage(tmp_path: Path) -> None:
+def test_lines_out_of_place_are_damage(tmp_path: Path) -> None:
     """A line deleted, doubled, or swapped with any other is damage to readers and writers, and stays as it is."""
     path = tmp_path / "j.jsonl"
     lines = ten_lines(path).splitlines(keepends=True)

@@ -10,7 +10,7 @@ import pytest
 
 from debate_orchestrator import __version__, answers, formats, library, opening
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import EVENT
+from debate_orchestrator.core.events import EVENT, Noted
 from debate_orchestrator.errors import BadAnswers
 from debate_orchestrator.journal import SCHEMA
 
@@ -129,6 +129,16 @@ def test_prompts_that_changed_are_noted_once() -> None:
     debate = Debate([opened.model_copy(update={"prompts": then})])
     note = opening.changed_prompts(debate)
     assert note is not None
-    assert (note.note, note.detail) == ("prompts changed", ", ".join(sorted([first, second, "gone.j2"])))
+    assert note.note == "prompts changed"
+    assert [one.split()[0] for one in note.detail.split(", ")] == sorted([first, second, "gone.j2"])
     debate.take(note)
     assert opening.changed_prompts(debate) is None
+
+
+def test_prompts_that_came_back_are_noted_too() -> None:
+    """Templates that are again what they were at the opening are a change from those noted last."""
+    debate = Debate([opening.opened(settled())])
+    debate.take(Noted(note="prompts changed", detail="shared/turn.md.j2 0123456789ab"))
+    note = opening.changed_prompts(debate)
+    assert note is not None
+    assert note.detail == "as it was opened"

@@ -6,6 +6,7 @@ when it is called, so that `--help` loads none of them.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from importlib import import_module
@@ -22,11 +23,11 @@ def main(argv: list[str] | None = None) -> None:
         code = getattr(import_module(f"debate_orchestrator.cli.{module}"), name)(arguments)
         sys.stdout.flush()
     except KeyboardInterrupt:
-        print("debate: interrupted; what was said so far is saved.", file=sys.stderr)
+        print("debate: interrupted; every reply that was accepted is saved.", file=sys.stderr)
         code = 130
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
+        code = 141  # as a shell reports a process that a closed pipe ended
     except Exception as error:
         code = _failed(error, json=getattr(arguments, "json", False))
     sys.exit(code)
@@ -34,8 +35,11 @@ def main(argv: list[str] | None = None) -> None:
 
 def _failed(error: Exception, *, json: bool) -> int:
     from debate_orchestrator.cli.output import complain, print_json
-    from debate_orchestrator.errors import DebateError
+    from debate_orchestrator.errors import DebateError, complaint
 
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+        complain([complaint("output", error.strerror or "an error", "room to write")])
+        return 4
     if not isinstance(error, DebateError):
         raise error
     if json:

@@ -12,6 +12,7 @@ from typing import Any
 from debate_orchestrator.errors import BadFile, complaint, shown
 from debate_orchestrator.speech import tame
 
+_HEADING = b"# Debate Report"
 WIDEST = 100
 """Columns that a line of prose may have at a terminal."""
 
@@ -51,7 +52,16 @@ def _printable(text: str, encoding: str | None) -> str:
 
 
 def markdown_path(path: str) -> str:
-    """`path` as the place of a markdown report; BadFile for another ending."""
+    """`path` as the place of a markdown report; BadFile for another ending, or for a file that is no report."""
     if not path.endswith(".md"):
         raise BadFile(complaint("--to", shown(path), "a file that ends in .md"))
+    try:
+        with open(path, "rb") as file:
+            there = file.read(len(_HEADING))
+    except (OSError, ValueError):
+        return path
+    if there and there != _HEADING:
+        raise BadFile(
+            complaint("--to", f"{shown(path)}, which holds something else", "a new file, or an earlier report")
+        )
     return path

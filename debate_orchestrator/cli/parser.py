@@ -74,7 +74,10 @@ def _setup(verb: _Verb) -> None:
         'debate ask debate.yaml topic="Should we move to gRPC?"',
     )
     ask.add_argument("file", metavar="FILE", help="the answers file that is being made")
-    ask.add_argument("given", nargs="*", metavar="KEY=VALUE", help="an answer to a question that was put")
+    ask.add_argument(
+        "given", nargs="*", metavar="KEY=VALUE", help="an answer to a question that was put; KEY=- reads standard input"
+    )
+    ask.set_defaults(json=True)
 
 
 def _host(verb: _Verb) -> None:

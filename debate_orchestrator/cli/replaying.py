@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
-import tempfile
-from pathlib import Path
 
 from debate_orchestrator import library
-from debate_orchestrator.cli.output import markdown_path, print_json, remark, say
+from debate_orchestrator.cli.output import markdown_path, print_json, say
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Answer, Event, Opened
+from debate_orchestrator.core.events import Answer, Event
 from debate_orchestrator.datafiles import write_whole
-from debate_orchestrator.drive import drive
-from debate_orchestrator.errors import BadAnswers, DebateError, complaint, shown
+from debate_orchestrator.errors import BadAnswers, complaint, shown
 from debate_orchestrator.files import JOURNAL
-from debate_orchestrator.journal import Entry, Writer, read
-from debate_orchestrator.providers.replay import Replay
+from debate_orchestrator.journal import read
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.reports.story import closing, story
@@ -24,10 +19,15 @@ from debate_orchestrator.speech import one_line
 
 
 def replay(arguments: argparse.Namespace) -> int:
-    """Plays a journal through the real loop, with the recorded replies in every seat; tells the record."""
+    """Plays a journal again, event by event, and tells it."""
     recorded = read(arguments.journal).entries
     if not arguments.quiet and not arguments.json:
-        _play(recorded, Replay(arguments.journal))
+        opened, *events = (entry.event for entry in recorded)
+        debate = Debate([opened])
+        player = _Player(debate)
+        for event in events:
+            debate.take(event)
+            player(debate, event)
     told = story(recorded)
     if arguments.to:
         write_whole(markdown_path(arguments.to), markdown.render(told))
@@ -37,20 +37,6 @@ def replay(arguments: argparse.Namespace) -> int:
     else:
         say(summary)
     return 0
-
-
-def _play(recorded: list[Entry], voice: Replay) -> None:
-    opened = recorded[0].event
-    assert isinstance(opened, Opened)
-    with tempfile.TemporaryDirectory() as folder, Writer.create(Path(folder) / f"replay{JOURNAL}", opened) as journal:
-        debate = Debate(journal.events)
-        player = _Player(debate)
-        try:
-            asyncio.run(drive(journal, debate, dict.fromkeys((*debate.format.sides, *debate.judges), voice), player))
-        except DebateError as error:
-            if debate.complete or not debate.answers:
-                raise
-            remark(f"The recording ends here: {error.complaints[0]}")
 
 
 class _Player:

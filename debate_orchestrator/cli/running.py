@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -106,11 +107,14 @@ def _report(journal: Writer, files: Files) -> str:
 
 def _create(answers: Answers, files: Files) -> Writer:
     wrong = providers.complaints(answers.cast)
+    if not os.path.exists(files.journal):
+        files.must_be_new()
     if answers.positions is None:
-        hint = "Have the host derive them with `debate ask FILE`, or write both positions out."
-        wrong.append(complaint("positions", "auto", "two positions, since nobody here can derive them", hint))
+        hint = "Give --position-a and --position-b, or have the host derive them with `debate ask FILE`."
+        wrong.append(complaint("positions", "none, or auto", "two positions, since nobody here can derive them", hint))
     if wrong:
         raise BadAnswers(wrong)
+    providers.seated(answers.cast)  # a recording that can't be read is told before anything is written
     journal = Writer.create(files.journal, opening.opened(answers))
     if answers.one_agent:
         journal.append(Noted(note="one agent"))
@@ -171,6 +175,9 @@ class _Progress:
 
     def __call__(self, debate: Debate, event: Event) -> None:
         now = announcements(debate)
-        for line in now[self._said :]:
-            remark(line)
+        try:
+            for line in now[self._said :]:
+                remark(line)
+        except OSError:
+            pass  # nobody listens any more; the debate goes on
         self._said = len(now)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from typing import Any
 
 from debate_orchestrator import formats, library
 from debate_orchestrator.answers import Answers, settle
 from debate_orchestrator.cli.output import complain, print_json
-from debate_orchestrator.datafiles import read_mapping, to_yaml
+from debate_orchestrator.core.rules import EVERYBODY
+from debate_orchestrator.datafiles import LARGEST, read_mapping, to_yaml
 from debate_orchestrator.errors import BadAnswers, DebateError, complaint
 from debate_orchestrator.files import REPORT, Files
 from debate_orchestrator.host.asking import Exchange, load
@@ -49,7 +52,8 @@ def answers(arguments: argparse.Namespace) -> int:
     from debate_orchestrator.core.debate import Debate
     from debate_orchestrator.journal import read
 
-    opened = Debate(read(arguments.journal).events).opened
+    debate = Debate(read(arguments.journal).events)
+    opened = debate.opened
     setup = opened.setup
     again: dict[str, Any] = {
         "topic": setup.topic,
@@ -57,16 +61,17 @@ def answers(arguments: argparse.Namespace) -> int:
         "rounds": setup.rounds,
         **({"insist": True} if setup.rounds > opened.format.rounds.most else {}),
         "strictness": setup.strictness,
-        "output": Files.of_journal(arguments.journal).report,
+        "output": os.path.basename(Files.of_journal(arguments.journal).report),
         "format": opened.format.name,
         "first": setup.first,
         "feedback": setup.feedback,
         "context": [one.name for one in setup.context],
         "cast": {seat: list(who) if len(who) > 1 else who[0] for seat, who in opened.cast.items()},
         "max_cost": opened.max_cost,
+        **({"one_agent": True} if any(note.note == "one agent" for note in debate.notes) else {}),
         "sources": dict(setup.sources),
     }
-    print(to_yaml(again), end="")
+    print(to_yaml(again, ascii_only=True), end="")
     return 0
 
 
@@ -77,7 +82,7 @@ def ask(arguments: argparse.Namespace) -> int:
         key, found, value = pair.partition("=")
         if not found:
             raise BadAnswers(complaint("answer", repr(pair), "KEY=VALUE", 'Quote it, as in topic="..."'))
-        given[key] = value
+        given[key] = sys.stdin.read(LARGEST) if value == "-" else value
     exchange = ask_host(arguments.file, given, interview())
     print_json(_told(arguments.file, exchange))
     complain(exchange.complaints)
@@ -146,7 +151,7 @@ def _flags(arguments: argparse.Namespace, given: dict[str, Any]) -> dict[str, An
     names = ("topic", "strictness", "output", "format", "first", "context")
     flags = {name: value for name in names if (value := getattr(arguments, name)) is not None}
     if arguments.rounds is not None:
-        flags["rounds"] = int(arguments.rounds) if arguments.rounds.isdigit() else arguments.rounds
+        flags["rounds"] = arguments.rounds
     if arguments.insist:
         flags["insist"] = True
     if arguments.one_agent:
@@ -163,6 +168,7 @@ def _flags(arguments: argparse.Namespace, given: dict[str, Any]) -> dict[str, An
     seats = {seat: value for seat in ("a", "b", "judge") if (value := getattr(arguments, seat)) is not None}
     if seats:
         cast = given.get("cast")
+        cast = dict.fromkeys(EVERYBODY, cast) if isinstance(cast, str) else cast
         flags["cast"] = {**(cast if isinstance(cast, dict) else {}), **seats}
     return flags
 

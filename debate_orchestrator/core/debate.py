@@ -26,7 +26,8 @@ from debate_orchestrator.core.verdict import (
 from debate_orchestrator.errors import OutOfTurn, complaint
 
 ATTEMPTS = 2
-"""How often a structured reply is asked for before the judge counts as absent."""
+"""How often a reply is asked for before a judge counts as absent. A debater is never absent: nothing is
+judged on a one-sided transcript."""
 
 Stage = tuple[Turn, ...]
 
@@ -61,7 +62,7 @@ class Debate(Record):
 
     def _must_answer(self, turn: Turn, event: Asked | Answer) -> None:
         shape = self.shape(turn)
-        if not isinstance(event, Asked) and isinstance(event, Spoke | Declined) != (shape is None):
+        if not isinstance(event, Asked | Spoiled) and isinstance(event, Spoke | Declined) != (shape is None):
             wanted = "a speech" if shape is None else "a structured reply"
             raise OutOfTurn(complaint(turn.id, f"an answer that {event.kind}", wanted))
         if isinstance(event, Voted) and shape is not None and (wrong := check(shape, event.ballot, self.terms(turn))):
@@ -78,7 +79,7 @@ class Debate(Record):
                 self.asked.setdefault(event.turn, []).append(event)
             case Spoiled():
                 self.spoiled.setdefault(event.turn, []).append(event)
-                if len(self.spoiled[event.turn]) >= ATTEMPTS:
+                if len(self.spoiled[event.turn]) >= ATTEMPTS and self.shape(self.turn(event.turn)) is not None:
                     self._settle(event)
             case Spoke() | Declined() | Voted():
                 self._settle(event)
@@ -95,8 +96,10 @@ class Debate(Record):
                 return turn
         if turn_id in self.answers:
             raise OutOfTurn(complaint(turn_id, "a second answer", "one answer to a turn", "The first stands."))
-        names = ", ".join(turn.id for turn in due) or "none, the debate is complete"
-        raise OutOfTurn(complaint(turn_id, "an answer to a turn that is not due", f"one of: {names}"))
+        raise OutOfTurn(complaint(turn_id, "a turn that is not due", f"one of: {self._due_names()}"))
+
+    def _due_names(self) -> str:
+        return ", ".join(turn.id for turn in self.due()) or "none, the debate is complete"
 
     def due(self) -> Stage:
         """The turns that must be taken now; empty when the debate is complete. They are independent."""
@@ -148,7 +151,7 @@ class Debate(Record):
             for one in stage:
                 if one.id == turn_id:
                     return one
-        raise OutOfTurn(complaint(turn_id, "no such turn so far", "a turn of this debate"))
+        raise OutOfTurn(complaint(turn_id, "a turn that is not due", f"one of: {self._due_names()}"))
 
     def settled(self) -> list[Turn]:
         """Every turn that has its answer, in agenda order."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, TypeAdapter, model_validator
 
 from debate_orchestrator.core.rules import Format
 from debate_orchestrator.core.values import Value
@@ -83,6 +83,14 @@ class Opened(Value):
     nonce: str
     """What fences speech in every brief of this debate."""
 
+    @model_validator(mode="after")
+    def _covers_the_seats(self) -> Opened:
+        missing = [side for side in self.format.sides if side not in self.setup.positions]
+        missing += [seat for seat in self.format.seats if not self.cast.get(seat)]
+        if missing:
+            raise ValueError(f"no position or nobody in the seat: {', '.join(dict.fromkeys(missing))}")
+        return self
+
 
 class Asked(Value):
     """A brief was put before somebody: the intent, written before the answer can cost anything."""
@@ -119,7 +127,7 @@ class Voted(Value):
 
 
 class Spoiled(Value):
-    """A structured reply was not in the shape asked for. It is kept, asked again once, and then not counted."""
+    """A reply would not do. It is kept and asked for again once; a second spoiled ballot is not counted."""
 
     kind: Literal["spoiled"] = "spoiled"
     turn: str

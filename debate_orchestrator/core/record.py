@@ -108,7 +108,7 @@ class Record:
 
     def intervened(self, round: int) -> bool:
         """Whether a round's convergence is answered by an intervention."""
-        if self.rounds == 1 or not any(phase.on == "convergence" for phase in self.format.round):
+        if not any(slot.phase.on == "convergence" and slot.round == round for slot in self.calendar()):
             return False
         if not self.finding(round).detected or conceded(self.ballots(round)):
             return False

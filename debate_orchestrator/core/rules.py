@@ -16,6 +16,8 @@ from pydantic import model_validator
 from debate_orchestrator.core.shapes import Shape, When
 from debate_orchestrator.core.values import Value
 
+NAME = r"^[a-z][a-z0-9-]{0,40}$"
+"""What a name may be that becomes part of a turn's id, and so of a file's name."""
 JUDGE = "judge"
 EVERYBODY = ("a", "b", JUDGE)
 
@@ -42,7 +44,7 @@ class Rounds(Value):
 class Phase(Value):
     """One kind of turn: who takes it, when, who hears it, and what is wanted."""
 
-    name: str
+    name: str = Default(pattern=NAME)
     title: str
     tag: str
     seats: tuple[str, ...]
@@ -59,7 +61,7 @@ class Phase(Value):
     """Seats that find the turn in their transcript. A judge's ballots are never in anybody else's."""
     words: int | None = None
     """About how many words are asked for."""
-    template: str = ""
+    template: str = Default(default="", pattern=rf"{NAME}|^$")
     """The template of the task, in the format's folder; the phase's name if empty."""
 
 
@@ -118,7 +120,7 @@ class Lines(Value):
 class Format(Value):
     """The rules of one kind of debate."""
 
-    name: str
+    name: str = Default(pattern=NAME)
     title: str
     about: str
     seats: dict[str, Seat]
@@ -279,7 +281,7 @@ def calendar(made: Format, rounds: int, strictness: str) -> Iterator[Slot]:
     places.append((made.after, None, True))
     for phases, round, closing in places:
         for phase in phases:
-            if phase.when.holds(rounds=rounds, strictness=strictness, round=round) and not (phase.on and rounds == 1):
+            if phase.when.holds(rounds=rounds, strictness=strictness, round=round):
                 yield Slot(phase=phase, round=round, closing=closing)
 
 

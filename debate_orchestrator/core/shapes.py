@@ -139,7 +139,7 @@ def check(shape: Mapping[str, Field], value: Any, terms: Terms, where: str = "")
         return [complaint(where.rstrip(".") or "the reply", _kind(value), "a JSON object")]
     wanted = asked(shape, terms)
     found = [
-        complaint(f"{where}{name}", "nothing", _expected(field, terms))
+        complaint(f"{where}{name}", "nothing", _expected(field, terms) + _or_nothing(field))
         for name, field in wanted.items()
         if name not in value
     ]
@@ -169,6 +169,14 @@ def _dependent(field: Field, record: Mapping[str, Any], name: str, terms: Terms,
     if not applies:
         return [] if empty else [complaint(where, shown(value), f"{json.dumps(nothing)}, unless {reason}")]
     return _one(field, value, terms, where)
+
+
+def _or_nothing(field: Field) -> str:
+    """When a field may be empty, and how that is written."""
+    if field.only_if:
+        reason = " and ".join(f"{other} is {str(needed).lower()}" for other, needed in field.only_if.items())
+        return f" if {reason}, and {json.dumps(_nothing(field))} otherwise"
+    return f", or {json.dumps(_nothing(field))}" if field.optional else ""
 
 
 def _one(field: Field, value: Any, terms: Terms, where: str, *, side: bool = True) -> list[str]:
@@ -239,6 +247,12 @@ def _all_of(value: Any, options: Sequence[str]) -> bool:
 
 
 def _expected(field: Field, terms: Terms) -> str:
+    """What a field should hold, in words."""
+    one = _expected_one(field, terms)
+    return f"an object with the keys {', '.join(terms.sides)}, each {one}" if field.per_side else one
+
+
+def _expected_one(field: Field, terms: Terms) -> str:
     match field.kind:
         case "text":
             return f"text of 1 to {LONGEST:,} characters"

@@ -66,6 +66,7 @@ def _moderated(desk: Desk, draft: Draft, interview: Interview, complaints: list[
                 complaints += [said] if (said := desk.lay(laid, brief)) else []
                 return draft, laid
             draft = interview.proposed(draft, now.name, structured(now.turn, text))
+            desk.spend(laid)
         except DebateError as error:
             complaints += error.complaints
             return draft, laid
@@ -80,7 +81,7 @@ def _take(draft: Draft, key: str, value: str, interview: Interview) -> Draft:
         return interview.proposed(draft, now.name, structured(key, read_reply(key, value)))
     after = interview.answer(draft, key, value)
     if key == "output":
-        Files.of_output(after.given["output"])
+        Files.of_output(after.given["output"]).must_be_new()
     return after
 
 

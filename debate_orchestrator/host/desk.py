@@ -47,13 +47,18 @@ class Desk:
         if aside is None:
             return None
         hint = f"It was kept as {aside}. Have the brief answered as it is now."
-        return complaint(laid.turn, "a reply that was there before its brief", "an answer to the brief", hint)
+        return complaint(laid.turn, "a reply to another brief, or from before there was one", "an answer to this", hint)
 
     def collect(self, laid: Laid, brief: str) -> str | None:
         """The reply in place to exactly this brief; None where there is none. BadReply where it is no text."""
         if not self._is_laid(laid, brief) or not os.path.exists(laid.reply):
             return None
         return read_reply(laid.turn, laid.reply)
+
+    def spend(self, laid: Laid) -> None:
+        """Puts away a reply that was taken, so that the same turn can be asked for again with another brief."""
+        if os.path.exists(laid.reply):
+            self._move_aside(laid.reply, "taken")
 
     def _is_laid(self, laid: Laid, brief: str) -> bool:
         try:
@@ -62,10 +67,10 @@ class Desk:
             return False
 
     @staticmethod
-    def _move_aside(path: str) -> str:
+    def _move_aside(path: str, why: str = "aside") -> str:
         stem, ending = os.path.splitext(path)
         n = 1
-        while os.path.exists(aside := f"{stem}.aside-{n}{ending}"):
+        while os.path.exists(aside := f"{stem}.{why}-{n}{ending}"):
             n += 1
         os.rename(path, aside)
         return aside
@@ -75,6 +80,9 @@ def read_reply(turn_id: str, path: str) -> str:
     """The text of a reply file; BadReply where it can't be read or is no text."""
     try:
         with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > LARGEST:
+                raise BadReply(complaint(turn_id, f"a reply of {size:,} bytes", f"at most {LARGEST:,}", "Shorten it."))
             return decode(turn_id, file.read(LARGEST + 1))
     except OSError as error:
         raise BadReply(complaint(turn_id, f"{path}: {error.strerror}", "a file with the reply")) from None

@@ -123,6 +123,9 @@ class _Stepper:
             turn = self.debate.turn(turn_id)
             if turn.seat in self.callable:
                 raise OutOfTurn(f"{turn_id}: this seat is filled by {self.callable[turn.seat].name}, not by the host.")
+            settled = self.debate.answers.get(turn_id)
+            if settled is not None and settled.reply.text == text:
+                return
             asked = brief(self.debate, turn)
             reply = Reply(text=text, brief=asked.digest, by=providers.HOST)
             event = replies.read(self.debate, turn, reply)
