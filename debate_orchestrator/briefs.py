@@ -23,7 +23,7 @@ from debate_orchestrator.core.events import Declined
 from debate_orchestrator.core.rules import Turn
 from debate_orchestrator.core.shapes import json_schema
 from debate_orchestrator.core.values import Value
-from debate_orchestrator.core.verdict import decimals, gap
+from debate_orchestrator.core.verdict import decimals, gap, percent, rounds_won, sums
 from debate_orchestrator.errors import BadFormat, complaint
 from debate_orchestrator.formats import template
 
@@ -172,8 +172,9 @@ def _for_debater(debate: Debate, turn: Turn, heard: list[Turn]) -> dict[str, Any
 
 
 def _for_judge(debate: Debate, turn: Turn, heard: list[Turn]) -> dict[str, Any]:
-    rubric, results, totals = debate.format.rubric, debate.results(), debate.totals()
-    own = [debate.answers[one.id] for one in debate.own_ballots(turn.seat)]
+    rubric = debate.format.rubric
+    results = debate.results_of(turn.seat)
+    totals = sums(results, debate.format.sides)
     share = gap(totals)
     return {
         "scale": {"least": f"{rubric.least:g}", "most": f"{rubric.most:g}"},
@@ -181,10 +182,10 @@ def _for_judge(debate: Debate, turn: Turn, heard: list[Turn]) -> dict[str, Any]:
         "convergence": rubric.convergence,
         "round_turns": [one.id for one in heard if one.round == turn.round],
         "declined": [one for one in heard if isinstance(debate.answers[one.id], Declined)],
-        "ballots": own,
+        "ballots": [debate.answers[one.id] for one in debate.own_ballots(turn.seat)],
         "totals": totals,
-        "won": {name: sum(one.winner == name for one in results) for name in (*debate.format.sides, "tie")},
-        "gap": None if share is None else f"{float(share):.1%}",
+        "won": rounds_won(results, debate.format.sides),
+        "gap": None if share is None else percent(share),
         "played": len(results),
         "conceded": debate.conceded(),
         "persisted": bool(debate.persisted()),

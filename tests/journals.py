@@ -50,8 +50,10 @@ def opened(**changes: Any) -> Opened:
     """The opening of a debate under the smallest format there can be."""
     setup = Setup(topic="Tabs?", positions={"a": "Yes.", "b": "No."}, rounds=1, strictness="strict", first="a")
     made: dict[str, Any] = {"schema_version": 1, "version": "0", "setup": setup, "format": _FORMAT, "prompts": {}}
-    made |= {"cast": {"a": ("host",), "judge": ("host",)}, "seed": 1, "nonce": "n"}
-    return Opened(**(made | changes))
+    made |= {"seed": 1, "nonce": "n"} | changes
+    given: Setup = made["setup"]
+    made["setup"] = given.model_copy(update={"positions": {"a": "Yes.", "b": "No."} | given.positions})
+    return Opened(**(made | {"cast": changes.get("cast", {}) | dict.fromkeys(("a", "b", "judge"), ("host",))}))
 
 
 def said(text: str) -> Reply:

@@ -319,7 +319,7 @@ def test_a_debate_by_one_agent_is_called_degraded() -> None:
     """A report says where one agent wore all hats."""
     made = markdown.render(story(entries(one_agent(played(rounds=1)))))
 
-    assert " Degraded: one agent wore all hats, so the two sides are not independent.*" in made
+    assert "*Complete. Degraded: one agent wore all hats, so the two sides are not independent. " in made
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,8 @@ GOLDEN = """\
 **Judge Strictness:** strict\x20\x20
 **Date:** 2026-02-03
 
-*Complete. Host-run: the host's own agents took every seat, and their models are not on record. \
-Researcher A spoke first.*
+*Complete. Host-run: the host's own agents take every seat; no model is on record. Researcher A spoke first. \
+Sources are cited by the debaters and were not checked.*
 
 ---
 
@@ -43,9 +43,9 @@ It came down to one point. A made it. B did not answer it.
 
 *Why it decided:* Nobody answered it.
 
-*How the strength is worked out: the totals differ by 14.3% of the larger one. Decisive is a lead of over 20%, \
+*How the strength is worked out: the totals differ by 14.29% of the larger one. Decisive is a lead of over 20%, \
 consensus is declared or conceded, narrow is everything else. A round score is the mean of its criteria, a total \
-the sum of the round scores.*
+the sum of the round scores; both are rounded only to be shown, so the shown ones may seem to be off by 0.01.*
 
 ---
 

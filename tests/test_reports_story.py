@@ -142,7 +142,8 @@ def test_where_it_came_from_is_told() -> None:
         "Complete.",
         "Researcher A: one; Researcher B: two; Judge: three, four.",
         "Researcher A spoke first.",
-        "The judge's feedback was kept from the debaters.",
+        "The judge's feedback is kept from the debaters.",
+        "Sources are cited by the debaters and were not checked.",
     )
 
 
@@ -152,12 +153,22 @@ def test_what_was_noted_is_told_once() -> None:
     events += [Noted(note="prompts changed", detail="shared/turn.md.j2"), Noted(note="one agent")]
     said = story(entries(events)).provenance
 
-    assert said[-2:] == (
-        "Degraded: one agent wore all hats, so the two sides are not independent.",
-        "The prompts changed on the way (shared/turn.md.j2).",
-    )
+    assert said[1] == "Degraded: one agent wore all hats, so the two sides are not independent."
+    assert said[-1] == "The prompts changed on the way (shared/turn.md.j2)."
+    assert len(set(said)) == len(said)
 
 
 def test_no_secret_is_told() -> None:
     """The nonce that fences speech is no part of a story."""
     assert NONCE not in told(rounds=1).model_dump_json()
+
+
+def test_a_round_that_nobody_judged_is_told() -> None:
+    """A round whose ballots were all spoiled degrades the debate, and a debate without a final ballot is complete
+    and undecided."""
+    one = told(saying(_1_verdict_judge="none", _final_verdict_judge="none"), rounds=1)
+
+    assert "Degraded: no ballot counts for round 1." in one.provenance
+    assert closing(one, "r.md") == (
+        "Debate complete. Report written to r.md. Winner: not decided, since no final ballot counts."
+    )

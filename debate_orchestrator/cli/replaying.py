@@ -73,4 +73,10 @@ def demo(arguments: argparse.Namespace) -> int:
     if name not in shelf:
         raise BadAnswers(complaint("--name", shown(name), "one of " + ", ".join(shelf)))
     arguments.journal = str(shelf[name])
-    return replay(arguments)
+    quiet = arguments.quiet or arguments.json
+    if not quiet:
+        say(f"A recorded debate, played again ({name}; `debate demo --list` has more).\n")
+    code = replay(arguments)
+    if not quiet:
+        say("\nIts report: `debate demo --to report.md`. A debate of your own: `debate ask setup.yaml`.")
+    return code

@@ -11,7 +11,7 @@ from fractions import Fraction
 from debate_orchestrator.core.events import Answer, Asked, Noted, Opened, Reply, Spoiled, Spoke, Voted
 from debate_orchestrator.core.rules import JUDGE, Format, Slot, Turn, calendar, judges
 from debate_orchestrator.core.shapes import Shape
-from debate_orchestrator.core.verdict import Finding, RoundResult, conceded, finding, round_result
+from debate_orchestrator.core.verdict import Finding, RoundResult, conceded, finding, round_result, sums
 
 
 class Record:
@@ -83,16 +83,19 @@ class Record:
 
     def _votes(self, slots: Sequence[Slot], field: str) -> list[Voted]:
         """The ballots of the phases whose shape has that field."""
-        ids = [
+        ids = self._vote_ids(slots, field)
+        if any(turn_id not in self.answers for turn_id in ids):
+            return []
+        return [ballot for turn_id in ids if (ballot := self.ballot(turn_id)) is not None]
+
+    def _vote_ids(self, slots: Sequence[Slot], field: str) -> list[str]:
+        return [
             slot.turn_id(seat)
             for slot in slots
             if field in self.format.shapes.get(slot.phase.reply, {})
             for stage in slot.stages((), self.judges)
             for seat in stage
         ]
-        if any(turn_id not in self.answers for turn_id in ids):
-            return []
-        return [ballot for turn_id in ids if (ballot := self.ballot(turn_id)) is not None]
 
     def concedes(self, turn: Turn) -> bool:
         """Whether a debater's speech holds, on a line of its own, the line that concedes the debate."""
@@ -134,10 +137,20 @@ class Record:
         ballots = self.ballots(round)
         return round_result(round, ballots, self.format.sides, self.criteria) if ballots else None
 
+    def unjudged(self, round: int) -> bool:
+        """Whether a round's panel has had its turns, and no ballot of theirs counts."""
+        ids = self._vote_ids([slot for slot in self.calendar() if slot.round == round], "scores")
+        return bool(ids) and all(turn_id in self.answers for turn_id in ids) and not self.ballots(round)
+
     def results(self) -> list[RoundResult]:
         return [result for n in range(1, self.rounds + 1) if (result := self.result(n)) is not None]
 
+    def results_of(self, judge: str) -> list[RoundResult]:
+        """The rounds as one judge of the panel sees them: by that judge's ballots alone."""
+        own = [[vote for vote in self.ballots(n) if vote.turn.endswith(f".{judge}")] for n in range(1, self.rounds + 1)]
+        made = enumerate(own, start=1)
+        return [round_result(n, votes, self.format.sides, self.criteria) for n, votes in made if votes]
+
     def totals(self) -> dict[str, Fraction]:
         """Side to the sum of its round scores."""
-        results = self.results()
-        return {side: sum((one.scores[side] for one in results), Fraction(0)) for side in self.format.sides}
+        return sums(self.results(), self.format.sides)

@@ -98,6 +98,21 @@ def leader(scores: dict[str, Fraction]) -> str:
     return ahead[0] if len(ahead) == 1 else TIE
 
 
+def sums(results: Sequence[RoundResult], sides: Sequence[str]) -> dict[str, Fraction]:
+    """Side to the sum of its round scores."""
+    return {side: sum((one.scores[side] for one in results), Fraction(0)) for side in sides}
+
+
+def rounds_won(results: Sequence[RoundResult], sides: Sequence[str]) -> dict[str, int]:
+    """Side, or `tie`, to the rounds that it won."""
+    return {name: sum(one.winner == name for one in results) for name in (*sides, TIE)}
+
+
+def percent(share: Fraction) -> str:
+    """A share as it is shown: per cent, as `decimals` shows numbers."""
+    return f"{decimals(share * 100)}%"
+
+
 def gap(totals: dict[str, Fraction]) -> Fraction | None:
     """How far apart the totals are, as a share of the larger; None where nobody scored."""
     larger = max(totals.values())
@@ -149,7 +164,7 @@ def final_verdict(
 ) -> Verdict:
     """The verdict from the final ballots (at least one) and the rounds' results."""
     declared = [ballot.ballot["winner"] for ballot in finals]
-    totals = {side: sum((one.scores[side] for one in results), Fraction(0)) for side in sides}
+    totals = sums(results, sides)
     agreed = 2 * declared.count(CONSENSUS) > len(declared)
     winner = CONSENSUS if concession or agreed else plurality(declared, sides)
     apart = gap(totals)
@@ -163,7 +178,7 @@ def final_verdict(
         winner=winner,
         strength=strength,
         totals=totals,
-        rounds_won={name: sum(one.winner == name for one in results) for name in (*sides, TIE)},
+        rounds_won=rounds_won(results, sides),
         gap=apart,
         remarks=tuple(remarks),
         votes=dict(Counter(declared)),

@@ -6,7 +6,7 @@ from functools import cache, partial
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from debate_orchestrator.core.verdict import Remark, decimals
+from debate_orchestrator.core.verdict import Remark, decimals, percent
 from debate_orchestrator.reports import markup
 from debate_orchestrator.reports.story import Story, Told, score_line, winner_word
 
@@ -83,7 +83,7 @@ def _environment() -> Environment:
         "prose": markup.prose,
         "cell": markup.cell,
         "points": decimals,
-        "percent": lambda share: f"{float(share):.1%}",
+        "percent": percent,
         "mark": lambda value: f"{value:g}",
         "winner": winner_word,
         "score_line": score_line,

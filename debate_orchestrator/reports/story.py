@@ -146,35 +146,42 @@ def _told(debate: Debate, turn: Turn) -> Told:
 
 
 def _provenance(debate: Debate) -> list[str]:
-    """How the debate was made, in a few short sentences."""
+    """How the debate was made, in a few short sentences, what weakens it first."""
     rules, setup = debate.format, debate.opened.setup
     due = ", ".join(turn.id for turn in debate.due())
-    said = [f"Paused: waiting for {due}." if due else "Complete.", _cast(debate)]
-    said.append(f"{rules.name_of(setup.first)} spoke first.")
+    one_agent = any(note.note == "one agent" for note in debate.notes)
+    said = [f"Paused: waiting for {due}." if due else "Complete."]
+    if one_agent:
+        said.append("Degraded: one agent wore all hats, so the two sides are not independent.")
+    unjudged = [str(n) for n in range(1, setup.rounds + 1) if debate.unjudged(n)]
+    if unjudged:
+        said.append(f"Degraded: no ballot counts for round {', '.join(unjudged)}.")
+    said += [_cast(debate, one_agent=one_agent), f"{rules.name_of(setup.first)} spoke first."]
     if setup.rounds > 1:
-        kept = "went to both debaters" if setup.feedback else "was kept from the debaters"
+        kept = "goes to both debaters" if setup.feedback else "is kept from the debaters"
         said.append(f"The judge's feedback {kept}.")
-    for note in debate.notes:
-        if note.note == "one agent":
-            said.append("Degraded: one agent wore all hats, so the two sides are not independent.")
-        elif note.note == "prompts changed":
-            said.append(f"The prompts changed on the way ({note.detail}).")
+    if setup.strictness == "strict":
+        said.append("Sources are cited by the debaters and were not checked.")
+    said += [f"The prompts changed on the way ({n.detail})." for n in debate.notes if n.note == "prompts changed"]
     return list(dict.fromkeys(said))
 
 
-def _cast(debate: Debate) -> str:
+def _cast(debate: Debate, *, one_agent: bool) -> str:
     cast = debate.opened.cast
     if all(who == "host" for seat in cast.values() for who in seat):
-        return "Host-run: the host's own agents took every seat, and their models are not on record."
+        agents = "one of the host's agents takes" if one_agent else "the host's own agents take"
+        return f"Host-run: {agents} every seat; no model is on record."
     named = {debate.format.name_of(side): cast[side] for side in debate.format.sides} | {"Judge": cast["judge"]}
     return "; ".join(f"{name}: {', '.join(who)}" for name, who in named.items()) + "."
 
 
 def closing(one: Story, report: str | None) -> str:
     """The line that confirms a finished debate, and where its report went if it went anywhere."""
-    if one.verdict is None or one.status == "paused":
+    if one.status == "paused":
         return f"Debate paused. Report so far written to {report}." if report else "Debate paused."
     written = f" Report written to {report}." if report else ""
+    if one.verdict is None:
+        return f"Debate complete.{written} Winner: not decided, since no final ballot counts."
     winner = winner_word(one.verdict.winner)
     rounds = f"{one.completed} round{'s' if one.completed != 1 else ''} completed"
     question = one_line(one.questions[0]) if one.questions else "none"

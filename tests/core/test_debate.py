@@ -181,7 +181,7 @@ def test_notes_are_taken_at_any_time() -> None:
 @pytest.mark.parametrize("turn", ["2.constructive.a", "1.divergence.b", "final.verdict.judge-2", "", "1.opening"])
 def test_turns_that_are_not_there(turn: str) -> None:
     """A turn that the agenda has not reached can't be had by its id."""
-    with pytest.raises(OutOfTurn, match="no such turn"):
+    with pytest.raises(OutOfTurn, match="a turn that is not due"):
         debated(until="1.challenge.a").turn(turn)
 
 
