@@ -24,7 +24,6 @@ from debate_orchestrator.host.stepping import Step
 from debate_orchestrator.host.stepping import step as step_host
 from debate_orchestrator.journal import Writer
 from debate_orchestrator.replies import LARGEST, decode
-from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.reports.story import closing, story
 
@@ -100,6 +99,8 @@ def _plain(turn: dict[str, Any]) -> dict[str, Any]:
 
 
 def _report(journal: Writer, files: Files) -> str:
+    from debate_orchestrator.reports import markdown
+
     told = story(journal.entries)
     write_whole(files.report, markdown.render(told))
     return closing(told, files.report)
