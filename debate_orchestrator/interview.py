@@ -163,6 +163,18 @@ class Interview:
     def _propose(self, name: Literal["topic", "positions"], **values: Any) -> Propose:
         return Propose(name=name, values=values, json_schema=json_schema(self.words.shapes[name], _NO_TERMS))
 
+    def checked(self, draft: Draft) -> tuple[Draft, list[str]]:
+        """The draft without the answers, written by hand into its file, that would have been refused; and why."""
+        wrong: list[str] = []
+        for key in ("rounds", "strictness"):
+            if key in draft.given:
+                try:
+                    draft = getattr(self, f"_take_{key}")(draft, str(draft.given[key]), draft.sources.get(key, "file"))
+                except BadAnswers as error:
+                    wrong += error.complaints
+                    draft = _drop(draft, key)
+        return draft, wrong
+
     # Taking answers
 
     def put(self, draft: Draft, question: Ask) -> Draft:
@@ -256,7 +268,8 @@ class Interview:
         number = answers.rounds(said, limits.insist)
         if number is None:
             raise BadAnswers(answers.bad_rounds(said, self.rules))
-        return _given(_drop(draft, "insist"), source, rounds=number)
+        same = draft.given.get("rounds") == number
+        return _given(draft if same else _drop(draft, "insist"), source, rounds=number)
 
     def _take_insist(self, draft: Draft, said: str, source: Source) -> Draft:
         if said.lower() in _YES:

@@ -2,57 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import puppets
 import pytest
+from speakers import Speaker, begun, driven
 
-from debate_orchestrator import formats, opening
-from debate_orchestrator.answers import settle
 from debate_orchestrator.briefs import Brief
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Asked, Reply, Spoiled
-from debate_orchestrator.drive import drive
+from debate_orchestrator.core.events import Asked, Spoiled
 from debate_orchestrator.errors import Failed
-from debate_orchestrator.journal import Writer, read
-
-
-class Speaker:
-    """A provider that answers from a function, and keeps what it was asked."""
-
-    name = "speaker"
-
-    def __init__(self, say: Callable[[Brief], str | None] = lambda brief: None, rounds: int = 2):
-        self.say, self.rounds = say, rounds
-        self.briefs: list[Brief] = []
-        self.speaking = self.most_at_once = 0
-
-    async def reply(self, brief: Brief) -> Reply:
-        self.briefs.append(brief)
-        self.speaking += 1
-        self.most_at_once = max(self.most_at_once, self.speaking)
-        await asyncio.sleep(0.05)
-        self.speaking -= 1
-        said = self.say(brief)
-        if said is None:
-            made = puppets.reply({"turn": brief.turn, "seat": brief.turn.rpartition(".")[2]}, rounds=self.rounds)
-            said = made if isinstance(made, str) else json.dumps(made)
-        return Reply(text=said, brief=brief.digest, by=self.name)
-
-
-def begun(path: Path, judges: int = 1, rounds: int = 2) -> Writer:
-    """A journal with an opened debate."""
-    given = {"topic": "T", "positions": {"a": "yes", "b": "no"}, "rounds": rounds, "cast": {"judge": ["host"] * judges}}
-    return Writer.create(path, opening.opened(settle(given, formats.load("adversarial"), "x.md")))
-
-
-def driven(journal: Writer, speaker: Speaker, *seats: str) -> Debate:
-    debate = Debate(journal.events)
-    everybody = seats or ("a", "b", *debate.judges)
-    return asyncio.run(drive(journal, debate, dict.fromkeys(everybody, speaker)))
+from debate_orchestrator.journal import read
 
 
 def test_a_whole_debate(tmp_path: Path) -> None:

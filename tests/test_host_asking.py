@@ -100,6 +100,31 @@ def test_an_unfinished_conversation_can_not_be_opened(debate: Run) -> None:
     assert not Path("o.journal.jsonl").exists()
 
 
+def test_answers_written_by_hand_are_checked_too(debate: Run, here: Path) -> None:
+    """An answer in the file that would have been refused is complained of, and asked for."""
+    (here / "setup.yaml").write_text("rounds: three\nstrictness: harsh\n")
+    ran = debate("ask", "setup.yaml")
+
+    assert ran.code == 2
+    assert [one.partition(":")[0] for one in ran.json["complaints"]] == ["rounds", "strictness"]
+    assert ran.json["settled"] == {}
+
+
+def test_a_no_is_no_error(debate: Run) -> None:
+    """A restatement or a pair that the user refuses is asked for again without a complaint."""
+    moderate(ask(debate, "topic=tabs"), RESTATED)
+    ask(debate)
+    again = debate("ask", "setup.yaml", "topic_ok=for Python only")
+    moderate(again.json, RESTATED)
+    ask(debate)
+    moderate(ask(debate, "topic_ok=yes", "positions=auto"), PAIR)
+    ask(debate)
+    other = debate("ask", "setup.yaml", "positions_ok=no", "positions=auto")
+
+    assert (again.code, again.json["status"]) == (0, "propose")
+    assert (other.code, other.json["status"]) == (0, "propose")
+
+
 def test_a_file_that_a_person_wrote_is_confirmed_too(debate: Run, here: Path) -> None:
     """Answers that a person wrote into the file count as said: topic and positions are still confirmed."""
     (here / "setup.yaml").write_text("topic: tabs?\npositions: {a: Tabs., b: Spaces.}\nrounds: 1\nstrictness: strict\n")

@@ -45,7 +45,7 @@ TO_READY = (*TO_ROUNDS, ("rounds", "3"), ("strictness", "strict"), ("output", "d
 
 
 class TestOrder:
-    def test_the_questions_come_in_the_seeds_words_and_order(self, interview: Interview) -> None:
+    def test_the_questions_come_in_order(self, interview: Interview) -> None:
         """Topic, restatement, positions, confirmation, rounds, strictness, output; then the block."""
         draft, put = Draft(), []
         for answer in TO_READY:
@@ -66,7 +66,7 @@ class TestOrder:
         ]
         assert isinstance(interview.next(draft), Ready)
 
-    def test_the_words_are_the_seeds(self, interview: Interview) -> None:
+    def test_the_questions_are_word_for_word(self, interview: Interview) -> None:
         """Each question is put word for word."""
         draft = Draft()
         texts = []

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from test_drive import Speaker, begun, driven
+from speakers import Speaker, begun, driven
 
 from debate_orchestrator import formats, library
 from debate_orchestrator.interview import Words

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from test_drive import Speaker, begun, driven
+from speakers import Speaker, begun, driven
 
 from debate_orchestrator.briefs import brief
 from debate_orchestrator.core.debate import Debate

@@ -169,7 +169,8 @@ class Format(Value):
     def heading_of(self, turn: Turn) -> str:
         """A turn's title: `Challenge — Researcher A`, `Judge Verdict — Round 2`, `Final Verdict`."""
         if not turn.judging:
-            return f"{turn.phase.title} — {self.name_of(turn.seat)}"
+            title = f"{turn.phase.title} — {self.name_of(turn.seat)}"
+            return f"{title} {self.labels.divergence}" if turn.phase.on else title
         title = f"{turn.phase.title} — Round {turn.round}" if turn.round else turn.phase.title
         return f"{title} ({self.name_of(turn.seat)})" if "-" in turn.seat else title
 

@@ -40,7 +40,7 @@ def ask(path: str, given: Mapping[str, str], interview: Interview) -> Exchange:
     draft = load(path) if os.path.exists(path) else Draft()
     if not draft.talk.nonce:
         draft = draft.model_copy(update={"talk": draft.talk.model_copy(update={"nonce": secrets.token_hex(8)})})
-    complaints: list[str] = []
+    draft, complaints = interview.checked(draft)
     for key, value in given.items():
         try:
             draft = _take(draft, key, value, interview)

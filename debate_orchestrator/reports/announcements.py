@@ -52,7 +52,7 @@ def _scored(debate: Debate, round: int) -> list[str]:
     if result is None:
         return [f"Round {round}: no ballot counts."]
     said = [f"Scores: {score_line(result)}"]
-    said += [speech.one_line(ballot.ballot["justification"]) for ballot in debate.ballots(round)]
+    said += [speech.one_line(reason) for one in debate.ballots(round) if (reason := one.ballot.get("justification"))]
     if round in debate.persisted():
         said.append(debate.format.labels.persisted)
     return said
@@ -66,7 +66,7 @@ def _decided(debate: Debate, stage: tuple[Turn, ...]) -> list[str]:
     for ballot in ballots:
         if "winner" in ballot.ballot and verdict is not None:
             said += [] if said else [debate.format.labels.final, outcome_line(verdict, debate.format.name_of)]
-            said.append(speech.one_line(ballot.ballot["justification"]))
+            said.append(speech.one_line(ballot.ballot.get("justification", "")))
         elif "rows" in ballot.ballot:
             rows = ballot.ballot["rows"]
             still = sum(row["status"] == "unresolved" for row in rows)

@@ -8,7 +8,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from debate_orchestrator.core.verdict import Remark, decimals, percent
 from debate_orchestrator.reports import markup
-from debate_orchestrator.reports.story import Story, Told, score_line, winner_word
+from debate_orchestrator.reports.story import Story, score_line, winner_word
 
 _REMARKS: dict[Remark, str] = {
     "winner is behind on points": (
@@ -107,14 +107,11 @@ def _anchors(story: Story) -> dict[str, str]:
     seen: dict[str, int] = {}
     for title in ("Debate Report", "Final Verdict", "Debate Transcript"):
         markup.anchor(title, seen)
-    found = {}
+    found: dict[str, str] = {}
+    found.update((turn.id, markup.anchor(turn.heading, seen)) for turn in story.before)
     for told in story.told:
         markup.anchor(f"Round {told.number}", seen)
         for turn in (*told.speeches, *told.ballots, *told.forced):
-            found[turn.id] = markup.anchor(heading(turn), seen)
+            found[turn.id] = markup.anchor(turn.heading, seen)
+    found.update((turn.id, markup.anchor(turn.heading, seen)) for turn in story.after)
     return found
-
-
-def heading(turn: Told) -> str:
-    """The heading of a turn in the transcript."""
-    return f"{turn.heading} [FORCED DIVERGENCE]" if turn.forced else turn.heading

@@ -21,15 +21,12 @@ class Told(Value):
     seat: str
     heading: str
     tag: str
-    forced: bool
     declined: bool = False
     concedes: bool = False
     text: str | None = None
     """A speech, verbatim; None for a ballot."""
     ballot: dict[str, Any] | None = None
     """None for a speech, and for a judge who is absent."""
-    by: str
-    model: str | None
 
 
 class RoundStory(Value):
@@ -62,7 +59,11 @@ class Story(Value):
     criteria: dict[str, str]
     """Criterion to its title."""
     provenance: tuple[str, ...]
+    before: tuple[Told, ...]
+    """Speeches before the first round, of formats that have them."""
     told: tuple[RoundStory, ...]
+    after: tuple[Told, ...]
+    """Speeches after the last round."""
     finals: tuple[Told, ...]
     dissent: Told | None
     verdict: Verdict | None
@@ -81,7 +82,9 @@ class Story(Value):
     @property
     def questions(self) -> list[str]:
         """The unresolved questions of the final ballots, each once."""
-        return list(dict.fromkeys(q for one in self.finals if one.ballot for q in one.ballot["unresolved_questions"]))
+        return list(
+            dict.fromkeys(q for one in self.finals if one.ballot for q in one.ballot.get("unresolved_questions", []))
+        )
 
 
 def story(entries: Sequence[Entry]) -> Story:
@@ -104,7 +107,9 @@ def story(entries: Sequence[Entry]) -> Story:
         strictness=setup.strictness,
         criteria={name: rules.rubric.criteria[name].title for name in debate.criteria},
         provenance=tuple(_provenance(debate)),
+        before=tuple(told[turn.id] for turn in settled if turn.round is None and not turn.closing and not turn.judging),
         told=tuple(_round(debate, n, settled, told) for n in rounds),
+        after=tuple(told[turn.id] for turn in settled if turn.closing and not turn.judging),
         finals=finals,
         dissent=records[0] if records and records[0].ballot else None,
         verdict=debate.verdict(),
@@ -135,13 +140,10 @@ def _told(debate: Debate, turn: Turn) -> Told:
         seat=turn.seat,
         heading=debate.format.heading_of(turn),
         tag=debate.format.tag_of(turn),
-        forced=turn.phase.on is not None,
         declined=isinstance(answer, Declined),
         concedes=debate.concedes(turn),
         text=answer.reply.text if isinstance(answer, Spoke | Declined) else None,
         ballot=answer.ballot if isinstance(answer, Voted) else None,
-        by=answer.reply.by,
-        model=answer.reply.model,
     )
 
 

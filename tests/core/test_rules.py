@@ -117,7 +117,11 @@ def test_a_format_survives_json() -> None:
         ("1.opening.a", "[R1 - ROUND 1 - OPENING]", "Opening Statement — Researcher A"),
         ("2.constructive.b", "[R2 - ROUND 2 - CONSTRUCTIVE]", "Constructive — Researcher B"),
         ("1.verdict.judge-2", "[JUDGE 2 - ROUND 1 - VERDICT]", "Judge Verdict — Round 1 (Judge 2)"),
-        ("1.divergence.b", "[R2 - ROUND 1 - REBUTTAL] [FORCED DIVERGENCE]", "Rebuttal — Researcher B"),
+        (
+            "1.divergence.b",
+            "[R2 - ROUND 1 - REBUTTAL] [FORCED DIVERGENCE]",
+            "Rebuttal — Researcher B [FORCED DIVERGENCE]",
+        ),
         ("final.verdict.judge-1", "[JUDGE 1 - FINAL VERDICT]", "Final Verdict (Judge 1)"),
     ],
 )
