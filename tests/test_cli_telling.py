@@ -80,6 +80,16 @@ def test_run_with_replay_seats(debate: Run, finished: bytes) -> None:
     assert "--- ROUND 2 OF 2 ---" in ran.err
 
 
+def test_a_recording_speaks_in_its_own_debate_only(debate: Run, finished: bytes) -> None:
+    """Recorded replies are not passed off as an argument about something else."""
+    flags = [f"--{seat}=replay:{J}" for seat in ("a", "b", "judge")]
+    ran = debate("run", "--answers", "answers.yaml", "--topic", "Vim or Emacs?", "--output", "x.md", *flags)
+
+    assert ran.code == 2
+    assert "a recording of another debate" in ran.err
+    assert not Path("x.md").exists()
+
+
 def test_run_with_host_seats_stops_with_work_left(debate: Run, answers: Path) -> None:
     """`run` and `resume` end with exit code 3 where the host must speak, and name the command that goes on."""
     first = debate("run", "--answers", "answers.yaml", "--quiet")

@@ -7,7 +7,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TextIO
 
 from debate_orchestrator.errors import BadFile, complaint, shown
 from debate_orchestrator.speech import tame
@@ -23,32 +23,35 @@ def print_json(value: dict[str, Any]) -> None:
 
 
 def say(text: str = "") -> None:
-    """A result for a person, on stdout; at a terminal, its lines are wrapped between words."""
-    text = tame(text)
-    if sys.stdout.isatty():
-        text = "\n".join(_wrapped(line) for line in text.split("\n"))
-    print(_printable(text, sys.stdout.encoding))
+    """A result for a person, on stdout."""
+    _write(text, sys.stdout)
 
 
 def remark(text: str) -> None:
     """Talk, on stderr."""
-    print(_printable(tame(text), sys.stderr.encoding), file=sys.stderr)
+    _write(text, sys.stderr)
+
+
+def _write(text: str, stream: TextIO) -> None:
+    """Tamed; at a terminal, wrapped between words, with paths left whole."""
+    text = tame(text)
+    if stream.isatty():
+        text = "\n".join(_wrapped(line) for line in text.split("\n"))
+    name = stream.encoding or "utf-8"
+    print(text.encode(name, "backslashreplace").decode(name), file=stream)
+
+
+def _wrapped(line: str) -> str:
+    width = min(shutil.get_terminal_size().columns, WIDEST)
+    if len(line) <= width:
+        return line
+    return textwrap.fill(line, width, replace_whitespace=False, break_long_words=False, break_on_hyphens=False)
 
 
 def complain(complaints: Iterable[str]) -> None:
     """Complaints, one line each, on stderr."""
     for one in complaints:
         remark(f"debate: {one}")
-
-
-def _wrapped(line: str) -> str:
-    width = min(shutil.get_terminal_size().columns, WIDEST)
-    return textwrap.fill(line, width, replace_whitespace=False, drop_whitespace=True) if len(line) > width else line
-
-
-def _printable(text: str, encoding: str | None) -> str:
-    name = encoding or "utf-8"
-    return text.encode(name, "backslashreplace").decode(name)
 
 
 def markdown_path(path: str) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from debate_orchestrator import journal
+from debate_orchestrator import journal, speech
 from debate_orchestrator.briefs import Brief
-from debate_orchestrator.core.events import Declined, Reply, Spoiled, Spoke, Voted
-from debate_orchestrator.errors import Failed, complaint
+from debate_orchestrator.core.events import Declined, Opened, Reply, Spoiled, Spoke, Voted
+from debate_orchestrator.errors import BadAnswers, Failed, complaint
 
 
 class Replay:
@@ -15,12 +15,19 @@ class Replay:
         self.name = f"replay:{path}"
         self._path = path
         self._left: dict[str, list[Reply]] = {}
-        for event in journal.read(path).events:
+        opened, *events = journal.read(path).events
+        assert isinstance(opened, Opened)
+        self._topic = speech.tame(opened.setup.topic)
+        for event in events:
             if isinstance(event, Spoke | Declined | Voted | Spoiled):
                 self._left.setdefault(event.turn, []).append(event.reply)
 
     async def reply(self, brief: Brief) -> Reply:
-        """The recorded reply. Failed where the journal has none."""
+        """The recorded reply. BadAnswers where it was given in a debate on another topic, Failed where there is
+        none."""
+        if self._topic not in brief.messages[0].parts[0]:
+            hint = "`debate answers --from` prints the answers that it was recorded with."
+            raise BadAnswers(complaint(self._path, "a recording of another debate", "one on this topic", hint))
         left = self._left.get(brief.turn)
         if not left:
             hint = "Replay it with the setup it was recorded with."
