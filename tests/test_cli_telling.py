@@ -47,6 +47,17 @@ def test_report_goes_to_markdown_only(debate: Run, finished: bytes) -> None:
     assert debate("report", J, "--to", "x.docx").code == 2
 
 
+def test_no_report_replaces_what_is_none(debate: Run, finished: bytes) -> None:
+    """A file that holds something else is left alone, beside the journal and elsewhere; a debate is not opened on it."""
+    Path("notes.md").write_text("my notes")
+    Path("report.md").write_text("my notes too")
+
+    assert [debate("report", J, "--to", "notes.md").code, debate("report", J).code] == [2, 2]
+    assert debate("open", "--answers", "answers.yaml", "--output", "notes.md").code == 2
+    assert (Path("notes.md").read_text(), Path("report.md").read_text()) == ("my notes", "my notes too")
+    assert not Path("notes.journal.jsonl").exists()
+
+
 def test_replay_plays_it_all_again(debate: Run, finished: bytes) -> None:
     """`replay` shows banners, speeches and scores, and makes the same report, without touching the journal."""
     before = Path(J).read_bytes()

@@ -57,7 +57,7 @@ def complain(complaints: Iterable[str]) -> None:
 def markdown_path(path: str) -> str:
     """`path` as the place of a markdown report; BadFile for another ending, or for a file that is no report."""
     if not path.endswith(".md"):
-        raise BadFile(complaint("--to", shown(path), "a file that ends in .md"))
+        raise BadFile(complaint("report", shown(path), "a file that ends in .md"))
     try:
         with open(path, "rb") as file:
             there = file.read(len(_HEADING))
@@ -65,6 +65,8 @@ def markdown_path(path: str) -> str:
         return path
     if there and there != _HEADING:
         raise BadFile(
-            complaint("--to", f"{shown(path)}, which holds something else", "a new file, or an earlier report")
+            complaint(
+                "report", f"{shown(path)}, which holds something else", "a new file, or a report", "Give --to FILE."
+            )
         )
     return path

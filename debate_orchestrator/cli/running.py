@@ -11,7 +11,7 @@ from typing import Any
 
 from debate_orchestrator import opening, providers
 from debate_orchestrator.answers import Answers
-from debate_orchestrator.cli.output import complain, print_json, remark, say
+from debate_orchestrator.cli.output import complain, markdown_path, print_json, remark, say
 from debate_orchestrator.cli.setup import interview, settled
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Event, Noted
@@ -102,7 +102,7 @@ def _report(journal: Writer, files: Files) -> str:
     from debate_orchestrator.reports import markdown
 
     told = story(journal.entries)
-    write_whole(files.report, markdown.render(told))
+    write_whole(markdown_path(files.report), markdown.render(told))
     return closing(told, files.report)
 
 

@@ -21,7 +21,7 @@ def report(arguments: argparse.Namespace) -> int:
     from debate_orchestrator.reports.story import closing, story
 
     told = story(read(arguments.journal).entries)
-    path = markdown_path(arguments.to) if arguments.to else Files.of_journal(arguments.journal).report
+    path = markdown_path(arguments.to or Files.of_journal(arguments.journal).report)
     write_whole(path, markdown.render(told))
     if arguments.json:
         print_json({"status": told.status, "report": path, "summary": closing(told, path)})
