@@ -48,7 +48,7 @@ def test_report_goes_to_markdown_only(debate: Run, finished: bytes) -> None:
 
 
 def test_no_report_replaces_what_is_none(debate: Run, finished: bytes) -> None:
-    """A file that holds something else is left alone, beside the journal and elsewhere; a debate is not opened on it."""
+    """A file that holds something else is left alone, beside the journal and elsewhere, and no debate opens on it."""
     Path("notes.md").write_text("my notes")
     Path("report.md").write_text("my notes too")
 
