@@ -41,11 +41,14 @@ async def drive(
 
 async def _answer(journal: Writer, debate: Debate, turn: Turn, provider: Provider, watch: Watch | None) -> None:
     """Asks for one turn until it is settled. A reply that will not do is kept, and asked for again with the
-    complaints as often as the debate allows; a debater who still gives none is a failure, a judge an absence."""
+    complaints as often as the debate allows. A judge who still gives none is absent; a debater is a failure,
+    and is asked anew when the debate is resumed."""
+    attempts = 0
     while turn.id not in debate.answers:
         spoiled = debate.spoiled.get(turn.id, [])
-        if len(spoiled) >= ATTEMPTS:
+        if attempts == ATTEMPTS:
             raise Failed(spoiled[-1].complaints)
+        attempts += 1
         asked = brief(debate, turn, spoiled[-1].complaints if spoiled else ())
         record(journal, debate, Asked(turn=turn.id, brief=asked.digest, by=provider.name), watch)
         await journal.synced()  # what a crash leaves in flight must have a name

@@ -109,3 +109,16 @@ def test_a_ballot_spoiled_twice_is_an_absence(tmp_path: Path) -> None:
     assert len(spoiled) == 2
     assert result is not None and result.ballots == 2
     assert debate.complete
+
+
+def test_a_spoiled_speech_is_kept_and_asked_anew(tmp_path: Path) -> None:
+    """A debater whose speech will not do twice stops the debate and is no absence; resumed, it is asked again."""
+    silent = Speaker(lambda brief: " " if brief.turn == "1.opening.b" else None, rounds=1)
+    with begun(tmp_path / "j", rounds=1) as journal:
+        with pytest.raises(Failed, match="an empty reply"):
+            driven(journal, silent)
+        spoiled = [event for event in journal.events if isinstance(event, Spoiled)]
+        debate = driven(journal, Speaker(rounds=1))
+
+    assert [event.turn for event in spoiled] == ["1.opening.b", "1.opening.b"]
+    assert debate.complete
