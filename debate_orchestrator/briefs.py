@@ -44,11 +44,15 @@ class Brief(Value):
     messages: tuple[Message, ...]
     wants: Literal["text", "json"]
     json_schema: dict[str, Any] | None = None
+    words: int | None = None
+    """About how many words are asked for, where that is said."""
+    search: bool = False
+    """Whether whoever answers may search the web."""
 
     @property
     def digest(self) -> str:
         """The sha256 of everything that the seat is shown."""
-        return hashlib.sha256(self.model_dump_json(exclude={"turn"}).encode()).hexdigest()
+        return hashlib.sha256(self.model_dump_json(exclude={"turn", "words", "search"}).encode()).hexdigest()
 
 
 def brief(debate: Debate, turn: Turn, complaints: Sequence[str] = ()) -> Brief:
@@ -65,6 +69,7 @@ def brief(debate: Debate, turn: Turn, complaints: Sequence[str] = ()) -> Brief:
             "turn": heard,
             "text": debate.reply(heard).text,
             "declined": isinstance(debate.answers[heard.id], Declined),
+            "reply": debate.reply(heard),
         }
         said.append(("user", _render("shared/turn.md.j2", context | block)))
     task = f"formats/{debate.format.name}/{template(turn.phase)}"
@@ -79,6 +84,8 @@ def brief(debate: Debate, turn: Turn, complaints: Sequence[str] = ()) -> Brief:
         messages=_merged(said),
         wants="json" if context["schema"] else "text",
         json_schema=context["schema"],
+        words=turn.phase.words,
+        search=context["search"],
     )
 
 
@@ -154,6 +161,7 @@ def _context(debate: Debate, turn: Turn) -> dict[str, Any]:
         "lines": rules.lines,
         "labels": rules.labels,
         "words": turn.phase.words,
+        "search": setup.search and not turn.judging and shape is None,
         "schema": json_schema(shape, debate.terms(turn)) if shape is not None else None,
     }
     return common | (_for_judge(debate, turn, heard) if turn.judging else _for_debater(debate, turn, heard))

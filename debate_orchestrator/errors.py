@@ -12,6 +12,7 @@
     │       └── Locked          somebody else is writing it
     └── Theirs                  the world outside failed; what was said so far is saved
         ├── Paused              work is left and can be resumed; exit code 3
+        │   └── Trouble         a call got no answer, and another may: it is asked again for a while
         └── Failed              it will not work as it is; exit code 4
 
 Every one of them carries its complaints, all at once. A complaint says what came, what was
@@ -78,6 +79,17 @@ class Theirs(DebateError): ...
 
 class Paused(Theirs):
     exit_code = 3
+
+
+class Trouble(Paused):
+    """A call got no answer that counts, though the next one may."""
+
+    def __init__(self, complaints: str | Iterable[str], *, after: float | None = None, partial: object = None):
+        super().__init__(complaints)
+        self.after = after
+        """Seconds to wait, where the provider said so."""
+        self.partial = partial
+        """The events.Reply of what came before the answer broke off; it may have cost money."""
 
 
 class Failed(Theirs):

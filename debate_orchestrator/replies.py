@@ -49,13 +49,18 @@ def _must_be_text(turn_id: str, text: str) -> None:
 
 def read(debate: Debate, turn: Turn, reply: Reply) -> Spoke | Declined | Voted:
     """The event that a reply amounts to; BadReply, with every complaint, where it will not do."""
-    _must_be_text(turn.id, reply.text)
     shape = debate.shape(turn)
+    if reply.ended == "refused" and shape is None and not turn.judging:
+        return Declined(turn=turn.id, reply=reply)
+    _must_be_text(turn.id, reply.text)
     if shape is None:
         lines = [line.strip() for line in reply.text.splitlines()]
         if not turn.judging and debate.format.lines.decline in lines:
             return Declined(turn=turn.id, reply=reply)
         return Spoke(turn=turn.id, reply=reply)
+    if reply.ended == "cut":
+        hint = "Reply with the JSON object alone, and more briefly."
+        raise BadReply(complaint(turn.id, "a reply that was cut short by a limit of tokens", "a whole one", hint))
     ballot = structured(turn.id, reply.text)
     wrong = check(shape, ballot, debate.terms(turn))
     if wrong:

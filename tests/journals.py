@@ -20,7 +20,21 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from debate_orchestrator.core.events import Asked, Declined, Event, Noted, Opened, Reply, Setup, Spoiled, Spoke, Voted
+from debate_orchestrator.core.events import (
+    Asked,
+    Capped,
+    Declined,
+    Event,
+    Noted,
+    Opened,
+    Recast,
+    Reply,
+    Setup,
+    Spoiled,
+    Spoke,
+    Unanswered,
+    Voted,
+)
 from debate_orchestrator.core.rules import Criterion, Format, Labels, Lines, Rubric, Seat, Strictness
 from debate_orchestrator.errors import Failed
 from debate_orchestrator.journal import Writer, read
@@ -70,6 +84,9 @@ def every_kind() -> list[Event]:
         Declined(turn="1.opening.b", reply=said("לא")),
         Voted(turn="1.verdict.judge", ballot={"scores": {"a": 7.5}, "é": [None, True, "\x00"]}, reply=said("{}")),
         Spoiled(turn="final.verdict.judge", complaints=("one", "two"), reply=said("{")),
+        Unanswered(turn="1.opening.a", by="x", trouble="silence", wait=1.5, reply=said("This is ha")),
+        Recast(seat="judge", who=("host",)),
+        Capped(max_cost=0.5),
         Noted(note="one agent", detail="who"),
     ]
 
@@ -107,7 +124,7 @@ def line_ends(data: bytes) -> list[int]:
 
 def ten_lines(path: Path) -> bytes:
     """The bytes of a new journal of ten lines."""
-    return written(path, [*every_kind(), *(Noted(note="one agent", detail=str(n)) for n in range(3))])
+    return written(path, [*every_kind(), *(Noted(note="one agent", detail=str(n)) for n in range(3))][:10])
 
 
 def out_of_place(lines: list[bytes]) -> dict[str, list[bytes]]:

@@ -14,7 +14,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from debate_orchestrator.core.events import Answer, Asked, Declined, Event, Noted, Opened, Spoiled, Spoke, Voted
+from debate_orchestrator.core.events import (
+    Answer,
+    Asked,
+    Capped,
+    Declined,
+    Event,
+    Noted,
+    Opened,
+    Recast,
+    Spoiled,
+    Spoke,
+    Unanswered,
+    Voted,
+)
 from debate_orchestrator.core.record import Record
 from debate_orchestrator.core.rules import Slot, Turn
 from debate_orchestrator.core.shapes import Terms, check
@@ -52,17 +65,27 @@ class Debate(Record):
         word. OutOfTurn for whatever is not due, or is no answer to what was asked."""
         if isinstance(event, Opened):
             raise OutOfTurn(complaint("opened", "a second opening", "one debate to a journal"))
-        if isinstance(event, Noted):
+        if isinstance(event, Noted | Capped):
             return True
+        if isinstance(event, Recast):
+            return self._may_recast(event)
         if self.answers.get(event.turn) == event or event in self.spoiled.get(event.turn, []):
             return False
         turn = self._must_be_due(event.turn)
         self._must_answer(turn, event)
         return True
 
-    def _must_answer(self, turn: Turn, event: Asked | Answer) -> None:
+    def _may_recast(self, event: Recast) -> bool:
+        """Whether a new cast for a seat changes anything; OutOfTurn where the panel's size would change."""
+        before = self.cast.get(event.seat, ())
+        if len(event.who) != len(before):
+            raise OutOfTurn(complaint(f"recast {event.seat}", f"{len(event.who)} for it", f"{len(before)}, as before"))
+        return event.who != before
+
+    def _must_answer(self, turn: Turn, event: Asked | Unanswered | Answer) -> None:
         shape = self.shape(turn)
-        if not isinstance(event, Asked | Spoiled) and isinstance(event, Spoke | Declined) != (shape is None):
+        answers = isinstance(event, Spoke | Declined | Voted)
+        if answers and isinstance(event, Voted) == (shape is None):
             wanted = "a speech" if shape is None else "a structured reply"
             raise OutOfTurn(complaint(turn.id, f"an answer that {event.kind}", wanted))
         if isinstance(event, Voted) and shape is not None and (wrong := check(shape, event.ballot, self.terms(turn))):
@@ -75,6 +98,12 @@ class Debate(Record):
         match event:
             case Noted():
                 self.notes.append(event)
+            case Recast():
+                self.cast[event.seat] = event.who
+            case Capped():
+                self.max_cost = event.max_cost
+            case Unanswered():
+                self.unanswered.setdefault(event.turn, []).append(event)
             case Asked():
                 self.asked.setdefault(event.turn, []).append(event)
             case Spoiled():
@@ -135,7 +164,7 @@ class Debate(Record):
             return
         order = self.speaking_order()
         if slot.phase.on == "convergence":
-            order = tuple(side for side in order if side in self.finding(slot.round or 0).sides)
+            order = tuple(side for side in order if side in self.moved(slot.round or 0))
         for seats in slot.stages(order, self.judges):
             yield tuple(self._turn(slot, seat) for seat in seats)
 
@@ -189,9 +218,13 @@ class Debate(Record):
         )
 
     def conceded(self) -> str | None:
-        """The side that gave up its whole position; `both` where they did so at once; None otherwise."""
+        """The side that gave up its whole position; `both` where they did so at once; None otherwise. Where a
+        debate is judged again, what only the earlier ballots found ends it, and is no finding of these."""
         for stage in self.stages():
             if all(turn.id in self.answers for turn in stage) and (gave_up := self._gave_up(stage)):
+                said = any(self.concedes(turn) for turn in stage)
+                if not said and conceded(self.ballots(stage[0].round or 0)) not in gave_up:
+                    return None
                 return gave_up[0] if len(gave_up) == 1 else "both"
         return None
 
@@ -202,7 +235,9 @@ class Debate(Record):
         first = stage[0]
         if own or first.round is None or "conceded" not in (self.shape(first) or {}):
             return own
-        found = conceded(self.ballots(first.round))
+        if self._round_votes(first.round)[-1:] != [stage[-1].id] or stage[-1].id not in self.answers:
+            return ()  # judges of a panel may vote one after another: the last of them ends it
+        found = self.given_up(first.round)
         return (found,) if found else ()
 
     def verdict(self) -> Verdict | None:

@@ -34,6 +34,8 @@ class Setup(Value):
     strictness: str
     first: str
     """The side that speaks first in every phase that goes in turn."""
+    search: bool = False
+    """Whether debaters may search the web, where their provider can."""
     feedback: bool = True
     """Whether debaters hear the judge's advice for their next round."""
     context: tuple[Context, ...] = ()
@@ -44,9 +46,32 @@ class Usage(Value):
     """Tokens as the provider counted them."""
 
     fresh: int = 0
+    """Input at the plain price."""
     cached: int = 0
+    """Input read from a cache."""
     written: int = 0
+    """Input written to a cache that keeps it for minutes."""
+    written_hour: int = 0
+    """Input written to a cache that keeps it for an hour."""
     output: int = 0
+    searches: int = 0
+    """Searches of the web, which are not tokens and have a price of their own."""
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(**{name: getattr(self, name) + getattr(other, name) for name in Usage.model_fields})
+
+    @property
+    def input(self) -> int:
+        return self.fresh + self.cached + self.written + self.written_hour
+
+
+class Found(Value):
+    """A page that a search really returned while a speech was written."""
+
+    url: str
+    title: str = ""
+    quote: str = ""
+    """What the speech cites of it; empty for a page that was only found."""
 
 
 class Reply(Value):
@@ -62,6 +87,43 @@ class Reply(Value):
     usage: Usage | None = None
     stop: str | None = None
     """How the answer ended, in the provider's own word."""
+    ended: Literal["whole", "cut", "refused"] = "whole"
+    """What that word means: cut is cut short by a limit of tokens."""
+    cost: float | None = None
+    """US dollars, by the prices known when it was given; None where they are unknown."""
+    found: tuple[Found, ...] = ()
+    lacked: tuple[str, ...] = ()
+    """What was asked of the provider that it could not do: `structured output`, `search`."""
+
+
+class EarlierRound(Value):
+    """What a panel made of a round."""
+
+    scores: dict[str, float]
+    winner: str
+
+
+class Course(Value):
+    """The course of a debate that is judged again: who spoke in it is settled, whatever is found now."""
+
+    source: str
+    """The journal or transcript it comes from."""
+    digest: str
+    """The hash of that journal's last line, or the sha256 of the transcript."""
+    interventions: dict[int, tuple[str, ...]] = {}
+    """Round to the sides that answered an intervention after it."""
+    conceded: dict[int, str] = {}
+    """Round to the side that its ballots held to have given up, where that ended the debate."""
+    speakers: dict[str, str] = {}
+    """Side to who spoke for it: whoever filled the seat, or the name that a transcript gives."""
+    notes: tuple[str, ...] = ()
+    """What weakens it, in sentences."""
+    judges: tuple[str, ...] = ()
+    """Who judged it before; empty where nobody did."""
+    rounds: dict[int, EarlierRound] = {}
+    winner: str | None = None
+    strength: str | None = None
+    totals: dict[str, float] = {}
 
 
 class Opened(Value):
@@ -79,6 +141,14 @@ class Opened(Value):
     """Seat to who fills it; more than one judge makes a panel."""
     max_cost: float | None = None
     """US dollars that calls may cost; None is no cap."""
+    patience: float = 600
+    """Seconds that a turn may be in trouble (silent, refused by load, retried) before the debate is paused."""
+    leader_first: bool = False
+    """Whether calls that share a cached beginning wait until the first of them has begun to answer."""
+    derived: Reply | None = None
+    """The moderator's reply that the positions come from, where the engine asked for it."""
+    course: Course | None = None
+    """Set where a debate is judged again."""
     seed: int
     nonce: str
     """What fences speech in every brief of this debate."""
@@ -135,16 +205,44 @@ class Spoiled(Value):
     reply: Reply
 
 
+class Unanswered(Value):
+    """A brief that was put got no answer that counts: what went wrong, and what came before it did."""
+
+    kind: Literal["unanswered"] = "unanswered"
+    turn: str
+    by: str
+    trouble: str
+    wait: float | None = None
+    """Seconds until it is asked again; None where the debate stops instead."""
+    reply: Reply | None = None
+    """What had come, where something had."""
+
+
+class Recast(Value):
+    """From here on somebody else fills a seat."""
+
+    kind: Literal["recast"] = "recast"
+    seat: str
+    who: tuple[str, ...]
+
+
+class Capped(Value):
+    """From here on calls may cost so much in all."""
+
+    kind: Literal["capped"] = "capped"
+    max_cost: float | None
+
+
 class Noted(Value):
     """Something a reader of the record should know about how it was made."""
 
     kind: Literal["noted"] = "noted"
-    note: Literal["one agent", "prompts changed"]
+    note: Literal["one agent", "prompts changed", "estimate"]
     detail: str = ""
 
 
 Answer = Spoke | Declined | Voted | Spoiled
-Event = Opened | Asked | Spoke | Declined | Voted | Spoiled | Noted
+Event = Opened | Asked | Spoke | Declined | Voted | Spoiled | Unanswered | Recast | Capped | Noted
 
 EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="kind")])
 """Reads an event from plain data; the `kind` tag decides which."""

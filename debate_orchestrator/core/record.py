@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from debate_orchestrator.core.events import Answer, Asked, Noted, Opened, Reply, Spoiled, Spoke, Voted
+from debate_orchestrator.core.events import Answer, Asked, Noted, Opened, Reply, Spoiled, Spoke, Unanswered, Voted
 from debate_orchestrator.core.rules import JUDGE, Format, Slot, Turn, calendar, judges
 from debate_orchestrator.core.shapes import Shape
 from debate_orchestrator.core.verdict import Finding, RoundResult, conceded, finding, round_result, sums
@@ -23,7 +23,11 @@ class Record:
         """Turn id to the answer that settled it."""
         self.spoiled: dict[str, list[Spoiled]] = {}
         self.asked: dict[str, list[Asked]] = {}
+        self.unanswered: dict[str, list[Unanswered]] = {}
         self.notes: list[Noted] = []
+        self.cast = dict(opened.cast)
+        """Who fills the seats now."""
+        self.max_cost = opened.max_cost
         self._calendar: list[Slot] = []
 
     @property
@@ -36,7 +40,7 @@ class Record:
 
     @property
     def judges(self) -> tuple[str, ...]:
-        return judges(len(self.opened.cast[JUDGE]))
+        return judges(len(self.cast[JUDGE]))
 
     @property
     def criteria(self) -> tuple[str, ...]:
@@ -109,8 +113,22 @@ class Record:
         """What the ballots of a round say of convergence."""
         return finding(self.ballots(round), self.format.sides)
 
+    def moved(self, round: int) -> tuple[str, ...]:
+        """The sides that answer the intervention of a round."""
+        course = self.opened.course
+        return self.finding(round).sides if course is None else course.interventions.get(round, ())
+
+    def given_up(self, round: int) -> str | None:
+        """The side that the ballots of a round hold to have given up its whole position; it ends the debate."""
+        course = self.opened.course
+        if course is None:
+            return conceded(self.ballots(round))
+        return course.conceded.get(round) if self._voted(round) else None
+
     def intervened(self, round: int) -> bool:
         """Whether a round's convergence is answered by an intervention."""
+        if self.opened.course is not None:
+            return round in self.opened.course.interventions
         if not any(slot.phase.on == "convergence" and slot.round == round for slot in self.calendar()):
             return False
         if not self.finding(round).detected or conceded(self.ballots(round)):
@@ -139,8 +157,18 @@ class Record:
 
     def unjudged(self, round: int) -> bool:
         """Whether a round's panel has had its turns, and no ballot of theirs counts."""
-        ids = self._vote_ids([slot for slot in self.calendar() if slot.round == round], "scores")
-        return bool(ids) and all(turn_id in self.answers for turn_id in ids) and not self.ballots(round)
+        return self._voted(round) and not self.ballots(round)
+
+    def _voted(self, round: int) -> bool:
+        """Whether the whole panel of a round has had its turns; False where the round has no ballots."""
+        return self.judged(round) and all(turn_id in self.answers for turn_id in self._round_votes(round))
+
+    def judged(self, round: int) -> bool:
+        """Whether a round is one that gets scored, when its turn comes."""
+        return bool(self._round_votes(round))
+
+    def _round_votes(self, round: int) -> list[str]:
+        return self._vote_ids([slot for slot in self.calendar() if slot.round == round], "scores")
 
     def results(self) -> list[RoundResult]:
         return [result for n in range(1, self.rounds + 1) if (result := self.result(n)) is not None]

@@ -25,7 +25,8 @@ MOST_ITEMS = 100
 class When(Value):
     """Conditions on the setup and the round; all that are given must hold."""
 
-    round: Literal["first", "later", "last"] | None = None
+    round: Literal["first", "later", "last"] | int | None = None
+    """Which rounds: some by name, or just the one of that number."""
     rounds_at_least: int | None = None
     strictness: str | None = None
 
@@ -36,6 +37,8 @@ class When(Value):
             return False
         if self.round is None:
             return True
+        if isinstance(self.round, int):
+            return round == self.round
         return round is not None and {"first": round == 1, "later": round > 1, "last": round == rounds}[self.round]
 
 
@@ -100,7 +103,8 @@ def _schema(field: Field, terms: Terms) -> dict[str, Any]:
     if field.per_side:
         made = _object(dict.fromkeys(terms.sides, made))
     if (field.only_if or field.optional) and _nothing(field) is None:
-        made |= {"enum": [*made["enum"], None]} if "enum" in made else {"type": [made["type"], "null"]}
+        made |= {"type": [made["type"], "null"]}
+        made |= {"enum": [*made["enum"], None]} if "enum" in made else {}
     return made | ({"description": field.about} if field.about else {})
 
 
@@ -114,9 +118,9 @@ def _plain(field: Field, terms: Terms) -> dict[str, Any]:
         case "number":
             return {"type": "integer" if field.whole else "number"}
         case "choice":
-            return {"enum": list(field.of or terms.sides)}
+            return {"type": "string", "enum": list(field.of or terms.sides)}
         case "choices":
-            return {"type": "array", "items": {"enum": list(field.of or terms.sides)}}
+            return {"type": "array", "items": {"type": "string", "enum": list(field.of or terms.sides)}}
         case "turns":
             return {"type": "array", "items": {"type": "string"}}
         case "list":

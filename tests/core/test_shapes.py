@@ -63,7 +63,9 @@ def follows(schema: dict[str, Any], value: Any) -> bool:
     """Whether a value follows a schema, in the few words of JSON Schema that are used here."""
     assert set(schema) <= {"type", "properties", "required", "additionalProperties", "enum", "items", "description"}
     if "enum" in schema:
-        return value in schema["enum"]
+        null = "null" in schema["type"]
+        assert schema["type"] == (["string", "null"] if null else "string"), "every schema says its type"
+        return value in schema["enum"] and (value is not None or null)
     types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
     if "object" in types and isinstance(value, dict):
         properties = schema["properties"]
