@@ -2,72 +2,70 @@
 
 The turns of a stage are independent and run at once. Every answer of a stage is written down before
 the first failure is told, because answers cost money. Seats without a provider (`host`) have nobody to
-call: the loop runs all that it can and returns, and their turns stay due.
+call: the loop runs all that it can and returns, and their turns stay due. How one turn is asked for
+until it is settled is `calls`.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 
-from debate_orchestrator import replies
 from debate_orchestrator.briefs import brief
-from debate_orchestrator.core.debate import ATTEMPTS, Debate
-from debate_orchestrator.core.events import Asked, Event, Spoiled
+from debate_orchestrator.calls import Calls, Hear, Watch
+from debate_orchestrator.core.bill import bill
+from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.rules import Turn
-from debate_orchestrator.errors import BadReply, Failed
+from debate_orchestrator.errors import Paused, complaint
+from debate_orchestrator.estimate import expected
 from debate_orchestrator.journal import Writer
 from debate_orchestrator.providers import Provider
 
-Watch = Callable[[Debate, Event], None]
-
 
 async def drive(
-    journal: Writer, debate: Debate, providers: Mapping[str, Provider], watch: Watch | None = None
+    journal: Writer,
+    debate: Debate,
+    providers: Mapping[str, Provider],
+    watch: Watch | None = None,
+    hear: Hear | None = None,
+    stop: asyncio.Event | None = None,
 ) -> Debate:
-    """Runs a debate until it is complete or only seats without a provider are due.
+    """Runs a debate until it is complete, only seats without a provider are due, or `stop` is set.
 
-    `debate` is the fold of the journal's events, and is kept in step with it. Raises the first failure
-    of a provider after its siblings' answers are saved.
+    `debate` is the fold of the journal's events, and is kept in step with it. `watch` is told each event,
+    `hear` each piece of an answer as it comes. Once `stop` is set nobody is asked any more, and the answers
+    under way are awaited. Raises the first failure of a provider after its siblings' answers are saved;
+    Paused where the debate's cap on costs is reached.
     """
-    while callable_now := [turn for turn in debate.due() if turn.seat in providers]:
-        answers = [_answer(journal, debate, turn, providers[turn.seat], watch) for turn in callable_now]
-        ended = await asyncio.gather(*answers, return_exceptions=True)
-        for failure in ended:
-            if isinstance(failure, BaseException):
-                raise failure
+    stop = stop or asyncio.Event()
+    calls = Calls(journal, debate, stop, watch, hear)
+    try:
+        while not stop.is_set() and (turns := [turn for turn in debate.due() if turn.seat in providers]):
+            _must_be_within_cap(debate, turns, providers)
+            settling = calls.together([(turn, providers[turn.seat]) for turn in turns])
+            ended = await asyncio.gather(*settling, return_exceptions=True)
+            for failure in ended:
+                if isinstance(failure, BaseException):
+                    raise failure
+    finally:
+        for provider in {id(one): one for one in providers.values()}.values():
+            await provider.close()
     return debate
 
 
-async def _answer(journal: Writer, debate: Debate, turn: Turn, provider: Provider, watch: Watch | None) -> None:
-    """Asks for one turn until it is settled. A reply that will not do is kept, and asked for again with the
-    complaints as often as the debate allows. A judge who still gives none is absent; a debater is a failure,
-    and is asked anew when the debate is resumed."""
-    attempts = 0
-    while turn.id not in debate.answers:
-        spoiled = debate.spoiled.get(turn.id, [])
-        if attempts == ATTEMPTS:
-            raise Failed(spoiled[-1].complaints)
-        attempts += 1
-        asked = brief(debate, turn, spoiled[-1].complaints if spoiled else ())
-        record(journal, debate, Asked(turn=turn.id, brief=asked.digest, by=provider.name), watch)
-        await journal.synced()  # what a crash leaves in flight must have a name
-        reply = (await provider.reply(asked)).model_copy(update={"brief": asked.digest, "by": provider.name})
-        try:
-            event: Event = replies.read(debate, turn, reply)
-        except BadReply as error:
-            event = Spoiled(turn=turn.id, complaints=tuple(error.complaints), reply=reply)
-        record(journal, debate, event, watch)
-        await journal.synced()
-
-
-def record(journal: Writer, debate: Debate, event: Event, watch: Watch | None = None) -> bool:
-    """Writes an event down and folds it; False if it is on record already. Where it is out of turn or can't be
-    written, journal and debate are both as they were."""
-    if not debate.admits(event):
-        return False
-    journal.append(event)
-    debate.take(event)
-    if watch is not None:
-        watch(debate, event)
-    return True
+def _must_be_within_cap(debate: Debate, turns: Sequence[Turn], providers: Mapping[str, Provider]) -> None:
+    """Paused where what is due would, as far as can be told before, take the cost over its cap."""
+    if debate.max_cost is None:
+        return
+    spent = bill(debate).total.cost
+    due = sum(expected(providers[turn.seat].name, brief(debate, turn)) or 0.0 for turn in turns)
+    if spent + due > debate.max_cost:
+        names = ", ".join(turn.id for turn in turns)
+        raise Paused(
+            complaint(
+                "max_cost",
+                f"${spent:.4f} spent, and about ${due:.4f} more for {names}",
+                f"at most ${debate.max_cost:.2f} in all",
+                "Raise it with `debate resume JOURNAL --max-cost USD`.",
+            )
+        )

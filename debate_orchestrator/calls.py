@@ -1,0 +1,139 @@
+"""One turn, asked for until it is settled: intent, call, answer, each written down as it happens.
+
+A reply that will not do is kept and asked for again with the complaints. A call that got no answer is on
+record too, with what had come of it, and is made again after a wait while the debate's patience lasts:
+no provider can say whether a call that broke off was billed, so each one has its own intent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+
+from debate_orchestrator import patience, replies
+from debate_orchestrator.briefs import Brief, brief
+from debate_orchestrator.core.debate import ATTEMPTS, Debate
+from debate_orchestrator.core.events import Asked, Event, Reply, Spoiled, Unanswered
+from debate_orchestrator.core.rules import Turn
+from debate_orchestrator.errors import BadReply, Failed, Paused, Theirs, Trouble, complaint
+from debate_orchestrator.journal import Writer
+from debate_orchestrator.providers import Provider
+
+Watch = Callable[[Debate, Event], None]
+Hear = Callable[[Turn, str], None]
+
+
+class Calls:
+    """The calls of one debate."""
+
+    def __init__(self, journal: Writer, debate: Debate, stop: asyncio.Event, watch: Watch | None, hear: Hear | None):
+        self._journal, self._debate, self._stop, self._watch, self._hear = journal, debate, stop, watch, hear
+
+    def together(self, seated: Sequence[tuple[Turn, Provider]]) -> list[Awaitable[None]]:
+        """One awaitable a turn, each of which settles it. Where the debate asks for that, those that share a
+        cached beginning wait until the first of them has begun to answer."""
+        leaders: dict[tuple[str, str], asyncio.Event] = {}
+        settling: list[Awaitable[None]] = []
+        for turn, provider in seated:
+            begun, before = asyncio.Event(), None
+            if self._debate.opened.leader_first and provider.caches:
+                before = leaders.get(family := (provider.name, turn.phase.reply))
+                leaders.setdefault(family, begun)
+            settling.append(self._settle(turn, provider, begun, before))
+        return settling
+
+    async def _settle(self, turn: Turn, provider: Provider, begun: asyncio.Event, before: asyncio.Event | None) -> None:
+        """Asks until the turn is settled. A judge who gives no ballot that counts is absent; a debater is a
+        failure, and is asked anew when the debate is resumed."""
+        try:
+            if before is not None:
+                await before.wait()
+            attempts = 0
+            while turn.id not in self._debate.answers and not self._stop.is_set():
+                spoiled = self._debate.spoiled.get(turn.id, [])
+                if attempts == ATTEMPTS:
+                    raise Failed(spoiled[-1].complaints)
+                attempts += 1
+                asked = brief(self._debate, turn, spoiled[-1].complaints if spoiled else ())
+                if (reply := await self._reply(turn, asked, provider, begun)) is not None:
+                    await self._record(self._read(turn, reply))
+        finally:
+            begun.set()
+
+    def _read(self, turn: Turn, reply: Reply) -> Event:
+        try:
+            return replies.read(self._debate, turn, reply)
+        except BadReply as error:
+            return Spoiled(turn=turn.id, complaints=tuple(error.complaints), reply=reply)
+
+    async def _reply(self, turn: Turn, asked: Brief, provider: Provider, begun: asyncio.Event) -> Reply | None:
+        """The reply to one brief; None where the loop was told to stop meanwhile. Paused where trouble lasts
+        longer than the debate's patience."""
+
+        def hear(piece: str) -> None:
+            begun.set()
+            if self._hear is not None:
+                self._hear(turn, piece)
+
+        failures, since = 0, time.monotonic()
+        while not self._stop.is_set():
+            await self._record(Asked(turn=turn.id, brief=asked.digest, by=provider.name))
+            try:
+                reply = await provider.reply(asked, hear)
+                return reply.model_copy(update={"brief": asked.digest, "by": provider.name})
+            except Trouble as trouble:
+                failures += 1
+                since = time.monotonic() if failures == 1 else since
+                wait = self._wait(failures, time.monotonic() - since, trouble)
+                await self._unanswered(turn, asked, provider, trouble, wait)
+                if wait is None:
+                    raise self._patience_is_out(turn, trouble) from trouble
+                await self._pause(wait)
+            except Theirs as failure:
+                await self._unanswered(turn, asked, provider, failure, None)
+                raise
+        return None
+
+    def _wait(self, failures: int, spent: float, trouble: Trouble) -> float | None:
+        return patience.wait(failures, spent, self._debate.opened.patience, trouble.after, patience.chance)
+
+    def _patience_is_out(self, turn: Turn, trouble: Trouble) -> Paused:
+        after = f"; it asks to wait {trouble.after:,.0f} s" if trouble.after else ""
+        limit = f"an answer within {self._debate.opened.patience:g} s of trouble"
+        said = complaint(turn.id, f"no answer{after}", limit, "Resume when the trouble is over.")
+        return Paused([*trouble.complaints, said])
+
+    async def _unanswered(
+        self, turn: Turn, asked: Brief, provider: Provider, failure: Theirs, wait: float | None
+    ) -> None:
+        partial = failure.partial if isinstance(failure, Trouble) and isinstance(failure.partial, Reply) else None
+        if partial is not None:
+            partial = partial.model_copy(update={"brief": asked.digest, "by": provider.name})
+        what = " ".join(failure.complaints)
+        await self._record(Unanswered(turn=turn.id, by=provider.name, trouble=what, wait=wait, reply=partial))
+
+    async def _pause(self, seconds: float) -> None:
+        """Waits so long, or until the loop is told to stop."""
+        try:
+            await asyncio.wait_for(self._stop.wait(), seconds)
+        except TimeoutError:
+            pass
+
+    async def _record(self, event: Event) -> None:
+        """Writes an event down and returns when it is on the disk: what a crash leaves in flight must have a
+        name, and what was paid for must be there."""
+        record(self._journal, self._debate, event, self._watch)
+        await self._journal.synced()
+
+
+def record(journal: Writer, debate: Debate, event: Event, watch: Watch | None = None) -> bool:
+    """Writes an event down and folds it; False if it is on record already. Where it is out of turn or can't be
+    written, journal and debate are both as they were."""
+    if not debate.admits(event):
+        return False
+    journal.append(event)
+    debate.take(event)
+    if watch is not None:
+        watch(debate, event)
+    return True

@@ -1,0 +1,176 @@
+"""What calls will cost, told before they are made.
+
+A whole debate is played in memory with stand-ins as long as real speakers are expected to be, its calls are
+put to a model of the provider's cache, and each is priced as the real one. It is an estimate: nobody knows
+yet what will be said, how much a model thinks before it speaks, or what a search brings.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from debate_orchestrator import models, replies
+from debate_orchestrator.briefs import Brief, brief
+from debate_orchestrator.core.bill import Bill, Line
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Event, Opened, Reply, Usage
+from debate_orchestrator.core.rules import Turn
+from debate_orchestrator.core.values import Value
+from debate_orchestrator.providers import rehearse
+from debate_orchestrator.providers.cache_model import Call, counted
+from debate_orchestrator.providers.caching import TO_BEGIN, Plan, family, filler, marks, plans, seconds
+
+LETTERS = 6
+"""Characters that a word of a speech takes, with its space."""
+BALLOT_WORDS = 800
+"""Words that a structured reply is expected to have; those of the shipped debates have 500 to 1,300."""
+_UNCALLED = ("host", "human", "replay")
+
+
+class Estimate(Value):
+    """What a debate, or the rest of one, is expected to take."""
+
+    bill: Bill
+    """A line for each seat and phase that calls somebody; what is free is called too, and costs nothing."""
+    unknown: tuple[str, ...]
+    """Who is called at a price that nobody knows, each once."""
+    seconds: float
+    """Of the longest calls of each stage, one after the other."""
+    waits: bool
+    """Whether there are turns besides that the host or a person takes, in their own time."""
+    searches: bool
+    """Whether debaters may search, which is in none of the numbers."""
+
+    @property
+    def calls(self) -> int:
+        return self.bill.total.calls
+
+    @property
+    def tokens(self) -> Usage:
+        return self.bill.total.usage
+
+    @property
+    def cost(self) -> float:
+        """US dollars, of the calls whose price is known."""
+        return self.bill.total.cost
+
+    def said(self) -> str:
+        """The estimate in a line."""
+        if not self.calls:
+            return "no calls"
+        said = [f"{self.calls} call{'s' * (self.calls != 1)}", f"about {_duration(self.seconds)}"]
+        if self.waits:
+            said[-1] += " and what the other seats take"
+        if self.cost:
+            money = f"about ${self.cost:.2f}" if self.cost >= 0.01 else "less than $0.01"
+            said.append(f"{money} (prices of {models.table().date})")
+        elif not self.unknown:
+            said.append("$0")
+        besides = [f"{', '.join(self.unknown)}, whose price is unknown"] if self.unknown else []
+        besides += ["searches of the web"] if self.searches else []
+        return ", ".join(said) + (f"; not counted: {'; '.join(besides)}" if besides else "")
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:.0f} h"
+
+
+def sizes(brief: Brief) -> tuple[int, int]:
+    """About how many tokens a brief has, and how many its answer will have."""
+    return sum(_blocks(brief)), models.tokens("x" * LETTERS * (brief.words or BALLOT_WORDS))
+
+
+def _blocks(brief: Brief) -> list[int]:
+    """The tokens of each block that is sent; what a reply must look like goes before all of them."""
+    schema = json.dumps(brief.json_schema) if brief.json_schema is not None else ""
+    parts = [part for message in brief.messages for part in message.parts]
+    return [models.tokens(brief.system + schema), *map(models.tokens, parts)]
+
+
+def expected(spec: str, brief: Brief) -> float | None:
+    """US dollars that one call may cost if nothing of it is cached yet; None where no price is known."""
+    if spec != rehearse.real(spec):
+        return 0.0  # the stand-in is asked, and not the model
+    sent, answered = sizes(brief)
+    return models.cost(spec, Usage(written=sent, output=answered))
+
+
+class _Made(NamedTuple):
+    """A call that would be made."""
+
+    turn: Turn
+    spec: str
+    cache: Call
+    output: int
+
+
+def estimate(opened: Opened, given: Iterable[Event] = ()) -> Estimate:
+    """What a debate will take from its opening on, or from the events that are on record since: those of the
+    calls that are still to be made. Rehearsed seats count as those for whom they stand in."""
+    debate = Debate([opened, *given])
+    debate.cast = {seat: tuple(rehearse.real(spec) for spec in specs) for seat, specs in debate.cast.items()}
+    seated = [spec for seat in debate.format.seats for spec in debate.cast[seat]]
+    waits = any(_kind(spec) in ("host", "human") for spec in seated)
+    made, took = _played(debate)
+    lines: dict[tuple[str, str], Line] = {}
+    unknown: dict[str, None] = {}
+    for one, sent in zip(made, counted((one.cache for one in made), models.table().cache), strict=True):
+        usage = sent.model_copy(update={"output": one.output})
+        cost = models.cost(one.spec, usage)
+        unknown |= {} if cost is not None else {one.spec: None}
+        seat, phase = one.turn.seat, one.turn.phase.name
+        line = Line(seat=seat, phase=phase, calls=1, usage=usage, cost=cost or 0.0, unknown=int(cost is None))
+        lines[seat, phase] = lines.get((seat, phase), Line(seat=seat, phase=phase)) + line
+    searches = opened.setup.search and any(not one.turn.judging for one in made)
+    bill = Bill(lines=tuple(lines.values()))
+    return Estimate(bill=bill, unknown=tuple(unknown), seconds=took, waits=waits, searches=searches)
+
+
+def _kind(spec: str) -> str:
+    return spec.partition(":")[0]
+
+
+def _played(debate: Debate) -> tuple[list[_Made], float]:
+    """The calls of a debate played to its end with stand-ins, as they start, and the seconds that they take."""
+    planned = plans(debate)
+    made: list[_Made] = []
+    clock = took = 0.0
+    while due := debate.due():
+        stage = _together(debate, due, planned, clock)
+        made += sorted(stage, key=lambda one: one.cache.start)
+        ends = [one.cache.start + seconds(one.spec, one.turn.phase) for one in stage]
+        took += max(ends, default=clock) - clock
+        others = [clock + seconds(filler(debate, turn.seat), turn.phase) for turn in due]
+        for turn in due:
+            text = rehearse.said(debate, turn)
+            debate.take(replies.read(debate, turn, Reply(text=text, brief="", by=rehearse.KIND)))
+        clock = max([*ends, *others])
+    return made, took
+
+
+def _together(debate: Debate, due: tuple[Turn, ...], planned: dict[str, Plan], clock: float) -> list[_Made]:
+    """The calls of a stage that begins at `clock`. Where the debate asks for that, those that share a beginning
+    start when the first of them is answered."""
+    made: list[_Made] = []
+    leads: set[tuple[str, str]] = set()
+    for turn in due:
+        spec = filler(debate, turn.seat)
+        if _kind(spec) in _UNCALLED:
+            continue
+        asked, known = brief(debate, turn), models.known(spec)
+        blocks = _blocks(asked)
+        lead = (spec, turn.phase.reply)
+        start = clock + TO_BEGIN if debate.opened.leader_first and known and lead in leads else clock
+        leads.add(lead)
+        # The system text is the first block; the last is the call's own.
+        plan = planned[turn.id] if known else Plan(write=False)
+        marked = tuple(place + 1 for place in marks(len(blocks) - 2)) if plan.write else ()
+        least = known.least if known else 0
+        shared = family(debate, turn.phase, turn.seat)
+        cache = Call(shared, tuple(blocks), marked, plan.hour, start, start + TO_BEGIN, least)
+        made.append(_Made(turn, spec, cache, sizes(asked)[1]))
+    return made

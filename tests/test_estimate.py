@@ -1,0 +1,152 @@
+"""An estimate plays the debate before anybody is called, and prices every call as the real one."""
+
+from __future__ import annotations
+
+import pytest
+from debates import opening, played
+
+from debate_orchestrator import models
+from debate_orchestrator.briefs import brief
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Opened, Usage
+from debate_orchestrator.estimate import estimate, expected, sizes
+
+SONNET, OPUS = "anthropic:claude-sonnet-5-5", "anthropic:claude-opus-5-5"
+
+
+def cast(a: str = SONNET, b: str = SONNET, *judge: str) -> dict[str, tuple[str, ...]]:
+    return {"a": (a,), "b": (b,), "judge": judge or (OPUS,)}
+
+
+def first(**setup: object) -> Opened:
+    """The opening of a debate whose seats are all called, unless they are told otherwise."""
+    return opening(**{"cast": cast(), **setup})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("rounds", "judges"), [(1, 1), (2, 1), (3, 1), (3, 3), (8, 1)])
+def test_every_call_is_counted(rounds: int, judges: int) -> None:
+    """Two openings, six speeches in every round of a longer debate, a ballot of each judge, and the last two."""
+    speeches = 2 if rounds == 1 else 6 * rounds
+    made = estimate(first(rounds=rounds, cast=cast(SONNET, SONNET, *[OPUS] * judges)))
+
+    assert made.calls == speeches + judges * rounds + judges + 1
+
+
+def test_it_adds_up() -> None:
+    """The cost is that of its lines, and each line's is what the table makes of its tokens."""
+    made = estimate(first())
+    priced = {"a": SONNET, "b": SONNET, "judge": OPUS}
+
+    assert made.cost == pytest.approx(sum(line.cost for line in made.bill.lines))
+    for line in made.bill.lines:
+        assert line.cost == pytest.approx(models.cost(priced[line.seat], line.usage))
+
+
+def test_the_cache_is_counted_on() -> None:
+    """A debate of three rounds costs well under what it would without a cache, and reads more than it sends anew."""
+    tokens = estimate(first(cast=cast(OPUS, OPUS, OPUS))).tokens
+    spent = models.cost(OPUS, tokens)
+    plain = models.cost(OPUS, Usage(fresh=tokens.input, output=tokens.output))
+
+    assert spent is not None
+    assert plain is not None
+    assert spent < 0.75 * plain
+    assert tokens.cached > tokens.fresh
+
+
+def test_a_leader_saves_writing() -> None:
+    """Where parallel calls wait for the first of them, less is written and more is read, and it takes longer."""
+    panel = first(cast=cast(OPUS, OPUS, OPUS, OPUS, OPUS))
+    together, led = estimate(panel), estimate(panel.model_copy(update={"leader_first": True}))
+
+    assert led.cost < together.cost
+    assert led.tokens.input == together.tokens.input
+    assert together.seconds < led.seconds < 1.5 * together.seconds
+
+
+def test_a_rehearsal_costs_what_the_real_one_would() -> None:
+    """Stand-ins are estimated as those for whom they stand in, though each of their calls costs nothing."""
+    real = first(cast=cast(SONNET, "host", OPUS))
+    rehearsed = first(cast=cast(f"rehearse:{SONNET}", "rehearse", f"rehearse:{OPUS}"))
+    debate = Debate([rehearsed])
+
+    assert estimate(rehearsed) == estimate(real)
+    assert expected(f"rehearse:{SONNET}", brief(debate, debate.due()[0])) == 0.0
+
+
+@pytest.mark.parametrize("who", ["host", "human", "replay:x.jsonl"])
+def test_some_seats_are_no_calls(who: str) -> None:
+    """Nobody calls a host, a person or a recording."""
+    made = estimate(opening(cast={"a": (who,), "b": (who,), "judge": (OPUS,)}))
+
+    assert {line.seat for line in made.bill.lines} == {"judge"}
+    assert made.waits == (who != "replay:x.jsonl")
+
+
+def test_servers_of_ones_own_are_called_for_nothing() -> None:
+    """A server of one's own is called, and costs nothing."""
+    made = estimate(first(rounds=1, cast=cast("ollama:q", "ollama:q", "openai:m@http://localhost:1")))
+
+    assert (made.calls, made.cost, made.unknown) == (5, 0.0, ())
+    assert made.said() == "5 calls, about 3 min, $0"
+
+
+def test_the_unknown_is_named_once() -> None:
+    """Calls of an unknown price are counted and named, each filler once, and add nothing to the cost."""
+    made = estimate(first(rounds=1, cast=cast("command:x", "command:x", OPUS)))
+
+    assert made.unknown == ("command:x",)
+    assert made.bill.total.unknown == 2
+    assert made.said().endswith("; not counted: command:x, whose price is unknown")
+
+
+def test_the_line() -> None:
+    """An estimate is one line: calls, time, cost and the day of the prices."""
+    made = estimate(first())
+    line = made.said()
+
+    assert line == f"23 calls, about 9 min, about ${made.cost:.2f} (prices of {models.table().date})"
+    assert 0.3 < made.cost < 0.8
+
+
+def test_what_the_line_leaves_open() -> None:
+    """The line claims no price that nobody knows, no time of others, no search, and no call where there is none."""
+    hosted = estimate(first(rounds=1, cast=cast("host", "host", "anthropic:claude-haiku-5-5")))
+    unknown = estimate(first(rounds=1, cast=cast("command:x", "command:x", "command:x")))
+    setup = first().setup.model_copy(update={"search": True})
+    searching = estimate(first().model_copy(update={"setup": setup}))
+
+    assert hosted.said().startswith("3 calls, about 2 min and what the other seats take, less than $0.01 (")
+    assert "$" not in unknown.said()
+    assert searching.said().endswith("; not counted: searches of the web")
+    assert estimate(opening()).said() == "no calls"
+
+
+def test_what_is_left_of_a_debate() -> None:
+    """With the events on record, an estimate is of the calls that are still to be made."""
+    opened, *given = played(until="2.constructive.a", cast=cast())
+    assert isinstance(opened, Opened)
+    whole, left = estimate(opened), estimate(opened, given)
+
+    assert whole.calls - left.calls == 7
+    assert left.cost < whole.cost
+
+
+def test_a_cold_call_is_the_dearest() -> None:
+    """What one call may cost counts all that is sent as written, and its answer; it is unknown where prices are."""
+    debate = Debate([first()])
+    asked = brief(debate, debate.due()[0])
+    sent, answered = sizes(asked)
+
+    assert expected(SONNET, asked) == pytest.approx((sent * 2 * 1.25 + answered * 10) / 1e6)
+    assert expected("command:x", asked) is None
+    assert expected("host", asked) == 0.0
+
+
+def test_what_a_reply_must_look_like_is_sent_too() -> None:
+    """The shape of a ballot is part of the size of its brief."""
+    opened, *given = played(until="1.verdict.judge", rounds=1)
+    debate = Debate([opened, *given])
+    asked = brief(debate, debate.due()[0])
+
+    assert sizes(asked)[0] > sizes(asked.model_copy(update={"json_schema": None}))[0] + 100

@@ -1,0 +1,59 @@
+"""How long to wait after trouble: doubling, jittered, honouring what was asked for, within a bounded time."""
+
+from __future__ import annotations
+
+from itertools import count
+
+from core.folding import many
+from hypothesis import given
+from hypothesis import strategies as st
+
+from debate_orchestrator.patience import FIRST, LONGEST, chance, wait
+
+CHANCE = st.floats(0, 1, exclude_max=True)
+SECONDS = st.floats(1, 86_400)
+
+
+@many
+@given(st.integers(1, 10_000), CHANCE, SECONDS)
+def test_waits_double_up_to_a_minute(attempt: int, drawn: float, patience: float) -> None:
+    """A wait is half to all of a doubling second, at most a minute, and never zero."""
+    waited = wait(attempt, 0, patience, None, lambda: drawn)
+    whole = min(FIRST * 2 ** min(attempt - 1, 16), LONGEST)
+
+    assert waited is not None
+    assert 0 < waited <= whole
+    assert waited >= min(whole / 2, patience / 4)
+
+
+@many
+@given(CHANCE, SECONDS, st.floats(0, 100_000))
+def test_what_is_asked_for_is_honoured_or_refused(drawn: float, patience: float, after: float) -> None:
+    """A wait is never shorter than asked for; where that is more than is left, there is none."""
+    waited = wait(1, 0, patience, after, lambda: drawn)
+
+    assert waited is None or after <= waited <= patience
+    assert (waited is None) == (max(after * (1 + drawn / 10), 0) > patience)
+
+
+@many
+@given(CHANCE, SECONDS)
+def test_trouble_is_bounded(drawn: float, patience: float) -> None:
+    """However long trouble lasts, the waits together never exceed the patience, and there are at least two."""
+    spent = 0.0
+    for attempt in count(1):
+        waited = wait(attempt, spent, patience, None, lambda: drawn)
+        if waited is None:
+            break
+        spent += waited
+
+    assert attempt > 2
+    assert spent <= patience
+
+
+def test_chance_is_from_nought_to_one() -> None:
+    """Jitter is drawn anew each time."""
+    drawn = {chance() for _ in range(100)}
+
+    assert len(drawn) > 90
+    assert all(0 <= one < 1 for one in drawn)
