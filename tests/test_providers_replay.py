@@ -9,10 +9,13 @@ import pytest
 from speakers import Speaker, begun, driven
 
 from debate_orchestrator.briefs import brief
+from debate_orchestrator.core.bill import bill
 from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Usage
+from debate_orchestrator.drive import drive
 from debate_orchestrator.errors import BadAnswers, Failed
 from debate_orchestrator.journal import read
-from debate_orchestrator.providers import complaints, seated
+from debate_orchestrator.providers import complaints, maker, seated
 
 
 @pytest.fixture
@@ -24,13 +27,11 @@ def recording(tmp_path: Path) -> Path:
 
 def test_it_answers_by_turn(recording: Path, tmp_path: Path) -> None:
     """A debate replayed into another journal has the same answers, turn by turn."""
-    seats = seated(
-        {"a": (f"replay:{recording}",), "b": (f"replay:{recording}",), "judge": (f"replay:{recording}",) * 2}
-    )
+    seat = f"replay:{recording}"
     with begun(tmp_path / "again", judges=2) as journal:
-        from debate_orchestrator.drive import drive
-
-        again = asyncio.run(drive(journal, Debate(journal.events), seats))
+        again = Debate(journal.events)
+        again.cast = {"a": (seat,), "b": (seat,), "judge": (seat, seat)}
+        asyncio.run(drive(journal, again, seated(again)))
     recorded = Debate(read(recording).events)
 
     assert again.complete
@@ -39,19 +40,37 @@ def test_it_answers_by_turn(recording: Path, tmp_path: Path) -> None:
 
 def test_it_fails_plainly_on_a_turn_without_recording(recording: Path, tmp_path: Path) -> None:
     """A turn that was never recorded is a failure that names the turn, not an invention."""
-    provider = seated({"a": (f"replay:{recording}",)})["a"]
     with begun(tmp_path / "other") as journal:
         debate = Debate(journal.events)
+        provider = maker(f"replay:{recording}")(f"replay:{recording}", debate)
         asked = brief(debate, debate.due()[0]).model_copy(update={"turn": "7.opening.a"})
 
     with pytest.raises(Failed, match=r"no recorded reply to 7\.opening\.a"):
-        asyncio.run(provider.reply(asked))
+        asyncio.run(provider.reply(asked, lambda piece: None))
 
 
-def test_unknown_fillers_are_told_all_at_once() -> None:
+def test_unknown_fillers_are_told_all_at_once(tmp_path: Path) -> None:
     """Every seat whose filler nobody knows is complained of, with what there is."""
     cast = {"a": ("oracle:x",), "b": ("host",), "judge": ("host", "crowd")}
 
     assert len(complaints(cast)) == 2
-    with pytest.raises(BadAnswers, match="one of host, replay:"):
-        seated(cast)
+    with begun(tmp_path / "other") as journal:
+        debate = Debate(journal.events)
+        debate.cast = cast
+        with pytest.raises(BadAnswers, match="one of host, anthropic:"):
+            seated(debate)
+
+
+def test_a_recording_costs_nothing(tmp_path: Path) -> None:
+    """What a recorded reply cost was paid for once, and is on no later bill."""
+    paid = Speaker(usage=Usage(fresh=1_000), cost=0.5)
+    with begun(tmp_path / "recorded") as journal:
+        first = driven(journal, paid)
+    seat = f"replay:{tmp_path / 'recorded'}"
+    with begun(tmp_path / "again") as journal:
+        again = Debate(journal.events)
+        again.cast = dict.fromkeys(again.cast, (seat,))
+        asyncio.run(drive(journal, again, seated(again)))
+
+    assert bill(first).total.cost > 1
+    assert bill(again).lines == ()

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.rules import JUDGE, judges
 from debate_orchestrator.errors import BadAnswers, complaint, shown
 
@@ -18,8 +19,21 @@ if TYPE_CHECKING:
     from debate_orchestrator.core.events import Reply
 
 HOST = "host"
-_KINDS = {"replay": "debate_orchestrator.providers.replay"}
-"""Short name to the module whose `provider(rest)` makes one."""
+_ROOM = "debate_orchestrator.providers"
+_KINDS = {
+    "anthropic": "anthropic",
+    "ollama": "anthropic",
+    "openrouter": "anthropic",
+    "openai": "openai",
+    "command": "command",
+    "rehearse": "rehearse",
+    "replay": "replay",
+}
+"""Short name to the module that knows it: `complaint(spec)` says what is wrong with what a cast says, and
+`provider(spec, debate)` makes one. Importing such a module loads no library."""
+
+Piece = Callable[[str], None]
+"""Is told each piece of an answer as it comes; the first, which may be empty, when the answer has begun."""
 
 
 class Provider(Protocol):
@@ -27,36 +41,56 @@ class Provider(Protocol):
 
     name: str
     """As in the cast; it is written beside every reply."""
+    caches: bool
+    """Whether calls that begin alike are cheaper once the first of them has begun to answer."""
 
-    async def reply(self, brief: Brief) -> Reply:
-        """The answer to a brief, verbatim; the loop notes which brief it answers and who gave it. Raises
-        errors.Theirs where none can be had."""
+    async def reply(self, brief: Brief, hear: Piece) -> Reply:
+        """The answer to a brief, verbatim; the loop notes which brief it answers and who gave it. One call:
+        whether there is another is the loop's to say. Raises errors.Trouble where another may succeed,
+        Paused or Failed where none will before somebody has done something."""
+        ...
+
+    async def close(self) -> None:
+        """Lets go of connections and processes. It may be asked again, in another event loop."""
         ...
 
 
 def complaints(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
     """What is wrong with a cast: every seat whose filler nobody here knows."""
-    known = ", ".join([HOST, *(f"{kind}:..." for kind in _KINDS)])
-    return [
-        complaint(f"cast: {seat}", shown(spec), f"one of {known}")
-        for seat, specs in cast.items()
-        for spec in specs
-        if spec != HOST and spec.partition(":")[0] not in _KINDS
-    ]
+    return [said for seat, specs in cast.items() for spec in specs for said in _complaints(f"cast: {seat}", spec)]
 
 
-def seated(cast: Mapping[str, tuple[str, ...]]) -> dict[str, Provider]:
-    """The provider of every seat that has one. BadAnswers where a seat's filler is unknown."""
-    if wrong := complaints(cast):
+def _complaints(where: str, spec: str) -> list[str]:
+    kind = spec.partition(":")[0]
+    if spec == HOST:
+        return []
+    if kind not in _KINDS:
+        known = ", ".join([HOST, *(f"{kind}:..." for kind in _KINDS)])
+        return [complaint(where, shown(spec), f"one of {known}", "`debate models` tells what is reachable.")]
+    said: str | None = _module(kind).complaint(spec)
+    return [f"{where}: {said}"] if said else []
+
+
+def seated(debate: Debate) -> dict[str, Provider]:
+    """The provider of every seat that has one; seats with the same filler share it. BadAnswers where a seat's
+    filler is unknown."""
+    if wrong := complaints(debate.cast):
         raise BadAnswers(wrong)
+    made: dict[str, Provider] = {}
     filled: dict[str, Provider] = {}
-    for role, specs in cast.items():
+    for role, specs in debate.cast.items():
         seats = judges(len(specs)) if role == JUDGE else (role,)
-        filled |= {seat: _made(spec) for seat, spec in zip(seats, specs, strict=True) if spec != HOST}
+        for seat, spec in zip(seats, specs, strict=True):
+            if spec != HOST:
+                filled[seat] = made[spec] = made.get(spec) or maker(spec)(spec, debate)
     return filled
 
 
-def _made(spec: str) -> Provider:
-    kind, _, rest = spec.partition(":")
-    make: Callable[[str], Provider] = import_module(_KINDS[kind]).provider
-    return make(rest)
+def maker(spec: str) -> Callable[[str, Debate], Provider]:
+    """What makes the provider that a cast names."""
+    make: Callable[[str, Debate], Provider] = _module(spec.partition(":")[0]).provider
+    return make
+
+
+def _module(kind: str) -> Any:
+    return import_module(f"{_ROOM}.{_KINDS[kind]}")

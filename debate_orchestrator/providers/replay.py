@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from debate_orchestrator import journal, speech
+from debate_orchestrator import errors, journal, speech
 from debate_orchestrator.briefs import Brief
+from debate_orchestrator.core.debate import ATTEMPTS, Debate
 from debate_orchestrator.core.events import Declined, Opened, Reply, Spoiled, Spoke, Voted
-from debate_orchestrator.errors import BadAnswers, Failed, complaint
+from debate_orchestrator.errors import BadAnswers, Failed
+from debate_orchestrator.providers import Piece
 
 
 class Replay:
     """Answers each turn with the recorded replies to that turn, in the order they were given."""
+
+    caches = False
 
     def __init__(self, path: str):
         self.name = f"replay:{path}"
@@ -21,19 +25,30 @@ class Replay:
         for event in events:
             if isinstance(event, Spoke | Declined | Voted | Spoiled):
                 self._left.setdefault(event.turn, []).append(event.reply)
+        # what was asked for again after a resume is not spoiled once more: a loop asks ATTEMPTS times
+        self._left = {turn: replies[-ATTEMPTS:] for turn, replies in self._left.items()}
 
-    async def reply(self, brief: Brief) -> Reply:
+    async def reply(self, brief: Brief, hear: Piece) -> Reply:
         """The recorded reply. BadAnswers where it was given in a debate on another topic, Failed where there is
         none."""
         if self._topic not in brief.messages[0].parts[0]:
             hint = "`debate answers --from` prints the answers that it was recorded with."
-            raise BadAnswers(complaint(self._path, "a recording of another debate", "one on this topic", hint))
+            raise BadAnswers(errors.complaint(self._path, "a recording of another debate", "one on this topic", hint))
         left = self._left.get(brief.turn)
         if not left:
             hint = "Replay it with the setup it was recorded with."
-            raise Failed(complaint(self._path, f"no recorded reply to {brief.turn}", "one for each turn", hint))
-        return left.pop(0)
+            raise Failed(errors.complaint(self._path, f"no recorded reply to {brief.turn}", "one for each turn", hint))
+        reply = left.pop(0)
+        hear(reply.text)
+        return reply.model_copy(update={"usage": None, "cost": None})  # it was paid for once
+
+    async def close(self) -> None:
+        """Nothing is open."""
 
 
-def provider(rest: str) -> Replay:
-    return Replay(rest)
+def complaint(spec: str) -> str | None:
+    return None if spec.partition(":")[2] else errors.complaint("replay", "no journal", "replay:JOURNAL")
+
+
+def provider(spec: str, debate: Debate) -> Replay:
+    return Replay(spec.partition(":")[2])

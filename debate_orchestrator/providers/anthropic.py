@@ -1,0 +1,215 @@
+"""Models that speak the Messages API: the vendor's own, and every server that speaks it too.
+
+The SDK is imported with the first call, since that takes seconds and megabytes. It is asked to retry
+nothing: whether a call is made again is the loop's to say, which writes each one down.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+
+from debate_orchestrator import models
+from debate_orchestrator.briefs import Brief
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Reply
+from debate_orchestrator.errors import Failed, Theirs
+from debate_orchestrator.errors import complaint as said
+from debate_orchestrator.providers import Piece, faults, servers
+from debate_orchestrator.providers.caching import Plan, marks, plans
+from debate_orchestrator.providers.messages import Answer
+
+if TYPE_CHECKING:
+    from anthropic import AsyncAnthropic
+
+complaint = servers.complaint
+_MOST_TOKENS = 32_000
+"""Tokens that an answer may have, thinking included."""
+_MOST_UNKNOWN = 8_192
+"""The same for a model that nothing is known of: many servers refuse to be asked for more."""
+_SEARCH = {"type": "web_search_20260209", "name": "web_search", "max_uses": 5}
+_SEARCH_PAUSES = 4
+"""How often a provider may hand back an answer in the middle of a search, to be told to go on."""
+
+
+class _Line:
+    """A client, and how many providers use it."""
+
+    def __init__(self, client: AsyncAnthropic):
+        self.client, self.users = client, 0
+
+
+_lines: dict[tuple[object, ...], _Line] = {}
+"""Event loop, address and key to the client that is shared: one takes 65 ms and a megabyte to make (it reads
+the authorities of its TLS), and has connections to keep, so that many debates must not each make their own."""
+
+
+class Messages:
+    """One model of one server."""
+
+    caches = True
+
+    def __init__(self, spec: str, patience: float, planned: dict[str, Plan]):
+        self.name = spec
+        self._server = servers.server(spec)
+        self._patience, self._plans = patience, planned
+        self._line: tuple[object, ...] | None = None
+        self._lacks: set[str] = set()
+
+    async def reply(self, brief: Brief, hear: Piece) -> Reply:
+        """The answer to one brief, as `Provider` says."""
+        asked = request(brief, self.name, self._plans.get(brief.turn, Plan(write=False)), self._lacks)
+        answer = Answer()
+        for _ in range(_SEARCH_PAUSES):
+            answer = await self._heard(asked, answer, hear)
+            if answer.stop != "pause_turn":
+                break
+            asked["messages"] = [*asked["messages"], {"role": "assistant", "content": answer.blocks_to_resend()}]
+        return answer.reply(self.name, sorted(self._lacks & self._wanted(brief)))
+
+    def _wanted(self, brief: Brief) -> set[str]:
+        """What this brief would like that not every server can do."""
+        return {name for name, asked in (("structured output", brief.json_schema), ("search", brief.search)) if asked}
+
+    async def _heard(self, asked: dict[str, Any], before: Answer, hear: Piece) -> Answer:
+        """One call, listened to until its end; its answer goes on from the one before."""
+        answer = Answer(before)
+        clock = faults.Clock(self._patience)
+        try:
+            async with clock.listening():
+                stream = await self._open(asked)
+                try:
+                    async for event in stream:  # what only keeps the line open is no event here
+                        clock.heard()
+                        for piece in answer.take(event):
+                            hear(piece)
+                finally:
+                    await stream.close()
+        except TimeoutError:
+            raise faults.broken(self.name, clock.verdict(), answer.partial(self.name)) from None
+        except Theirs:
+            raise
+        except Exception as error:
+            raise self._fault(error, answer) from None
+        if wrong := answer.wrong():
+            raise faults.broken(self.name, wrong, answer.partial(self.name))
+        return answer
+
+    async def _open(self, asked: dict[str, Any]) -> Any:
+        """The stream of an answer. A server that takes no structured output or search is asked again without:
+        it refused before it did anything."""
+        from anthropic import BadRequestError
+
+        try:
+            return await self._client().messages.create(**asked, stream=True)
+        except BadRequestError as error:
+            about = str(error).lower()
+            for name, key, signs in (
+                ("structured output", "output_config", ("output_config", "output_format", "json_schema", "schema")),
+                ("search", "tools", ("web_search", "tool")),
+            ):
+                if key in asked and any(sign in about for sign in signs):
+                    self._lacks.add(name)
+                    del asked[key]
+                    return await self._open(asked)
+            raise
+
+    def _client(self) -> AsyncAnthropic:
+        """The client of all providers that ask the same server with the same key in this event loop."""
+        if self._line is None:
+            server = self._server
+            where = server.url or os.environ.get("ANTHROPIC_BASE_URL")
+            line = (asyncio.get_running_loop(), server.url is None, where, server.key())
+            _lines[line] = _lines.get(line) or _Line(self._connected())
+            _lines[line].users += 1
+            self._line = line
+        return _lines[self._line].client
+
+    def _connected(self) -> AsyncAnthropic:
+        from anthropic import AsyncAnthropic, DefaultAioHttpClient, Timeout
+
+        server = self._server
+        key = server.key()
+        if server.needs_key and server.url is not None and key is None:
+            hint = f"Set {server.keys[0]} in the environment, then resume."
+            raise Failed(said(self.name, "no key", f"one in {server.keys[0]}", hint))
+        timeout = Timeout(None, connect=15.0)
+        http = DefaultAioHttpClient(timeout=timeout)
+        if server.url is None:
+            return AsyncAnthropic(max_retries=0, timeout=timeout, http_client=http)
+        key = key or servers.NO_KEY
+        return AsyncAnthropic(api_key=key, base_url=server.url, max_retries=0, timeout=timeout, http_client=http)
+
+    def _fault(self, error: Exception, answer: Answer) -> Exception:
+        """What an exception of the library, or of those beneath it, amounts to."""
+        from anthropic import AnthropicError, APIConnectionError, APIStatusError
+
+        secrets = [key] if (key := self._server.key()) else []
+        if isinstance(error, APIStatusError):
+            message = faults.shown(error.api_message or error.message, secrets)
+            fault = faults.refused(self.name, error.status_code, message, error.response.headers, str(error.type or ""))
+            return faults.with_partial(fault, answer.partial(self.name))
+        if isinstance(error, TypeError) and "authentication" in str(error):
+            hint = f"Set {self._server.keys[0]}, or sign in with the provider's own tool; `debate models` tells more."
+            return Failed(said(self.name, "no key and no profile", "credentials in the environment", hint))
+        if isinstance(error, APIConnectionError):
+            return faults.broken(self.name, faults.shown(_cause(error), secrets), answer.partial(self.name))
+        beneath = type(error).__module__.partition(".")[0] in (
+            "httpx2",
+            "httpx2_aiohttp",
+            "aiohttp",
+            "httpcore2",
+            "httpx",
+        )
+        if isinstance(error, AnthropicError | OSError | ValueError) or beneath:
+            what = faults.shown(f"{type(error).__name__} {error}", secrets)
+            return faults.broken(self.name, what, answer.partial(self.name))
+        return error  # a fault of ours: it must be seen
+
+    async def close(self) -> None:
+        """Lets go of the connections; the last of those who share them closes them."""
+        line, self._line = self._line, None
+        if line is not None:
+            _lines[line].users -= 1
+            if not _lines[line].users:
+                await _lines.pop(line).client.close()
+
+
+def request(brief: Brief, spec: str, plan: Plan, lacks: Collection[str] = ()) -> dict[str, Any]:
+    """A brief as the API takes it from a server that lacks so much. The marks stand on blocks that are sent
+    again: all but the very last are."""
+    blocks: list[dict[str, Any]] = []
+    messages = []
+    for message in brief.messages:
+        content: list[dict[str, Any]] = [{"type": "text", "text": part} for part in message.parts]
+        blocks += content
+        messages.append({"role": message.role, "content": content})
+    for place in marks(len(blocks) - 1) if plan.write else ():
+        blocks[place]["cache_control"] = {"type": "ephemeral", **({"ttl": "1h"} if plan.hour else {})}
+    known = models.known(spec)
+    made: dict[str, Any] = {
+        "model": servers.server(spec).model,
+        "max_tokens": min(known.most_output, _MOST_TOKENS) if known else _MOST_UNKNOWN,
+        "system": brief.system,
+        "messages": messages,
+    }
+    if brief.json_schema is not None and "structured output" not in lacks:
+        made["output_config"] = {"format": {"type": "json_schema", "schema": brief.json_schema}}
+    if brief.search and "search" not in lacks:
+        made["tools"] = [_SEARCH]
+    return made
+
+
+def _cause(error: BaseException) -> str:
+    """The innermost reason that a library wrapped."""
+    seen = [error]
+    while (inner := seen[-1].__cause__ or seen[-1].__context__) is not None and inner not in seen:
+        seen.append(inner)
+    told = next((one for one in reversed(seen) if str(one)), error)
+    return f"{type(told).__name__}: {told}"
+
+
+def provider(spec: str, debate: Debate) -> Messages:
+    return Messages(spec, debate.opened.patience, plans(debate))

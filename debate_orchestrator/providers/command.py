@@ -1,0 +1,223 @@
+"""A program of the user's own as a speaker: it reads a brief on its standard input and prints the reply.
+
+No shell is involved. The program is the head of a process group of its own, so that whatever it starts ends
+with it when a turn takes too long or is called off.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import os
+import shlex
+import shutil
+import signal
+from collections.abc import Mapping
+
+from debate_orchestrator import errors, replies
+from debate_orchestrator.briefs import Brief
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Reply
+from debate_orchestrator.errors import Failed
+from debate_orchestrator.providers import Piece, faults
+
+LIMIT = 600.0
+"""Seconds that a program may take for a turn."""
+GRACE = 2.0
+"""Seconds that a program has between being asked to end and being ended, and that what it leaves behind may
+hold its output open."""
+_KEPT = 64 * 1024
+"""Bytes kept of what a program says on its standard error: the last ones, which tell why it failed."""
+_TOLD = 250
+_PAUSE = 0.02
+_SECRET = ("KEY", "TOKEN", "SECRET")
+"""Parts of the names of variables whose values nobody is told."""
+
+
+class Command:
+    """One program, run anew for each turn."""
+
+    caches = False
+
+    def __init__(self, spec: str, patience: float, nonce: str):
+        self.name = spec
+        self._words = shlex.split(spec.partition(":")[2])
+        self._limit = min(LIMIT, max(1.0, patience))
+        self._nonce = nonce
+
+    async def reply(self, brief: Brief, hear: Piece) -> Reply:
+        """What the program prints, as `Provider` says. Trouble where it fails or takes too long, Failed where it
+        can't be run."""
+        loop = asyncio.get_running_loop()
+        asked = document(brief, self._nonce).encode("utf-8", "replace")
+        try:
+            # not create_subprocess_exec: its Process can't be made to let go of a pipe that a stray child holds
+            transport, run = await loop.subprocess_exec(lambda: _Run(hear), *self._words, start_new_session=True)
+        except (OSError, ValueError) as error:
+            hint = "Resume with another: `debate resume JOURNAL --a, --b or --judge WHO`."
+            raise Failed(errors.complaint(self.name, f"{type(error).__name__}: {error}", "a program", hint)) from None
+        try:
+            stdin = transport.get_pipe_transport(0)
+            assert isinstance(stdin, asyncio.WriteTransport)
+            stdin.write(asked)
+            stdin.write_eof()
+            async with asyncio.timeout(self._limit):
+                await run.over
+        except TimeoutError:
+            raise self._broken(f"no end after {self._limit:g} s", run) from None
+        finally:
+            await _end(transport, run)
+        return self._read(run, transport.get_returncode())
+
+    def _read(self, run: _Run, code: int | None) -> Reply:
+        if len(run.out) > replies.LARGEST:
+            raise self._broken(f"more than {replies.LARGEST:,} bytes", run)
+        if code:
+            ended = f"exit code {code}" if code > 0 else f"the end by signal {-code}"
+            told = _told(run.err.decode("utf-8", "replace"), os.environ)
+            raise self._broken(f"{ended} ({told})" if told else ended, run)
+        try:
+            return self._reply(run.out.decode("utf-8"))
+        except UnicodeDecodeError as error:
+            raise self._broken(f"bytes that are no UTF-8 at offset {error.start}", run) from None
+
+    def _broken(self, what: str, run: _Run) -> errors.Trouble:
+        """The fault of an answer that is none, with what had come of it."""
+        came = bytes(run.out[: replies.LARGEST]).decode("utf-8", "replace")
+        return faults.broken(self.name, what, self._reply(came) if came else None)
+
+    def _reply(self, text: str) -> Reply:
+        return Reply(text=text.removesuffix("\n").removesuffix("\r"), brief="", by=self.name)
+
+    async def close(self) -> None:
+        """Nothing is open: a program ends with its turn."""
+
+
+class _Run(asyncio.SubprocessProtocol):
+    """What comes from a running program."""
+
+    def __init__(self, hear: Piece):
+        loop = asyncio.get_running_loop()
+        self._hear, self._loop = hear, loop
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._open = {1, 2}
+        self.out, self.err = bytearray(), bytearray()
+        self.exited = asyncio.Event()
+        self.over: asyncio.Future[None] = loop.create_future()
+        """Done once the program has ended and its output is closed, or there is no use in hearing more."""
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        if fd == 2:
+            self.err += data
+            del self.err[:-_KEPT]
+            return
+        if self.over.done():
+            return
+        self.out += data
+        if len(self.out) > replies.LARGEST:
+            return self._done()
+        try:
+            self._hear(self._decoder.decode(data))
+        except Exception as error:  # not the program's fault: it must be seen where the reply is awaited
+            self.over.set_exception(error)
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        self._open.discard(fd)
+        if self.exited.is_set() and not self._open:
+            self._done()
+
+    def process_exited(self) -> None:
+        self.exited.set()
+        if self._open:
+            self._loop.call_later(GRACE, self._done)
+        else:
+            self._done()
+
+    def _done(self) -> None:
+        if not self.over.done():
+            self.over.set_result(None)
+
+    @property
+    def whole(self) -> bool:
+        """Whether the program has ended and nobody holds its output."""
+        return self.exited.is_set() and not self._open
+
+
+async def _end(transport: asyncio.SubprocessTransport, run: _Run) -> None:
+    """Ends what is left of a program and of what it started, and lets go of its pipes. Called off itself, it
+    waits no longer, and still leaves nothing alive."""
+    group, loop = transport.get_pid(), asyncio.get_running_loop()
+    try:
+        left, until = not run.whole and _signalled(group, signal.SIGTERM), loop.time() + GRACE
+        while left and loop.time() < until:
+            await asyncio.sleep(_PAUSE)
+            left = _signalled(group, 0)
+    finally:
+        if not run.whole:
+            _signalled(group, signal.SIGKILL)
+        try:
+            await run.exited.wait()
+        finally:
+            stdin = transport.get_pipe_transport(0)
+            assert isinstance(stdin, asyncio.WriteTransport)
+            if stdin.get_write_buffer_size():  # a mere close would wait until somebody reads what is left
+                stdin.abort()
+            transport.close()
+
+
+def _signalled(group: int, number: int) -> bool:
+    """Sends a signal to a process group; False where none of it is left."""
+    try:
+        os.killpg(group, number)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
+
+
+def _told(stderr: str, environment: Mapping[str, str]) -> str:
+    """The end of what a program said on its standard error, without the secrets of the environment."""
+    secrets = _secrets(environment)
+    for secret in secrets:
+        stderr = stderr.replace(secret, "[key]")
+    stderr = stderr.strip()
+    return faults.shown(stderr if len(stderr) <= _TOLD else f"...{stderr[-_TOLD:]}", secrets)
+
+
+def _secrets(environment: Mapping[str, str]) -> list[str]:
+    """What is to be kept from complaints: the values of variables that are named like secrets, and each line of
+    one that has several; the longest first, since one may hold another."""
+    found = set()
+    for name, value in environment.items():
+        if any(sign in name.upper() for sign in _SECRET):
+            found |= {one for one in (value, *value.splitlines()) if len(one) >= 8}
+    return sorted(found, key=len, reverse=True)
+
+
+def document(brief: Brief, nonce: str) -> str:
+    """A brief as one self-contained text. What the seat said itself stands in blocks of its own."""
+    parts = [
+        f"<<< {nonce} You said earlier:\n{part}\nEND {nonce} >>>" if message.role == "assistant" else part
+        for message in brief.messages
+        for part in message.parts
+    ]
+    return "\n\n".join([brief.system, "---", *parts]) + "\n"
+
+
+def complaint(spec: str) -> str | None:
+    """What is wrong with a command; None where nothing is."""
+    expected = "command:PROGRAM ARGUMENTS"
+    rest = spec.partition(":")[2]
+    try:
+        words = shlex.split(rest)
+    except ValueError as error:
+        return errors.complaint("the command", f"{errors.shown(rest)} ({error})", expected)
+    if not words or not rest.replace("\n", "").replace("\t", "").isprintable():
+        return errors.complaint("the command", errors.shown(rest), expected)
+    if shutil.which(words[0]) is None:
+        hint = "A path counts from the working directory."
+        return errors.complaint("the command", errors.shown(words[0]), "a program that is there and can be run", hint)
+    return None
+
+
+def provider(spec: str, debate: Debate) -> Command:
+    return Command(spec, debate.opened.patience, debate.opened.nonce)

@@ -1,0 +1,130 @@
+"""What can go wrong between us and a server of models, and what each of it means.
+
+One decided treatment for each fault, the same for every library: `errors.Trouble` is asked again for a
+while, `Paused` stops the debate until something outside has changed, `Failed` until the setup has.
+docs/faults.md has the whole table; the tests follow it row by row.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Iterable, Mapping
+from contextlib import asynccontextmanager
+from email.utils import parsedate_to_datetime
+from typing import TypeVar
+
+from debate_orchestrator.errors import Failed, Paused, Theirs, Trouble, complaint
+from debate_orchestrator.speech import one_line
+
+T = TypeVar("T")
+
+LONGEST = 1800.0
+"""Seconds that one answer may take in all."""
+_SILENCE = 300.0
+_SHOWN = 300
+_OUT_OF_CREDIT = (
+    "credit balance",
+    "spend limit",
+    "spending limit",
+    "insufficient_quota",
+    "billing",
+    "insufficient credit",
+)
+_TOO_LONG = (
+    "prompt is too long",
+    "context_length",
+    "context length",
+    "context window",
+    "too many tokens",
+    "maximum context",
+)
+
+
+def shown(message: object, secrets: Iterable[str] = ()) -> str:
+    """What a server said, as it may stand in a complaint and a journal: one line, short, and without a key."""
+    text = str(message)
+    for secret in secrets:
+        text = text.replace(secret, "[key]") if len(secret) > 3 else text
+    text = one_line(text.encode("utf-8", "replace").decode())
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def refused(who: str, status: int, message: str, headers: Mapping[str, str], code: str = "") -> Theirs:
+    """The fault that an HTTP status amounts to. `message` is what the server said, `shown` already; `code` is
+    its own word for the error."""
+    said = f"HTTP {status}: {message}" if status != 200 else message
+    about = f"{code} {message}".lower()
+    if status == 402 or any(sign in about for sign in _OUT_OF_CREDIT):
+        return Paused(complaint(who, said, "an account with credit", "Add credit, then resume."))
+    if any(sign in about for sign in _TOO_LONG) or status == 413:
+        hint = "Give the seat to a model with a larger context: `debate resume JOURNAL --a, --b or --judge WHO`."
+        return Failed(complaint(who, said, "a transcript that fits its context", hint))
+    if status in (408, 409, 425, 429) or status >= 500 or status == 200:
+        return Trouble(complaint(who, said, "an answer"), after=retry_after(headers))
+    if status in (401, 403):
+        hint = "Set the key in the environment (`debate models` names the variable), then resume."
+        return Failed(complaint(who, said, "a key that it takes", hint))
+    if status == 404:
+        hint = "Resume with another: `debate resume JOURNAL --a, --b or --judge WHO`."
+        return Failed(complaint(who, said, "a model and an address that it knows", hint))
+    return Failed(complaint(who, said, "a request that it takes"))
+
+
+def broken(who: str, what: str, partial: object = None) -> Trouble:
+    """The fault of a line or an answer that broke off."""
+    return Trouble(complaint(who, what, "a whole answer"), partial=partial)
+
+
+def with_partial(fault: Theirs, partial: object) -> Theirs:
+    """The fault, with what had come before it."""
+    if isinstance(fault, Trouble):
+        fault.partial = partial
+    return fault
+
+
+def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
+    """The seconds that a server asks to wait: a number, milliseconds, or a date; None where it asks for none
+    or for something that is none."""
+    for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        said = headers.get(name, "").strip()
+        if said.replace(".", "", 1).isascii() and said.replace(".", "", 1).isdigit():
+            return min(float(said[:20]) * scale, 1e9)
+    try:
+        at = parsedate_to_datetime(headers.get("retry-after", "")).timestamp()
+    except (ValueError, TypeError, OverflowError):
+        return None
+    return max(0.0, at - (time.time() if now is None else now))
+
+
+class Clock:
+    """Watches one answer: how long it has been silent, and how long it has taken in all."""
+
+    def __init__(self, patience: float):
+        self.silence = min(_SILENCE, patience / 2)
+        """Seconds without anything of the answer itself; what only keeps the line open does not count."""
+        self._begun = time.monotonic()
+        self._limit: asyncio.Timeout | None = None
+
+    @asynccontextmanager
+    async def listening(self) -> AsyncIterator[None]:
+        """While inside, TimeoutError is raised once the answer has been silent, or has taken, too long."""
+        async with asyncio.timeout(self.silence) as self._limit:
+            yield
+
+    def heard(self) -> None:
+        """Something of the answer came."""
+        if self._limit is not None:
+            now = time.monotonic()
+            until = min(now + self.silence, self._begun + LONGEST)
+            self._limit.reschedule(asyncio.get_running_loop().time() + until - now)
+
+    async def wait(self, coming: Awaitable[T]) -> T:
+        """What is coming, within what is left."""
+        async with self.listening():
+            return await coming
+
+    def verdict(self) -> str:
+        """What ran out."""
+        taken = time.monotonic() - self._begun
+        return f"no end after {taken:,.0f} s" if taken >= LONGEST else f"silence for {self.silence:g} s"

@@ -1,0 +1,185 @@
+"""An answer of the Messages API, put together from its stream, with every field looked at before it is believed."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal
+
+from debate_orchestrator import models
+from debate_orchestrator.core.events import Found, Reply, Usage
+
+_ENDED: dict[str, Literal["whole", "cut", "refused"]] = {
+    "end_turn": "whole",
+    "stop_sequence": "whole",
+    "pause_turn": "whole",
+    "max_tokens": "cut",
+    "model_context_window_exceeded": "cut",
+    "refusal": "refused",
+}
+_MOST = 1_000_000
+"""Characters after which an answer is held to be without end."""
+_PAGES = 40
+
+
+class Answer:
+    """One answer, as far as it has come; it goes on from `before` where that was handed back to be continued."""
+
+    def __init__(self, before: Answer | None = None):
+        self.stop: str | None = None
+        self._model: str | None = None
+        self._ended = False
+        self._why = ""
+        self._blocks: dict[int, dict[str, Any]] = {}
+        self._usage: dict[str, int] = {}
+        self._counted = False
+        self._earlier = before if before is not None and before.stop else None
+
+    def take(self, event: Any) -> list[str]:
+        """Takes one event of the stream; what it adds to the text. What is of no known kind adds nothing."""
+        match getattr(event, "type", None):
+            case "message_start":
+                message = getattr(event, "message", None)
+                self._model = _text(getattr(message, "model", None)) or None
+                self._count(getattr(message, "usage", None))
+                return [""]
+            case "content_block_start":
+                block = getattr(event, "content_block", None)
+                dump = getattr(block, "model_dump", dict)
+                kept = dump(mode="json", exclude_none=True)
+                self._blocks[_number(getattr(event, "index", None))] = kept
+                return [_text(kept.get("text"))] if kept.get("type") == "text" and kept.get("text") else []
+            case "content_block_delta":
+                return self._grow(_number(getattr(event, "index", None)), getattr(event, "delta", None))
+            case "message_delta":
+                delta = getattr(event, "delta", None)
+                self.stop = _text(getattr(delta, "stop_reason", None)) or self.stop
+                details = getattr(delta, "stop_details", None)
+                self._why = _text(getattr(details, "explanation", None)) or self._why
+                self._count(getattr(event, "usage", None))
+            case "message_stop":
+                self._ended = True
+        return []
+
+    def _grow(self, index: int, delta: Any) -> list[str]:
+        block = self._blocks.setdefault(index, {"type": "text", "text": ""})
+        match getattr(delta, "type", None):
+            case "text_delta":
+                piece = _text(getattr(delta, "text", None))
+                block["text"] = _text(block.get("text")) + piece
+                return [piece]
+            case "thinking_delta":
+                block["thinking"] = _text(block.get("thinking")) + _text(getattr(delta, "thinking", None))
+            case "signature_delta":
+                block["signature"] = _text(getattr(delta, "signature", None))
+            case "input_json_delta":
+                block["partial"] = _text(block.get("partial")) + _text(getattr(delta, "partial_json", None))
+            case "citations_delta":
+                citation = getattr(delta, "citation", None)
+                block.setdefault("cited", []).append(citation)
+        return []
+
+    def _count(self, usage: Any) -> None:
+        """Takes the counts of an event; those of a stream are sums so far."""
+        if usage is None:
+            return
+        self._counted = self._counted or isinstance(getattr(usage, "input_tokens", None), int)
+        counts = {name: getattr(usage, name, None) for name in ("input_tokens", "output_tokens")}
+        counts["cached"] = getattr(usage, "cache_read_input_tokens", None)
+        counts["written"] = getattr(usage, "cache_creation_input_tokens", None)
+        kept = getattr(usage, "cache_creation", None)
+        counts["written_hour"] = getattr(kept, "ephemeral_1h_input_tokens", None)
+        tools = getattr(usage, "server_tool_use", None)
+        counts["searches"] = getattr(tools, "web_search_requests", None)
+        self._usage |= {name: n for name, n in counts.items() if type(n) is int and 0 <= n < 1 << 53}
+
+    def wrong(self) -> str | None:
+        """Why this is no answer; None where it is one."""
+        if not self._ended:
+            return "a stream that ended in the middle" if self._model or self._blocks else "nothing that is an answer"
+        if self.stop is None:
+            return "an answer that does not say how it ended"
+        return "an answer without end" if len(self.text) > _MOST else None
+
+    @property
+    def text(self) -> str:
+        """The text of the answer, of all its blocks."""
+        earlier = self._earlier.text if self._earlier else ""
+        return earlier + "".join(_text(one.get("text")) for one in self._blocks.values() if one.get("type") == "text")
+
+    @property
+    def usage(self) -> Usage | None:
+        """What was counted; None where the server counted nothing."""
+        n = self._usage
+        hour = min(n.get("written_hour", 0), n.get("written", 0))
+        own = Usage(
+            fresh=n.get("input_tokens", 0),
+            cached=n.get("cached", 0),
+            written=n.get("written", 0) - hour,
+            written_hour=hour,
+            output=n.get("output_tokens", 0),
+            searches=n.get("searches", 0),
+        )
+        earlier = self._earlier.usage if self._earlier else None
+        return own + earlier if earlier else own if self._counted else None
+
+    def reply(self, spec: str, lacked: list[str]) -> Reply:
+        """The answer as a reply. A refusal's words are its explanation where it said nothing else."""
+        usage = self.usage
+        ended = _ENDED.get(self.stop or "", "whole")
+        return Reply(
+            text=self.text or (self._why if ended == "refused" else ""),
+            brief="",
+            by=spec,
+            model=self._model,
+            usage=usage,
+            stop=self.stop,
+            ended=ended,
+            cost=models.cost(spec, usage) if usage else 0.0 if models.free(spec) else None,
+            found=tuple(self._pages().values()),
+            lacked=tuple(lacked),
+        )
+
+    def partial(self, spec: str) -> Reply | None:
+        """What has come of an answer that broke off; None where nothing had, so that nothing can have cost."""
+        return self.reply(spec, []) if self._model or self._blocks else None
+
+    def _pages(self) -> dict[str, Found]:
+        """The pages that searches returned, by address, with what the text cites of them."""
+        pages = dict(self._earlier._pages()) if self._earlier else {}
+        for block in self._blocks.values():
+            content = block.get("content")
+            for one in content if isinstance(content, list) else ():
+                if isinstance(one, dict) and (url := _text(one.get("url"))) and len(pages) < _PAGES:
+                    pages.setdefault(url, Found(url=url, title=_text(one.get("title"))))
+            for one in block.get("cited", []):
+                if url := _text(getattr(one, "url", None)):
+                    title, quote = _text(getattr(one, "title", None)), _text(getattr(one, "cited_text", None))
+                    pages[url] = Found(url=url, title=title, quote=quote)
+        return pages
+
+    def blocks_to_resend(self) -> list[dict[str, Any]]:
+        """The blocks as the provider takes them back to go on: without citations, and with whole inputs."""
+        made = []
+        for block in self._blocks.values():
+            kept = {key: value for key, value in block.items() if key not in ("partial", "cited", "citations")}
+            if "partial" in block:
+                kept["input"] = _json(block["partial"])
+            if kept.get("type") != "text" or kept.get("text"):
+                made.append(kept)
+        return made
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return {}
+
+
+def _text(value: Any) -> str:
+    """`value` if it is text, with halves of characters replaced, which no file could hold."""
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else ""
+
+
+def _number(value: Any) -> int:
+    return value if type(value) is int else 0

@@ -1,0 +1,312 @@
+"""Models that speak Chat Completions: the vendor's own, and the many servers that speak it too.
+
+The SDK is an extra, and is imported with the first call, since that takes time and memory. It is asked to
+retry nothing: whether a call is made again is the loop's to say, which writes each one down.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Literal
+
+from debate_orchestrator import errors, models
+from debate_orchestrator.briefs import Brief
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Reply, Usage
+from debate_orchestrator.errors import Failed, Theirs, Trouble
+from debate_orchestrator.providers import Piece, faults, servers
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+_ENDED: dict[str, Literal["whole", "cut", "refused"]] = {"stop": "whole", "length": "cut", "content_filter": "refused"}
+_MOST = 1_000_000
+"""Characters after which an answer is held to be without end."""
+_USAGE, _STRUCTURED, _SEARCH = "usage", "structured output", "search"
+_OPTIONAL = (
+    (_USAGE, "stream_options", ("stream_options", "include_usage")),
+    (_STRUCTURED, "response_format", ("response_format", "schema", "structured", "grammar")),
+)
+"""What not every server takes, where it stands in a request, and the words of a server that complains of it."""
+_NEEDED = {"host", "accept", "accept-encoding", "connection", "content-type", "content-length", "user-agent"}
+
+
+class Completions:
+    """One model of one server."""
+
+    caches = True
+
+    def __init__(self, spec: str, patience: float):
+        self.name = spec
+        self._server = servers.server(spec)
+        self._patience = patience
+        self._client: AsyncOpenAI | None = None
+        self._lacks: set[str] = set()
+
+    async def reply(self, brief: Brief, hear: Piece) -> Reply:
+        """The answer to one brief, as `Provider` says. Trouble with the line after an answer has said how it
+        ended takes nothing from it."""
+        answer = Answer()
+        clock = faults.Clock(self._patience)
+        try:
+            client = self._client = self._client or self._connected()  # before the clock runs: imports take long
+            async with clock.listening():
+                stream = await self._open(client, self._request(brief))
+                try:
+                    async for chunk in stream:
+                        for piece in answer.take(chunk):
+                            clock.heard()
+                            hear(piece)
+                        if answer.odd:
+                            break
+                finally:
+                    await stream.close()
+        except Theirs:
+            raise
+        except Exception as error:
+            fault = self._fault(error, answer, clock)
+            if answer.stop is None or not isinstance(fault, Trouble):
+                raise fault from None
+        if wrong := answer.wrong():
+            raise faults.broken(self.name, wrong, answer.partial(self.name))
+        wanted = {_STRUCTURED} if brief.json_schema is not None else set()
+        return answer.reply(self.name, sorted(self._lacks & wanted | ({_SEARCH} if brief.search else set())))
+
+    def _request(self, brief: Brief) -> dict[str, Any]:
+        """A brief as the API takes it, with what this server is not known to refuse."""
+        said = [{"role": one.role, "content": _clean("\n\n".join(one.parts))} for one in brief.messages]
+        made: dict[str, Any] = {
+            "model": self._server.model,
+            "messages": [{"role": "system", "content": _clean(brief.system)}, *said],
+            "stream_options": {"include_usage": True},
+        }
+        if brief.json_schema is not None:
+            shape = {"name": "reply", "strict": True, "schema": brief.json_schema}
+            made["response_format"] = {"type": "json_schema", "json_schema": shape}
+        for name, key, _ in _OPTIONAL:
+            if name in self._lacks:
+                made.pop(key, None)
+        return made
+
+    async def _open(self, client: AsyncOpenAI, request: dict[str, Any]) -> Any:
+        """The stream of an answer. A server that complains of what it need not take is asked again without: it
+        refused before it did anything."""
+        from openai import BadRequestError, UnprocessableEntityError
+
+        try:
+            return await client.chat.completions.create(**request, stream=True)
+        except (BadRequestError, UnprocessableEntityError) as error:
+            about = f"{error.message} {error.body}".lower()
+            for name, key, signs in _OPTIONAL:
+                if key in request and any(sign in about for sign in signs):
+                    self._lacks.add(name)
+                    return await self._open(client, {what: value for what, value in request.items() if what != key})
+            raise
+
+    def _connected(self) -> AsyncOpenAI:
+        """A new client. Nothing of the environment that is meant for the vendor goes to another server."""
+        if find_spec("openai") is None:
+            raise Failed(_missing(self.name))
+        from openai import AsyncOpenAI, DefaultAioHttpClient, Timeout
+
+        server, key = self._server, self._key()
+        if key is None and server.needs_key:
+            hint = f"Set {server.keys[0]} in the environment, then resume."
+            raise Failed(errors.complaint(self.name, "no key", f"one in {server.keys[0]}", hint))
+        timeout = Timeout(None, connect=15.0)
+        hooks = {} if server.url is None else {"request": [self._bare]}
+        http = DefaultAioHttpClient(timeout=timeout, follow_redirects=False, event_hooks=hooks)
+        key = key or servers.NO_KEY
+        made = AsyncOpenAI(api_key=key, base_url=server.url, max_retries=0, timeout=timeout, http_client=http)
+        _ = made.chat.completions  # loads what belongs to it
+        return made
+
+    async def _bare(self, request: Any) -> None:
+        """Takes from a request to a server of one's own what the SDK adds from the environment and of this
+        machine: the vendor's organization and project, custom headers, the platform."""
+        for name in set(request.headers) - _NEEDED:
+            del request.headers[name]
+        request.headers["authorization"] = f"Bearer {self._key() or servers.NO_KEY}"
+
+    def _key(self) -> str | None:
+        return (self._server.key() or "").strip() or None
+
+    def _fault(self, error: Exception, answer: Answer, clock: faults.Clock) -> Exception:
+        """What an exception of the SDK, or of those beneath it, amounts to."""
+        partial = answer.partial(self.name)
+        if isinstance(error, TimeoutError):
+            return faults.broken(self.name, clock.verdict(), partial)
+        from openai import APIConnectionError, APIError, APIStatusError, OpenAIError
+
+        secrets = [key] if (key := self._key()) else []
+        if isinstance(error, APIConnectionError):
+            return faults.broken(self.name, faults.shown(_cause(error), secrets), partial)
+        if isinstance(error, APIError):
+            response = error.response if isinstance(error, APIStatusError) else None
+            status = response.status_code if response else _status(error.code)
+            about = f"{error.code or ''} {error.type or ''}"
+            message = faults.shown(_message(error.body) or error.message, secrets)
+            fault = faults.refused(self.name, status, message, response.headers if response else {}, about)
+            return faults.with_partial(fault, partial)
+        beneath = type(error).__module__.partition(".")[0] in ("httpx2", "httpx", "httpcore2", "aiohttp", "anyio")
+        if isinstance(error, OpenAIError | OSError | ValueError | RecursionError) or beneath:
+            what = faults.shown(f"{type(error).__name__} {error}", secrets)
+            return faults.broken(self.name, what, partial)
+        return error  # a fault of ours: it must be seen
+
+    async def close(self) -> None:
+        """Closes the connections."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+
+
+class Answer:
+    """One answer, as far as its stream has come; every field is looked at before it is believed."""
+
+    def __init__(self) -> None:
+        self.stop: str | None = None
+        self.odd: str | None = None
+        """What stands in the stream and can't be part of an answer."""
+        self._begun = False
+        self._model: str | None = None
+        self._said: list[str] = []
+        self._refusal: list[str] = []
+        self._length = 0
+        self._usage: Usage | None = None
+        self._cost: float | None = None
+
+    def take(self, chunk: Any) -> list[str]:
+        """Takes one piece of the stream; what it adds to the text. Nothing where it only keeps the line open; an
+        empty text where the answer begins, where it is thought about, and where it is counted."""
+        if not hasattr(chunk, "model_fields_set"):
+            return self._wrong("a piece that is no object")
+        choices = getattr(chunk, "choices", None) or []
+        if not isinstance(choices, list):
+            return self._wrong("choices that are no list")
+        pieces = [] if self._begun else [""]
+        self._begun = True
+        model = getattr(chunk, "model", None)
+        self._model = self._model or (_clean(model) if isinstance(model, str) and model else None)
+        for choice in choices:
+            if getattr(choice, "index", 0) in (0, None):
+                pieces += self._choice(choice)
+        if (usage := getattr(chunk, "usage", None)) is not None:
+            self._count(usage)
+            pieces.append("")
+        return pieces
+
+    def _choice(self, choice: Any) -> list[str]:
+        pieces: list[str] = []
+        delta = getattr(choice, "delta", None)
+        for name, kept in (("content", self._said), ("refusal", self._refusal)):
+            piece = getattr(delta, name, None)
+            if piece is None or piece == "":
+                continue
+            if not isinstance(piece, str):
+                return self._wrong(f"{name} that is no text")
+            kept.append(piece)
+            pieces.append(_clean(piece))
+            self._length += len(piece)
+        thought = getattr(delta, "reasoning_content", None) or getattr(delta, "reasoning", None)
+        if isinstance(thought, str) and thought:
+            pieces.append("")
+        stop = getattr(choice, "finish_reason", None)
+        if stop is not None and not isinstance(stop, str):
+            return self._wrong("a finish_reason that is no word")
+        if stop == "error":
+            return self._wrong("an answer that ended in an error")
+        self.stop = self.stop or (_clean(stop) if stop else None)
+        return self._wrong("an answer without end") if self._length > _MOST else pieces
+
+    def _wrong(self, what: str) -> list[str]:
+        self.odd = self.odd or what
+        return []
+
+    def _count(self, usage: Any) -> None:
+        """Takes the counts. What is no number is not known: no whole answer is thrown away for that."""
+        prompt, output = _number(usage, "prompt_tokens"), _number(usage, "completion_tokens")
+        if prompt is not None and output is not None:
+            cached = min(_number(getattr(usage, "prompt_tokens_details", None), "cached_tokens") or 0, prompt)
+            self._usage = Usage(fresh=prompt - cached, cached=cached, output=output)
+        cost = getattr(usage, "cost", None)
+        if isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < 1e6:
+            self._cost = float(cost)
+
+    def wrong(self) -> str | None:
+        """Why this is no answer; None where it is one."""
+        if self.odd:
+            return self.odd
+        if self.stop is None:
+            return "a stream that ended without a finish_reason" if self._begun else "nothing that is an answer"
+        return None
+
+    def reply(self, spec: str, lacked: list[str]) -> Reply:
+        """The answer as a reply. What a refusal says is its text; a cost that the server reports is believed."""
+        reported = self._cost
+        known = models.cost(spec, self._usage) if self._usage else 0.0 if models.free(spec) else None
+        return Reply(
+            text=_clean("".join(self._refusal or self._said)),
+            brief="",
+            by=spec,
+            model=self._model,
+            usage=self._usage,
+            stop=self.stop,
+            ended="refused" if self._refusal else _ENDED.get(self.stop or "", "whole"),
+            cost=known if reported is None else reported,
+            lacked=tuple(lacked),
+        )
+
+    def partial(self, spec: str) -> Reply | None:
+        """What has come of an answer that broke off; None where nothing had."""
+        return self.reply(spec, []) if self._begun else None
+
+
+def _clean(text: str) -> str:
+    """`text` with halves of characters replaced, which neither a request nor a file could hold."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _number(holder: Any, name: str) -> int | None:
+    value = holder.get(name) if isinstance(holder, dict) else getattr(holder, name, None)
+    return value if type(value) is int and 0 <= value < 1 << 53 else None
+
+
+def _message(body: object) -> str:
+    """What a server says in an error's body, with what stands behind it where it only passes that on; the whole
+    body where it is of another shape than the vendor's."""
+    if not isinstance(body, dict) or not isinstance(body.get("message"), str):
+        return str(body or "")
+    behind = body.get("metadata")
+    raw = behind.get("raw") if isinstance(behind, dict) else None
+    return f"{body['message']}: {raw}" if isinstance(raw, str) else body["message"]
+
+
+def _status(code: str | None) -> int:
+    """The HTTP status that an error in the midst of a stream gives as its code; 200, which the stream began
+    with, where it gives none."""
+    known = code is not None and code.isascii() and code.isdigit() and len(code) == 3 and code[0] in "45"
+    return int(code) if code is not None and known else 200
+
+
+def _cause(error: BaseException) -> str:
+    """The innermost reason that a library wrapped."""
+    seen = [error]
+    while (inner := seen[-1].__cause__ or seen[-1].__context__) is not None and inner not in seen:
+        seen.append(inner)
+    told = next((one for one in reversed(seen) if str(one)), error)
+    return f"{type(told).__name__}: {told}"
+
+
+def _missing(where: str) -> str:
+    hint = 'Run `pip install "debate-orchestrator[openai]"`.'
+    return errors.complaint(where, "no library for it", "the openai package", hint)
+
+
+def complaint(spec: str) -> str | None:
+    """What is wrong with a spec of this kind, or with this installation; None where nothing is."""
+    return servers.complaint(spec) or (_missing(errors.shown(spec)) if find_spec("openai") is None else None)
+
+
+def provider(spec: str, debate: Debate) -> Completions:
+    return Completions(spec, debate.opened.patience)

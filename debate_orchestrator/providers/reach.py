@@ -1,0 +1,176 @@
+"""Who can be asked from here: which keys, servers and commands there are, and what to do where there are none.
+
+Looking costs nothing: keys are only named, servers are asked for their list of models, programs are looked
+up. Who fills a seat that nobody was named for is decided by what is there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import urllib.error
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from debate_orchestrator import models
+from debate_orchestrator.core.rules import JUDGE
+from debate_orchestrator.core.values import Value
+from debate_orchestrator.errors import BadAnswers, complaint
+from debate_orchestrator.providers import servers
+from debate_orchestrator.speech import one_line
+
+_SECONDS = 4.0
+_LONGEST = 4_000_000
+_PROGRAMS = {"claude": "claude -p", "llm": "llm", "codex": "codex exec -", "gemini": "gemini"}
+"""Programs that read a prompt and print an answer, with the command that makes them do so."""
+_OTHERWISE = (
+    "Set ANTHROPIC_API_KEY; or name who speaks with --a, --b and --judge (ollama:MODEL for a server of your own, "
+    "command:PROGRAM for any program); or have an agent host speak (`debate open`); or see how it goes with no model: "
+    "--rehearse, or `debate demo`. `debate models` tells what was found."
+)
+
+
+class Reach(Value):
+    """One way to fill a seat."""
+
+    seat: str
+    """How a cast names it."""
+    ready: bool
+    about: str
+    """What was found, or what is missing."""
+    models: tuple[str, ...] = ()
+    """What the server says it has."""
+
+
+def found() -> list[Reach]:
+    """Every way there is, looked up at once."""
+    ways = (_anthropic, _openrouter, _openai, _ollama)
+    with ThreadPoolExecutor(len(ways)) as pool:
+        asked = [pool.submit(way) for way in ways]
+        return [*(one.result() for one in asked), *_programs(), _always("host"), _always("replay:JOURNAL")]
+
+
+def default(seat: str) -> str:
+    """Who fills a seat that nobody was named for: an Opus-level judge and capable debaters, from the first
+    provider there is. BadAnswers, with what does work, where there is none."""
+    chosen = models.table().defaults
+    name = {JUDGE: chosen.judge, "moderator": chosen.moderator}.get(seat, chosen.debater)
+    if _anthropic_credentials():
+        return f"anthropic:{name}"
+    if os.environ.get("OPENROUTER_API_KEY"):
+        return f"openrouter:anthropic/{_dotted(name)}"
+    local = _ollama()
+    if local.models:
+        return f"ollama:{local.models[0]}"
+    raise BadAnswers(complaint("cast", "nobody, and no key or server was found", "somebody to ask", _OTHERWISE))
+
+
+def best(seat: str) -> str:
+    """Who would fill a seat at best, whether it can be had here or not: for a rehearsal."""
+    try:
+        return default(seat)
+    except BadAnswers:
+        chosen = models.table().defaults
+        return f"anthropic:{chosen.judge if seat == JUDGE else chosen.debater}"
+
+
+def _dotted(name: str) -> str:
+    """A model's name as OpenRouter writes it: claude-opus-5.5."""
+    stem, _, last = name.rpartition("-")
+    return f"{stem}.{last}"
+
+
+def _anthropic_credentials() -> str | None:
+    """Where credentials for the vendor's SDK are; None where there are none."""
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_PROFILE", "ANTHROPIC_FEDERATION_RULE_ID"):
+        if os.environ.get(name):
+            return name
+    folder = os.environ.get("ANTHROPIC_CONFIG_DIR")
+    profiles = (Path(folder) if folder else Path.home() / ".config" / "anthropic") / "configs"
+    return "a profile on this machine" if any(profiles.glob("*.json")) else None
+
+
+def _anthropic() -> Reach:
+    seat = "anthropic:MODEL"
+    where = _anthropic_credentials()
+    if where is None:
+        return Reach(seat=seat, ready=False, about="no key: set ANTHROPIC_API_KEY, or sign in with a profile")
+    url = os.environ.get("ANTHROPIC_BASE_URL") or "https://api.anthropic.com"
+    key = os.environ.get("ANTHROPIC_API_KEY") or os.environ.get("ANTHROPIC_AUTH_TOKEN")
+    if key is None:
+        return Reach(seat=seat, ready=True, about=f"credentials: {where}")
+    headers = {"x-api-key": key, "anthropic-version": "2023-06-01"}
+    return _listed(seat, f"{where} is set", f"{url.rstrip('/')}/v1/models", headers)
+
+
+def _openrouter() -> Reach:
+    seat = "openrouter:VENDOR/MODEL"
+    if not (key := os.environ.get("OPENROUTER_API_KEY")):
+        return Reach(seat=seat, ready=False, about="no key: set OPENROUTER_API_KEY")
+    headers = {"Authorization": f"Bearer {key}"}
+    return _listed(seat, "OPENROUTER_API_KEY is set", "https://openrouter.ai/api/v1/key", headers)
+
+
+def _openai() -> Reach:
+    seat = "openai:MODEL"
+    if find_spec("openai") is None:
+        return Reach(seat=seat, ready=False, about='not installed: pip install "debate-orchestrator[openai]"')
+    if not (key := os.environ.get("OPENAI_API_KEY")):
+        return Reach(seat=seat, ready=False, about="no key: set OPENAI_API_KEY, or name a server: openai:MODEL@URL")
+    url = os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
+    return _listed(seat, "OPENAI_API_KEY is set", f"{url.rstrip('/')}/models", {"Authorization": f"Bearer {key}"})
+
+
+def _ollama() -> Reach:
+    url = str(servers.server("ollama:x").url)
+    answer, _ = _get(f"{url}/api/tags", {})
+    if not isinstance(answer, dict) or "models" not in answer:
+        return Reach(seat="ollama:MODEL", ready=False, about=f"no server answers at {one_line(url)}")
+    names = tuple(_names(answer, "models", "name"))
+    about = f"a server answers at {one_line(url)}" + ("" if names else ", and has no model: `ollama pull` one")
+    return Reach(seat="ollama:MODEL", ready=bool(names), about=about, models=names)
+
+
+def _programs() -> list[Reach]:
+    return [
+        Reach(seat=f"command:{command}", ready=True, about=f"{name} is installed")
+        for name, command in _PROGRAMS.items()
+        if shutil.which(name)
+    ]
+
+
+def _always(seat: str) -> Reach:
+    about = {"host": "an agent host takes the turns: `debate open` and `debate step`"}
+    return Reach(seat=seat, ready=True, about=about.get(seat, "says again what was recorded"))
+
+
+def _listed(seat: str, about: str, url: str, headers: dict[str, str]) -> Reach:
+    """A server that has a key, asked whether it takes it."""
+    answer, wrong = _get(url, headers)
+    if wrong is not None and wrong[0] in (401, 403):
+        return Reach(seat=seat, ready=False, about=f"{about}, but the server refuses it (HTTP {wrong[0]})")
+    if wrong is not None and wrong[0] == 0:
+        return Reach(seat=seat, ready=False, about=f"{about}, but the server can't be reached: {wrong[1]}")
+    return Reach(seat=seat, ready=True, about=about, models=tuple(sorted(_names(answer, "data", "id"))))
+
+
+def _names(answer: Any, key: str, name: str) -> list[str]:
+    """The names in a server's list, whatever else it holds."""
+    listed = answer.get(key) if isinstance(answer, dict) else None
+    found = listed if isinstance(listed, list) else []
+    return [one_line(str(one[name])) for one in found if isinstance(one, dict) and one.get(name)]
+
+
+def _get(url: str, headers: dict[str, str]) -> tuple[Any, tuple[int, str] | None]:
+    """The JSON at an address, and what went wrong: the HTTP status, or 0, and why."""
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=_SECONDS) as answer:
+            return json.loads(answer.read(_LONGEST)), None
+    except urllib.error.HTTPError as error:
+        return None, (error.code, "")
+    except (OSError, ValueError) as error:
+        return None, (0, one_line(str(getattr(error, "reason", error))))

@@ -1,0 +1,213 @@
+"""A stand-in for any seat, which calls no model: a whole debate can be walked through before it costs anything.
+
+`rehearse:anthropic:claude-opus-5-5` stands in for that model. Its speeches are about as long as the real
+ones are asked to be, its structured replies have the shape that is asked for, and both depend on the turn
+alone. What the real seat would cost is told by `estimate`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from itertools import count
+from typing import Any
+from zlib import crc32
+
+from debate_orchestrator import errors
+from debate_orchestrator.briefs import Brief
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Reply
+from debate_orchestrator.core.rules import Turn
+from debate_orchestrator.core.shapes import Field, Terms, asked
+from debate_orchestrator.core.verdict import DECISIVE, gap, leader
+from debate_orchestrator.errors import OutOfTurn
+from debate_orchestrator.providers import Piece, complaints
+
+KIND = "rehearse"
+_WORDS = 200
+"""Words of a speech where nobody says how many."""
+_WORDS_OF_A_FIELD, _ITEMS = 50, 3
+"""Of a structured reply's texts and lists: with these it is about as long as a real one."""
+_SENTENCES = (
+    "Here the speaker would state a claim and give the reason for it.",
+    "Evidence would follow, with the source from which it was taken.",
+    "The strongest argument of the other side would be named before it is answered.",
+    "A concrete case would show what changes in practice, and for whom.",
+    "Costs and benefits would be weighed against each other, with numbers where there are any.",
+    "An assumption that both sides share would be brought into the open.",
+    "The limits of the claim would be admitted, so that the rest of it can stand.",
+    "What was said earlier in the transcript would be quoted, with the turn in which it stands.",
+    "An objection that is still to come would be met in advance.",
+    "The point on which everything depends would be repeated in other words.",
+    "Something that could be measured would be proposed, to settle what words cannot.",
+)
+
+
+class Rehearsal:
+    """Whoever would fill the seat, rehearsed."""
+
+    caches = False
+
+    def __init__(self, spec: str, debate: Debate):
+        self.name = spec
+        self._debate = debate
+
+    async def reply(self, brief: Brief, hear: Piece) -> Reply:
+        """The stand-in's answer. It costs nothing, and nothing was counted."""
+        try:
+            text = said(self._debate, self._debate.turn(brief.turn))
+        except OutOfTurn:  # the moderator's work is no turn of the debate
+            text = json.dumps(fitting(brief.json_schema or {}, brief.turn))
+        hear(text)
+        return Reply(text=text, brief=brief.digest, by=self.name, cost=0.0)
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+def real(spec: str) -> str:
+    """Who would fill the seat: the spec without its rehearsal, and `host` where a rehearsal names nobody."""
+    return (spec.partition(":")[2] or "host") if spec.partition(":")[0] == KIND else spec
+
+
+def stand_in(spec: str) -> str:
+    """The spec of whoever stands in for that one."""
+    return f"{KIND}:{real(spec)}"
+
+
+def complaint(spec: str) -> str | None:
+    """What is wrong with whom it stands in for; None where nothing is."""
+    _, _, named = spec.partition(":")
+    if named in ("", "host", "human"):
+        return None
+    if named.partition(":")[0] == KIND:
+        return errors.complaint(KIND, errors.shown(named), "somebody who does not rehearse, such as anthropic:MODEL")
+    wrong = complaints({KIND: (named,)})
+    return wrong[0].removeprefix(f"cast: {KIND}: ") if wrong else None
+
+
+def provider(spec: str, debate: Debate) -> Rehearsal:
+    return Rehearsal(spec, debate)
+
+
+def said(debate: Debate, turn: Turn) -> str:
+    """What the stand-in says in a turn that is due or settled."""
+    shape = debate.shape(turn)
+    if shape is None:
+        name = debate.format.name_of(turn.seat)
+        first = f"This is a rehearsal: in {turn.id} a stand-in speaks for {name}, and no model was called."
+        return _text(first, turn.phase.words or _WORDS)
+    totals = debate.totals()
+    apart = gap(totals)
+    winner = leader(totals)
+    strength = "decisive" if apart is not None and apart > DECISIVE else "narrow"
+    prefer = {"winner": winner, "strength": strength}
+    return json.dumps(filled(shape, debate.terms(turn), turn.id, prefer), ensure_ascii=False, indent=1)
+
+
+def filled(shape: Mapping[str, Field], terms: Terms, about: str, prefer: Mapping[str, str]) -> dict[str, Any]:
+    """A structured reply of a shape that passes its check. Nothing is found, detected or conceded in it; choices
+    are those in `prefer` where they may be made, and a ballot names the side to which it gives more."""
+    wanted = asked(shape, terms)
+    made: dict[str, Any] = {}
+
+    def value(name: str) -> Any:
+        if name not in made:
+            field = wanted[name]
+            made[name] = _nothing(field)  # so that fields that depend on each other come to an end
+            applies = all(other in wanted and value(other) == needed for other, needed in field.only_if.items())
+            if applies and not field.optional:
+                chosen = _ahead(value("scores")) if name == "winner" and "scores" in wanted else prefer.get(name)
+                made[name] = _value(field, terms, f"{about}, {name}", chosen, prefer)
+        return made[name]
+
+    return {name: value(name) for name in wanted}
+
+
+def fitting(schema: Mapping[str, Any], about: str) -> Any:
+    """A value of a JSON Schema, for replies whose shape is told by nothing else: null wherever that will do."""
+    kinds = schema.get("type", "string")
+    if None in schema.get("enum", ()) or "null" in (kinds if isinstance(kinds, list) else [kinds]):
+        return None
+    if "enum" in schema:
+        return schema["enum"][_draw(about) % len(schema["enum"])]
+    match kinds[0] if isinstance(kinds, list) else kinds:
+        case "object":
+            return {name: fitting(one, f"{about}, {name}") for name, one in schema.get("properties", {}).items()}
+        case "array":
+            return [fitting(schema["items"], about)]
+        case "boolean":
+            return False
+        case "number" | "integer":
+            return _number(about, schema.get("minimum"), schema.get("maximum"))
+    return _field(about)
+
+
+def _ahead(scores: dict[str, dict[str, float]]) -> str:
+    """The side that a ballot gives more; `tie` where none has more than the other."""
+    sums = {side: sum(marks.values()) for side, marks in scores.items()}
+    best = [side for side, points in sums.items() if points == max(sums.values())]
+    return best[0] if len(best) == 1 else "tie"
+
+
+def _nothing(field: Field) -> Any:
+    return [] if field.kind in ("choices", "turns", "list") and not field.per_side else None
+
+
+def _value(field: Field, terms: Terms, about: str, chosen: str | None, prefer: Mapping[str, str]) -> Any:
+    if field.per_side:
+        one = field.model_copy(update={"per_side": False})
+        return {side: _value(one, terms, f"{about} of {side}", chosen, prefer) for side in terms.sides}
+    options = field.of or terms.sides
+    match field.kind:
+        case "text":
+            return _text(_field(about), _WORDS_OF_A_FIELD)
+        case "flag":
+            return False
+        case "number":
+            return _number(about, field.least, field.most)
+        case "choice":
+            return chosen if chosen in options else options[_draw(about) % len(options)]
+        case "choices":
+            return [options[_draw(about) % len(options)]]
+        case "turns":
+            return list(terms.turns[-2:])
+        case "list" if field.fields:
+            return [filled(field.fields, terms, f"{about} {n}", prefer) for n in range(1, _ITEMS + 1)]
+        case "list":
+            return [_text(_field(f"{about} {n}"), _WORDS_OF_A_FIELD) for n in range(1, _ITEMS + 1)]
+        case "record":
+            return filled(field.fields, terms, about, prefer)
+    marks = {side: [(name, f"{about} {side} {name}") for name in terms.criteria] for side in terms.sides}
+    return {side: {name: _number(key, terms.least, terms.most) for name, key in keys} for side, keys in marks.items()}
+
+
+def _number(about: str, least: float | None, most: float | None) -> float:
+    """A whole number from the upper half of a range, where there is one in it."""
+    low = least if least is not None else (most or 0.0) - 10 if most is not None else 0.0
+    high = most if most is not None else low + 10
+    whole = range(math.ceil((low + high) / 2), math.floor(high) + 1) or range(math.ceil(low), math.floor(high) + 1)
+    return whole[_draw(about) % len(whole)] if whole else (low + high) / 2
+
+
+def _field(about: str) -> str:
+    return f"Rehearsed words for {about}."
+
+
+def _text(first: str, words: int) -> str:
+    """A text of about so many words that begins with this sentence, in paragraphs."""
+    told = [first]
+    left = words - len(first.split())
+    for n in count(_draw(first)):
+        sentence = _SENTENCES[n % len(_SENTENCES)]
+        left -= len(sentence.split())
+        if left < 0:
+            break
+        told.append(sentence)
+    return "\n\n".join(" ".join(told[n : n + 5]) for n in range(0, len(told), 5))
+
+
+def _draw(about: str) -> int:
+    """A number that depends on nothing but what it is for."""
+    return crc32(about.encode())

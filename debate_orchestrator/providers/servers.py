@@ -1,0 +1,89 @@
+"""What a cast says of a model's server, understood: which model, where, and which variable holds its key.
+
+`anthropic:MODEL` and `openai:MODEL` are the vendors', as their own environment variables say;
+`KIND:MODEL@URL` is any server that speaks the same way; `ollama:MODEL` and `openrouter:VENDOR/MODEL` are
+short for two of them. An address comes from an answers file, and that may come from a stranger: so a
+vendor's key is never sent to an address from a cast, but only a key that is named after the host.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from debate_orchestrator import errors
+
+NO_KEY = "none"
+"""What is sent where a server of one's own wants something and nothing is known."""
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_VENDORS = {"anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"), "openai": ("OPENAI_API_KEY",)}
+
+
+class Server(NamedTuple):
+    """Where a model answers."""
+
+    kind: str
+    model: str
+    url: str | None
+    """None where the vendor's library knows it."""
+    keys: tuple[str, ...]
+    """Environment variables that may hold the key."""
+    needs_key: bool
+    """Whether it is of no use to ask without one."""
+
+    def key(self, environment: Mapping[str, str] = os.environ) -> str | None:
+        """The key, if one is set."""
+        return next((value for name in self.keys if (value := environment.get(name))), None)
+
+
+def server(spec: str) -> Server:
+    """The server that a well-made spec names; see `complaint`."""
+    kind, _, rest = spec.partition(":")
+    model, url = _split(rest)
+    if kind == "ollama":
+        return Server(kind, model, url or _ollama(), ("OLLAMA_API_KEY",), needs_key=False)
+    if kind == "openrouter":
+        return Server(kind, model, "https://openrouter.ai/api", ("OPENROUTER_API_KEY",), needs_key=True)
+    if url is not None:
+        return Server(kind, model, url, (key_name(url),), needs_key=False)
+    return Server(kind, model, None, _VENDORS[kind], needs_key=True)
+
+
+def complaint(spec: str) -> str | None:
+    """What is wrong with a spec of this kind; None where nothing is."""
+    kind, _, rest = spec.partition(":")
+    model, url = _split(rest)
+    expected = f"{kind}:MODEL" if kind == "openrouter" else f"{kind}:MODEL or {kind}:MODEL@URL"
+    if not model or not model.isprintable() or " " in model:
+        return errors.complaint("the model", errors.shown(model), expected)
+    if url is None:
+        return None
+    if kind == "openrouter":
+        return errors.complaint("the server", errors.shown(url), expected)
+    parts = urlsplit(url)
+    if "@" in parts.netloc or not parts.hostname:
+        hint = f"A key belongs into the environment, as {key_name(url)}." if parts.hostname else ""
+        return errors.complaint("the server", "an address with a user or without a host", "http(s)://HOST", hint)
+    if parts.scheme == "http" and parts.hostname not in _LOOPBACK and os.environ.get(key_name(url)):
+        hint = f"{key_name(url)} would be readable on the way."
+        return errors.complaint("the server", f"plain http to {parts.hostname}", "https for a server with a key", hint)
+    return None
+
+
+def key_name(url: str) -> str:
+    """The environment variable that holds the key of a server named by its address."""
+    return "DEBATE_KEY_" + re.sub(r"[^A-Z0-9]+", "_", (urlsplit(url).hostname or "").upper())
+
+
+def _split(rest: str) -> tuple[str, str | None]:
+    """Model and address; a model's name may have an @ of its own."""
+    found = re.search(r"@(?=https?://)", rest)
+    return (rest[: found.start()], rest[found.end() :].rstrip("/")) if found else (rest, None)
+
+
+def _ollama() -> str:
+    host = os.environ.get("OLLAMA_HOST") or "127.0.0.1:11434"
+    return (host if "://" in host else f"http://{host}").rstrip("/").replace("//0.0.0.0", "//127.0.0.1")

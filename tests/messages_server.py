@@ -1,0 +1,231 @@
+"""A server that speaks the Messages API as far as debates need it, with the faults and counts that others lack.
+
+It answers every brief as the stand-ins of `puppets` do, counts tokens by the documented cache rules, and
+does what `trouble` says to any request. Run as a program, it prints its address and serves until it is ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import puppets
+from aiohttp import web
+from messages_cache import Cache, Counted, tokens
+
+Trouble = Callable[[dict[str, Any], int], dict[str, Any] | None]
+"""A request and how many came before it, to what goes wrong; None where nothing does.
+
+`status` (with `headers`, `kind`, `message`) refuses; `close` drops the line at once; `html` answers a page;
+`text`, `stop`, `why` change the answer; `after` is how many pieces come before `then`: `end` (no closing event),
+`drop`, `stall`, `garbage`, `error` (an error event), `pings` (without end)."""
+
+
+class Server:
+    """One server; `url` is its address."""
+
+    def __init__(self, first_byte: float = 0.0, whole: float = 0.0, least: int = 512):
+        self.first_byte, self.whole = first_byte, whole
+        self.trouble: Trouble = lambda request, n: None
+        self.say: Callable[[dict[str, Any]], str | None] = lambda request: None
+        self.requests: list[dict[str, Any]] = []
+        self.keys: list[str] = []
+        self.counted: list[Counted] = []
+        self.answered = 0
+        """Answers that were sent to their end."""
+        self.at_once = self.most_at_once = 0
+        self.cache = Cache(least)
+        self.url = ""
+
+    async def messages(self, http: web.Request) -> web.StreamResponse:
+        """POST /v1/messages."""
+        now = time.monotonic()
+        request = await http.json()
+        n = len(self.requests)
+        self.requests.append(request)
+        self.keys.append(http.headers.get("Authorization", ""))
+        trouble = self.trouble(request, n) or {}
+        if "status" in trouble:
+            error = {"type": trouble.get("kind", "api_error"), "message": trouble.get("message", "no")}
+            body = {"type": "error", "error": error}
+            return web.json_response(body, status=trouble["status"], headers=trouble.get("headers", {}))
+        if "close" in trouble:
+            assert http.transport is not None
+            http.transport.abort()
+            return web.Response()
+        if "html" in trouble:
+            return web.Response(text="<html>a proxy's page</html>", content_type="text/html")
+        self.at_once += 1
+        self.most_at_once = max(self.most_at_once, self.at_once)
+        try:
+            counted = self.cache.count(request, now, now + self.first_byte)
+            self.counted.append(counted)
+            return await self._stream(http, request, counted, trouble)
+        finally:
+            self.at_once -= 1
+
+    async def _stream(
+        self, http: web.Request, request: dict[str, Any], counted: Counted, trouble: dict[str, Any]
+    ) -> web.StreamResponse:
+        text = trouble.get("text")
+        text = text if text is not None else self.say(request) or answer(request)
+        response = web.StreamResponse(headers={"content-type": "text/event-stream"})
+        await asyncio.sleep(self.first_byte)
+        await response.prepare(http)
+        pieces = re.findall(r"(?s).{1,40}", text)
+        events = list(_events(request, counted, pieces, trouble))
+        pause = max(0.0, self.whole - self.first_byte)
+        for place, event in enumerate(events):
+            if place == trouble.get("after", -1):
+                return await self._break(response, trouble["then"])
+            if pause and place == len(events) - 1:
+                await asyncio.sleep(pause)
+            await response.write(_sse(event))
+        self.answered += 1
+        return response
+
+    async def _break(self, response: web.StreamResponse, how: str) -> web.StreamResponse:
+        match how:
+            case "drop":
+                assert response._req is not None and response._req.transport is not None
+                response._req.transport.abort()
+            case "stall":
+                await asyncio.sleep(30)
+            case "garbage":
+                await response.write(b"event: content_block_delta\ndata: {half\n\n")
+            case "error":
+                error = {"type": "overloaded_error", "message": "Overloaded"}
+                await response.write(_sse({"type": "error", "error": error}))
+            case "pings":
+                while True:
+                    await response.write(_sse({"type": "ping"}))
+                    await asyncio.sleep(0.1)
+        return response
+
+
+def _sse(event: dict[str, Any]) -> bytes:
+    return f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
+
+
+def _events(
+    request: dict[str, Any], counted: Counted, pieces: list[str], trouble: dict[str, Any]
+) -> Iterator[dict[str, Any]]:
+    usage = {
+        "input_tokens": counted.fresh,
+        "cache_read_input_tokens": counted.cached,
+        "cache_creation_input_tokens": counted.written + counted.written_hour,
+        "cache_creation": {
+            "ephemeral_5m_input_tokens": counted.written,
+            "ephemeral_1h_input_tokens": counted.written_hour,
+        },
+        "output_tokens": 1,
+    }
+    message = {"id": "m", "type": "message", "role": "assistant", "content": [], "model": request["model"]}
+    yield {"type": "message_start", "message": {**message, "usage": usage, "stop_reason": None, "stop_sequence": None}}
+    place = -1
+    for place, block in enumerate(trouble.get("blocks", [])):
+        yield {"type": "content_block_start", "index": place, "content_block": block}
+        yield {"type": "content_block_stop", "index": place}
+    if pieces:
+        yield {"type": "content_block_start", "index": place + 1, "content_block": {"type": "text", "text": ""}}
+        for piece in pieces:
+            delta = {"type": "text_delta", "text": piece}
+            yield {"type": "content_block_delta", "index": place + 1, "delta": delta}
+        for citation in trouble.get("citations", []):
+            delta = {"type": "citations_delta", "citation": citation}
+            yield {"type": "content_block_delta", "index": place + 1, "delta": delta}
+        yield {"type": "content_block_stop", "index": place + 1}
+    output = {"output_tokens": tokens("".join(pieces))} | trouble.get("usage", {})
+    why = {"type": "refusal", "category": "general_harms", "explanation": trouble["why"]} if "why" in trouble else None
+    delta = {"stop_reason": trouble.get("stop", "end_turn"), "stop_sequence": None, "stop_details": why}
+    yield {"type": "message_delta", "delta": delta, "usage": output}
+    yield {"type": "message_stop"}
+
+
+def schema_of(request: dict[str, Any]) -> dict[str, Any] | None:
+    """The shape that a request wants, from the structured output it asks for, else from the words of its brief."""
+    if "output_config" in request:
+        schema: dict[str, Any] = request["output_config"]["format"]["schema"]
+        return schema
+    last = request["messages"][-1]["content"][-1]["text"]
+    _, found, rest = last.partition("(a JSON Schema):")
+    return json.JSONDecoder().raw_decode(rest.strip())[0] if found else None
+
+
+def answer(request: dict[str, Any], words: int = 60) -> str:
+    """What a stand-in answers."""
+    schema = schema_of(request)
+    if schema is None:
+        return " ".join(["This", "is", "what", "is", "said"] * (words // 5)) + ". And this is **why**."
+    wanted = schema["properties"]
+    if "rows" in wanted:
+        turns = re.findall(r"<<< (\S+\.[ab]) ", json.dumps(request["messages"]))
+        return json.dumps(puppets.dissent(list(dict.fromkeys(turns))[:2]))
+    if "scores" not in wanted:
+        return json.dumps(puppets.final())
+    rounds = 2 if "directness_of_rebuttals" in wanted["scores"]["properties"]["a"]["properties"] else 1
+    return json.dumps(puppets.ballot(rounds=rounds, strict="unsupported_claims" in wanted))
+
+
+async def _serve(server: Server, ready: threading.Event, done: asyncio.Event) -> None:
+    app = web.Application(client_max_size=1 << 26)
+    app.router.add_post("/v1/messages", server.messages)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1, handler_cancellation=True)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0, backlog=4096)
+    await site.start()
+    server.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    ready.set()
+    await done.wait()
+    await runner.cleanup()
+
+
+@contextmanager
+def serving(server: Server) -> Iterator[Server]:
+    """The server, answering from a thread of its own."""
+    loop, ready, done = asyncio.new_event_loop(), threading.Event(), asyncio.Event()
+    thread = threading.Thread(target=lambda: loop.run_until_complete(_serve(server, ready, done)), daemon=True)
+    thread.start()
+    assert ready.wait(10)
+    try:
+        yield server
+    finally:
+        loop.call_soon_threadsafe(done.set)
+        thread.join(10)
+
+
+def chaotic(share: float, seed: int) -> Trouble:
+    """Every fault there is, drawn by chance for such a share of the requests."""
+    chance = random.Random(seed)
+    faults: list[dict[str, Any]] = [
+        {"status": 429, "headers": {"retry-after": "0"}},
+        {"status": 529, "kind": "overloaded_error"},
+        {"status": 500},
+        {"close": True},
+        *({"after": 3, "then": how} for how in ("end", "drop", "garbage", "error")),
+        {"text": ""},
+        {"html": True},
+    ]
+    return lambda request, n: chance.choice(faults) if chance.random() < share else None
+
+
+def main(first_byte: str = "0", whole: str = "0", share: str = "0", seed: str = "0") -> None:
+    """Serves until standard input ends; then prints how many requests came and how many were answered."""
+    server = Server(float(first_byte), float(whole))
+    server.trouble = chaotic(float(share), int(seed))
+    with serving(server):
+        print(server.url, flush=True)
+        sys.stdin.read()
+    print(json.dumps({"requests": len(server.requests), "answered": server.answered}), flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

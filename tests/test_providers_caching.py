@@ -1,0 +1,140 @@
+"""Who marks what for the cache, and for how long it must be kept."""
+
+from __future__ import annotations
+
+import pytest
+from debates import opening
+from hypothesis import given
+from hypothesis import strategies as st
+
+from debate_orchestrator import models
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Opened
+from debate_orchestrator.providers.caching import Plan, family, filler, marks, plans, seconds
+
+SONNET, OPUS = "anthropic:claude-sonnet-5-5", "anthropic:claude-opus-5-5"
+NOTHING, MINUTES, HOUR = Plan(write=False), Plan(write=True), Plan(write=True, hour=True)
+
+
+def debate(a: str = SONNET, b: str = SONNET, *judge: str, rounds: int = 3, **more: object) -> Debate:
+    """A debate with this cast, as it is opened."""
+    cast = {"a": (a,), "b": (b,), "judge": judge or (OPUS,)}
+    return Debate([opening(rounds=rounds, cast=cast).model_copy(update=more)])
+
+
+def test_what_will_be_read_again_is_written() -> None:
+    """Every call marks what the next of its family reads; ballots of the last kind are asked for once only."""
+    made = plans(debate())
+
+    assert [turn for turn, plan in made.items() if plan == NOTHING] == ["final.verdict.judge", "final.dissent.judge"]
+    assert set(made.values()) == {MINUTES, NOTHING}
+
+
+def test_the_last_of_a_family_marks_to_read() -> None:
+    """A call after which there is none of its family still marks what it sends: without a mark it would read
+    nothing of what is there."""
+    made = plans(debate(rounds=2))
+
+    assert [made[turn] for turn in ("2.rebuttal.a", "2.rebuttal.b", "2.verdict.judge")] == [MINUTES] * 3
+
+
+def test_what_nobody_reads_is_not_written() -> None:
+    """In a debate of one round each judge's two kinds of ballot and B's opening have nobody after them."""
+    made = plans(debate(SONNET, OPUS, rounds=1))
+
+    assert set(made.values()) == {NOTHING}
+
+
+def test_every_turn_has_a_plan() -> None:
+    """Turns that are only taken if something is found have theirs, and are counted on by nobody."""
+    made = plans(debate(rounds=2))
+
+    assert made["1.divergence.a"] == MINUTES
+    assert set(made) >= {"1.opening.a", "2.divergence.b", "final.dissent.judge"}
+
+
+def test_a_gap_of_a_host_takes_an_hour() -> None:
+    """A judge between debaters whose turns take long has what will be read twice kept for an hour; what will be
+    read once is not worth that, but what is there is read."""
+    made = plans(debate("host", "host", rounds=3))
+
+    assert [made[f"{n}.verdict.judge"] for n in (1, 2, 3)] == [HOUR, MINUTES, MINUTES]
+
+
+def test_nothing_is_kept_for_a_gap_of_hours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where even an hour would be over before the next call, nothing is written at all."""
+    monkeypatch.setattr("debate_orchestrator.providers.caching._SLOW", {"host": 3000.0})
+    made = plans(debate("host", "host", rounds=4))
+
+    assert {made[f"{n}.verdict.judge"] for n in (1, 2, 3, 4)} == {NOTHING}
+
+
+def test_a_leader_writes_for_those_beside_it() -> None:
+    """Where parallel calls wait for the first of them, a panel's last ballots are read among themselves."""
+    panel = [f"final.verdict.judge-{n}" for n in (1, 2, 3)]
+    together, led = (plans(debate(SONNET, SONNET, OPUS, OPUS, OPUS, leader_first=lead)) for lead in (False, True))
+
+    assert {together[turn] for turn in panel} == {NOTHING}
+    assert {led[turn] for turn in panel} == {MINUTES}
+
+
+def test_a_leader_does_not_shorten_what_lasts() -> None:
+    """That parallel calls read at once does not mean that the next stage comes soon."""
+    made = plans(debate("host", "host", OPUS, OPUS, leader_first=True))
+
+    assert made["1.verdict.judge-1"] == HOUR
+
+
+def test_families() -> None:
+    """Those who are the same model, hear the same and are asked for the same kind of reply are one family."""
+    one = debate(SONNET, SONNET, SONNET)
+    opening, verdict = one.format.round[0], next(p for p in one.format.round if p.reply == "ballot")
+    other = debate(SONNET, OPUS)
+
+    assert family(one, opening, "a") == family(one, opening, "b")
+    assert family(one, opening, "a") != family(one, verdict, "judge")
+    assert family(other, opening, "a") != family(other, opening, "b")
+
+
+@pytest.mark.parametrize("changed", [{"history": "dialogue"}, {"context_heard_by": ("a",)}, {"heard_by": ("a",)}])
+def test_families_hear_the_same(changed: dict[str, object]) -> None:
+    """Sides whose transcripts differ, by their layout, their material or what is kept from one, share nothing."""
+    opened: Opened = debate().opened
+    rules = opened.format
+    if "heard_by" in changed:
+        first, *rest = rules.round
+        changed = {"round": (first.model_copy(update=changed), *rest)}
+    one = Debate([opened.model_copy(update={"format": rules.model_copy(update=changed)})])
+    opening = one.format.round[0]
+
+    assert family(one, opening, "a") != family(one, opening, "b")
+
+
+def test_who_fills_a_seat() -> None:
+    """Each judge of a panel is filled in the panel's order."""
+    one = debate("x", "y", "one", "two")
+
+    assert [filler(one, seat) for seat in ("a", "b", "judge-1", "judge-2")] == ["x", "y", "one", "two"]
+    assert filler(debate("x", "y", "one"), "judge") == "one"
+
+
+def test_turns_take_their_time() -> None:
+    """A turn takes longer the more words it has; a host's takes ten minutes, a recording's none."""
+    phases = {phase.name: phase for phase in debate().format.phases()}
+
+    assert 5 < seconds(SONNET, phases["challenge"]) < seconds(SONNET, phases["opening"]) < 120
+    assert 5 < seconds(SONNET, phases["dissent"]) < 120
+    assert (seconds("host", phases["opening"]), seconds("replay:x", phases["opening"])) == (600, 0)
+
+
+@given(blocks=st.integers(0, 200))
+def test_marks(blocks: int) -> None:
+    """The last block is marked, and others so that a read finds what was marked up to fifty blocks ago; one mark
+    is left for others."""
+    made, rules = marks(blocks), models.table().cache
+    reached = {place - back for place in made for back in range(rules.lookback)}
+
+    assert made == sorted(made)
+    assert len(made) < rules.breakpoints
+    assert (made[-1:] == [blocks - 1]) == (blocks > 0)
+    assert set(range(max(0, blocks - 50), blocks)) <= reached

@@ -1,0 +1,290 @@
+"""Programs as speakers, run as real processes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import puppets
+import pytest
+from debates import opening
+
+from debate_orchestrator import replies
+from debate_orchestrator.briefs import Brief, Message, brief
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Reply
+from debate_orchestrator.drive import drive
+from debate_orchestrator.errors import Failed, Trouble
+from debate_orchestrator.journal import Writer
+from debate_orchestrator.providers import command, complaints, seated
+
+NONCE = opening().nonce
+SAID = (Message(role="user", parts=("The motion.", "B spoke.")), Message(role="assistant", parts=("Mine \ud800",)))
+BRIEF = Brief(turn="1.rebuttal.a", system="Be fair.", messages=SAID, wants="text")
+ECHO = "import sys; print(sys.stdin.read(), end='')"
+LONG = BRIEF.model_copy(update={"system": "x" * 1_000_000})
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Callable[[str], str]:
+    """Makes a program of a Python script; the spec that names it."""
+
+    def made(script: str) -> str:
+        (tmp_path / "a program.py").write_text(script, encoding="utf-8")
+        return f"command:{sys.executable} '{tmp_path}/a program.py' --flag '$HOME *'"
+
+    return made
+
+
+def provider(spec: str, patience: float = 30.0) -> command.Command:
+    return command.provider(spec, Debate([opening().model_copy(update={"patience": patience})]))
+
+
+def ask(spec: str, asked: Brief = BRIEF, hear: Callable[[str], Any] = str, patience: float = 30.0) -> Reply:
+    return asyncio.run(provider(spec, patience).reply(asked, hear))
+
+
+def gone(pid: int) -> bool:
+    """Whether a process has ended, give or take that nobody has reaped it who should."""
+    until = time.monotonic() + 5
+    while time.monotonic() < until:
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+        except FileNotFoundError:
+            return True
+        if state == "Z":
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def open_files() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def test_a_reply(program: Callable[[str], str]) -> None:
+    """A program reads the brief as one text and prints the reply, which is kept verbatim but for its last line
+    break; what it cost and who answered is unknown."""
+    spec = program(ECHO)
+    reply = ask(spec)
+
+    assert reply.text + "\n" == command.document(BRIEF, NONCE).encode("utf-8", "replace").decode()
+    assert (reply.by, reply.usage, reply.cost, reply.model, reply.ended) == (spec, None, None, None, "whole")
+
+
+def test_the_document() -> None:
+    """The text is self-contained: the system text, every part in its order, and what the seat said as its own."""
+    assert command.document(BRIEF, NONCE) == (
+        f"Be fair.\n\n---\n\nThe motion.\n\nB spoke.\n\n<<< {NONCE} You said earlier:\nMine \ud800\nEND {NONCE} >>>\n"
+    )
+
+
+def test_nothing_is_made_prettier(program: Callable[[str], str]) -> None:
+    """What is printed is told as it stands: colours, blanks and line breaks are the program's."""
+    text = " \x1b[1mTabs\x1b[0m \r\n\n é "
+    assert ask(program(f"import os; os.write(1, {text!r}.encode() + b'\\n')")).text == text
+
+
+def test_no_shell(program: Callable[[str], str]) -> None:
+    """The words of a command reach the program as they are; no shell expands them."""
+    assert ask(program("import json, sys; print(json.dumps(sys.argv[1:]))")).text == '["--flag", "$HOME *"]'
+
+
+def test_it_is_heard_as_it_speaks(program: Callable[[str], str]) -> None:
+    """Pieces of the reply are told as they are printed, and no piece ends within a character."""
+    script = "import os, time\nfor b in 'aé€!'.encode():\n    os.write(1, bytes([b])); time.sleep(0.02)"
+    heard: list[str] = []
+    reply = ask(program(script), hear=heard.append)
+
+    assert len(heard) > 1
+    assert "".join(heard) == reply.text == "aé€!"
+
+
+@pytest.mark.parametrize("script", ["print('hi')", "import os\nos.close(0)\nprint('hi')"])
+def test_it_need_not_read(program: Callable[[str], str], script: str) -> None:
+    """A program that does not read its brief, however long, may answer all the same."""
+    assert ask(program(script), LONG).text == "hi"
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("import sys; print('half of'); sys.exit('no\\n  luck')", r"exit code 1 \(no luck\)"),
+        ("import os; os.write(1, b'half of'); os.abort()", "the end by signal 6"),
+        ("import os; os.write(1, b'half of \\xff')", "no UTF-8 at offset 8"),
+    ],
+)
+def test_a_failure(program: Callable[[str], str], script: str, said: str) -> None:
+    """A program that fails is asked again; what it had printed is kept."""
+    with pytest.raises(Trouble, match=said) as failure:
+        ask(program(script))
+
+    partial = failure.value.partial
+    assert isinstance(partial, Reply) and partial.text.startswith("half of")
+
+
+def test_too_long() -> None:
+    """A program has as long as the debate's patience, a second at least; what it had printed by then is kept."""
+    with pytest.raises(Trouble, match="no end after 1 s") as failure:
+        ask("command:sh -c 'echo half of; sleep 60'", patience=0.1)
+
+    assert isinstance(failure.value.partial, Reply) and failure.value.partial.text == "half of"
+
+
+def test_too_much(program: Callable[[str], str]) -> None:
+    """A program that prints without end is ended once no reply could be so long."""
+    with pytest.raises(Trouble, match="more than 262,144 bytes") as failure:
+        ask(program("import sys\nwhile True: sys.stdout.write('x' * 9999)"))
+
+    assert isinstance(failure.value.partial, Reply) and len(failure.value.partial.text) == replies.LARGEST
+    assert len(ask(program(f"print('x' * {replies.LARGEST - 1})")).text) == replies.LARGEST - 1
+
+
+def test_secrets_stay_secret(program: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment is the program's too, and no secret in it gets into a complaint, whole or in part."""
+    monkeypatch.setenv("MY_API_KEY", "sk-very-secret")
+    monkeypatch.setenv("DEPLOY_SECRET", "-----BEGIN-----\nlinelinelineline\n-----END-----")
+    monkeypatch.setenv("LONG_TOKEN", "t" * 400)
+    script = (
+        "import os, sys; e = os.environ\n"
+        "sys.exit(f\"{e['LONG_TOKEN']} {'.' * 150} {e['MY_API_KEY']} {e['DEPLOY_SECRET']} linelinelineline bad\")"
+    )
+    with pytest.raises(Trouble, match="bad") as failure:
+        ask(program(script))
+    told = str(failure.value)
+
+    assert [one for one in ("sk-very", "lineline", "BEGIN", "ttt") if one in told] == []
+    assert told.count("[key]") >= 3
+
+
+def test_only_the_end_of_what_it_complains_is_told(program: Callable[[str], str]) -> None:
+    """Of what a program says on its standard error the end is told, since there is the reason."""
+    with pytest.raises(Trouble) as failure:
+        ask(program("import sys; sys.stderr.write('noise ' * 100_000); sys.exit('the reason')"))
+
+    assert "the reason)" in str(failure.value)
+    assert len(str(failure.value)) < 800
+
+
+FORKS = """
+import os, signal, sys, time
+{ignore}
+child = os.fork()
+open({pids!r}, "a").write(f"{{os.getpid()}}\\n")
+print("begun", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize(
+    ("ignore", "grace", "times"),
+    [
+        ("", 5, 1),
+        ("signal.signal(signal.SIGTERM, signal.SIG_IGN)", 0.2, 1),
+        ("signal.signal(signal.SIGTERM, signal.SIG_IGN)", 60, 2),
+    ],
+)
+def test_nothing_is_left_when_it_is_called_off(
+    program: Callable[[str], str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    ignore: str,
+    grace: float,
+    times: int,
+) -> None:
+    """When a turn is cancelled its program and what that started end, even where they would not, and no file stays
+    open; cancelled once more, they end at once."""
+    monkeypatch.setattr(command, "GRACE", grace)
+    pids = tmp_path / "pids"
+    speaker = provider(program(FORKS.format(ignore=ignore, pids=str(pids))))
+
+    async def cancelled() -> None:
+        begun = asyncio.Event()
+        asking = asyncio.create_task(speaker.reply(LONG, lambda piece: begun.set()))
+        await begun.wait()
+        while not pids.exists() or len(pids.read_text(encoding="utf-8").split()) < 2:
+            await asyncio.sleep(0.01)
+        before = open_files()
+        for _ in range(times):
+            asking.cancel()
+            await asyncio.sleep(0.01)
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        await asyncio.sleep(0)
+        assert open_files() < before
+
+    files = open_files()
+    asyncio.run(cancelled())
+
+    begun = [int(pid) for pid in pids.read_text(encoding="utf-8").split()]
+    assert [pid for pid in begun if not gone(pid)] == []
+    assert open_files() == files
+    for pid in begun:
+        with pytest.raises(ChildProcessError):  # no child of ours is left to be reaped
+            os.waitpid(pid, os.WNOHANG)
+
+
+def test_a_stray_child_holds_nothing_up(
+    program: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program that has ended has answered, even where a child that left its group holds its output open."""
+    monkeypatch.setattr(command, "GRACE", 0.2)
+    pids = tmp_path / "pids"
+    script = (
+        "import os, time\nprint('hi', flush=True)\nif not os.fork():\n    os.setsid()\n"
+        f"    open({str(pids)!r}, 'w').write(str(os.getpid())); time.sleep(60)"
+    )
+    files = open_files()
+    reply = ask(program(script), LONG)
+    os.kill(int(pids.read_text(encoding="utf-8")), signal.SIGKILL)
+
+    assert reply.text == "hi"
+    assert open_files() == files
+
+
+def test_a_listener_s_failure_is_seen(program: Callable[[str], str]) -> None:
+    """What goes wrong in whoever listens is no fault of the program, and is seen as it is."""
+    with pytest.raises(ZeroDivisionError):
+        ask(program(ECHO), hear=lambda piece: 1 // 0)
+
+
+def test_what_can_not_be_run(tmp_path: Path) -> None:
+    """A program that is missing, or can't be run, is told before a debate is opened, and again if it goes later."""
+    plain = tmp_path / "plain"
+    plain.write_text("x", encoding="utf-8")
+    wrong = ["command:", "command: ", "command:'", "command:\0", "command:no-such-program -x", f"command:{plain}"]
+
+    assert [spec for spec in wrong if not command.complaint(spec)] == []
+    assert complaints({"a": (f"command:{sys.executable} -c 'x\ny'",), "b": (wrong[-1],)})[0].startswith("cast: b")
+    plain.chmod(0o755)  # it may be run, but is no program
+    for spec in ("command:no-such-program -x", f"command:{plain}", "command:\ud800"):
+        with pytest.raises(Failed, match="expected a program"):
+            ask(spec)
+
+
+def test_a_whole_debate(program: Callable[[str], str], tmp_path: Path) -> None:
+    """A debate of one round between programs runs to its end: each is told all that it needs."""
+    said = {"winner": puppets.ballot(rounds=1), "strength": puppets.final(), "rows": puppets.dissent()}
+    script = f"""
+import json, sys
+text, said = sys.stdin.read(), json.loads({json.dumps(json.dumps(said))})
+schema = text.rpartition("(a JSON Schema):")[2]
+kind = next((one for one in ("rows", "strength", "winner") if f'"{{one}}"' in schema), None) if schema != text else None
+print(json.dumps(said[kind]) if kind else "This is what I say.")
+"""
+    spec = program(script)
+    begun = opening(rounds=1, cast={"a": (spec,), "b": (spec,), "judge": (spec,)})
+    with Writer.create(tmp_path / "j", begun) as journal:
+        debate = Debate(journal.events)
+        assert brief(debate, debate.due()[0]).system in command.document(brief(debate, debate.due()[0]), NONCE)
+        asyncio.run(drive(journal, debate, seated(debate)))
+
+    assert debate.complete
+    assert debate.result(1) is not None

@@ -1,0 +1,107 @@
+"""What a status, a header or a silence amounts to, and what may be said of it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from email.utils import formatdate
+
+import pytest
+from core.folding import many
+from hypothesis import given
+from hypothesis import strategies as st
+
+from debate_orchestrator.errors import Failed, Paused, Theirs, Trouble
+from debate_orchestrator.providers.faults import Clock, broken, refused, retry_after, shown, with_partial
+from debate_orchestrator.speech import one_line
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "code", "kind"),
+    [
+        (429, "slow down", "rate_limit_error", Trouble), (529, "", "overloaded_error", Trouble), (500, "", "", Trouble),
+        (502, "<html>", "", Trouble), (408, "", "", Trouble), (200, "Overloaded", "overloaded_error", Trouble),
+        (401, "bad key", "", Failed), (403, "", "", Failed), (404, "no model", "", Failed), (400, "odd", "", Failed),
+        (413, "", "request_too_large", Failed), (400, "prompt is too long: 9 tokens", "", Failed),
+        (400, "", "context_length_exceeded", Failed), (402, "", "", Paused), (429, "x", "insufficient_quota", Paused),
+        (400, "Your credit balance is too low", "", Paused), (429, "monthly spend limit", "", Paused),
+    ],
+)  # fmt: skip
+def test_statuses(status: int, message: str, code: str, kind: type[Theirs]) -> None:
+    """Each status is trouble that may pass, a pause until somebody pays, or a failure until the setup changes."""
+    assert type(refused("m", status, message, {}, code)) is kind
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None), ({"retry-after": "7"}, 7), ({"retry-after": "0.5"}, 0.5), ({"retry-after-ms": "250"}, 0.25),
+        ({"retry-after": formatdate(1_000, usegmt=True)}, 100), ({"retry-after": formatdate(1, usegmt=True)}, 0),
+        ({"retry-after": "soon"}, None), ({"retry-after": "-5"}, None), ({"retry-after": "nan"}, None),
+        ({"retry-after": "9" * 400}, 1e9),
+    ],
+)  # fmt: skip
+def test_how_long_a_server_asks_to_wait(headers: dict[str, str], seconds: float | None) -> None:
+    """Seconds, milliseconds and dates are understood; whatever else is there asks for nothing."""
+    assert retry_after(headers, now=900) == seconds
+
+
+@many
+@given(st.text(), st.text())
+def test_any_header_will_do(name: str, value: str) -> None:
+    """No header is so odd that it stops a debate."""
+    for key in ("retry-after", "retry-after-ms"):
+        asked = retry_after({key: value, name: value})
+        assert asked is None or 0 <= asked <= 1e11
+
+
+@many
+@given(st.text(), st.text(min_size=4), st.text())
+def test_what_a_server_said_holds_no_key(before: str, key: str, after: str) -> None:
+    """A key in a server's words is taken out, and what is left is one short line of text."""
+    text = shown(f"{before}{key}{after}", [key])
+
+    assert text == one_line(text)
+    assert len(text) <= 303
+    if not key.isspace() and key not in "[key]" and key not in before + after:
+        assert key not in text.replace("[key]", "")
+
+
+def test_what_had_come_goes_with_trouble_alone() -> None:
+    """A partial answer is kept with a fault after which the call is made again."""
+    assert with_partial(broken("m", "cut"), "half").partial == "half"  # type: ignore[attr-defined]
+    assert not hasattr(with_partial(Failed("no"), "half"), "partial")
+
+
+def test_silence_ends_an_answer() -> None:
+    """An answer that says nothing for half of the patience is given up; each word gives it as long again."""
+
+    async def listened(words: int) -> float:
+        clock, begun = Clock(patience=0.4), time.monotonic()
+        with pytest.raises(TimeoutError):
+            async with clock.listening():
+                for _ in range(words):
+                    await asyncio.sleep(0.1)
+                    clock.heard()
+                await asyncio.sleep(5)
+        assert clock.verdict() == "silence for 0.2 s"
+        return time.monotonic() - begun
+
+    assert 0.15 < asyncio.run(listened(0)) < 4
+    assert 0.45 < asyncio.run(listened(3)) < 4
+
+
+def test_an_answer_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However lively, an answer may take only so long in all."""
+    monkeypatch.setattr("debate_orchestrator.providers.faults.LONGEST", 0.3)
+
+    async def listened() -> str:
+        clock = Clock(patience=60)
+        with pytest.raises(TimeoutError):
+            async with clock.listening():
+                for _ in range(1_000):
+                    clock.heard()
+                    await asyncio.sleep(0.02)
+        return clock.verdict()
+
+    assert asyncio.run(listened()).startswith("no end after")

@@ -1,0 +1,333 @@
+"""Models that speak Chat Completions, asked over real connections: an independent fault server, and a scripted one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import puppets
+import pytest
+from debates import opening
+from llmock.pytest_plugin import LLMock
+from llmock.scenarios import Match
+from llmock.scenarios import Reply as Said
+
+from debate_orchestrator.briefs import Brief, Message, brief
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Reply, Unanswered, Usage
+from debate_orchestrator.drive import drive
+from debate_orchestrator.errors import Failed, Paused, Theirs, Trouble
+from debate_orchestrator.journal import Writer
+from debate_orchestrator.providers import complaints, openai, seated
+
+pytestmark = pytest.mark.xdist_group("openai")  # the libraries are slow to import
+SPEC = "openai:gpt-x"
+SCHEMA = {"type": "object", "properties": {"x": {"type": "string"}}, "required": ["x"], "additionalProperties": False}
+PLAIN = Brief(
+    turn="1.opening.a", system="Be \ud800 fair.", messages=(Message(role="user", parts=("A", "B")),), wants="text"
+)
+SHAPED = PLAIN.model_copy(update={"wants": "json", "json_schema": SCHEMA})
+TOLD = [{"content": "Hel"}, {"content": "lo."}]
+
+
+def ask(spec: str = SPEC, *asked: Brief, patience: float = 20.0, hear: Callable[[str], Any] = str) -> list[Reply]:
+    """The replies of one provider to these briefs, each in an event loop of its own."""
+    debate = Debate([opening().model_copy(update={"patience": patience})])
+    provider = openai.provider(spec, debate)
+
+    async def reply(one: Brief) -> Reply:
+        try:
+            return await provider.reply(one, hear)
+        finally:
+            await provider.close()
+
+    return [asyncio.run(reply(one)) for one in asked or (PLAIN,)]
+
+
+def chunks(deltas: list[Any], stop: Any = "stop", usage: Any = None, **more: Any) -> bytes:
+    """A stream of these deltas."""
+    common = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "gpt-x-1"} | more
+    sent: list[Any] = [common | {"choices": [{"index": 0, "delta": delta}]} for delta in deltas]
+    if stop is not None:
+        sent.append(common | {"choices": [{"index": 0, "delta": {}, "finish_reason": stop}]})
+    if usage is not None:
+        sent.append(common | {"choices": [], "usage": usage})
+    return b"".join(b"data: " + json.dumps(one).encode() + b"\n\n" for one in sent) + b"data: [DONE]\n\n"
+
+
+class Scripted:
+    """A server that gives its answers in turn, and keeps what it was sent."""
+
+    def __init__(self, answers: list[bytes | tuple[int, str]]):
+        self.answers = answers
+        self.bodies: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
+        self.url = ""
+
+
+@contextmanager
+def scripted(*answers: bytes | tuple[int, str]) -> Iterator[Scripted]:
+    server = Scripted(list(answers))
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            server.bodies.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+            server.headers.append({name.lower(): value for name, value in self.headers.items()})
+            answer = server.answers.pop(0)
+            status, body = (200, answer) if isinstance(answer, bytes) else (answer[0], answer[1].encode())
+            self.send_response(status)
+            self.send_header("content-type", "text/event-stream" if status == 200 else "application/json")
+            self.send_header("location", "http://127.0.0.1:9/elsewhere")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *told: Any) -> None:
+            """Keeps quiet."""
+
+    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.url = f"http://127.0.0.1:{http.server_address[1]}/v1"
+    Thread(target=http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+    try:
+        yield server
+    finally:
+        http.shutdown()
+        http.server_close()
+
+
+def test_a_reply(llmock: LLMock) -> None:
+    """A reply is told verbatim as it comes, with the model, the counts, and how it ended; its price is unknown."""
+    llmock.reply("Tabs, **always**.\n\nEnd.")
+    heard: list[str] = []
+    (reply,) = ask(hear=heard.append)
+    body = llmock.last_request.body
+
+    assert "".join(heard) == reply.text == "Tabs, **always**.\n\nEnd."
+    assert (reply.model, reply.stop, reply.ended, reply.by, reply.cost) == ("gpt-x", "stop", "whole", SPEC, None)
+    assert reply.usage is not None and reply.usage.fresh > 0 and reply.usage.output > 0
+    assert [one["content"] for one in body["messages"]] == ["Be ? fair.", "A\n\nB"]
+    assert [one["role"] for one in body["messages"]] == ["system", "user"]
+    assert set(body) == {"model", "messages", "stream", "stream_options"}
+
+
+def test_a_structured_reply(llmock: LLMock) -> None:
+    """Where a shape is wanted, it is asked for strictly, and the reply is in it."""
+    (reply,) = ask(SPEC, SHAPED)
+    asked = llmock.last_request.body["response_format"]
+
+    assert set(json.loads(reply.text)) == {"x"}
+    assert (asked["type"], asked["json_schema"]["strict"], asked["json_schema"]["schema"]) == (
+        "json_schema",
+        True,
+        SCHEMA,
+    )
+    assert reply.lacked == ()
+
+
+FAULTS: dict[str, tuple[Callable[[LLMock], Any], type[Theirs], str]] = {
+    "load": (lambda mock: mock.rate_limit(retry_after=7), Trouble, "HTTP 429"),
+    "load, no time given": (lambda mock: mock.fail(429), Trouble, "HTTP 429"),
+    "credit": (lambda mock: mock.fail(429, code="insufficient_quota", message="no quota"), Paused, "Add credit"),
+    "server": (lambda mock: mock.fail(500), Trouble, "HTTP 500"),
+    "key": (lambda mock: mock.fail(401, message="bad llmock-test-key"), Failed, r"HTTP 401: bad \[key\]"),
+    "model": (lambda mock: mock.fail(404), Failed, "HTTP 404"),
+    "context": (lambda mock: mock.context_overflow(), Failed, "a transcript that fits"),
+    "end": (lambda mock: mock.truncate(after_chunks=4), Trouble, "without a finish_reason"),
+    "reset": (lambda mock: mock.disconnect(after_chunks=4), Trouble, "a whole answer"),
+    "garbage": (lambda mock: mock.corrupt(after_chunks=4), Trouble, "JSONDecodeError"),
+    "silence": (lambda mock: mock.stall(after_chunks=4), Trouble, "silence for 1 s"),
+    "silence at once": (lambda mock: mock.delay(2), Trouble, "silence for 1 s"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault(llmock: LLMock, name: str) -> None:
+    """Each fault of a server is what faults.py decided it is, after one call; what had come of an answer is kept."""
+    inject, kind, said = FAULTS[name]
+    inject(llmock)
+    with pytest.raises(kind, match=said) as failure:
+        ask(patience=2 if name.startswith("silence") else 20)
+
+    assert type(failure.value) is kind
+    assert "llmock-test-key" not in str(failure.value)
+    assert name.startswith("silence") or len(llmock.requests) == 1
+    assert (getattr(failure.value, "after", None) == 7) is (name == "load")
+    partial = getattr(failure.value, "partial", None)
+    assert partial is None or partial.stop is None
+    if name != "silence":  # on a busy machine that may begin before the text does
+        assert bool(partial and partial.text) is (name in ("end", "reset", "garbage"))
+
+
+def test_no_server() -> None:
+    """Where nobody listens, that is trouble with the line."""
+    with pytest.raises(Trouble, match="Connect"):
+        ask("openai:gpt-x@http://127.0.0.1:9/v1")
+
+
+def test_counts() -> None:
+    """Cached tokens are told apart, and a cost that the server reports is taken."""
+    usage = {"prompt_tokens": 90, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": 60}, "cost": 0.02}
+    with scripted(chunks(TOLD, usage=usage), chunks(TOLD, usage={"prompt_tokens": "many", "cost": -1})) as server:
+        counted, strange = ask(f"openai:x@{server.url}", PLAIN, PLAIN)
+
+    assert counted.usage == Usage(fresh=30, cached=60, output=7)
+    assert counted.cost == 0.02
+    assert (strange.text, strange.usage, strange.cost) == ("Hello.", None, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("sent", "ended", "text"),
+    [
+        (chunks(TOLD, "length"), "cut", "Hello."),
+        (chunks(TOLD, "content_filter"), "refused", "Hello."),
+        (chunks([{"refusal": "I "}, {"refusal": "won't."}]), "refused", "I won't."),
+        (chunks([{"reasoning": "hm"}, {"content": "a\ud800b"}], "eos"), "whole", "a?b"),
+        (chunks(TOLD) + b"data: {half\n\n", "whole", "Hello."),
+        (chunks(TOLD)[: -len(b"data: [DONE]\n\n")] + b"data: {half\n\n", "whole", "Hello."),
+    ],
+)
+def test_an_end(sent: bytes, ended: str, text: str) -> None:
+    """The word that an answer ends with says whether it is whole; what goes wrong after it takes nothing from it."""
+    with scripted(sent) as server:
+        (reply,) = ask(f"openai:x@{server.url}")
+
+    assert (reply.ended, reply.text) == (ended, text)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"<html>a page</html>",
+        b"data: [DONE]\n\n",
+        b"data: 7\n\n",
+        b'data: {"choices": "x", "model": "m"}\n\n',
+        b"data: " + b"[" * 100_000 + b"\n\n",
+        chunks([{"content": ["x"]}]),
+        chunks(TOLD, stop=7),
+        chunks(TOLD, stop="error"),
+        chunks([{"content": "x" * 600_000}, {"content": "x" * 600_000}]),
+        b'data: {"error": {"message": "overloaded", "code": 503}}\n\n',
+    ],
+)
+def test_no_answer(sent: bytes) -> None:
+    """What is not the stream of an answer is a broken one, to be asked for again."""
+    with scripted(sent) as server, pytest.raises(Trouble):
+        ask(f"openai:x@{server.url}")
+
+
+@pytest.mark.parametrize(("code", "kind"), [("402", Paused), ("401", Failed), ("context_length_exceeded", Failed)])
+def test_an_error_in_the_midst(code: str, kind: type[Theirs]) -> None:
+    """An error that comes in a stream is judged by the code it gives."""
+    error = b"data: " + json.dumps({"error": {"message": "no", "code": code}}).encode() + b"\n\n"
+    with scripted(chunks(TOLD, None)[: -len(b"data: [DONE]\n\n")] + error) as server, pytest.raises(kind) as failure:
+        ask(f"openai:x@{server.url}")
+
+    assert type(failure.value) is kind
+
+
+def test_what_only_keeps_the_line_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Empty pieces don't count as something heard: a stream of nothing else is silence."""
+    monkeypatch.setattr("debate_orchestrator.providers.faults.Clock.heard", lambda clock: heard.append(1))
+    heard: list[int] = []
+    with scripted(chunks([{"role": "assistant"}, *[{"content": ""}] * 50, {"content": "x"}])) as server:
+        ask(f"openai:x@{server.url}")
+
+    assert len(heard) == 2  # that it began, and the text
+
+
+def test_a_server_without_formats() -> None:
+    """A server that refuses a format is asked without it, at once and from then on, and the replies say so."""
+    refusal = (400, '{"error": {"message": "Provider returned error", "metadata": {"raw": "response_format: no"}}}')
+    with scripted(refusal, chunks(TOLD), chunks(TOLD), chunks(TOLD)) as server:
+        first, plain, second = ask(f"openai:x@{server.url}", SHAPED, PLAIN, SHAPED)
+
+    assert ["response_format" in body for body in server.bodies] == [True, False, False, False]
+    assert (first.lacked, plain.lacked, second.lacked) == (("structured output",), (), ("structured output",))
+
+
+def test_a_server_that_does_not_count() -> None:
+    """A server that can't count in a stream is asked without; other complaints are told."""
+    refusal = (422, '{"detail": "stream_options: extra fields not permitted"}')
+    with scripted(refusal, chunks(TOLD), (400, '{"error": {"message": "messages: odd", "metadata": 7}}')) as server:
+        (reply,) = ask(f"openai:x@{server.url}")
+        with pytest.raises(Failed, match="HTTP 400: messages: odd"):
+            ask(f"openai:x@{server.url}")
+
+    assert (reply.usage, reply.lacked) == (None, ())
+
+
+def test_search_is_lacked() -> None:
+    """A search that was asked for is said not to have been possible."""
+    with scripted(chunks(TOLD)) as server:
+        (reply,) = ask(f"openai:x@{server.url}", PLAIN.model_copy(update={"search": True}))
+
+    assert reply.lacked == ("search",)
+
+
+def test_a_foreign_server_learns_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server named by its address gets no key, organization, project or header that is meant for the vendor, only
+    the key that is named after it; and nothing is sent on to where it points."""
+    for name in ("API_KEY", "ADMIN_KEY", "ORG_ID", "PROJECT_ID", "WEBHOOK_SECRET"):
+        monkeypatch.setenv(f"OPENAI_{name}", "sk-vendor")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Mine: sk-vendor\nAuthorization: Bearer sk-vendor")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    with scripted(chunks(TOLD), chunks(TOLD), (307, "")) as server:
+        ask(f"openai:x@{server.url}")
+        monkeypatch.setenv("DEBATE_KEY_127_0_0_1", "sk-own\n")
+        ask(f"openai:x@{server.url}")
+        with pytest.raises(Failed, match="HTTP 307"):
+            ask(f"openai:x@{server.url}")
+
+    assert [one["authorization"] for one in server.headers] == ["Bearer none", "Bearer sk-own", "Bearer sk-own"]
+    assert "sk-vendor" not in json.dumps([server.headers, server.bodies])
+    assert not [name for name in server.headers[0] if name.startswith(("x-", "openai"))]
+
+
+def test_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the vendor's key nobody is asked, and the variable is named."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(Failed, match="Set OPENAI_API_KEY in the environment"):
+        ask()
+
+
+def test_the_library_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Importing this kind loads no library; where there is none, that is told before a debate is opened."""
+    code = (
+        "import sys, debate_orchestrator.providers.openai as o; o.complaint('openai:x'); print('openai' in sys.modules)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert ran.stdout == "False\n"
+    assert complaints({"a": (SPEC,)}) == []
+    assert len(complaints({"a": ("openai:", "openai:x@http://u@h/v1")})) == 2
+
+    monkeypatch.setattr("debate_orchestrator.providers.openai.find_spec", lambda name: None)
+    assert 'pip install "debate-orchestrator[openai]"' in complaints({"a": (SPEC,)})[0]
+    with pytest.raises(Failed, match="pip install"):
+        ask()
+
+
+def test_a_whole_debate(llmock: LLMock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A debate of one round between such models runs to its end, through faults of which each is on record."""
+    monkeypatch.setattr("debate_orchestrator.patience.FIRST", 0.1)
+    said = [puppets.ballot(rounds=1), puppets.final(), puppets.dissent()]
+    llmock.add(*(Said(text=json.dumps(one), match=Match(model="gpt-judge")) for one in said))
+    llmock.rate_limit(retry_after=0.05).truncate().disconnect(after_chunks=2).fail(500)
+    cast: dict[str, tuple[str, ...]] = {"a": (SPEC,), "b": (SPEC,), "judge": ("openai:gpt-judge",)}
+    begun = opening(rounds=1, cast=cast).model_copy(update={"patience": 60})
+    with Writer.create(tmp_path / "j", begun) as journal:
+        debate = Debate(journal.events)
+        first = brief(debate, debate.due()[0])
+        asyncio.run(drive(journal, debate, seated(debate)))
+        failed = [event for event in journal.events if isinstance(event, Unanswered)]
+
+    assert debate.complete and debate.result(1) is not None
+    assert len(failed) == 4
+    assert first.messages[-1].parts[-1] in llmock.requests[0].body["messages"][-1]["content"]
+    llmock.assert_resilient()

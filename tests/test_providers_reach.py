@@ -1,0 +1,142 @@
+"""Who can be asked from here: keys, servers and programs that are there, and what is said where none is."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from conftest import Run
+
+from debate_orchestrator.errors import BadAnswers
+from debate_orchestrator.providers import complaints, reach
+
+VARIABLES = (
+    "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_PROFILE", "ANTHROPIC_FEDERATION_RULE_ID",
+    "ANTHROPIC_BASE_URL", "OPENROUTER_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL",
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def bare(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An environment with no key, no profile, no server and no program."""
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("ANTHROPIC_CONFIG_DIR", str(here / "nothing"))
+    monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")
+    monkeypatch.setenv("PATH", str(here))
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    """A server that lists models, and refuses the key `bad`."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            bad = "bad" in f"{self.headers.get('x-api-key')} {self.headers.get('Authorization')}"
+            body = {"models": [{"name": "llama\x1b[1m:8b"}, 7], "data": [{"id": "m-2"}, {"id": "m-1"}, None]}
+            self.send_response(401 if bad else 200)
+            self.end_headers()
+            self.wfile.write(json.dumps(body).encode())
+
+        def log_message(self, *_: object) -> None:
+            """Nothing is printed."""
+
+    made = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=made.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{made.server_port}"
+    made.shutdown()
+
+
+def found(seat: str) -> reach.Reach:
+    return next(one for one in reach.found() if one.seat.startswith(seat))
+
+
+def test_nothing_is_there() -> None:
+    """Each way that is not there says what is missing; a host and a recording are always there."""
+    ways = {one.seat.partition(":")[0]: one for one in reach.found()}
+
+    assert [name for name, one in ways.items() if one.ready] == ["host", "replay"]
+    assert "ANTHROPIC_API_KEY" in ways["anthropic"].about
+    assert "OPENROUTER_API_KEY" in ways["openrouter"].about
+    assert "127.0.0.1:9" in ways["ollama"].about
+
+
+def test_with_nothing_what_works_is_offered(debate: Run) -> None:
+    """`run` with nobody to ask ends as the user's to put right, and offers everything that works without a key."""
+    ran = debate("run", "--topic=T", "--position-a=x", "--position-b=y")
+
+    assert ran.code == 2
+    for way in (
+        "ANTHROPIC_API_KEY",
+        "ollama:",
+        "command:",
+        "debate open",
+        "--rehearse",
+        "debate demo",
+        "debate models",
+    ):
+        assert way in ran.err
+    assert ran.err.count("nobody") == 1
+    with pytest.raises(BadAnswers):
+        reach.default("judge")
+
+
+@pytest.mark.parametrize("variable", ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"])
+def test_a_key_is_tried(variable: str, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key is named and never shown, and the server is asked whether it takes it."""
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", server)
+    monkeypatch.setenv(variable, "good-key-1")
+    good = found("anthropic")
+    monkeypatch.setenv(variable, "bad-key-1")
+    bad = found("anthropic")
+
+    assert (good.ready, good.models) == (True, ("m-1", "m-2"))
+    assert (bad.ready, "401" in bad.about) == (False, True)
+    assert "key-1" not in f"{good} {bad}"
+
+
+def test_a_server_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key for a server that can't be reached is no way to fill a seat."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
+
+    assert (found("anthropic").ready, "can't be reached" in found("anthropic").about) == (False, True)
+
+
+def test_defaults_come_from_what_is_there(server: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An Opus-level judge and capable debaters: by the vendor, else by OpenRouter, else what a local server has."""
+    monkeypatch.setenv("OLLAMA_HOST", server)
+    assert reach.default("a") == reach.default("judge") == "ollama:llama␛[1m:8b"
+    monkeypatch.setenv("OPENROUTER_API_KEY", "k")
+    assert reach.default("judge") == "openrouter:anthropic/claude-opus-5.5"
+    (here / "nothing" / "configs").mkdir(parents=True)
+    (here / "nothing" / "configs" / "default.json").write_text("{}", encoding="utf-8")
+    assert reach.default("judge") == "anthropic:claude-opus-5-5"
+    assert reach.default("a") == reach.default("b") == "anthropic:claude-sonnet-5-5"
+
+
+def test_programs_are_looked_up(here: Path) -> None:
+    """A program that reads a prompt is offered as a command, as it must be called."""
+    (here / "claude").write_text("#!/bin/sh\n", encoding="utf-8")
+    (here / "claude").chmod(0o755)
+
+    assert found("command:").seat == "command:claude -p"
+    assert complaints({"a": ("command:claude -p",)}) == []
+
+
+def test_models_for_programs(debate: Run) -> None:
+    """`debate models --json` has every way, ready or not, with the reason."""
+    told = debate("models", "--json").json
+
+    assert {one["seat"] for one in told["models"]} >= {"anthropic:MODEL", "ollama:MODEL", "host"}
+    assert all(one["about"] for one in told["models"])
+
+
+@pytest.mark.parametrize("seat", ["a", "b", "judge", "moderator"])
+def test_a_rehearsal_needs_nothing(seat: str) -> None:
+    """Where nothing is there, a rehearsal is of the models that would be asked at best."""
+    assert reach.best(seat).startswith("anthropic:claude-")

@@ -1,0 +1,175 @@
+"""A rehearsal walks through a whole debate, in every shape that is asked for, and calls nobody."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+from debates import opening
+from hypothesis import given
+from hypothesis import strategies as st
+
+from debate_orchestrator.briefs import Brief, Message
+from debate_orchestrator.core.bill import bill
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Spoke, Voted
+from debate_orchestrator.core.shapes import Field, Shape, Terms, check, json_schema
+from debate_orchestrator.drive import drive
+from debate_orchestrator.journal import Writer
+from debate_orchestrator.providers import complaints, seated
+from debate_orchestrator.providers.rehearse import filled, fitting, provider, real, stand_in
+
+STAND_IN = "rehearse:anthropic:claude-opus-5-5"
+TERMS = Terms(
+    sides=("a", "b"), criteria=("x", "y"), least=1, most=10, rounds=2, strictness="strict", turns=("1.o.a", "1.o.b")
+)
+
+
+def rehearsed(path: Path, judges: int = 1, **setup: object) -> Debate:
+    """A debate driven to its end with stand-ins in every seat."""
+    cast = {"a": (STAND_IN,), "b": ("rehearse",), "judge": ("rehearse:host",) * judges}
+    with Writer.create(path, opening(cast=cast, **setup)) as journal:  # type: ignore[arg-type]
+        debate = Debate(journal.events)
+        return asyncio.run(drive(journal, debate, seated(debate)))
+
+
+@pytest.mark.parametrize("judges", [1, 3])
+@pytest.mark.parametrize("strictness", ["strict", "lenient"])
+@pytest.mark.parametrize("rounds", [1, 2, 6])
+def test_it_goes_through_a_whole_debate(tmp_path: Path, rounds: int, strictness: str, judges: int) -> None:
+    """Every turn is settled at the first attempt, in the shape asked for, and nothing converges or is conceded."""
+    debate = rehearsed(tmp_path / "j", judges, rounds=rounds, strictness=strictness)
+
+    assert debate.complete
+    assert debate.spoiled == {}
+    assert {type(one) for one in debate.answers.values()} == {Spoke, Voted}
+    assert len(debate.results()) == rounds
+    assert debate.conceded() is None
+    assert not any(debate.intervened(n) for n in range(1, rounds + 1))
+
+
+def test_it_says_what_it_is(tmp_path: Path) -> None:
+    """Each speech says in its first sentence that it is a rehearsal of that turn, and is about as long as asked."""
+    debate = rehearsed(tmp_path / "j")
+    speeches = [turn for turn in debate.settled() if turn.phase.words]
+    texts = [debate.reply(turn).text for turn in speeches]
+
+    for turn, text in zip(speeches, texts, strict=True):
+        first = text.partition(".\n")[0].split(". ")[0]
+        assert "rehearsal" in first
+        assert turn.id in first
+        assert 0.9 * (turn.phase.words or 0) <= len(text.split()) <= (turn.phase.words or 0)
+    assert len(set(texts)) == len(texts)
+
+
+def test_it_depends_on_the_turn_alone(tmp_path: Path) -> None:
+    """The same debate is rehearsed the same way again."""
+    one, two = (rehearsed(tmp_path / name, rounds=2) for name in ("one", "two"))
+
+    assert {t: a.reply.text for t, a in one.answers.items()} == {t: a.reply.text for t, a in two.answers.items()}
+
+
+def test_marks_vary_and_agree(tmp_path: Path) -> None:
+    """Ballots differ from round to round, and name the side to which they give more."""
+    debate = rehearsed(tmp_path / "j", rounds=6)
+    results = debate.results()
+
+    assert len({tuple(result.scores.items()) for result in results}) > 1
+    assert [result.winner for result in results] == [result.leader for result in results]
+    verdict = debate.verdict()
+    assert verdict is not None
+    assert set(verdict.remarks) <= {"scores are equal"}
+
+
+def test_it_costs_nothing(tmp_path: Path) -> None:
+    """Nobody was called, so that nothing is on the bill."""
+    assert bill(rehearsed(tmp_path / "j", rounds=1)).lines == ()
+
+
+@pytest.mark.parametrize("spec", ["rehearse", "rehearse:host", "rehearse:human", STAND_IN, "rehearse:ollama:qwen3"])
+def test_whom_it_can_stand_in_for(spec: str) -> None:
+    """It stands in for whoever could fill a seat, and for nobody in particular."""
+    assert complaints({"a": (spec,)}) == []
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("rehearse:oracle:x", "cast: a: got 'oracle:x'; expected one of host, "),
+        ("rehearse:anthropic:", "cast: a: the model: got ''"),
+        ("rehearse:rehearse:host", "cast: a: rehearse: got 'rehearse:host'"),
+    ],
+)
+def test_whom_it_cannot_stand_in_for(spec: str, said: str) -> None:
+    """It can't stand in for somebody who could not be asked, nor for a stand-in."""
+    (found,) = complaints({"a": (spec,)})
+
+    assert found.startswith(said)
+
+
+def test_specs_go_both_ways() -> None:
+    """A stand-in knows whom it stands in for, and nobody stands in for a stand-in."""
+    assert [real(spec) for spec in (STAND_IN, "rehearse", "host")] == [STAND_IN.partition(":")[2], "host", "host"]
+    assert stand_in(real(STAND_IN)) == stand_in(STAND_IN) == STAND_IN
+    assert stand_in("rehearse") == "rehearse:host"
+
+
+def test_it_does_the_moderators_work_too() -> None:
+    """A brief that is no turn of the debate is answered by its JSON Schema alone."""
+    schema = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": ["string", "null"]}}}
+    asked = Brief(
+        turn="setup.positions.moderator",
+        system="",
+        messages=(Message(role="user", parts=("x",)),),
+        wants="json",
+        json_schema=schema,
+    )
+    heard: list[str] = []
+    reply = asyncio.run(provider("rehearse", Debate([opening()])).reply(asked, heard.append))
+
+    assert json.loads(reply.text) == {"a": "Rehearsed words for setup.positions.moderator, a.", "b": None}
+    assert heard == [reply.text]
+
+
+PLAIN = st.one_of(
+    st.builds(Field, kind=st.sampled_from(["text", "flag", "turns", "scores"])),
+    st.builds(Field, kind=st.sampled_from(["text", "choice", "turns", "list"]), per_side=st.booleans()),
+    st.builds(Field, kind=st.sampled_from(["choice", "choices"]), of=st.sampled_from([(), ("x",), ("tie", "b")])),
+    st.builds(Field, kind=st.just("number"), least=st.integers(-5, 5), most=st.integers(5, 9), whole=st.booleans()),
+    st.builds(Field, kind=st.sampled_from(["text", "choice", "list"]), optional=st.just(True)),
+)
+
+
+@st.composite
+def shapes(draw: st.DrawFn, depth: int = 2) -> Shape:
+    """Shapes with fields that depend on others, before and behind them, and with records within."""
+    made: Shape = draw(st.dictionaries(st.sampled_from("pqrs"), PLAIN, min_size=1))
+    made["seen"] = Field(kind="flag")
+    made["winner"] = Field(kind="choice", of=("a", "b", "tie"))
+    wanted = draw(st.sampled_from([{"seen": False}, {"seen": True}, {"winner": "a"}]))
+    made["why"] = Field(kind=draw(st.sampled_from(["text", "choices", "turns"])), only_if=wanted)
+    made["last"] = Field(kind="text", only_if={"seen": False})
+    if depth:
+        made["in"] = Field(kind=draw(st.sampled_from(["record", "list"])), fields=draw(shapes(depth - 1)))
+    names = draw(st.permutations(list(made)))
+    return {name: made[name] for name in names}
+
+
+@given(shape=shapes())
+def test_any_shape_is_filled(shape: Shape) -> None:
+    """Whatever a format asks for, what is made passes its check; so does what is made again."""
+    made = filled(shape, TERMS, "1.verdict.judge", {"winner": "a"})
+
+    assert check(shape, made, TERMS) == []
+    assert made == filled(shape, TERMS, "1.verdict.judge", {"winner": "a"})
+
+
+@given(shape=shapes())
+def test_any_schema_is_fitted(shape: Shape) -> None:
+    """What is made from a JSON Schema alone has its properties, whatever they are made of."""
+    made = fitting(json_schema(shape, TERMS), "setup.x.moderator")
+
+    assert set(made) == set(shape)
+    json.dumps(made)

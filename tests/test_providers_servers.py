@@ -1,0 +1,88 @@
+"""Which server a cast means, and which key it may get."""
+
+from __future__ import annotations
+
+import pytest
+from core.folding import many
+from hypothesis import given
+from hypothesis import strategies as st
+
+from debate_orchestrator.providers.servers import Server, complaint, key_name, server
+
+
+@pytest.mark.parametrize(
+    ("spec", "model", "url", "keys", "needed"),
+    [
+        ("anthropic:claude-x", "claude-x", None, ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"), True),
+        ("openai:gpt-x", "gpt-x", None, ("OPENAI_API_KEY",), True),
+        ("anthropic:m@http://localhost:1/x/", "m", "http://localhost:1/x", ("DEBATE_KEY_LOCALHOST",), False),
+        ("openai:m@v2@https://a.b-c.org/v1", "m@v2", "https://a.b-c.org/v1", ("DEBATE_KEY_A_B_C_ORG",), False),
+        ("openrouter:v/m", "v/m", "https://openrouter.ai/api", ("OPENROUTER_API_KEY",), True),
+        ("ollama:l3:8b", "l3:8b", "http://127.0.0.1:11434", ("OLLAMA_API_KEY",), False),
+        ("ollama:l3@http://10.0.0.2:1", "l3", "http://10.0.0.2:1", ("OLLAMA_API_KEY",), False),
+    ],
+)
+def test_servers(
+    spec: str, model: str, url: str | None, keys: tuple[str, ...], needed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A spec names a model, an address, and the variables that may hold a key."""
+    monkeypatch.delenv("OLLAMA_HOST", raising=False)
+    assert complaint(spec) is None
+    assert server(spec)[1:] == (model, url, keys, needed)
+
+
+@pytest.mark.parametrize(
+    ("host", "url"), [("box:1", "http://box:1"), ("0.0.0.0", "http://127.0.0.1"), ("https://o/", "https://o")]
+)
+def test_ollama_is_where_its_variable_says(host: str, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """OLLAMA_HOST is honoured as Ollama's own programs take it."""
+    monkeypatch.setenv("OLLAMA_HOST", host)
+    assert server("ollama:m").url == url
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "anthropic:",
+        "anthropic",
+        "anthropic:a b",
+        "openai:@http://x",
+        "anthropic:m@http://u:p@x",
+        "openrouter:v/m@http://x",
+        "anthropic:m@http:///x",
+    ],
+)
+def test_what_is_no_server(spec: str) -> None:
+    """A spec without a model, with a user in its address or with an address where there is none to give is refused."""
+    assert complaint(spec)
+
+
+def test_a_vendors_key_goes_to_no_address_of_a_cast() -> None:
+    """An address from a cast gets the key that is named after its host, and no other."""
+    everything = {"ANTHROPIC_API_KEY": "a", "OPENAI_API_KEY": "o", "ANTHROPIC_AUTH_TOKEN": "t"}
+
+    assert server("anthropic:m@https://evil.example").key(everything) is None
+    assert server("openai:m@https://evil.example").key(everything) is None
+    assert server("openai:m@https://evil.example").key({"DEBATE_KEY_EVIL_EXAMPLE": "k"}) == "k"
+
+
+def test_a_key_is_not_sent_in_the_clear(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plain http is refused where a key would go over it, unless the server is on this machine."""
+    monkeypatch.setenv("DEBATE_KEY_FAR", "k")
+    monkeypatch.setenv("DEBATE_KEY_LOCALHOST", "k")
+
+    assert complaint("openai:m@http://far/v1")
+    assert not complaint("openai:m@https://far/v1")
+    assert not complaint("openai:m@http://localhost/v1")
+    assert not complaint("openai:m@http://elsewhere/v1")
+
+
+@many
+@given(st.sampled_from(["anthropic", "openai", "ollama", "openrouter"]), st.text())
+def test_whatever_is_taken_is_understood(kind: str, rest: str) -> None:
+    """Any text is either complained of or names a server with a model and a well-formed variable."""
+    spec = f"{kind}:{rest}"
+    if complaint(spec) is None:
+        made = server(spec)
+        assert isinstance(made, Server) and made.model
+        assert made.url is None or key_name(made.url).isidentifier()
