@@ -1,0 +1,77 @@
+"""The verb that judges what was debated already: `judge`."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+from pathlib import Path
+
+from debate_orchestrator import judging, providers
+from debate_orchestrator.calls import record
+from debate_orchestrator.cli.output import remark
+from debate_orchestrator.cli.running import go_on
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Declined, Opened, Spoke
+from debate_orchestrator.datafiles import read_text
+from debate_orchestrator.errors import BadAnswers, complaint
+from debate_orchestrator.files import Files
+from debate_orchestrator.journal import Writer, read
+from debate_orchestrator.transcripts import reading
+
+
+def judge(arguments: argparse.Namespace) -> int:
+    """Judges a journal's debate or a transcript anew, into a journal and a report of its own."""
+    path, judges = arguments.source, tuple(arguments.judge or ())
+    if wrong := providers.complaints({"judge": judges}):
+        raise BadAnswers(wrong)
+    spoken: list[Spoke | Declined] = []
+    if _is_journal(path):
+        first = _again(arguments, path, judges)
+    else:
+        first, spoken = _of_transcript(arguments, path, judges)
+    files = Files.of_output(arguments.output or judging.output(path))
+    files.must_be_new()
+    debate = Debate([first])
+    providers.seated(debate)  # a recording that can't be read is told before anything is written
+    with Writer.create(files.journal, first) as journal:
+        for event in spoken:
+            record(journal, debate, event)
+        journal.sync()
+        return go_on(journal, files, arguments)
+
+
+def _is_journal(path: str) -> bool:
+    """Whether a file is a journal: by its ending, otherwise by how it begins."""
+    if path.endswith((".md", ".markdown", ".txt")):
+        return False
+    if path.endswith(".jsonl"):
+        return True
+    try:
+        with open(path, "rb") as file:
+            return file.read(1) == b"{"
+    except OSError:
+        return True
+
+
+def _again(arguments: argparse.Namespace, path: str, judges: tuple[str, ...]) -> Opened:
+    given = (arguments.topic, arguments.position_a, arguments.position_b)
+    flags = [flag for flag, said in zip(("--topic", "--position-a", "--position-b"), given, strict=True) if said]
+    if flags:
+        got = f"{', '.join(flags)} for a debate that has its own"
+        raise BadAnswers(complaint(path, got, "them for a transcript alone", "A journal says what was debated."))
+    return judging.again(read(path).entries, path, judges, arguments.strictness)
+
+
+def _of_transcript(
+    arguments: argparse.Namespace, path: str, judges: tuple[str, ...]
+) -> tuple[Opened, list[Spoke | Declined]]:
+    text = read_text(path, reading.LARGEST)
+    sides = {"a": arguments.position_a, "b": arguments.position_b}
+    made = reading.read(text, path)
+    digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    given = {side: said for side, said in sides.items() if said is not None}
+    found = judging.of_transcript(made, path, digest, judges, arguments.strictness, arguments.topic, given)
+    if not arguments.quiet and not arguments.json:
+        for note in made.notes:
+            remark(note)
+    return found

@@ -1,0 +1,226 @@
+"""A debate judged again: the opening that is made of a journal or a transcript, and what then goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import puppets
+import pytest
+from debates import CONCEDE, entries, one_agent, played, saying
+from journals import written
+from speakers import Speaker
+
+from debate_orchestrator import judging, library, providers
+from debate_orchestrator.core.bill import bill
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Event, Opened, Spoiled, Spoke
+from debate_orchestrator.drive import drive
+from debate_orchestrator.errors import BadAnswers, BadJournal
+from debate_orchestrator.files import JOURNAL
+from debate_orchestrator.journal import Writer, read
+from debate_orchestrator.reports import markdown
+from debate_orchestrator.reports.story import story
+
+NEW = ("speaker",)
+
+
+def judged(path: Path, opened: Opened, speaker: Speaker) -> Debate:
+    """A judging of a journal, driven to its end: recordings speak, and `speaker` judges."""
+    with Writer.create(path, opened) as journal:
+        debate = Debate(journal.events)
+        sides = Debate([opened.model_copy(update={"cast": opened.cast | {"judge": ("host",) * len(debate.judges)}})])
+        seats = providers.seated(sides) | dict.fromkeys(debate.judges, speaker)
+        return asyncio.run(drive(journal, debate, seats))
+
+
+def speeches(debate: Debate) -> list[tuple[str, str]]:
+    turns = [turn for turn in debate.settled() if debate.shape(turn) is None]
+    return [(turn.id, debate.reply(turn).text) for turn in turns]
+
+
+def again(tmp_path: Path, events: list[Event], judges: tuple[str, ...] = NEW, **how: Any) -> tuple[Debate, Speaker]:
+    """Those events, written down and judged again by a speaker."""
+    old = tmp_path / f"old{JOURNAL}"
+    written(old, events)
+    speaker = Speaker(how.get("say", lambda brief: None), rounds=Debate(events).rounds)
+    opened = judging.again(read(old).entries, str(old), judges, how.get("strictness"))
+    return judged(tmp_path / f"new{JOURNAL}", opened, speaker), speaker
+
+
+def test_the_speeches_are_those_of_then(tmp_path: Path) -> None:
+    """Every speech is given again at its turn, word for word; the new judges alone are asked, and it costs nothing
+    else."""
+    events = played(rounds=2)
+    debate, speaker = again(tmp_path, events)
+
+    assert debate.complete
+    assert speeches(debate) == speeches(Debate(events))
+    assert {one.turn.rpartition(".")[2] for one in speaker.briefs} == {"judge"}
+    assert {line.seat for line in bill(debate).lines} <= {"judge"}
+
+
+def test_a_judge_hears_what_a_live_one_hears(tmp_path: Path) -> None:
+    """The brief of each ballot holds the speeches up to then, no later one, and nothing of the earlier ballots."""
+    events = played(saying(_1_verdict_judge=puppets.ballot(3, 9, rounds=2, justification="OLD BALLOT")), rounds=2)
+    _, speaker = again(tmp_path, events)
+    texts = {one.turn: "".join(part for message in one.messages for part in message.parts) for one in speaker.briefs}
+
+    assert "says in 1.rebuttal.b" in texts["1.verdict.judge"]
+    assert "says in 2.constructive.a" not in texts["1.verdict.judge"]
+    assert "says in 2.rebuttal.b" in texts["2.verdict.judge"]
+    assert not [turn for turn, text in texts.items() if "OLD BALLOT" in text]
+
+
+def test_the_course_is_kept(tmp_path: Path) -> None:
+    """An intervention of then happens again, and what the panel decided is beside the new opening."""
+    events = played(saying(_1_verdict_judge=puppets.converging(rounds=2)), rounds=2)
+    debate, _ = again(tmp_path, events)
+    course = debate.opened.course
+
+    assert "1.divergence.b" in dict(speeches(debate))
+    assert course is not None
+    assert (course.source, course.interventions, course.conceded) == (f"old{JOURNAL}", {1: ("b",)}, {})
+    assert course.digest == read(tmp_path / f"old{JOURNAL}").entries[-1].hash
+    assert (course.judges, course.winner, course.strength) == (("host",), "a", "narrow")
+    assert course.totals == {"a": 14.0, "b": 12.0}
+    assert [(n, one.scores, one.winner) for n, one in course.rounds.items()] == [
+        (1, {"a": 7.0, "b": 6.0}, "a"),
+        (2, {"a": 7.0, "b": 6.0}, "a"),
+    ]
+
+
+def test_what_the_new_judges_find_changes_no_agenda(tmp_path: Path) -> None:
+    """A panel that sees convergence and concessions where nobody did hears the same debate to its end."""
+    ballot = json.dumps(puppets.converging(rounds=2, conceded="a"))
+    events = played(rounds=2)
+    debate, _ = again(tmp_path, events, say=lambda one: ballot if one.turn == "1.verdict.judge" else None)
+
+    assert debate.complete
+    assert speeches(debate) == speeches(Debate(events))
+
+
+def test_a_concession_by_ballot_is_kept(tmp_path: Path) -> None:
+    """A debate that its ballots ended ends there again, and the report says why."""
+    events = played(saying(_1_verdict_judge=puppets.ballot(conceded="b")), rounds=3)
+    debate, _ = again(tmp_path, events)
+    told = markdown.render(story(read(tmp_path / f"new{JOURNAL}").entries))
+
+    assert debate.complete
+    assert not [turn for turn, _ in speeches(debate) if turn.startswith("2.")]
+    assert "It ended after round 1, where its judges held Researcher B to have given up." in told
+    assert debate.verdict() is not None and debate.conceded() is None
+
+
+@pytest.mark.parametrize("before", [1, 3])
+@pytest.mark.parametrize("after", [1, 2])
+def test_panels_of_any_size(tmp_path: Path, before: int, after: int) -> None:
+    """A debate judged by so many may be judged again by another number."""
+    debate, _ = again(tmp_path, played(rounds=1, judges=before), ("speaker",) * after)
+    course = debate.opened.course
+
+    assert debate.complete and len(debate.judges) == after
+    assert course is not None and len(course.judges) == before
+
+
+def test_a_judging_may_be_judged(tmp_path: Path) -> None:
+    """The course of the first debate holds in a judging of its judging, whose earlier verdict is the last one."""
+    events = played(saying(_1_verdict_judge=puppets.converging(rounds=2)), rounds=2)
+    first, _ = again(tmp_path, events)
+    source = tmp_path / f"new{JOURNAL}"
+    opened = judging.again(read(source).entries, str(source), ("speaker", "speaker"))
+    second = judged(tmp_path / f"newer{JOURNAL}", opened, Speaker())
+
+    assert speeches(second) == speeches(first)
+    assert opened.course is not None
+    assert (opened.course.judges, opened.course.source) == (NEW, f"new{JOURNAL}")
+    assert opened.course.speakers == {"a": "host", "b": "host"}
+
+
+def test_refusals_and_concessions_are_said_again(tmp_path: Path) -> None:
+    """A refusal is a refusal again, and a concession in words ends the debate again."""
+    refused = "I DECLINE TO ARGUE THIS POSITION."
+    events = played(saying(_1_opening_b=refused, _1_rebuttal_a=f"Yes.\n{CONCEDE}"), rounds=2)
+    debate, _ = again(tmp_path, events)
+
+    assert debate.answers["1.opening.b"].kind == "declined"
+    assert debate.conceded() == "a"
+
+
+def test_speeches_that_were_spoiled_at_first(tmp_path: Path) -> None:
+    """However often a speech was asked for then, what settled the turn is what is said now."""
+    first, *rest = played(rounds=1)
+    spoke = next(event for event in rest if isinstance(event, Spoke))
+    empty = spoke.reply.model_copy(update={"text": " "})
+    spoiled = [
+        Spoiled(turn=spoke.turn, complaints=("empty",), reply=empty.model_copy(update={"brief": n})) for n in "xyz"
+    ]
+    debate, _ = again(tmp_path, [first, *spoiled, *rest])
+
+    assert debate.complete
+    assert debate.reply(debate.turn(spoke.turn)).text == spoke.reply.text
+
+
+def test_what_weakens_the_speeches_is_told(tmp_path: Path) -> None:
+    """One agent in every seat is told of in the new report too."""
+    _, _ = again(tmp_path, one_agent(played(rounds=1)))
+    told = markdown.render(story(read(tmp_path / f"new{JOURNAL}").entries))
+
+    assert "In it one agent wore all hats" in told
+    assert "nobody was asked for a speech" in told
+
+
+def test_the_opening_is_new() -> None:
+    """Seed, nonce and prompts are of today, and neither cap nor the moderator's paid reply is taken along."""
+    events = played(rounds=1)
+    first = events[0]
+    assert isinstance(first, Opened)
+    old = first.model_copy(update={"max_cost": 1.0, "prompts": {}, "derived": _paid(events)})
+    opened = judging.again(entries([old, *events[1:]]), "d/old.journal.jsonl", NEW)
+
+    assert (opened.max_cost, opened.derived) == (None, None)
+    assert opened.prompts == library.digests("adversarial")
+    assert opened.nonce != old.nonce and opened.seed != old.seed
+    assert (opened.setup, opened.format) == (old.setup, old.format)
+    assert opened.cast == {"a": ("replay:d/old.journal.jsonl",), "b": ("replay:d/old.journal.jsonl",), "judge": NEW}
+
+
+def _paid(events: list[Event]) -> Any:
+    return next(event.reply for event in events if isinstance(event, Spoke)).model_copy(update={"cost": 1.0})
+
+
+def test_another_strictness() -> None:
+    """The judges of now may be as strict as they are told to be, among the format's ways."""
+    lenient = judging.again(entries(played(rounds=1)), "old", NEW, "lenient")
+
+    assert lenient.setup.strictness == "lenient"
+    with pytest.raises(BadAnswers, match="lenient or strict"):
+        judging.again(entries(played(rounds=1)), "old", NEW, "cruel")
+
+
+@pytest.mark.parametrize("judges", [(), ("host",) * 10])
+def test_a_panel_has_one_to_nine(judges: tuple[str, ...]) -> None:
+    """Nobody, or too many, is no panel."""
+    with pytest.raises(BadAnswers, match="1 to 9 judges"):
+        judging.again(entries(played(rounds=1)), "old", judges)
+
+
+def test_a_debate_that_is_not_finished() -> None:
+    """A debate that still waits for somebody is refused with the command that finishes it."""
+    with pytest.raises(BadJournal, match=r"due: 2\.verdict\.judge.*`debate resume x\.journal\.jsonl`"):
+        judging.again(entries(played(rounds=2, until="2.verdict.judge")), "x.journal.jsonl", NEW)
+
+
+def test_where_the_report_goes(tmp_path: Path) -> None:
+    """Beside its source, under the source's name and a number that is free, however often it was judged."""
+    source = str(tmp_path / f"report{JOURNAL}")
+    assert judging.output(source) == str(tmp_path / "report.judged.md")
+
+    (tmp_path / f"report.judged{JOURNAL}").touch()
+    (tmp_path / "report.judged-2.md").touch()
+    (tmp_path / "report.judged-3.turns").mkdir()
+    names = (f"report{JOURNAL}", "report.md", f"report.judged{JOURNAL}", f"report.judged-2{JOURNAL}")
+    assert {judging.output(str(tmp_path / name)) for name in names} == {str(tmp_path / "report.judged-4.md")}
+    assert judging.output("talk.md") == "talk.judged.md"
