@@ -6,13 +6,15 @@ from debate_orchestrator import speech
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Declined
 from debate_orchestrator.core.rules import Turn
-from debate_orchestrator.reports.story import outcome_line, score_line
+from debate_orchestrator.reports.story import outcome_line, score_line, stand_ins
 
 
 def announcements(debate: Debate) -> list[str]:
     """Everything announced so far, in order, word for word. It only ever grows at its end."""
     labels = debate.format.labels
     said: list[str] = []
+    if names := stand_ins(debate, debate.opened.cast):
+        said.append(f"Rehearsal: stand-ins speak for {', '.join(names)}, and what they say means nothing.")
     begun = 0
     for stage in debate.stages():
         first = stage[0]
@@ -34,7 +36,7 @@ def announcements(debate: Debate) -> list[str]:
 def _intervention(debate: Debate, stage: tuple[Turn, ...]) -> list[str]:
     round = stage[0].round or 0
     names = " and ".join(debate.format.name_of(turn.seat) for turn in stage)
-    signs = ", ".join(debate.finding(round).criteria)
+    signs = ", ".join(debate.finding(round).criteria) or "as in the recorded debate"
     return [debate.format.labels.intervention.format(round=round), f"{names}: forced divergence ({signs})"]
 
 

@@ -7,7 +7,8 @@ from functools import cache, partial
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from debate_orchestrator.core.verdict import Remark, decimals, percent
-from debate_orchestrator.reports import markup
+from debate_orchestrator.reports import costs, markup, pages
+from debate_orchestrator.reports.earlier import earlier
 from debate_orchestrator.reports.story import Story, score_line, winner_word
 
 _REMARKS: dict[Remark, str] = {
@@ -39,6 +40,8 @@ def render(story: Story) -> str:
             links=partial(_links, story, _anchors(story)),
             outcome=_outcome(story),
             remarks=[_REMARKS[one] for one in story.verdict.remarks] if story.verdict else [],
+            costs=costs.table(story),
+            earlier=earlier(story),
         )
     )
     return made.strip("\n") + "\n"
@@ -87,6 +90,7 @@ def _environment() -> Environment:
         "mark": lambda value: f"{value:g}",
         "winner": winner_word,
         "score_line": score_line,
+        "cited": pages.cited,
     }
     return made
 

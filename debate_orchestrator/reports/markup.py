@@ -11,6 +11,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from functools import cache
+from typing import NamedTuple
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -160,6 +161,66 @@ def _suspicious(token: Token) -> bool:
     return any(_suspicious(child) for child in token.children or [])
 
 
+class Block(NamedTuple):
+    """A block of a document that is no part of another."""
+
+    kind: str
+    """`heading`, `paragraph`, `rule`, or the parser's word for anything else."""
+    level: int
+    """1 to 6 for a heading, otherwise 0."""
+    first: int
+    """Its first line, from 0."""
+    end: int
+    """The line after its last."""
+    text: str
+    """What a heading or a paragraph says, as it is written."""
+
+
+@cache
+def _outliner() -> MarkdownIt:
+    """A parser that finds blocks and looks no further, so that a large document takes no time."""
+    return MarkdownIt("commonmark", {"html": True, "maxNesting": _DEEPEST + 8}).enable(["table"]).disable(["inline"])
+
+
+def outline(text: str) -> list[Block]:
+    """The blocks of a document, in order, as a reader of markdown finds them."""
+    names = {"heading_open": "heading", "paragraph_open": "paragraph", "hr": "rule"}
+    tokens = _outliner().parse(text)
+    found = []
+    for n, token in enumerate(tokens):
+        if token.level or token.nesting < 0 or token.map is None:
+            continue
+        level = int(token.tag[1]) if token.type == "heading_open" else 0
+        said = tokens[n + 1].content if token.type in ("heading_open", "paragraph_open") else ""
+        first, end = token.map
+        found.append(Block(names.get(token.type, token.type), level, first, end, said))
+    return found
+
+
+_STARTED = re.compile(rf"^({_CONTAINERS})\\(?=#|=[=\t ]*$|-[-\t ]*$|_[_\t ]*$|\*[*\t ]*$|\[(?=!|.*\]:|[^\]]*$))")
+_MARKED = re.compile(r"\\(?=<[A-Za-z/!?]|!\[|\]\()")
+_WHOLE = re.compile(r"(`{3,})text\n(.*)\n\1", re.DOTALL)
+
+
+def unescaped(made: str) -> str:
+    """The speech that `block` makes this of. Where several would do it is the one with fewer backslashes; where
+    none is found, what was given, which `block` leaves as it is."""
+    whole = _WHOLE.fullmatch(made)
+    if whole and block(whole[2]) == made:
+        return whole[2]
+    lines, fence = [], ""
+    for line in made.split("\n"):
+        marks = re.match(r" {0,3}(`{3,}|~{3,})", line)
+        code = bool(fence or marks)
+        if marks and not fence:
+            fence = marks[1]
+        elif fence and re.fullmatch(rf" {{0,3}}{fence[0]}{{{len(fence)},}} *", line):
+            fence = ""
+        lines.append(line if code else _MARKED.sub("", _STARTED.sub(r"\1", line)))
+    plain = "\n".join(lines)
+    return plain if block(plain) == made else made
+
+
 _PUNCTUATION = re.compile(r"([\\`*_\[\]<>|~&#])")
 _OPENING = re.compile(r"^(\d*)([-+*](?=\s|$)|[-#>+=.)])")
 
@@ -167,6 +228,11 @@ _OPENING = re.compile(r"^(\d*)([-+*](?=\s|$)|[-#>+=.)])")
 def literal(text: str) -> str:
     """One line in which every character is shown as itself, after other words: topics, positions, names."""
     return _PUNCTUATION.sub(r"\\\1", speech.one_line(text))
+
+
+def unliteral(made: str) -> str:
+    """The line that `literal` made this of."""
+    return re.sub(r"\\([\\`*_\[\]<>|~&#])", r"\1", made)
 
 
 def prose(text: str) -> str:

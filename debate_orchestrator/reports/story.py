@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
+from debate_orchestrator.core.bill import Bill, bill
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Declined, Spoke, Voted
-from debate_orchestrator.core.rules import Turn
+from debate_orchestrator.core.events import Course, Declined, Found, Spoke, Voted
+from debate_orchestrator.core.rules import JUDGE, Turn, judges
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.core.verdict import RoundResult, Verdict, decimals
 from debate_orchestrator.journal import Entry
@@ -23,6 +24,10 @@ class Told(Value):
     tag: str
     declined: bool = False
     concedes: bool = False
+    cut: bool = False
+    """Whether a limit of length cut the speech short."""
+    found: tuple[Found, ...] = ()
+    """The pages that a search returned while it was written."""
     text: str | None = None
     """A speech, verbatim; None for a ballot."""
     ballot: dict[str, Any] | None = None
@@ -40,6 +45,8 @@ class RoundStory(Value):
     persisted: bool
     forced: tuple[Told, ...]
     """Turns that answer the intervention."""
+    completed: bool
+    """Whether it was judged or, where nobody judges it by itself, is over."""
 
 
 class Story(Value):
@@ -73,11 +80,18 @@ class Story(Value):
     tag_intervention: str
     places: dict[str, tuple[int, str]]
     """Turn id to its round (0 outside the rounds) and its short name there: 1 and `opening A`."""
+    rehearsed: bool = False
+    """Whether stand-ins spoke."""
+    bill: Bill = Bill()
+    judges: tuple[str, ...] = ()
+    """Who judges it, in the cast's words."""
+    course: Course | None = None
+    """What it was before, where it is judged again."""
 
     @property
     def completed(self) -> int:
-        """Rounds that were judged."""
-        return sum(one.result is not None for one in self.told)
+        """Rounds that were judged, or are over where rounds are not judged one by one."""
+        return sum(one.completed for one in self.told)
 
     @property
     def questions(self) -> list[str]:
@@ -117,6 +131,10 @@ def story(entries: Sequence[Entry]) -> Story:
         persisted=rules.labels.persisted if debate.persisted() else None,
         tag_intervention=rules.labels.intervention,
         places={turn.id: (turn.round or 0, f"{turn.phase.name} {turn.seat.upper()}") for turn in settled},
+        rehearsed=bool(_rehearsal(debate)),
+        bill=bill(debate),
+        judges=debate.cast[JUDGE],
+        course=debate.opened.course,
     )
 
 
@@ -130,6 +148,7 @@ def _round(debate: Debate, n: int, settled: list[Turn], told: dict[str, Told]) -
         intervened=debate.intervened(n),
         persisted=n in debate.persisted(),
         forced=tuple(told[turn.id] for turn in turns if turn.phase.on),
+        completed=debate.result(n) is not None or (not debate.judged(n) and all(t.round != n for t in debate.due())),
     )
 
 
@@ -142,6 +161,8 @@ def _told(debate: Debate, turn: Turn) -> Told:
         tag=debate.format.tag_of(turn),
         declined=isinstance(answer, Declined),
         concedes=debate.concedes(turn),
+        cut=isinstance(answer, Spoke) and answer.reply.ended == "cut",
+        found=answer.reply.found if isinstance(answer, Spoke) else (),
         text=answer.reply.text if isinstance(answer, Spoke | Declined) else None,
         ballot=answer.ballot if isinstance(answer, Voted) else None,
     )
@@ -152,24 +173,103 @@ def _provenance(debate: Debate) -> list[str]:
     rules, setup = debate.format, debate.opened.setup
     due = ", ".join(turn.id for turn in debate.due())
     one_agent = any(note.note == "one agent" for note in debate.notes)
-    said = [f"Paused: waiting for {due}." if due else "Complete."]
+    said = [
+        *_rehearsal(debate),
+        *(f"The real cast would take: {n.detail}." for n in debate.notes if n.note == "estimate"),
+        f"Paused: waiting for {due}." if due else "Complete.",
+        *_recorded(debate),
+    ]
     if one_agent:
         said.append("Degraded: one agent wore all hats, so the two sides are not independent.")
     unjudged = [str(n) for n in range(1, setup.rounds + 1) if debate.unjudged(n)]
     if unjudged:
         said.append(f"Degraded: no ballot counts for round {', '.join(unjudged)}.")
-    said += [_cast(debate, one_agent=one_agent), f"{rules.name_of(setup.first)} spoke first."]
-    if setup.rounds > 1:
+    said += _declined(debate)
+    said += [_cast(debate, one_agent=one_agent), *_recast(debate), f"{rules.name_of(setup.first)} spoke first."]
+    derived = debate.opened.derived
+    if derived is not None and not derived.by.startswith("rehearse"):
+        said.append("The positions were derived by a moderator's model, and nobody confirmed them.")
+    if setup.rounds > 1 and debate.opened.course is None:
         kept = "goes to both debaters" if setup.feedback else "is kept from the debaters"
         said.append(f"The judge's feedback {kept}.")
     if setup.strictness == "strict":
         said.append("Sources are cited by the debaters and were not checked.")
+    said += _lacked(debate)
     said += [f"The prompts changed on the way ({n.detail})." for n in debate.notes if n.note == "prompts changed"]
     return list(dict.fromkeys(said))
 
 
+def _recorded(debate: Debate) -> list[str]:
+    """What is judged, where it was debated before."""
+    course, name_of = debate.opened.course, debate.format.name_of
+    if course is None:
+        return []
+    said = [f"This is a judging of a recorded debate: {course.source} (digest {course.digest[:12]})."]
+    spoke = "; ".join(f"{name_of(side)}: {who}" for side, who in course.speakers.items())
+    said += [f"Who spoke in it: {spoke}."] if spoke else []
+    said += course.notes
+    for round, side in course.conceded.items():
+        said.append(f"It ended after round {round}, where its judges held {name_of(side)} to have given up.")
+    if any(not debate.judged(n) for n in range(1, debate.rounds)):
+        said.append("One ballot, after the last round, covers all of it.")
+    return said
+
+
+def _rehearsal(debate: Debate) -> list[str]:
+    """The sentence that says so where stand-ins spoke."""
+    names = [name for cast in (debate.opened.cast, debate.cast) for name in stand_ins(debate, cast)]
+    if not names:
+        return []
+    fillers = {*_fillers(debate, debate.opened.cast).values(), *_fillers(debate, debate.cast).values()}
+    if {spec.partition(":")[0] for spec in fillers} <= {"rehearse", "replay", "host", "human"}:
+        return ["Rehearsed: stand-ins spoke, and no model was called."]
+    return [f"Rehearsed in part: stand-ins spoke for {', '.join(dict.fromkeys(names))}."]
+
+
+def stand_ins(debate: Debate, cast: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """The names of the seats that somebody stands in for in a cast of this debate."""
+    seats = _fillers(debate, cast).items()
+    return [debate.format.name_of(seat) for seat, spec in seats if spec.partition(":")[0] == "rehearse"]
+
+
+def _fillers(debate: Debate, cast: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+    """Seat to who fills it, every judge of a panel apart."""
+    return {
+        seat: spec
+        for role in debate.format.seats
+        for seat, spec in zip(judges(len(cast[role])) if role == JUDGE else (role,), cast[role], strict=True)
+    }
+
+
+def _declined(debate: Debate) -> list[str]:
+    """How often each side declined to argue."""
+    said = []
+    for side in debate.format.sides:
+        n = sum(turn.seat == side and isinstance(debate.answers[turn.id], Declined) for turn in debate.settled())
+        turns = f"{n} turn{'s' * (n != 1)}"
+        said += [f"Degraded: {debate.format.name_of(side)} declined to argue in {turns}."] if n else []
+    return said
+
+
+def _recast(debate: Debate) -> list[str]:
+    """Who filled the seats that somebody else fills now."""
+    now = _fillers(debate, debate.cast)
+    before = {seat: who for seat, who in _fillers(debate, debate.opened.cast).items() if now[seat] != who}
+    return [f"Recast on the way: {debate.format.name_of(seat)} was {who} at first." for seat, who in before.items()]
+
+
+def _lacked(debate: Debate) -> list[str]:
+    """What was asked of each seat's provider that it could not do."""
+    wanted: dict[str, dict[str, None]] = {}
+    for turn in debate.settled():
+        wanted.setdefault(turn.seat, {}).update(dict.fromkeys(debate.reply(turn).lacked))
+    return [f"Not had from {debate.format.name_of(seat)}: {', '.join(what)}." for seat, what in wanted.items() if what]
+
+
 def _cast(debate: Debate, *, one_agent: bool) -> str:
-    cast = debate.opened.cast
+    cast = debate.cast
+    if debate.opened.course is not None:
+        return f"Judge: {', '.join(cast[JUDGE])}; nobody was asked for a speech."
     if all(who == "host" for seat in cast.values() for who in seat):
         agents = "one of the host's agents takes" if one_agent else "the host's own agents take"
         return f"Host-run: {agents} every seat; no model is on record."
@@ -181,16 +281,14 @@ def closing(one: Story, report: str | None) -> str:
     """The line that confirms a finished debate, and where its report went if it went anywhere."""
     if one.status == "paused":
         return f"Debate paused. Report so far written to {report}." if report else "Debate paused."
+    done = "Debate rehearsed." if one.rehearsed else "Debate complete."
     written = f" Report written to {report}." if report else ""
     if one.verdict is None:
-        return f"Debate complete.{written} Winner: not decided, since no final ballot counts."
+        return f"{done}{written} Winner: not decided, since no final ballot counts."
     winner = winner_word(one.verdict.winner)
     rounds = f"{one.completed} round{'s' if one.completed != 1 else ''} completed"
     question = one_line(one.questions[0]) if one.questions else "none"
-    return (
-        f"Debate complete.{written} Winner: {winner} ({one.verdict.strength}). {rounds}. "
-        f"Key unresolved question: {question}"
-    )
+    return f"{done}{written} Winner: {winner} ({one.verdict.strength}). {rounds}. Key unresolved question: {question}"
 
 
 def winner_word(winner: str) -> str:

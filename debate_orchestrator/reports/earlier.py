@@ -1,0 +1,76 @@
+"""What an earlier panel decided of the same debate, set beside what this one decides."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.verdict import decimals
+from debate_orchestrator.reports import markup
+from debate_orchestrator.reports.story import Story, winner_word
+
+UNDECIDED = "not decided"
+_FINEST = 1_000_000
+"""The largest denominator that a score can have; it is kept as a number with a fraction's worth of digits."""
+
+
+class Earlier(Value):
+    """Both verdicts, as rows of cells: what it is about, what was said then, what is said now."""
+
+    verdicts: tuple[tuple[str, str, str], ...]
+    rounds: tuple[tuple[str, ...], ...]
+    """Round, each side's score then, the winner then, each side's score now, the winner now."""
+    agreement: str
+    """Where they differ, in a sentence."""
+
+
+def earlier(story: Story) -> Earlier | None:
+    """The comparison for a debate that is judged again; None where nobody had judged it."""
+    course, verdict = story.course, story.verdict
+    if course is None or not course.judges:
+        return None
+    sides = list(story.names)
+    totals = verdict.totals if verdict else {}
+    verdicts = [
+        ("Judges", markup.cell(", ".join(course.judges)), markup.cell(", ".join(story.judges))),
+        ("Winner", _winner(course.winner), _winner(verdict.winner if verdict else None)),
+        ("Strength", markup.cell(course.strength or UNDECIDED), verdict.strength if verdict else UNDECIDED),
+    ]
+    for side in sides:
+        verdicts.append((f"Total, {story.seats[side]}", _points(course.totals.get(side)), _points(totals.get(side))))
+    now = {told.number: told.result for told in story.told if told.result}
+    rounds = []
+    for n in sorted({*course.rounds, *now}):
+        then, result = course.rounds.get(n), now.get(n)
+        before = [_points(then.scores.get(side)) if then else "-" for side in sides]
+        scores = [_points(result.scores[side]) if result else "-" for side in sides]
+        winners = (_winner(then.winner) if then else "-", _winner(result.winner) if result else "-")
+        rounds.append((str(n), *before, winners[0], *scores, winners[1]))
+    said = _agreement(verdicts, rounds, len(sides))
+    return Earlier(verdicts=tuple(verdicts), rounds=tuple(rounds), agreement=said)
+
+
+def _winner(winner: str | None) -> str:
+    return UNDECIDED if winner is None else markup.cell(winner_word(winner))
+
+
+def _points(score: float | Fraction | None) -> str:
+    return "-" if score is None else decimals(Fraction(score).limit_denominator(_FINEST))
+
+
+def _agreement(verdicts: list[tuple[str, str, str]], rounds: list[tuple[str, ...]], sides: int) -> str:
+    """A sentence on where two judgings differ."""
+    differing = [
+        f"the {what.lower()} ({then} then, {now} now)"
+        for what, then, now in verdicts
+        if what in ("Winner", "Strength") and then != now
+    ]
+    for n, *cells in rounds:
+        then, now = cells[: sides + 1], cells[sides + 1 :]
+        if then[-1] != now[-1]:
+            differing.append(f"the winner of round {n} ({then[-1]} then, {now[-1]} now)")
+    if differing:
+        return f"The two judgings differ in {', '.join(differing)}."
+    same = all(cells[1 : sides + 2] == cells[sides + 2 :] for cells in rounds)
+    agreed = "The two judgings agree on the winner, the strength and every round"
+    return f"{agreed}, to the point." if same else f"{agreed}; they differ in the scores alone."

@@ -1,0 +1,52 @@
+"""Pages that a search returned, as links that are what they seem: titles and addresses come from strangers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from urllib.parse import quote, urlsplit
+
+from debate_orchestrator import speech
+from debate_orchestrator.core.events import Found
+from debate_orchestrator.reports import markup
+
+LONGEST = 2_000
+"""Characters of an address that is still linked, and of a title that is still shown whole."""
+_MOST = 20
+_SAFE = "/:?=&%@+,~$-._#"
+"""What stays as it is in an address. Brackets, quotes and the like are written as percent signs and digits, so
+that nothing can end the link, and so is the semicolon, without which there is no entity."""
+
+
+def cited(found: Sequence[Found]) -> str:
+    """The pages that a speech cites, in a sentence of markdown, and how many more were found; empty where none
+    was."""
+    pages = {page.url: page for page in found}
+    quoted = [page for page in pages.values() if page.quote]
+    links = [link(page.url, page.title) for page in quoted[:_MOST]]
+    more = len(pages) - len(links)
+    if not links:
+        return f"Pages found by a search, none of them cited: {more}." if more else ""
+    besides = f"; {more} more {'was' if more == 1 else 'were'} found" if more else ""
+    return f"Pages cited from a search: {', '.join(links)}{besides}."
+
+
+def link(url: str, title: str) -> str:
+    """A page as a link with the host it leads to behind it; as plain text where it is no page of the web."""
+    named = markup.literal(title[:LONGEST])
+    host = _host(url)
+    if host is None:
+        return named or markup.literal(url[:LONGEST]) or "a page without an address"
+    shown = markup.literal(host)
+    address = quote(url, safe=_SAFE, errors="replace")
+    return f"[{named}]({address}) ({shown})" if named else f"[{shown}]({address})"
+
+
+def _host(url: str) -> str | None:
+    """The host of an address that may be linked."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname
+    except ValueError:
+        return None
+    odd = len(url) > LONGEST or url != speech.one_line(url) or "@" in parts.netloc
+    return host if parts.scheme in ("http", "https") and host and not odd else None

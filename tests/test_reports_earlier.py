@@ -1,0 +1,117 @@
+"""The earlier verdict of a debate that is judged again, beside the one of now."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import puppets
+from debates import entries, opening, played, saying
+from nasty import HTML
+from reading import headings, tables
+
+from debate_orchestrator import judging
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Event
+from debate_orchestrator.core.verdict import decimals
+from debate_orchestrator.reports import markdown
+from debate_orchestrator.reports.earlier import earlier
+from debate_orchestrator.reports.story import Story, story
+
+
+def again(old: list[Event], say: puppets.Say | None = None, **how: Any) -> Story:
+    """The story of a judging of those events, in which the judge says what `say` tells."""
+    made = judging.again(entries(old), "old.journal.jsonl", ("new:judge",))
+    if how:
+        assert made.course is not None
+        made = made.model_copy(update={"course": made.course.model_copy(update=how)})
+    replayed = {turn: answer.reply.text for turn, answer in Debate(old).answers.items() if "judge" not in turn}
+
+    def both(turn: dict[str, Any]) -> Any:
+        return replayed.get(turn["turn"]) or (say(turn) if say else None)
+
+    debate, events = Debate([made]), [made]
+    from debates import _answers
+
+    while due := debate.due():
+        for turn in due:
+            for event in _answers(debate, turn, both):
+                debate.take(event)
+                events.append(event)
+    return story(entries(events))
+
+
+def test_a_debate_that_was_held_has_none() -> None:
+    """Only a debate that is judged again has an earlier verdict."""
+    assert earlier(story(entries(played(rounds=1)))) is None
+    assert "Earlier Verdict" not in markdown.render(story(entries([opening()])))
+
+
+def test_both_stand_side_by_side() -> None:
+    """Judges, winner, strength, totals and every round are told as they were and as they are."""
+    says = saying(
+        _1_verdict_judge=puppets.ballot(3, 9, rounds=2),
+        _2_verdict_judge=puppets.ballot(6, 6, rounds=2),
+        _final_verdict_judge=puppets.final("b"),
+    )
+    found = earlier(again(played(rounds=2), says))
+
+    assert found is not None
+    assert found.verdicts == (
+        ("Judges", "host", "new:judge"),
+        ("Winner", "A", "B"),
+        ("Strength", "narrow", "decisive"),
+        ("Total, Researcher A", "14", "9"),
+        ("Total, Researcher B", "12", "15"),
+    )
+    assert found.rounds == (("1", "7", "6", "A", "3", "9", "B"), ("2", "7", "6", "A", "6", "6", "Tie"))
+    assert found.agreement == (
+        "The two judgings differ in the winner (A then, B now), the strength (narrow then, decisive now), "
+        "the winner of round 1 (A then, B now), the winner of round 2 (A then, Tie now)."
+    )
+
+
+def test_where_they_agree() -> None:
+    """Two judgings may agree to the point, or in all but the scores."""
+    same = earlier(again(played(rounds=1)))
+    close = earlier(again(played(rounds=1), saying(_1_verdict_judge=puppets.ballot(8, 7, rounds=1))))
+
+    assert same is not None and same.agreement.endswith("every round, to the point.")
+    assert close is not None and close.agreement.endswith("they differ in the scores alone.")
+
+
+def test_an_undecided_verdict() -> None:
+    """A panel none of whose ballots counted had decided nothing, and the table says so."""
+    found = earlier(again(played(saying(_1_verdict_judge="no", _final_verdict_judge="no"), rounds=1)))
+
+    assert found is not None
+    assert found.verdicts[1] == ("Winner", "not decided", "A")
+    assert found.rounds == (("1", "-", "-", "-", "7", "6", "A"),)
+
+
+def test_scores_are_shown_as_they_were() -> None:
+    """A score that is no decimal is rounded as its own report rounded it."""
+    old = played(saying(_1_verdict_judge=puppets.ballot(6.675, 5.005, rounds=1)), rounds=1)
+    result = Debate(old).result(1)
+    found = earlier(again(old))
+
+    assert found is not None and result is not None
+    assert found.rounds[0][1:3] == tuple(decimals(points) for points in result.scores.values())
+
+
+def test_the_section_is_the_last() -> None:
+    """The report ends with it, after all that every report has, and its tables are whole."""
+    text = markdown.render(again(played(rounds=2)))
+
+    assert headings(text)[-1] == (2, "Earlier Verdict")
+    assert [len(row) for row in tables(text)[-2]] == [3] * 6
+    assert [len(row) for row in tables(text)[-1]] == [7] * 3
+    assert "This is a judging of a recorded debate: old.journal.jsonl" in text
+
+
+def test_hostile_words_stay_in_their_cells() -> None:
+    """What an earlier record calls its judges or its winner forges nothing."""
+    for text in HTML:
+        told = markdown.render(again(played(rounds=1), judges=(text,), winner=f"{text} | x", strength=text))
+
+        assert headings(told)[-1] == (2, "Earlier Verdict")
+        assert [len(row) for row in tables(told)[-2]] == [3] * 6

@@ -1,0 +1,95 @@
+"""A story says how its debate was made, and first of all what weakens it."""
+
+from __future__ import annotations
+
+import pytest
+from debates import DECLINE, entries, played, saying, told
+
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Event, Recast, Spoke
+from debate_orchestrator.reports.announcements import announcements
+from debate_orchestrator.reports.story import closing, story
+
+REAL = "anthropic:claude-opus-5-5"
+STAND_IN = f"rehearse:{REAL}"
+ALL = {"a": (STAND_IN,), "b": ("rehearse",), "judge": (STAND_IN, STAND_IN)}
+
+
+def test_a_rehearsal_says_so_first() -> None:
+    """A rehearsal is told as one before anything else, in the report, in the closing line and as it runs."""
+    events = played(rounds=1, cast=ALL)
+    one = story(entries(events))
+
+    assert one.provenance[:2] == ("Rehearsed: stand-ins spoke, and no model was called.", "Complete.")
+    assert closing(one, "r.md").startswith("Debate rehearsed. Report written to r.md. Winner: ")
+    assert announcements(Debate(events))[:2] == [
+        "Rehearsal: stand-ins speak for Researcher A, Researcher B, Judge 1, Judge 2, and what they say means nothing.",
+        "--- ROUND 1 OF 1 ---",
+    ]
+
+
+def test_a_rehearsal_in_part() -> None:
+    """Where a model was called too, the seats that were rehearsed are named."""
+    one = told(rounds=1, cast={"a": (REAL,), "b": (REAL,), "judge": (REAL, STAND_IN)})
+
+    assert one.provenance[0] == "Rehearsed in part: stand-ins spoke for Judge 2."
+    assert one.rehearsed
+
+
+@pytest.mark.parametrize("who", ["host", REAL])
+def test_a_real_debate_is_no_rehearsal(who: str) -> None:
+    """A debate in which nobody stands in for anybody is told as before."""
+    one = told(rounds=1, cast={"a": (who,), "b": (who,), "judge": (who,)})
+
+    assert (one.rehearsed, one.provenance[0]) == (False, "Complete.")
+    assert closing(one, None).startswith("Debate complete. Winner: ")
+
+
+def test_refusals_degrade() -> None:
+    """A side that declined to argue is named with the number of its turns."""
+    one = told(saying(_1_opening_a=DECLINE, _2_rebuttal_a=DECLINE, _2_challenge_b=DECLINE))
+
+    assert [said for said in one.provenance if said.startswith("Degraded")] == [
+        "Degraded: Researcher A declined to argue in 2 turns.",
+        "Degraded: Researcher B declined to argue in 1 turn.",
+    ]
+
+
+def test_a_change_of_cast_is_told() -> None:
+    """Whoever filled a seat before somebody else did is told beside the cast as it is now."""
+    first, *rest = played(rounds=1, cast={"a": ("one",), "b": ("two",), "judge": ("three", "four")})
+    changes: list[Event] = [Recast(seat="a", who=("five",)), Recast(seat="judge", who=("three", "six"))]
+    said = story(entries([first, rest[0], *changes, *rest[1:]])).provenance
+
+    assert said[1:4] == (
+        "Researcher A: five; Researcher B: two; Judge: three, six.",
+        "Recast on the way: Researcher A was one at first.",
+        "Recast on the way: Judge 2 was four at first.",
+    )
+
+
+def test_a_rehearsal_that_became_real_stays_one() -> None:
+    """A debate in which stand-ins spoke is told as rehearsed in part, whoever spoke in the end; what is announced
+    does not change on the way."""
+    first, *rest = played(rounds=1, cast=ALL)
+    changes = [Recast(seat=seat, who=tuple(REAL for _ in who)) for seat, who in ALL.items()]
+    events = [first, rest[0], *changes, *rest[1:]]
+    one = story(entries(events))
+
+    assert one.provenance[0] == ("Rehearsed in part: stand-ins spoke for Researcher A, Researcher B, Judge 1, Judge 2.")
+    assert announcements(Debate(events))[0] == announcements(Debate(events[:2]))[0]
+
+
+def test_what_was_not_to_be_had_is_told_once() -> None:
+    """What a provider could not do is told once for each seat."""
+    events = [
+        event.model_copy(update={"reply": event.reply.model_copy(update={"lacked": ("search", "structured output")})})
+        if isinstance(event, Spoke) and event.turn.endswith(".a")
+        else event
+        for event in played(rounds=2)
+    ]
+    said = story(entries(events)).provenance
+
+    assert [one for one in said if one.startswith("Not had")] == [
+        "Not had from Researcher A: search, structured output."
+    ]
