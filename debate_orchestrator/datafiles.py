@@ -1,8 +1,6 @@
 """YAML and JSON files, read strictly and written whole.
 
-Answers and formats come from people and from strangers. YAML is read by the pure Python loader
-(the C one can be crashed by nesting), without anchors, aliases or tags, and with the meanings that
-people expect: `no` is a word, `1:30` is a word, only `true` and `false` are flags.
+Answers and formats come from people and from strangers: what is read is looked at before it is believed.
 """
 
 from __future__ import annotations
@@ -10,13 +8,10 @@ from __future__ import annotations
 import json
 import os
 import re
-import tempfile
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-
-import yaml
 
 from debate_orchestrator.errors import BadFile, complaint, shown
 
@@ -26,54 +21,6 @@ _DEEPEST = 32
 _HALVES = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 
 
-class _Loader(yaml.SafeLoader):
-    """The safe loader, less what surprises: aliases, tags, dates, sexagesimals, yes and no."""
-
-    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        event = self.peek_event()  # type: ignore[no-untyped-call]
-        if isinstance(event, yaml.AliasEvent) or event.anchor or getattr(event, "tag", None):
-            raise yaml.MarkedYAMLError(
-                problem="anchors (&name), aliases (*name) and tags (!name) are not taken here",
-                problem_mark=event.start_mark,
-            )
-        return super().compose_node(parent, index)
-
-    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-        seen = set()
-        for key, _ in node.value:
-            name = getattr(key, "value", None)
-            if isinstance(name, str) and name in seen:
-                raise yaml.MarkedYAMLError(problem=f"the key {name!r} stands twice", problem_mark=key.start_mark)
-            seen.add(name if isinstance(name, str) else id(key))
-        return super().construct_mapping(node, deep)
-
-
-_WHOLE = r"[-+]?(?:0|[1-9][0-9]{0,17})"
-for _tag, _pattern, _first in (
-    ("tag:yaml.org,2002:bool", r"^(?:true|True|false|False)$", "tTfF"),
-    ("tag:yaml.org,2002:int", rf"^{_WHOLE}$", "-+0123456789"),
-    ("tag:yaml.org,2002:float", rf"^{_WHOLE}\.[0-9]{{1,18}}(?:e[-+][0-9]{{1,3}})?$", "-+0123456789"),
-    ("tag:yaml.org,2002:null", r"^(?:~|null|Null|NULL|)$", ["~", "n", "N", ""]),
-):
-    _Loader.add_implicit_resolver(_tag, re.compile(_pattern), list(_first))
-
-
-class _Dumper(yaml.SafeDumper):
-    """Writes what `_Loader` reads back: text that could be taken for anything else is quoted."""
-
-    yaml_implicit_resolvers = _Loader.yaml_implicit_resolvers
-
-
-def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    style = '"' if re.search("[\x85\u2028\u2029]", text) else None
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
-
-
-_Dumper.add_representer(str, _text)
-
-
 def read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The mapping that a YAML or JSON file holds.
 
@@ -81,8 +28,8 @@ def read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
     text = read_text(path, LARGEST)
     try:
-        value = strict_json(text) if str(path).endswith(".json") else _whole(yaml.load(text, Loader=_Loader))
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        value = strict_json(text) if str(path).endswith(".json") else _whole(_yaml(text))
+    except (ValueError, RecursionError) as error:
         raise BadFile(
             complaint(str(path), _reason(error), "well-formed YAML or JSON", "`debate answers` prints a sample.")
         ) from None
@@ -92,13 +39,17 @@ def read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
     return {str(key): item for key, item in value.items()}
 
 
+def _yaml(text: str) -> Any:
+    from debate_orchestrator import plain_yaml
+
+    return plain_yaml.load(text)
+
+
 def _reason(error: Exception) -> str:
     if isinstance(error, RecursionError):
         return "nesting without end"
-    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
-        mark = error.problem_mark
-        return f"{error.problem} (line {mark.line + 1}, column {mark.column + 1})"
-    return shown(str(error), 120)
+    text = str(error)
+    return text if text.isprintable() and len(text) <= 200 else shown(text, 120)
 
 
 def read_text(path: str | os.PathLike[str], most: int) -> str:
@@ -170,11 +121,15 @@ def _depth(value: Any) -> int:
 
 def to_yaml(value: Mapping[str, Any], *, ascii_only: bool = False) -> str:
     """`value` as YAML that `read_mapping` reads back as it was; in ASCII alone it is safe on any screen."""
-    return str(yaml.dump(dict(value), Dumper=_Dumper, sort_keys=False, allow_unicode=not ascii_only, width=100))
+    from debate_orchestrator import plain_yaml
+
+    return plain_yaml.dump(value, ascii_only=ascii_only)
 
 
 def write_whole(path: str | os.PathLike[str], text: str) -> None:
     """Writes `text` to `path` so that a reader sees the old file or the new one, never a half."""
+    import tempfile
+
     target = Path(path)
     handle, name = -1, ""
     try:

@@ -12,7 +12,6 @@ when the process ends, however it ends.
 
 from __future__ import annotations
 
-import asyncio
 import fcntl
 import hashlib
 import json
@@ -262,6 +261,8 @@ class Writer:
 
     async def synced(self) -> None:
         """`sync` off the event loop. Those who wait while another syncs share the next one."""
+        import asyncio  # those who only read a journal need none
+
         await asyncio.to_thread(self.sync, self._written)
 
     def close(self) -> None:

@@ -1,0 +1,79 @@
+"""YAML as people expect it, read strictly and written back the same; imported late, since most verbs need none.
+
+YAML is read by the pure Python loader (the C one can be crashed by nesting), without anchors, aliases or
+tags, and with the meanings that people expect: `no` is a word, `1:30` is a word, only `true` and `false`
+are flags.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+
+class _Loader(yaml.SafeLoader):
+    """The safe loader, less what surprises: aliases, tags, dates, sexagesimals, yes and no."""
+
+    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        event = self.peek_event()  # type: ignore[no-untyped-call]
+        if isinstance(event, yaml.AliasEvent) or event.anchor or getattr(event, "tag", None):
+            raise yaml.MarkedYAMLError(
+                problem="anchors (&name), aliases (*name) and tags (!name) are not taken here",
+                problem_mark=event.start_mark,
+            )
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        seen = set()
+        for key, _ in node.value:
+            name = getattr(key, "value", None)
+            if isinstance(name, str) and name in seen:
+                raise yaml.MarkedYAMLError(problem=f"the key {name!r} stands twice", problem_mark=key.start_mark)
+            seen.add(name if isinstance(name, str) else id(key))
+        return super().construct_mapping(node, deep)
+
+
+_WHOLE = r"[-+]?(?:0|[1-9][0-9]{0,17})"
+for _tag, _pattern, _first in (
+    ("tag:yaml.org,2002:bool", r"^(?:true|True|false|False)$", "tTfF"),
+    ("tag:yaml.org,2002:int", rf"^{_WHOLE}$", "-+0123456789"),
+    ("tag:yaml.org,2002:float", rf"^{_WHOLE}\.[0-9]{{1,18}}(?:e[-+][0-9]{{1,3}})?$", "-+0123456789"),
+    ("tag:yaml.org,2002:null", r"^(?:~|null|Null|NULL|)$", ["~", "n", "N", ""]),
+):
+    _Loader.add_implicit_resolver(_tag, re.compile(_pattern), list(_first))
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes what `_Loader` reads back: text that could be taken for anything else is quoted."""
+
+    yaml_implicit_resolvers = _Loader.yaml_implicit_resolvers
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = '"' if re.search("[\x85\u2028\u2029]", text) else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def load(text: str) -> Any:
+    """The value that a YAML text holds; ValueError where it is none, with what is wrong and where."""
+    try:
+        return yaml.load(text, Loader=_Loader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark is not None else ""
+        raise ValueError(f"{error.problem}{where}") from None
+    except yaml.YAMLError as error:
+        raise ValueError(str(error)) from None
+
+
+def dump(value: Mapping[str, Any], *, ascii_only: bool = False) -> str:
+    """`value` as YAML that `load` reads back as it was; in ASCII alone it is safe on any screen."""
+    return str(yaml.dump(dict(value), Dumper=_Dumper, sort_keys=False, allow_unicode=not ascii_only, width=100))
