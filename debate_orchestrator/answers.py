@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, get_args
 
 from debate_orchestrator import speech
@@ -15,6 +15,10 @@ LONGEST_LINE = 1_000
 """Characters that a topic or a position may have."""
 MOST_JUDGES = 9
 HOST = "host"
+MODERATOR = "moderator"
+"""Who derives positions where nobody gives them; no seat of the debate itself."""
+PATIENCE = 600.0
+LONGEST_PATIENCE = 86_400
 
 
 class Answers(Value):
@@ -32,6 +36,9 @@ class Answers(Value):
     context: tuple[str, ...]
     cast: dict[str, tuple[str, ...]]
     max_cost: float | None
+    search: bool
+    patience: float
+    leader_first: bool
     one_agent: bool
     sources: dict[str, Source]
 
@@ -40,14 +47,17 @@ KEYS = (*(name for name in Answers.model_fields), "insist", "setup")
 """What may stand in an answers file; `setup` is the conversation that `debate ask` keeps there."""
 
 
-def settle(given: Mapping[str, Any], rules: Format, default_output: str) -> Answers:
-    """The answers as they will be used, with the format's defaults; BadAnswers with all that is wrong."""
+def settle(
+    given: Mapping[str, Any], rules: Format, default_output: str, filler: Callable[[str], str] = lambda seat: HOST
+) -> Answers:
+    """The answers as they will be used, with the format's defaults; BadAnswers with all that is wrong. `filler`
+    tells who fills a seat that nobody is named for."""
     wrong = [
         complaint("answers", f"the key {shown(key)}", "one of " + ", ".join(KEYS), "Is it misspelt?")
         for key in given
         if key not in KEYS
     ]
-    checks = _Checks(given, rules, wrong)
+    checks = _Checks(given, rules, wrong, filler)
     made = {
         "topic": checks.topic(),
         "positions": checks.positions(),
@@ -60,6 +70,9 @@ def settle(given: Mapping[str, Any], rules: Format, default_output: str) -> Answ
         "context": checks.texts("context"),
         "cast": checks.cast(),
         "max_cost": checks.cost(),
+        "search": checks.flag("search", False),
+        "patience": checks.patience(),
+        "leader_first": checks.flag("leader_first", False),
         "one_agent": checks.flag("one_agent", False),
         "sources": checks.sources(),
     }
@@ -71,8 +84,8 @@ def settle(given: Mapping[str, Any], rules: Format, default_output: str) -> Answ
 class _Checks:
     """One method a kind of answer; what is wrong is added to `wrong`."""
 
-    def __init__(self, given: Mapping[str, Any], rules: Format, wrong: list[str]):
-        self.given, self.rules, self.wrong = given, rules, wrong
+    def __init__(self, given: Mapping[str, Any], rules: Format, wrong: list[str], filler: Callable[[str], str]):
+        self.given, self.rules, self.wrong, self.filler = given, rules, wrong, filler
 
     def _refuse(self, key: str, expected: str, hint: str = "") -> None:
         got = shown(self.given[key]) if key in self.given else "nothing"
@@ -147,22 +160,40 @@ class _Checks:
         return tuple(value)
 
     def cast(self) -> dict[str, tuple[str, ...]]:
-        value = self.given.get("cast") or HOST
+        value = self.given.get("cast") or {}
         if isinstance(value, str):
             value = dict.fromkeys(EVERYBODY, value)
         seats = (*self.rules.sides, JUDGE)
-        if not isinstance(value, dict) or not set(value) <= set(seats):
-            self._refuse("cast", f"a mapping of {', '.join(seats)} to who fills them")
+        if not isinstance(value, dict) or not set(value) <= {*seats, MODERATOR}:
+            self._refuse("cast", f"a mapping of {', '.join((*seats, MODERATOR))} to who fills them")
             return {}
         cast = {}
-        for seat in seats:
-            filler = value.get(seat, HOST)
+        for seat in (*seats, MODERATOR) if MODERATOR in value else seats:
+            filled = None if seat in value else self._filled(seat)
+            if seat not in value and filled is None:
+                continue
+            filler = value.get(seat, filled)
             fillers = filler if isinstance(filler, list) else [filler]
             most = MOST_JUDGES if seat == JUDGE else 1
             if not 1 <= len(fillers) <= most or not all(isinstance(one, str) and one.strip() for one in fillers):
                 self.wrong.append(complaint(f"cast.{seat}", shown(filler), f"1 to {most} names such as {HOST}"))
             cast[seat] = tuple(str(one) for one in fillers)
         return cast
+
+    def _filled(self, seat: str) -> str | None:
+        """Who fills a seat that nobody is named for; None, with a complaint, where there is nobody."""
+        try:
+            return self.filler(seat)
+        except BadAnswers as error:
+            self.wrong += [one for one in error.complaints if one not in self.wrong]
+            return None
+
+    def patience(self) -> float:
+        value = self.given.get("patience", PATIENCE)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 1 <= value <= LONGEST_PATIENCE:
+            self._refuse("patience", f"seconds from 1 to {LONGEST_PATIENCE:,}")
+            return PATIENCE
+        return float(value)
 
     def cost(self) -> float | None:
         value = self.given.get("max_cost")

@@ -12,7 +12,7 @@ import secrets
 from debate_orchestrator import __version__, formats, library
 from debate_orchestrator.answers import Answers
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Context, Noted, Opened, Setup
+from debate_orchestrator.core.events import Context, Noted, Opened, Reply, Setup
 from debate_orchestrator.datafiles import read_text
 from debate_orchestrator.errors import BadAnswers, BadFile, complaint
 from debate_orchestrator.journal import SCHEMA
@@ -21,9 +21,9 @@ MOST_CONTEXT = 400_000
 """Bytes of material that a debate may carry: it is in every brief."""
 
 
-def opened(answers: Answers) -> Opened:
-    """The event that opens a debate with these answers. BadAnswers where positions are still to be
-    derived, or with every context file that can't be read."""
+def opened(answers: Answers, derived: Reply | None = None) -> Opened:
+    """The event that opens a debate with these answers; `derived` is what a moderator was paid for them.
+    BadAnswers where positions are still to be derived, or with every context file that can't be read."""
     if answers.positions is None:
         hint = "Derive them with `debate ask`, or write them out."
         raise BadAnswers(complaint("positions", "auto", "two positions by now", hint))
@@ -33,6 +33,7 @@ def opened(answers: Answers) -> Opened:
         rounds=answers.rounds,
         strictness=answers.strictness,
         first=answers.first,
+        search=answers.search,
         feedback=answers.feedback,
         context=_context(answers.context),
         sources=answers.sources,
@@ -45,6 +46,9 @@ def opened(answers: Answers) -> Opened:
         prompts=library.digests(answers.format),
         cast=answers.cast,
         max_cost=answers.max_cost,
+        patience=answers.patience,
+        leader_first=answers.leader_first,
+        derived=derived,
         seed=secrets.randbits(32),
         nonce=secrets.token_hex(8),
     )

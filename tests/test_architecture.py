@@ -16,9 +16,10 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 
 PLACES = {
-    "anthropic": (),
+    "anthropic": ("providers/anthropic.py",),
+    "openai": ("providers/openai.py",),
     "prompt_toolkit": (),
-    "yaml": ("datafiles.py",),
+    "yaml": ("plain_yaml.py",),
     "jinja2": ("briefs.py", "reports/markdown.py"),
     "markdown_it": ("reports/markup.py",),
     "fcntl": ("journal.py",),
@@ -84,7 +85,7 @@ def test_modules_say_what_they_are_for(path: Path) -> None:
 def test_every_module_has_its_test_file() -> None:
     """Each file of the package is tested by a file of its name, or by one that begins with it."""
     names = {path.stem for path in TESTS}
-    folders = {"core": "test_", "host": "test_host_", "providers": "test_providers_", "reports": "test_reports_"}
+    folders = {"core": "test_"} | {name: f"test_{name}_" for name in ("host", "providers", "reports", "transcripts")}
     missing = []
     for path in SOURCES:
         folder = path.parent.name

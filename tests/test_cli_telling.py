@@ -103,7 +103,7 @@ def test_a_recording_speaks_in_its_own_debate_only(debate: Run, finished: bytes)
 
 def test_run_with_host_seats_stops_with_work_left(debate: Run, answers: Path) -> None:
     """`run` and `resume` end with exit code 3 where the host must speak, and name the command that goes on."""
-    first = debate("run", "--answers", "answers.yaml", "--quiet")
+    first = debate("run", "--answers", "answers.yaml", "--quiet", "--a=host", "--b=host", "--judge=host")
     again = debate("resume", J)
 
     assert (first.code, again.code) == (3, 3)

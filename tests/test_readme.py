@@ -10,6 +10,7 @@ from pathlib import Path
 import puppets
 import pytest
 from conftest import Run
+from messages_server import Server, serving
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -27,8 +28,16 @@ def commands() -> list[list[str]]:
     return [shlex.split(line, comments=True)[1:] for line in lines]
 
 
-def test_the_commands_run(debate: Run, here: Path) -> None:
-    """Every `debate` command of the README does what its comment says, in the order in which they stand."""
+def test_the_commands_run(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every `debate` command of the README does what its comment says, in the order in which they stand, where
+    a server of models can be reached."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
+    with serving(Server()) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        run_all(debate)
+
+
+def run_all(debate: Run) -> None:
     for command in commands():
         if ">" in command:
             Path(command[-1]).write_text(debate(*command[:-2]).out, encoding="utf-8")
@@ -62,7 +71,17 @@ def test_the_map_is_the_tree() -> None:
     rooms = {path.stem for path in (ROOT / "debate_orchestrator").iterdir() if not path.name.startswith(("_", "py"))}
 
     assert named <= rooms
-    assert rooms - named <= {"errors", "speech", "datafiles", "files", "library", "formats", "host"}
+    assert rooms - named <= {
+        "errors",
+        "speech",
+        "datafiles",
+        "files",
+        "library",
+        "formats",
+        "host",
+        "patience",
+        "plain_yaml",
+    }
 
 
 def test_the_journal_can_be_checked_as_the_page_says(here: Path) -> None:

@@ -22,8 +22,9 @@ def main(argv: list[str] | None = None) -> None:
         module, _, name = arguments.verb.rpartition(".")
         code = getattr(import_module(f"debate_orchestrator.cli.{module}"), name)(arguments)
         sys.stdout.flush()
-    except KeyboardInterrupt:
-        print("debate: interrupted; every reply that was accepted is saved.", file=sys.stderr)
+    except KeyboardInterrupt as interrupt:
+        said = str(interrupt) or "interrupted; every reply that was accepted is saved."
+        print(f"debate: {said}", file=sys.stderr)
         code = 130
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -6,14 +6,19 @@ import argparse
 
 from debate_orchestrator import formats as formats_
 from debate_orchestrator import library
+from debate_orchestrator import models as models_
 from debate_orchestrator.cli.output import print_json, say
 from debate_orchestrator.errors import BadAnswers, complaint, shown
+
+_SHOWN = 12
+"""Models of one server that are listed for a person."""
 
 
 def nothing(arguments: argparse.Namespace) -> int:
     """What `debate` alone says."""
     say("debate: guided debates with a judge, a verdict and the dissent on record.\n")
     say("  debate demo                   replay a real debate: no key, no network")
+    say('  debate run --topic "..."      a debate by models; `debate models` tells who can speak here')
     say("  debate answers > a.yaml       an answers file to start from, for `debate open --answers a.yaml`")
     say("  debate ask a.yaml             the setup conversation, question by question, for agent hosts")
     say("  debate --help                 every verb")
@@ -58,4 +63,23 @@ def formats(arguments: argparse.Namespace) -> int:
             say(f"  {key}: {criterion.about}")
     for key, mode in one.rubric.strictness.items():
         say(f"Judge {key}: {mode.about}")
+    return 0
+
+
+def models(arguments: argparse.Namespace) -> int:
+    """Tells who can be asked from here."""
+    from debate_orchestrator.providers import reach
+
+    ways = reach.found()
+    if arguments.json:
+        print_json({"models": [way.model_dump() for way in ways]})
+        return 0
+    for way in ways:
+        say(f"{'yes' if way.ready else ' no'}  {way.seat:26} {way.about}")
+        if way.models:
+            more = f" and {len(way.models) - _SHOWN} more" if len(way.models) > _SHOWN else ""
+            say(f"     {', '.join(way.models[:_SHOWN])}{more}")
+    table = models_.table()
+    say(f"\nPrices are known of ({table.date}): {', '.join(table.models)}.")
+    say(f"Where nobody is named: debaters {table.defaults.debater}, judge {table.defaults.judge}.")
     return 0

@@ -50,6 +50,7 @@ def parser() -> argparse.ArgumentParser:
     _setup(verb)
     _host(verb)
     _running(verb)
+    _judging(verb)
     _telling(verb)
     return made
 
@@ -83,14 +84,14 @@ def _setup(verb: _Verb) -> None:
 def _host(verb: _Verb) -> None:
     opening = verb(
         "open",
-        "running.open_debate",
+        "hosting.open_debate",
         "write the journal, run nothing, print the turns now due",
         "debate open --answers debate.yaml --json",
     )
     _answers(opening)
     step = verb(
         "step",
-        "running.step",
+        "hosting.step",
         "take the replies that are there and print the turns now due",
         "debate step debate-report.journal.jsonl --json",
     )
@@ -109,12 +110,32 @@ def _running(verb: _Verb) -> None:
         "debate run --answers a.yaml",
     )
     _answers(run)
+    run.add_argument("--rehearse", action="store_true", help="with stand-ins that call no model; briefs are kept")
     run.add_argument("--quiet", action="store_true", help="say nothing but errors and the closing line")
     resume = verb(
         "resume", "running.resume", "go on where a debate stopped", "debate resume debate-report.journal.jsonl"
     )
     resume.add_argument("journal", metavar="JOURNAL")
+    resume.add_argument("--max-cost", metavar="USD", help="what calls may cost from now on, in all; none for no cap")
+    _cast(resume)
     resume.add_argument("--quiet", action="store_true", help="say nothing but errors and the closing line")
+
+
+def _judging(verb: _Verb) -> None:
+    judge = verb(
+        "judge",
+        "judging.judge",
+        "judge a finished debate again, or one written down elsewhere, without debating again",
+        "debate judge debate-report.journal.jsonl --judge anthropic:claude-opus-5-5",
+    )
+    judge.add_argument("source", metavar="JOURNAL|TRANSCRIPT.md")
+    judge.add_argument("--judge", metavar="WHO", action="append", help="who judges; repeat for a panel")
+    judge.add_argument("--output", metavar="PATH", help="a .md file, or a folder; by default beside the source")
+    judge.add_argument("--strictness", metavar="MODE", help="lenient or strict; by default as it was debated")
+    judge.add_argument("--topic", metavar="TEXT", help="what a transcript debates, where it does not say")
+    judge.add_argument("--position-a", metavar="TEXT", help="what the side for it argues")
+    judge.add_argument("--position-b", metavar="TEXT", help="what the side against it argues")
+    judge.add_argument("--quiet", action="store_true", help="say nothing but errors and the closing line")
 
 
 def _telling(verb: _Verb) -> None:
@@ -146,6 +167,7 @@ def _telling(verb: _Verb) -> None:
         "debate check debate-report.journal.jsonl",
     )
     check.add_argument("journal", metavar="JOURNAL")
+    verb("models", "listing.models", "tell who can be asked from here, and why others can't", "debate models")
     formats = verb("formats", "listing.formats", "list the formats, or show one unrolled", "debate formats adversarial")
     formats.add_argument("name", nargs="?", metavar="NAME")
     formats.add_argument("--rounds", type=int, metavar="N", help="unroll for so many rounds")
@@ -168,9 +190,17 @@ def _answers(one: argparse.ArgumentParser) -> None:
     one.add_argument("--format", metavar="NAME")
     one.add_argument("--first", metavar="SIDE", help="who speaks first: a or b")
     one.add_argument("--context", metavar="FILE", action="append", help="material for both sides; may be repeated")
-    one.add_argument("--a", metavar="WHO", help="who argues A: host, or replay:JOURNAL")
-    one.add_argument("--b", metavar="WHO", help="who argues B")
-    one.add_argument("--judge", metavar="WHO", action="append", help="who judges; repeat for a panel")
-    one.add_argument("--max-cost", metavar="USD")
+    _cast(one)
+    one.add_argument("--max-cost", metavar="USD", help="what calls may cost in all; the debate pauses before more")
+    one.add_argument("--search", action="store_true", help="debaters may search the web, where their provider can")
+    one.add_argument("--patience", metavar="SECONDS", help="how long a turn may be in trouble before a pause")
+    one.add_argument("--leader-first", action="store_true", help="calls that share a cache wait for the first of them")
     one.add_argument("--insist", action="store_true", help="really have 7 or 8 rounds")
     one.add_argument("--one-agent", action="store_true", help="record that one agent takes every turn")
+
+
+def _cast(one: argparse.ArgumentParser) -> None:
+    """Who fills the seats."""
+    one.add_argument("--a", metavar="WHO", help="who argues A, such as anthropic:MODEL; `debate models` tells who can")
+    one.add_argument("--b", metavar="WHO", help="who argues B")
+    one.add_argument("--judge", metavar="WHO", action="append", help="who judges; repeat for a panel")

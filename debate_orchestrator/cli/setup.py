@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from debate_orchestrator import formats, library
-from debate_orchestrator.answers import Answers, settle
+from debate_orchestrator.answers import HOST, Answers, settle
 from debate_orchestrator.cli.output import complain, print_json
 from debate_orchestrator.core.rules import EVERYBODY
 from debate_orchestrator.datafiles import LARGEST, read_mapping, to_yaml
@@ -21,9 +22,9 @@ from debate_orchestrator.interview import Ask, Interview, Propose, Ready, Words
 DEFAULT_FORMAT = "adversarial"
 
 _SAMPLE = """\
-# Answers for `debate run --answers FILE` and `debate open --answers FILE`.
+# Answers for `debate run --answers FILE` (models speak) and `debate open --answers FILE` (an agent host does).
 topic: Should this service move from REST to gRPC for internal calls?
-positions:                 # or: positions: auto, to have them derived by the host (`debate ask FILE`)
+positions:                 # or: positions: auto, to have them derived
   a: The service should move from REST to gRPC for internal calls.
   b: The service should keep REST for internal calls.
 rounds: 3                  # 1 to 6; 7 and 8 need insist: true; 1 is a quick verdict
@@ -33,8 +34,12 @@ format: adversarial        # `debate formats` lists them
 first: a                   # who speaks first
 feedback: true             # whether debaters hear the judge's advice for their next round
 context: []                # files both sides may draw on, such as [notes/latency.md]
-cast: {a: host, b: host, judge: [host]}   # host: an agent host takes the turns; replay:JOURNAL says them again
+# cast: {a: anthropic:claude-sonnet-5-5, b: anthropic:claude-sonnet-5-5, judge: [anthropic:claude-opus-5-5]}
+#                          # unset: an agent host (`open`), or the models there are (`run`; `debate models` tells)
 max_cost: null             # US dollars that calls may cost; null is no cap
+search: false              # whether debaters may search the web, where their provider can
+patience: 600              # seconds that a turn may be in trouble before the debate is paused
+leader_first: false        # true: calls that share a cache wait for the first of them; cheaper and a little slower
 """
 
 
@@ -68,6 +73,9 @@ def answers(arguments: argparse.Namespace) -> int:
         "context": [one.name for one in setup.context],
         "cast": {seat: list(who) if len(who) > 1 else who[0] for seat, who in opened.cast.items()},
         "max_cost": opened.max_cost,
+        "search": setup.search,
+        "patience": opened.patience,
+        "leader_first": opened.leader_first,
         **({"one_agent": True} if any(note.note == "one agent" for note in debate.notes) else {}),
         "sources": dict(setup.sources),
     }
@@ -109,9 +117,9 @@ def _told(path: str, exchange: Exchange) -> dict[str, Any]:
     }
 
 
-def settled(arguments: argparse.Namespace) -> Answers:
-    """The answers of a file and the flags over it. BadAnswers with everything that is wrong, and where the
-    file is a setup conversation that is not finished."""
+def settled(arguments: argparse.Namespace, filler: Callable[[str], str] = lambda seat: HOST) -> Answers:
+    """The answers of a file and the flags over it; `filler` tells who fills a seat that nobody is named for.
+    BadAnswers with everything that is wrong, and where the file is a setup conversation that is not finished."""
     given = read_mapping(arguments.answers) if arguments.answers else {}
     talk = given.get("setup")
     flags = _flags(arguments, given)
@@ -127,7 +135,7 @@ def settled(arguments: argparse.Namespace) -> Answers:
         wrong += error.complaints
         rules = formats.load(DEFAULT_FORMAT)
     try:
-        made = settle(given, rules, REPORT)
+        made = settle(given, rules, REPORT, filler)
     except BadAnswers as error:
         raise BadAnswers(wrong + error.complaints) from None
     if wrong:
@@ -156,11 +164,8 @@ def _flags(arguments: argparse.Namespace, given: dict[str, Any]) -> dict[str, An
         flags["insist"] = True
     if arguments.one_agent:
         flags["one_agent"] = True
-    if arguments.max_cost is not None:
-        try:
-            flags["max_cost"] = float(arguments.max_cost)
-        except ValueError:
-            flags["max_cost"] = arguments.max_cost
+    flags |= {name: True for name in ("search", "leader_first") if getattr(arguments, name)}
+    flags |= {name: amount(said) for name in ("max_cost", "patience") if (said := getattr(arguments, name)) is not None}
     sides = {side: getattr(arguments, f"position_{side}") for side in ("a", "b")}
     if any(sides.values()):
         before = given.get("positions")
@@ -171,6 +176,14 @@ def _flags(arguments: argparse.Namespace, given: dict[str, Any]) -> dict[str, An
         cast = dict.fromkeys(EVERYBODY, cast) if isinstance(cast, str) else cast
         flags["cast"] = {**(cast if isinstance(cast, dict) else {}), **seats}
     return flags
+
+
+def amount(said: str) -> float | str:
+    """A number as it was meant; the text itself where it is none, for the check to complain of."""
+    try:
+        return float(said)
+    except ValueError:
+        return said
 
 
 def _sourced(flags: dict[str, Any]) -> list[str]:

@@ -10,11 +10,12 @@ from pydantic import Field
 
 from debate_orchestrator import providers, replies, speech
 from debate_orchestrator.briefs import Brief, brief, handout
+from debate_orchestrator.calls import record
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Asked, Noted, Reply
 from debate_orchestrator.core.rules import Turn
 from debate_orchestrator.core.values import Value
-from debate_orchestrator.drive import drive, record
+from debate_orchestrator.drive import drive
 from debate_orchestrator.errors import BadReply, OutOfTurn
 from debate_orchestrator.host.desk import Desk, Laid
 from debate_orchestrator.journal import Writer
@@ -67,7 +68,7 @@ class _Stepper:
     def __init__(self, journal: Writer, desk: Desk):
         self.journal, self.desk = journal, desk
         self.debate = Debate(journal.events)
-        self.callable = providers.seated(self.debate.opened.cast)
+        self.callable = providers.seated(self.debate)
         self.accepted: list[Accepted] = []
         self.complaints: list[str] = []
         self.refused: set[str] = set()

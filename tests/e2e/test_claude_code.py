@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import threading
 from pathlib import Path
-from typing import IO, Any, BinaryIO, NamedTuple, NoReturn
+from typing import IO, Any, BinaryIO, NamedTuple
 
 import puppets
 import pytest
@@ -20,6 +17,7 @@ import yaml
 
 from debate_orchestrator import journal
 
+from .npm import program
 from .scripted_model import BRIEF, Conversation, Script, serve
 
 VERSION = "2.1.329"
@@ -34,8 +32,6 @@ MODERATOR = {
 }
 TOOLS = "Skill,Bash(debate:*),Agent,Read,Write"
 SECONDS = 180
-PROGRAM = Path(".bin", "claude")
-"""Within node_modules."""
 
 pytestmark = pytest.mark.xdist_group("claude-code")
 
@@ -127,43 +123,7 @@ def _no_file_holds_the_key(ran: Ran) -> None:
 @pytest.fixture(scope="module")
 def claude() -> Path:
     """The pinned Claude Code, from this user's cache; the test is skipped where it can't be had."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "debate-orchestrator-tests"
-    try:
-        cache.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        _skip(str(error))
-    home = cache / f"claude-code-{VERSION}"
-    with open(cache / f"{home.name}.lock", "w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not home.exists():
-            _install(home)
-    return home / PROGRAM
-
-
-def _install(home: Path) -> None:
-    """Puts Claude Code in `home` in one move, so that an installation that was cut short is never taken for one."""
-    npm = shutil.which("npm")
-    if npm is None:
-        _skip("npm is missing")
-    with tempfile.TemporaryDirectory(dir=home.parent) as made:
-        package = f"@anthropic-ai/claude-code@{VERSION}"
-        _must_work([npm, "install", "--no-audit", "--no-fund", "--fetch-retries=1", "--prefix", made, package])
-        _must_work([str(Path(made, "node_modules") / PROGRAM), "--version"])
-        (Path(made) / "node_modules").rename(home)
-
-
-def _must_work(command: list[str]) -> None:
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        _skip(str(error))
-    if done.returncode:
-        lines = [line for line in (done.stderr or done.stdout).splitlines() if "warn" not in line]
-        _skip(f"{Path(command[0]).name} ended with {done.returncode} and said: {'; '.join(lines[:3])}")
-
-
-def _skip(reason: str) -> NoReturn:
-    pytest.skip(f"Claude Code {VERSION} could not be installed: {reason}")
+    return program("@anthropic-ai/claude-code", VERSION, "claude")
 
 
 def _debate(claude: Path, folder: Path, rounds: int) -> Ran:

@@ -1,0 +1,90 @@
+"""The verbs of an agent host: `open`, `step`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from debate_orchestrator.cli.beginning import block, create, must_be_new, with_positions, write_report
+from debate_orchestrator.cli.output import complain, print_json, remark, say
+from debate_orchestrator.cli.setup import settled
+from debate_orchestrator.errors import BadReply, complaint
+from debate_orchestrator.files import Files
+from debate_orchestrator.host.desk import Desk, read_reply
+from debate_orchestrator.host.stepping import Step
+from debate_orchestrator.host.stepping import step as step_host
+from debate_orchestrator.journal import Writer
+from debate_orchestrator.replies import LARGEST, decode
+
+
+def open_debate(arguments: argparse.Namespace) -> int:
+    """Writes the journal and lays out the first turns."""
+    answers = settled(arguments)
+    files = Files.of_output(answers.output)
+    must_be_new(files)
+    answers, derived = with_positions(answers)
+    with create(answers, files, derived) as journal:
+        done = step_host(journal, Desk(files.turns), {}, begun=True)
+        return _told(done, journal, files, json=arguments.json, block=block(arguments, answers, files))
+
+
+def step(arguments: argparse.Namespace) -> int:
+    """Takes replies and lays out what is due then."""
+    files = Files.of_journal(arguments.journal)
+    given, unread = _replies(arguments.given)
+    with Writer(arguments.journal) as journal:
+        done = step_host(journal, Desk(files.turns), given, one_agent=arguments.one_agent)
+        done = done.model_copy(update={"complaints": (*unread, *done.complaints)})
+        return _told(done, journal, files, json=arguments.json)
+
+
+def _replies(pairs: list[str]) -> tuple[dict[str, str], list[str]]:
+    given: dict[str, str] = {}
+    complaints: list[str] = []
+    for pair in pairs:
+        turn, found, path = pair.partition("=")
+        if not found:
+            complaints.append(complaint("reply", repr(pair), "TURN=FILE", "As in 1.opening.a=speech.md"))
+            continue
+        try:
+            if path == "-":
+                given[turn] = decode(turn, sys.stdin.buffer.read(LARGEST + 1))
+            else:
+                given[turn] = read_reply(turn, path)
+        except BadReply as error:
+            complaints += error.complaints
+    return given, complaints
+
+
+def _told(done: Step, journal: Writer, files: Files, *, json: bool, block: list[str] | None = None) -> int:
+    """Prints what a step did; writes the report when it was the last."""
+    summary = write_report(journal, files) if done.done else None
+    show = [*(block or []), *done.show]
+    if json:
+        told: dict[str, Any] = {
+            "status": "done" if done.done else "waiting",
+            "journal": files.journal,
+            "show": show,
+            "accepted": [one.model_dump() for one in done.accepted],
+            "complaints": list(done.complaints),
+            "turns": [_plain(one.model_dump()) for one in done.turns],
+            "report": files.report if done.done else None,
+            "summary": summary,
+        }
+        print_json(told)
+    else:
+        for line in show:
+            say(line)
+        for one in done.accepted:
+            remark(f"accepted {one.turn} ({one.words} words)")
+        for turn in done.turns:
+            say(f"due: {turn.turn} ({turn.title})\n     brief {turn.brief}\n     reply {turn.reply}")
+        if summary:
+            say(summary)
+    complain(done.complaints)
+    return 2 if done.complaints else 0
+
+
+def _plain(turn: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in turn.items() if key != "json_schema" or value is not None}

@@ -1,0 +1,83 @@
+"""What is said on stderr while a debate runs: what is announced, one line a turn, and any trouble."""
+
+from __future__ import annotations
+
+import os
+
+from debate_orchestrator import speech
+from debate_orchestrator.briefs import brief, handout
+from debate_orchestrator.calls import Watch
+from debate_orchestrator.cli.output import remark
+from debate_orchestrator.core.bill import bill
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Answer, Asked, Event, Reply, Spoiled, Unanswered
+from debate_orchestrator.host.desk import Desk
+from debate_orchestrator.reports.announcements import announcements
+
+
+class Progress:
+    """Says what happens, as it happens; nothing where it is to be quiet."""
+
+    def __init__(self, debate: Debate, *, quiet: bool = False):
+        self._quiet = quiet
+        self._said = 0 if quiet or not debate.answers else len(announcements(debate))
+
+    def __call__(self, debate: Debate, event: Event) -> None:
+        if self._quiet:
+            return
+        lines = [_trouble(event)] if isinstance(event, Spoiled | Unanswered) else []
+        if isinstance(event, Answer) and not isinstance(event, Spoiled):
+            lines.append(f"  {event.turn}: {_size(event.reply)}")
+        now = announcements(debate)
+        lines += now[self._said :]
+        self._said = len(now)
+        try:
+            for line in lines:
+                remark(line)
+        except OSError:
+            pass  # nobody listens any more; the debate goes on
+
+
+def _trouble(event: Spoiled | Unanswered) -> str:
+    if isinstance(event, Spoiled):
+        return f"  {event.turn}: a reply that will not do: {'; '.join(event.complaints)}"
+    then = "" if event.wait is None else f" Asked again in {event.wait:.0f} s."
+    return f"  {event.turn}: {event.trouble}{then}"
+
+
+def _size(reply: Reply) -> str:
+    words = f"{speech.words(reply.text):,} words" if reply.text.strip() else "no word"
+    return words + (f", ${reply.cost:.4f}" if reply.cost else "")
+
+
+def spent(debate: Debate) -> str:
+    """What the calls have cost, in a line; empty where there were none."""
+    made = bill(debate)
+    total = made.total
+    if not total.calls:
+        return ""
+    tokens = total.usage
+    names = {seat: line.cost for seat, line in made.of_seats().items()}
+    each = ", ".join(f"{seat} ${cost:.4f}" for seat, cost in names.items())
+    calls = "1 call" if total.unknown == 1 else f"{total.unknown} calls"
+    unknown = f", and {calls} of unknown price" if total.unknown else ""
+    written = tokens.written + tokens.written_hour
+    return (
+        f"{total.calls} calls: ${total.cost:.4f}{unknown} ({each}). Tokens: {tokens.fresh:,} fresh, "
+        f"{tokens.cached:,} from cache, {written:,} written to it, {tokens.output:,} output."
+    )
+
+
+class Prompts:
+    """Lays out every brief that is put, so that a rehearsal shows all that would be said to a model."""
+
+    def __init__(self, desk: Desk, also: Watch):
+        self._desk, self._also = desk, also
+
+    def __call__(self, debate: Debate, event: Event) -> None:
+        if isinstance(event, Asked):
+            turn = debate.turn(event.turn)
+            put = brief(debate, turn)
+            laid = self._desk.place(turn.id, put.wants)
+            self._desk.lay(laid, handout(put, debate, turn, os.path.basename(laid.reply)))
+        self._also(debate, event)

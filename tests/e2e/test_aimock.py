@@ -1,0 +1,107 @@
+"""A whole debate against a server of the Messages API that somebody else wrote, in another language."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import puppets
+import pytest
+from conftest import Run
+
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Spoke, Unanswered
+from debate_orchestrator.journal import read
+
+from .npm import program
+
+VERSION = "1.43.0"
+SETUP = ("--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--rounds=1", "--output=r.md")
+SAID = {
+    "# Your task: Opening Statement": "This is what is said, and this is why it is so, and why it matters.",
+    "# Your task: Judge Verdict": json.dumps(puppets.ballot(rounds=1)),
+    "# Your task: Final Verdict": json.dumps(puppets.final()),
+    "# Your task: Dissent Record": json.dumps(puppets.dissent()),
+}
+
+
+@pytest.fixture(scope="module")
+def aimock() -> Path:
+    """The pinned server; the test is skipped where it can't be had."""
+    return program("@copilotkit/aimock", VERSION, "llmock")
+
+
+@contextmanager
+def serving(aimock: Path, folder: Path, *flags: str, **faults: dict[str, Any]) -> Iterator[str]:
+    """The server with one answer for each task, told to fail as `faults` say; its address."""
+    fixtures = [{"match": {"userMessage": task}, "response": {"content": text}} for task, text in SAID.items()]
+    first = (
+        [{"match": {"userMessage": "# Your task: Opening Statement", "sequenceIndex": 0}, **faults["first"]}]
+        if faults
+        else []
+    )
+    (folder / "fixtures.json").write_text(json.dumps({"fixtures": [*first, *fixtures]}), encoding="utf-8")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [str(aimock), "-p", str(port), "-f", str(folder / "fixtures.json"), "--log-level", "silent", *flags]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        _wait(port)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.kill()
+        server.wait()
+
+
+def _wait(port: int) -> None:
+    for _ in range(600):
+        try:
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/__aimock/journal", timeout=1).read()
+            return
+        except OSError:
+            time.sleep(0.05)
+    raise AssertionError("the server did not start")
+
+
+def test_a_debate(aimock: Path, debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With an address and any key, a debate goes from flags to its report."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-any")
+    with serving(aimock, here) as url:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", url)
+        ran = debate("run", *SETUP)
+
+    assert ran.code == 0, ran.err
+    assert "Winner: A (narrow)" in ran.out
+    assert Debate(read("r.journal.jsonl").events).complete
+
+
+FAULTS = [
+    {"response": {"error": {"message": "slow down", "type": "rate_limit_error"}, "status": 429}},
+    {"response": {"error": {"message": "overloaded", "type": "overloaded_error"}, "status": 529}},
+    {"response": {"content": "This is only half of what"}, "truncateAfterChunks": 2},
+    {"response": {"content": "This is only half of what"}, "disconnectAfterMs": 30, "latency": 20},
+]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=["429", "529", "truncated", "disconnected"])
+def test_a_fault(fault: dict[str, Any], aimock: Path, debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A first call that comes to nothing is made again, and no half of a speech is ever taken for one."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-any")
+    with serving(aimock, here, first=fault) as url:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", url)
+        ran = debate("run", *SETUP)
+    events = read("r.journal.jsonl").events
+
+    assert ran.code == 0, ran.err
+    assert len([event for event in events if isinstance(event, Unanswered)]) == 1
+    assert {event.reply.text for event in events if isinstance(event, Spoke)} == {
+        SAID["# Your task: Opening Statement"]
+    }

@@ -1,0 +1,192 @@
+"""`run` and `resume`: from answers to a report by real calls, within a cap, with another cast, or with stand-ins."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Run
+from messages_server import Server, serving
+
+from debate_orchestrator.core.bill import bill
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Capped, Recast
+from debate_orchestrator.journal import read
+
+J = "r.journal.jsonl"
+SETUP = ("--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--output=r.md")
+
+
+@pytest.fixture
+def server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
+    monkeypatch.delenv("OPENROUTER_API_KEY", raising=False)
+    with serving(Server()) as made:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", made.url)
+        yield made
+
+
+def debate_of(journal: str = J) -> Debate:
+    return Debate(read(journal).events)
+
+
+def test_with_an_address_and_any_key(debate: Run, server: Server) -> None:
+    """Nothing but an address and a key: the default cast argues, an Opus-level judge judges, the report is there."""
+    ran = debate("run", *SETUP)
+    models = [one["model"] for one in server.requests]
+
+    assert ran.code == 0, ran.err
+    assert set(models[:6]) == {"claude-sonnet-5-5"}
+    assert models[6] == models[-1] == "claude-opus-5-5"
+    assert len(models) == 3 * 7 + 2
+    assert Path("r.md").read_text(encoding="utf-8").startswith("# Debate Report")
+    assert debate("check", J).code == 0
+
+
+def test_independent_calls_go_out_together(debate: Run, server: Server) -> None:
+    """Both challenges, both rebuttals and all judges of a panel are under way at once."""
+    server.whole = 0.1
+    debate("run", *SETUP, "--rounds=2", *["--judge=anthropic:m"] * 3)
+
+    assert server.most_at_once == 3
+
+
+def test_leader_first(debate: Run, server: Server) -> None:
+    """Told so, calls that share a cache wait for the first one's first byte, and then read what it wrote."""
+    server.first_byte = 0.05
+    debate("run", *SETUP, "--rounds=2", "--quiet")
+    together = bill(debate_of()).total.usage
+    debate("run", *SETUP, "--rounds=2", "--quiet", "--leader-first", "--output=s.md")
+    led = bill(debate_of("s.journal.jsonl")).total.usage
+
+    assert led.cached > together.cached
+    assert led.written < together.written
+    assert led.input == together.input
+
+
+def test_the_cost_is_told_before_and_after(debate: Run, server: Server) -> None:
+    """An estimate before, what each turn cost on the way, and the sum by seat at the end, all in the journal too."""
+    ran = debate("run", *SETUP, "--rounds=1")
+    lines = ran.err.splitlines()
+    paid = bill(debate_of()).total.cost
+
+    assert next(line for line in lines if line.startswith("5 calls, about"))
+    assert f"5 calls: ${paid:.4f} (a $" in ran.err
+    assert "1.opening.a: 64 words, $0.00" in ran.err
+    assert "## Calls and Cost" in Path("r.md").read_text(encoding="utf-8")
+
+
+def test_a_cap_pauses_between_turns(debate: Run, server: Server) -> None:
+    """Before the cap would be passed, the debate is paused: saved, with what it came to; a higher cap goes on."""
+    ran = debate("run", *SETUP, "--rounds=1", "--max-cost=0.03")
+    spent = bill(debate_of()).total.cost
+
+    assert ran.code == 3
+    assert 0 < spent <= 0.03
+    assert "max_cost" in ran.err and "--max-cost" in ran.err
+    assert debate("resume", J).code == 3
+    before = len(server.requests)
+    assert debate("resume", J, "--max-cost=1").code == 0
+    assert len(server.requests) - before == len(debate_of().answers) - before
+    assert [event.max_cost for event in read(J).events if isinstance(event, Capped)] == [1.0]
+
+
+@pytest.mark.parametrize("cap", ["0", "-1", "much", "nan"])
+def test_what_is_no_cap(cap: str, debate: Run, server: Server) -> None:
+    """A cap is an amount above 0, or none."""
+    debate("run", *SETUP, "--rounds=1", "--max-cost=0.001")
+    before = Path(J).read_bytes()
+
+    assert debate("resume", J, f"--max-cost={cap}").code == 2
+    assert debate("run", *SETUP, f"--max-cost={cap}", "--output=other.md").code == 2
+    assert Path(J).read_bytes() == before
+
+
+def test_a_cap_that_can_not_be_held(debate: Run, server: Server) -> None:
+    """Where a price is unknown no cap is promised: the debate is not opened, and the seat is named."""
+    ran = debate("run", *SETUP, "--max-cost=1", "--a=anthropic:who-knows")
+
+    assert ran.code == 2
+    assert "anthropic:who-knows" in ran.err
+    assert not Path(J).exists()
+
+
+def test_unknown_prices_are_unknown(debate: Run, server: Server) -> None:
+    """A model without a price makes no cost of nought: the report and the sum say that it is unknown."""
+    ran = debate("run", *SETUP, "--rounds=1", "--a=anthropic:who-knows")
+
+    assert "1 call of unknown price" in ran.err
+    assert "unknown" in Path("r.md").read_text(encoding="utf-8").partition("## Calls and Cost")[2]
+
+
+def test_another_model_can_take_over(debate: Run, server: Server) -> None:
+    """A seat whose model is gone is given to another on resuming; what was said stays, and the record tells."""
+    server.trouble = lambda request, n: {"status": 404} if request["model"] == "gone" else None
+    first = debate("run", *SETUP, "--rounds=1", "--judge=anthropic:gone")
+    again = debate("resume", J, "--judge=anthropic:claude-opus-5")
+
+    assert (first.code, again.code) == (4, 0)
+    assert "--judge WHO" in first.err
+    assert [event.who for event in read(J).events if isinstance(event, Recast)] == [("anthropic:claude-opus-5",)]
+    assert "claude-opus-5" in Path("r.md").read_text(encoding="utf-8")
+
+
+def test_a_panel_keeps_its_size(debate: Run, server: Server) -> None:
+    """A panel can't grow or shrink on the way, and a seat can't be given to nobody."""
+    debate("run", *SETUP, "--rounds=1", "--max-cost=0.001")
+
+    assert debate("resume", J, "--judge=host", "--judge=host").code == 2
+    assert debate("resume", J, "--judge=oracle:x").code == 2
+
+
+def test_a_rehearsal(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With stand-ins nobody is called: every brief is laid out, the estimate is of the real cast, all is marked."""
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
+    ran = debate("run", *SETUP, "--rehearse", "--rounds=2", "--judge=anthropic:claude-opus-5-5")
+    report = Path("r.md").read_text(encoding="utf-8")
+
+    assert ran.code == 0, ran.err
+    assert "16 calls, about" in ran.err and "$" in ran.err
+    assert ran.out.startswith("Debate rehearsed.")
+    assert "Rehearsed: stand-ins spoke" in report
+    assert {path.name for path in Path("r.turns").iterdir()} >= {"1.opening.a.brief.md", "final.dissent.judge.brief.md"}
+    assert debate_of().cast["judge"] == ("rehearse:anthropic:claude-opus-5-5",)
+    assert not bill(debate_of()).lines
+    assert "16 calls, about" in report
+
+
+def test_a_program_may_read_the_end(debate: Run, server: Server) -> None:
+    """With --json nothing is talked, and one object tells the end, good or bad."""
+    told = debate("run", *SETUP, "--rounds=1", "--json")
+    assert (told.json["status"], told.err) == ("done", "")
+    server.trouble = lambda request, n: {"status": 401}
+    failed = debate("run", *SETUP, "--rounds=1", "--json", "--output=s.md")
+    assert (failed.code, failed.json["status"]) == (4, "error")
+    assert any("debate resume s.journal.jsonl" in one for one in failed.json["complaints"])
+
+
+def settings(path: str) -> dict[str, Any]:
+    first: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8").splitlines()[0])["event"]
+    return first
+
+
+def test_settings_come_from_file_and_flags(debate: Run, server: Server) -> None:
+    """Search, patience and the leader are settings like others: of the file, overridden by flags, and kept."""
+    answers = "topic: T\npositions: {a: x, b: y}\nrounds: 1\nsearch: true\npatience: 30\noutput: r.md\n"
+    Path("a.yaml").write_text(answers, encoding="utf-8")
+    debate("run", "--answers=a.yaml", "--patience=45", "--leader-first")
+    kept = settings(J)
+
+    assert (kept["setup"]["search"], kept["patience"], kept["leader_first"]) == (True, 45.0, True)
+    assert ["web_search" in json.dumps(one.get("tools", "")) for one in server.requests] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
+    assert debate("run", "--answers=a.yaml", "--patience=0", "--output=s.md").code == 2

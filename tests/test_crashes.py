@@ -1,0 +1,139 @@
+"""The real command, killed at hundreds of moments: it resumes, asks for nothing again, and tells the same debate."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from messages_server import Server, serving
+
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Asked
+from debate_orchestrator.journal import read
+
+HERE = Path(__file__).parent
+J = "r.journal.jsonl"
+RUN = ("run", "--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--rounds=1", "--output=r.md")
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    with serving(Server(first_byte=0.01, whole=0.02)) as made:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", made.url)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
+        monkeypatch.chdir(tmp_path)
+        yield made
+
+
+def told(report: Path) -> str:
+    """A report without what differs between two runs of the same debate: the day, and the count of calls."""
+    text = re.sub(r"\*\*Date:\*\* \S+", "", report.read_text(encoding="utf-8"))
+    return text.partition("## Calls and Cost")[0]
+
+
+def test_killed_hundreds_of_times(server: Server, tmp_path: Path) -> None:
+    """Debates killed at any moment are finished by `resume`: each crash repeats no more calls than it left under way,
+    nothing that was answered is asked for again, and the report is that of a debate that was left alone."""
+    command = [sys.executable, str(HERE / "crashing.py"), str(tmp_path), "30", "7"]
+    ran = subprocess.run(command, capture_output=True, check=False, text=True, timeout=400)
+    assert ran.returncode == 0, ran.stderr
+    found = json.loads(ran.stdout.splitlines()[-1])
+    debates = found["debates"]
+    needed = len(Debate(read(tmp_path / "whole" / J).events).answers)
+
+    assert found["whole"] == 0
+    assert [one["code"] for one in debates] == [0] * 30
+    assert sum(one["kills"] for one in debates) >= 100
+    assert [one for one in debates if one["again"] > one["in_flight"]] == []
+    assert len(server.requests) <= needed * 31 + sum(one["in_flight"] for one in debates)
+    assert {told(tmp_path / str(n) / "r.md") for n in range(30)} == {told(tmp_path / "whole" / "r.md")}
+
+
+def started(*arguments: str) -> subprocess.Popen[str]:
+    """The command as a process of its own."""
+    command = [sys.executable, "-m", "debate_orchestrator", *arguments]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def until(found: int, server: Server) -> None:
+    """Waits until the server has so many requests."""
+    for _ in range(3_000):
+        if len(server.requests) >= found:
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"only {len(server.requests)} requests came")
+
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_awaits_what_is_paid_for(sign: signal.Signals, server: Server) -> None:
+    """One interrupt: the answer under way is awaited and saved, nobody else is asked, and the way on is printed."""
+    server.whole = 1.0
+    process = started(*RUN)
+    until(2, server)
+    time.sleep(0.2)
+    process.send_signal(sign)
+    _, err = process.communicate(timeout=30)
+    debate = Debate(read(J).events)
+
+    assert process.returncode == 130
+    assert f"debate resume {J}" in err
+    assert list(debate.answers) == ["1.opening.a", "1.opening.b"]
+    assert len(server.requests) == 2
+    server.whole = 0.02
+    assert started("resume", J).wait(30) == 0
+    assert len(server.requests) == 5
+
+
+def test_a_second_interrupt_leaves_them(server: Server) -> None:
+    """Two interrupts: the answers under way are left at once; everything before them is saved."""
+    server.whole = 20.0
+    process = started(*RUN)
+    until(1, server)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    assert process.poll() is None
+    begun = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+
+    assert process.returncode == 130
+    assert time.monotonic() - begun < 15
+    assert "Traceback" not in err
+    assert [event.turn for event in read(J).events if isinstance(event, Asked)] == ["1.opening.a"]
+
+
+def test_an_interrupt_ends_a_wait(server: Server) -> None:
+    """While a refused call waits for its next try, one interrupt is enough."""
+    server.trouble = lambda request, n: {"status": 429, "headers": {"retry-after": "300"}}
+    process = started(*RUN)
+    until(1, server)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+
+    assert process.returncode == 130
+    assert "Asked again in 3" in err
+
+
+def test_one_debate_has_one_driver(server: Server) -> None:
+    """While a debate runs, `resume` on it is refused, and changes nothing."""
+    server.whole = 3.0
+    process = started(*RUN)
+    until(1, server)
+    other = started("resume", J)
+    _, err = other.communicate(timeout=30)
+    server.whole = 0.0
+    os.kill(process.pid, signal.SIGINT)
+    process.communicate(timeout=30)
+
+    assert other.returncode == 2
+    assert "another process is writing" in err
+    assert len(server.requests) == 1
