@@ -11,7 +11,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 
-from debate_orchestrator import patience, replies
+from debate_orchestrator import casts, patience, replies
 from debate_orchestrator.briefs import Brief, brief
 from debate_orchestrator.core.debate import ATTEMPTS, Debate
 from debate_orchestrator.core.events import Asked, Event, Reply, Spoiled, Unanswered
@@ -19,6 +19,7 @@ from debate_orchestrator.core.rules import Turn
 from debate_orchestrator.errors import BadReply, Failed, Paused, Theirs, Trouble, complaint
 from debate_orchestrator.journal import Writer
 from debate_orchestrator.providers import Provider
+from debate_orchestrator.spending import Purse
 
 Watch = Callable[[Debate, Event], None]
 Hear = Callable[[Turn, str], None]
@@ -29,6 +30,7 @@ class Calls:
 
     def __init__(self, journal: Writer, debate: Debate, stop: asyncio.Event, watch: Watch | None, hear: Hear | None):
         self._journal, self._debate, self._stop, self._watch, self._hear = journal, debate, stop, watch, hear
+        self._purse = Purse(debate)
 
     def together(self, seated: Sequence[tuple[Turn, Provider]]) -> list[Awaitable[None]]:
         """One awaitable a turn, each of which settles it. Where the debate asks for that, those that share a
@@ -76,31 +78,45 @@ class Calls:
             if self._hear is not None:
                 self._hear(turn, piece)
 
-        failures, since = 0, time.monotonic()
+        failures, since, called = 0, time.monotonic(), casts.is_called(provider.name)
         while not self._stop.is_set():
-            await self._record(Asked(turn=turn.id, brief=asked.digest, by=provider.name))
+            if called:
+                self._purse.take(turn.id, provider.name, asked)
+            unseen = True  # until there is word of it, a call may have cost what it was expected to
             try:
+                await self._record(Asked(turn=turn.id, brief=asked.digest, by=provider.name, called=called))
                 reply = await provider.reply(asked, hear)
-                return reply.model_copy(update={"brief": asked.digest, "by": provider.name})
+                unseen = False
+                return reply.model_copy(update={"brief": asked.digest, "by": provider.name, "called": called})
             except Trouble as trouble:
+                unseen = trouble.unsure and trouble.partial is None
                 failures += 1
                 since = time.monotonic() if failures == 1 else since
                 wait = self._wait(failures, time.monotonic() - since, trouble)
                 await self._unanswered(turn, asked, provider, trouble, wait)
                 if wait is None:
                     raise self._patience_is_out(turn, trouble) from trouble
-                await self._pause(wait)
             except Theirs as failure:
+                unseen = False
                 await self._unanswered(turn, asked, provider, failure, None)
                 raise
+            finally:
+                self._purse.give(turn.id, unseen=unseen)
+            await self._pause(wait)
         return None
 
     def _wait(self, failures: int, spent: float, trouble: Trouble) -> float | None:
-        return patience.wait(failures, spent, self._debate.opened.patience, trouble.after, patience.chance)
+        whole = self._debate.opened.patience
+        whole = whole if trouble.patience is None else min(whole, trouble.patience)
+        if trouble.tries is not None and failures >= trouble.tries:
+            return None
+        return patience.wait(failures, spent, whole, trouble.after, patience.chance)
 
     def _patience_is_out(self, turn: Turn, trouble: Trouble) -> Paused:
         after = f"; it asks to wait {trouble.after:,.0f} s" if trouble.after else ""
-        limit = f"an answer within {self._debate.opened.patience:g} s of trouble"
+        whole = self._debate.opened.patience
+        limit = f"an answer within {min(whole, trouble.patience or whole):g} s of trouble"
+        limit = limit if trouble.tries is None else f"an answer after {trouble.tries} calls"
         said = complaint(turn.id, f"no answer{after}", limit, "Resume when the trouble is over.")
         return Paused([*trouble.complaints, said])
 
@@ -109,9 +125,14 @@ class Calls:
     ) -> None:
         partial = failure.partial if isinstance(failure, Trouble) and isinstance(failure.partial, Reply) else None
         if partial is not None:
-            partial = partial.model_copy(update={"brief": asked.digest, "by": provider.name})
+            called = casts.is_called(provider.name)
+            # The count of what broke off is not final, so that its price is not known.
+            update = {"brief": asked.digest, "by": provider.name, "called": called, "cost": None}
+            partial = partial.model_copy(update=update)
         what = " ".join(failure.complaints)
-        await self._record(Unanswered(turn=turn.id, by=provider.name, trouble=what, wait=wait, reply=partial))
+        unsure = isinstance(failure, Trouble) and (failure.unsure or partial is not None)
+        event = Unanswered(turn=turn.id, by=provider.name, trouble=what, wait=wait, unsure=unsure, reply=partial)
+        await self._record(event)
 
     async def _pause(self, seconds: float) -> None:
         """Waits so long, or until the loop is told to stop."""
@@ -121,10 +142,11 @@ class Calls:
             pass
 
     async def _record(self, event: Event) -> None:
-        """Writes an event down and returns when it is on the disk: what a crash leaves in flight must have a
-        name, and what was paid for must be there."""
+        """Writes an event down, and returns when it is on the disk. An intent is only written: a process that is
+        killed leaves it there, and after a power cut there is nothing worse than a call without its name."""
         record(self._journal, self._debate, event, self._watch)
-        await self._journal.synced()
+        if not isinstance(event, Asked):
+            await self._journal.synced()
 
 
 def record(journal: Writer, debate: Debate, event: Event, watch: Watch | None = None) -> bool:

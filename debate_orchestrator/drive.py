@@ -9,15 +9,10 @@ until it is settled is `calls`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from debate_orchestrator.briefs import brief
 from debate_orchestrator.calls import Calls, Hear, Watch
-from debate_orchestrator.core.bill import bill
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.rules import Turn
-from debate_orchestrator.errors import Paused, complaint
-from debate_orchestrator.estimate import expected
 from debate_orchestrator.journal import Writer
 from debate_orchestrator.providers import Provider
 
@@ -35,13 +30,12 @@ async def drive(
     `debate` is the fold of the journal's events, and is kept in step with it. `watch` is told each event,
     `hear` each piece of an answer as it comes. Once `stop` is set nobody is asked any more, and the answers
     under way are awaited. Raises the first failure of a provider after its siblings' answers are saved;
-    Paused where the debate's cap on costs is reached.
+    Paused where a call would take the debate over its cap on costs.
     """
     stop = stop or asyncio.Event()
     calls = Calls(journal, debate, stop, watch, hear)
     try:
         while not stop.is_set() and (turns := [turn for turn in debate.due() if turn.seat in providers]):
-            _must_be_within_cap(debate, turns, providers)
             settling = calls.together([(turn, providers[turn.seat]) for turn in turns])
             ended = await asyncio.gather(*settling, return_exceptions=True)
             for failure in ended:
@@ -51,21 +45,3 @@ async def drive(
         for provider in {id(one): one for one in providers.values()}.values():
             await provider.close()
     return debate
-
-
-def _must_be_within_cap(debate: Debate, turns: Sequence[Turn], providers: Mapping[str, Provider]) -> None:
-    """Paused where what is due would, as far as can be told before, take the cost over its cap."""
-    if debate.max_cost is None:
-        return
-    spent = bill(debate).total.cost
-    due = sum(expected(providers[turn.seat].name, brief(debate, turn)) or 0.0 for turn in turns)
-    if spent + due > debate.max_cost:
-        names = ", ".join(turn.id for turn in turns)
-        raise Paused(
-            complaint(
-                "max_cost",
-                f"${spent:.4f} spent, and about ${due:.4f} more for {names}",
-                f"at most ${debate.max_cost:.2f} in all",
-                "Raise it with `debate resume JOURNAL --max-cost USD`.",
-            )
-        )

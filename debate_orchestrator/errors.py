@@ -84,8 +84,23 @@ class Paused(Theirs):
 class Trouble(Paused):
     """A call got no answer that counts, though the next one may."""
 
-    def __init__(self, complaints: str | Iterable[str], *, after: float | None = None, partial: object = None):
+    def __init__(
+        self,
+        complaints: str | Iterable[str],
+        *,
+        after: float | None = None,
+        unsure: bool = False,
+        partial: object = None,
+        patience: float | None = None,
+        tries: int | None = None,
+    ):
         super().__init__(complaints)
+        self.unsure = unsure
+        """Whether the call may have been billed."""
+        self.tries = tries
+        """Calls after which it is likely not to pass; None where only time counts."""
+        self.patience = patience
+        """Seconds after which it is likely not to pass; None where only the debate's patience counts."""
         self.after = after
         """Seconds to wait, where the provider said so."""
         self.partial = partial

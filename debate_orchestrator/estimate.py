@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from debate_orchestrator import models, replies
+from debate_orchestrator import casts, models, replies
 from debate_orchestrator.briefs import Brief, brief
 from debate_orchestrator.core.bill import Bill, Line
 from debate_orchestrator.core.debate import Debate
@@ -20,13 +20,12 @@ from debate_orchestrator.core.rules import Turn
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.providers import rehearse
 from debate_orchestrator.providers.cache_model import Call, counted
-from debate_orchestrator.providers.caching import TO_BEGIN, Plan, family, filler, marks, plans, seconds
+from debate_orchestrator.providers.caching import TO_BEGIN, Plan, family, filler, placed, plans, seconds
 
 LETTERS = 6
 """Characters that a word of a speech takes, with its space."""
 BALLOT_WORDS = 800
 """Words that a structured reply is expected to have; those of the shipped debates have 500 to 1,300."""
-_UNCALLED = ("host", "human", "replay")
 
 
 class Estimate(Value):
@@ -68,7 +67,8 @@ class Estimate(Value):
             said.append(f"{money} (prices of {models.table().date})")
         elif not self.unknown:
             said.append("$0")
-        besides = [f"{', '.join(self.unknown)}, whose price is unknown"] if self.unknown else []
+        besides = ["what models think"] if self.cost else []
+        besides += [f"{', '.join(self.unknown)}, whose price is unknown"] if self.unknown else []
         besides += ["searches of the web"] if self.searches else []
         return ", ".join(said) + (f"; not counted: {'; '.join(besides)}" if besides else "")
 
@@ -93,7 +93,7 @@ def _blocks(brief: Brief) -> list[int]:
 
 def expected(spec: str, brief: Brief) -> float | None:
     """US dollars that one call may cost if nothing of it is cached yet; None where no price is known."""
-    if spec != rehearse.real(spec):
+    if spec != casts.real(spec):
         return 0.0  # the stand-in is asked, and not the model
     sent, answered = sizes(brief)
     return models.cost(spec, Usage(written=sent, output=answered))
@@ -112,9 +112,9 @@ def estimate(opened: Opened, given: Iterable[Event] = ()) -> Estimate:
     """What a debate will take from its opening on, or from the events that are on record since: those of the
     calls that are still to be made. Rehearsed seats count as those for whom they stand in."""
     debate = Debate([opened, *given])
-    debate.cast = {seat: tuple(rehearse.real(spec) for spec in specs) for seat, specs in debate.cast.items()}
+    debate.cast = {seat: tuple(casts.real(spec) for spec in specs) for seat, specs in debate.cast.items()}
     seated = [spec for seat in debate.format.seats for spec in debate.cast[seat]]
-    waits = any(_kind(spec) in ("host", "human") for spec in seated)
+    waits = casts.HOST in seated
     made, took = _played(debate)
     lines: dict[tuple[str, str], Line] = {}
     unknown: dict[str, None] = {}
@@ -128,10 +128,6 @@ def estimate(opened: Opened, given: Iterable[Event] = ()) -> Estimate:
     searches = opened.setup.search and any(not one.turn.judging for one in made)
     bill = Bill(lines=tuple(lines.values()))
     return Estimate(bill=bill, unknown=tuple(unknown), seconds=took, waits=waits, searches=searches)
-
-
-def _kind(spec: str) -> str:
-    return spec.partition(":")[0]
 
 
 def _played(debate: Debate) -> tuple[list[_Made], float]:
@@ -159,7 +155,7 @@ def _together(debate: Debate, due: tuple[Turn, ...], planned: dict[str, Plan], c
     leads: set[tuple[str, str]] = set()
     for turn in due:
         spec = filler(debate, turn.seat)
-        if _kind(spec) in _UNCALLED:
+        if not casts.is_called(spec):
             continue
         asked, known = brief(debate, turn), models.known(spec)
         blocks = _blocks(asked)
@@ -167,8 +163,8 @@ def _together(debate: Debate, due: tuple[Turn, ...], planned: dict[str, Plan], c
         start = clock + TO_BEGIN if debate.opened.leader_first and known and lead in leads else clock
         leads.add(lead)
         # The system text is the first block; the last is the call's own.
-        plan = planned[turn.id] if known else Plan(write=False)
-        marked = tuple(place + 1 for place in marks(len(blocks) - 2)) if plan.write else ()
+        plan = planned[turn.id] if known else Plan()
+        marked = tuple(place + 1 for place in placed(plan, debate, len(blocks) - 1))
         least = known.least if known else 0
         shared = family(debate, turn.phase, turn.seat)
         cache = Call(shared, tuple(blocks), marked, plan.hour, start, start + TO_BEGIN, least)

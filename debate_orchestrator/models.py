@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from debate_orchestrator import casts
 from debate_orchestrator.core.events import Usage
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.datafiles import read_mapping
@@ -89,7 +90,8 @@ def table() -> Table:
 def known(spec: str) -> Model | None:
     """What is known of the model that a cast names (`anthropic:claude-opus-5-5`); None where it is not in the
     table, or is served from elsewhere than its vendor. A rehearsed model is priced as the real one."""
-    kind, _, rest = spec.removeprefix("rehearse:").partition(":")
+    spec = casts.real(spec)
+    kind, rest = casts.kind(spec), casts.rest(spec)
     if kind == "openrouter":
         vendor, _, rest = rest.partition("/")
         kind, rest = vendor, rest.replace(".", "-")
@@ -98,8 +100,8 @@ def known(spec: str) -> Model | None:
 
 def free(spec: str) -> bool:
     """Whether what a cast names costs nothing: nobody is called, or a server of one's own is."""
-    spec = spec.removeprefix("rehearse:")
-    return spec.partition(":")[0] in ("host", "human", "replay", "ollama", "rehearse") or bool(_LOCAL.search(spec))
+    own = casts.kind(spec) == "ollama" and "@" not in spec
+    return own or not casts.is_called(spec) or bool(_LOCAL.search(spec))
 
 
 def cost(spec: str, usage: Usage) -> float | None:

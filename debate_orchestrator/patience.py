@@ -25,7 +25,7 @@ def wait(attempt: int, spent: float, patience: float, after: float | None, chanc
     delay = min(FIRST * 2 ** min(attempt - 1, 16), LONGEST) * (0.5 + jitter / 2)
     delay = min(delay, patience / 4)  # a short patience still tries more than once
     if after is not None:
-        delay = max(after * (1 + jitter / 10), min(delay, FIRST))
+        delay = max(after * (1 + jitter / 10), delay)
     return delay if spent + delay <= patience else None
 
 

@@ -114,7 +114,7 @@ def test_answers_under_way_are_awaited(tmp_path: Path) -> None:
     stop = asyncio.Event()
 
     def fail(brief: Brief, n: int) -> None:
-        if brief.turn.startswith("1.verdict"):
+        if brief.turn == "1.verdict.judge-3":
             stop.set()
 
     events = run(tmp_path / "j", Failing(fail), stop=stop)

@@ -74,7 +74,7 @@ def test_a_rehearsal_costs_what_the_real_one_would() -> None:
     assert expected(f"rehearse:{SONNET}", brief(debate, debate.due()[0])) == 0.0
 
 
-@pytest.mark.parametrize("who", ["host", "human", "replay:x.jsonl"])
+@pytest.mark.parametrize("who", ["host", "replay:x.jsonl"])
 def test_some_seats_are_no_calls(who: str) -> None:
     """Nobody calls a host, a person or a recording."""
     made = estimate(opening(cast={"a": (who,), "b": (who,), "judge": (OPUS,)}))
@@ -97,7 +97,7 @@ def test_the_unknown_is_named_once() -> None:
 
     assert made.unknown == ("command:x",)
     assert made.bill.total.unknown == 2
-    assert made.said().endswith("; not counted: command:x, whose price is unknown")
+    assert made.said().endswith("; not counted: what models think; command:x, whose price is unknown")
 
 
 def test_the_line() -> None:
@@ -105,7 +105,8 @@ def test_the_line() -> None:
     made = estimate(first())
     line = made.said()
 
-    assert line == f"23 calls, about 9 min, about ${made.cost:.2f} (prices of {models.table().date})"
+    money = f"about ${made.cost:.2f} (prices of {models.table().date})"
+    assert line == f"23 calls, about 9 min, {money}; not counted: what models think"
     assert 0.3 < made.cost < 0.8
 
 
@@ -118,7 +119,7 @@ def test_what_the_line_leaves_open() -> None:
 
     assert hosted.said().startswith("3 calls, about 2 min and what the other seats take, less than $0.01 (")
     assert "$" not in unknown.said()
-    assert searching.said().endswith("; not counted: searches of the web")
+    assert searching.said().endswith("; not counted: what models think; searches of the web")
     assert estimate(opening()).said() == "no calls"
 
 

@@ -11,9 +11,6 @@ from debate_orchestrator.core.values import Value
 SETUP = "setup"
 """The phase of what was asked for before the first turn."""
 
-_NO_CALLS = ("host", "human", "replay", "rehearse", "transcript")
-"""Who is not called by us, so that no bill has them."""
-
 
 class Line(Value):
     """The calls of one seat in one phase."""
@@ -56,35 +53,34 @@ class Bill(Value):
 
 
 def bill(debate: Debate) -> Bill:
-    """The bill of every call that somebody was paid for or might have been: answers, spoiled replies, and what
-    came of those that broke off. What a host, a recording or a stand-in said is no call."""
+    """The bill of every call that somebody was paid for or may have been: answers, spoiled replies, answers that
+    broke off, and calls of which nothing came back. What is not known to the last token is of unknown price."""
     lines: dict[tuple[str, str], Line] = {}
-    for seat, phase, reply in _replies(debate):
-        if reply.by.partition(":")[0] in _NO_CALLS:
-            continue
-        one = Line(
-            seat=seat,
-            phase=phase,
-            calls=1,
-            usage=reply.usage or Usage(),
-            cost=reply.cost or 0.0,
-            unknown=int(reply.cost is None),
-        )
-        lines[seat, phase] = lines.get((seat, phase), Line(seat=seat, phase=phase)) + one
+    for one in _lines(debate):
+        lines[one.seat, one.phase] = lines.get((one.seat, one.phase), Line(seat=one.seat, phase=one.phase)) + one
     return Bill(lines=tuple(lines.values()))
 
 
-def _replies(debate: Debate) -> Iterator[tuple[str, str, Reply]]:
-    """Every reply on record, with its seat and phase."""
-    if debate.opened.derived is not None:
-        yield "moderator", SETUP, debate.opened.derived
+def _lines(debate: Debate) -> Iterator[Line]:
+    """A line for each call, in the order of the agenda."""
+    if debate.opened.derived:
+        yield from (_line("moderator", SETUP, reply) for reply in debate.opened.derived if reply.called)
     for turn in (turn for stage in debate.stages() for turn in stage):
+        seat, phase = turn.seat, turn.phase.name
         settled = debate.answers.get(turn.id)
-        for spoiled in debate.spoiled.get(turn.id, []):
-            if spoiled is not settled:
-                yield turn.seat, turn.phase.name, spoiled.reply
-        for broken in debate.unanswered.get(turn.id, []):
-            if broken.reply is not None:
-                yield turn.seat, turn.phase.name, broken.reply
-        if settled is not None:
-            yield turn.seat, turn.phase.name, settled.reply
+        replies = [one.reply for one in debate.spoiled.get(turn.id, []) if one is not settled]
+        replies += [] if settled is None else [settled.reply]
+        lost = debate.unanswered.get(turn.id, [])
+        yield from (_line(seat, phase, reply) for reply in replies if reply.called)
+        for one in lost:
+            if one.unsure:
+                yield _line(seat, phase, one.reply)
+        under_way = len(debate.asked.get(turn.id, [])) - len(replies) - len(lost)
+        called = [one for one in debate.asked.get(turn.id, []) if one.called]
+        yield from (_line(seat, phase, None) for _ in called[: max(0, under_way)])
+
+
+def _line(seat: str, phase: str, reply: Reply | None) -> Line:
+    """One call; None for one of which nothing came back."""
+    usage, cost = (Usage(), None) if reply is None else (reply.usage or Usage(), reply.cost)
+    return Line(seat=seat, phase=phase, calls=1, usage=usage, cost=cost or 0.0, unknown=int(cost is None))

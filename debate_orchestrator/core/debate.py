@@ -69,14 +69,24 @@ class Debate(Record):
             return True
         if isinstance(event, Recast):
             return self._may_recast(event)
-        if self.answers.get(event.turn) == event or event in self.spoiled.get(event.turn, []):
+        if self.answers.get(event.turn) == event or self._is_known(event):
             return False
         turn = self._must_be_due(event.turn)
         self._must_answer(turn, event)
         return True
 
+    def _is_known(self, event: Event) -> bool:
+        """Whether a spoiled reply is on record already: the same words, and no brief put since."""
+        if not isinstance(event, Spoiled):
+            return False
+        spoiled = self.spoiled.get(event.turn, [])
+        return event in spoiled and len(spoiled) >= len(self.asked.get(event.turn, []))
+
     def _may_recast(self, event: Recast) -> bool:
         """Whether a new cast for a seat changes anything; OutOfTurn where the panel's size would change."""
+        if self.complete:
+            hint = "`debate judge` has other judges judge it again."
+            raise OutOfTurn(complaint(f"recast {event.seat}", "a debate that is complete", "one with turns left", hint))
         before = self.cast.get(event.seat, ())
         if len(event.who) != len(before):
             raise OutOfTurn(complaint(f"recast {event.seat}", f"{len(event.who)} for it", f"{len(before)}, as before"))

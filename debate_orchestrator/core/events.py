@@ -91,6 +91,8 @@ class Reply(Value):
     """What that word means: cut is cut short by a limit of tokens."""
     cost: float | None = None
     """US dollars, by the prices known when it was given; None where they are unknown."""
+    called: bool = False
+    """Whether it is the answer to a call of ours, which somebody may be paid for."""
     found: tuple[Found, ...] = ()
     lacked: tuple[str, ...] = ()
     """What was asked of the provider that it could not do: `structured output`, `search`."""
@@ -145,8 +147,8 @@ class Opened(Value):
     """Seconds that a turn may be in trouble (silent, refused by load, retried) before the debate is paused."""
     leader_first: bool = False
     """Whether calls that share a cached beginning wait until the first of them has begun to answer."""
-    derived: Reply | None = None
-    """The moderator's reply that the positions come from, where the engine asked for it."""
+    derived: tuple[Reply, ...] = ()
+    """The moderator's replies that the positions come from, where the engine asked for them; the last one counts."""
     course: Course | None = None
     """Set where a debate is judged again."""
     seed: int
@@ -169,6 +171,8 @@ class Asked(Value):
     turn: str
     brief: str
     by: str
+    called: bool = False
+    """Whether it was put by a call of ours, which somebody may be paid for."""
 
 
 class Spoke(Value):
@@ -214,6 +218,8 @@ class Unanswered(Value):
     trouble: str
     wait: float | None = None
     """Seconds until it is asked again; None where the debate stops instead."""
+    unsure: bool = False
+    """Whether it may have been billed all the same: the line broke after the question was put."""
     reply: Reply | None = None
     """What had come, where something had."""
 

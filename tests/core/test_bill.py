@@ -9,7 +9,7 @@ from folding import opened, reply
 
 from debate_orchestrator.core.bill import SETUP, Bill, Line, bill
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Reply, Spoiled, Spoke, Unanswered, Usage
+from debate_orchestrator.core.events import Asked, Reply, Spoiled, Spoke, Unanswered, Usage
 
 BY = "anthropic:m"
 
@@ -17,7 +17,7 @@ BY = "anthropic:m"
 def paid(text: str = "So it is.", cost: float | None = 0.5, **usage: int) -> Reply:
     """A reply that somebody was paid for."""
     counted = Usage(**({"fresh": 10, "output": 5} | usage))
-    return reply(text).model_copy(update={"by": BY, "usage": counted, "cost": cost})
+    return reply(text).model_copy(update={"by": BY, "usage": counted, "cost": cost, "called": True})
 
 
 def debate(*events: Any, **changes: Any) -> Debate:
@@ -37,13 +37,25 @@ def test_a_line_for_each_seat_and_phase() -> None:
 
 
 def test_what_came_to_nothing_is_paid_for_too() -> None:
-    """A spoiled reply and what had come of a call that broke off are on the bill; where nothing came, nothing is."""
-    broken = Unanswered(turn="1.opening.a", by=BY, trouble="cut", wait=1.0, reply=paid(cost=0.1))
-    nothing = Unanswered(turn="1.opening.a", by=BY, trouble="refused", wait=1.0)
+    """A spoiled reply is on the bill at its price, and what had come of a call that broke off at an unknown one; a
+    call that was refused costs nothing."""
+    broken = Unanswered(turn="1.opening.a", by=BY, trouble="cut", wait=1.0, unsure=True, reply=paid(cost=None))
+    refused = Unanswered(turn="1.opening.a", by=BY, trouble="refused", wait=1.0)
     spoiled = Spoiled(turn="1.opening.a", complaints=("empty",), reply=paid("", cost=0.2))
-    total = bill(debate(nothing, broken, spoiled, Spoke(turn="1.opening.a", reply=paid()))).total
+    total = bill(debate(refused, broken, spoiled, Spoke(turn="1.opening.a", reply=paid()))).total
 
-    assert (total.calls, round(total.cost, 9)) == (3, 0.8)
+    assert (total.calls, round(total.cost, 9), total.unknown) == (3, 0.7, 1)
+
+
+def test_what_nobody_heard_of_again_is_of_unknown_price() -> None:
+    """A call that went silent, and one that was under way when all stopped, may have been billed: both are on the
+    bill, at a price that nobody knows."""
+    asked = Asked(turn="1.opening.a", brief="0", by=BY, called=True)
+    silent = Unanswered(turn="1.opening.a", by=BY, trouble="silence", wait=1.0, unsure=True)
+    total = bill(debate(asked, silent, asked)).total
+
+    assert (total.calls, total.cost, total.unknown) == (2, 0.0, 2)
+    assert bill(debate(asked.model_copy(update={"called": False}))) == Bill()
 
 
 def test_the_unknown_is_counted_apart() -> None:
@@ -55,7 +67,7 @@ def test_the_unknown_is_counted_apart() -> None:
     assert (total.calls, total.cost, total.unknown) == (2, 0.5, 1)
 
 
-@pytest.mark.parametrize("by", ["host", "human", "replay:x.jsonl"])
+@pytest.mark.parametrize("by", ["host", "rehearse:x", "replay:x.jsonl"])
 def test_nobody_was_called(by: str) -> None:
     """What a host, a person or a recording says is no call."""
     free = reply().model_copy(update={"by": by})
@@ -65,14 +77,14 @@ def test_nobody_was_called(by: str) -> None:
 
 def test_a_server_that_counts_nothing_is_called_all_the_same() -> None:
     """A reply of a provider that tells neither tokens nor price is a call of unknown price."""
-    told = reply().model_copy(update={"by": "command:x"})
+    told = reply().model_copy(update={"by": "command:x", "called": True})
 
     assert bill(debate(Spoke(turn="1.opening.a", reply=told))).total.unknown == 1
 
 
 def test_the_setup_is_on_it() -> None:
     """What the moderator was asked before the first turn stands first."""
-    made = bill(debate(Spoke(turn="1.opening.a", reply=paid()), derived=paid(cost=0.125)))
+    made = bill(debate(Spoke(turn="1.opening.a", reply=paid()), derived=(paid(cost=0.125),)))
 
     assert [(one.seat, one.phase) for one in made.lines] == [("moderator", SETUP), ("a", "opening")]
 

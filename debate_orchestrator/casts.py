@@ -1,0 +1,38 @@
+"""What the words of a cast mean: `KIND:REST`, whom it calls, and what of it may be shown."""
+
+from __future__ import annotations
+
+HOST, REPLAY, REHEARSE, COMMAND = "host", "replay", "rehearse", "command"
+
+
+def kind(spec: str) -> str:
+    """The first word of what a cast says, which names the provider."""
+    return spec.partition(":")[0]
+
+
+def rest(spec: str) -> str:
+    """What comes after it."""
+    return spec.partition(":")[2]
+
+
+def is_called(spec: str) -> bool:
+    """Whether somebody is called who may be paid for it. A host calls us; a recording and a stand-in call nobody."""
+    return kind(spec) not in (HOST, REPLAY, REHEARSE)
+
+
+def real(spec: str) -> str:
+    """Who would fill the seat: the spec without its rehearsal, and `host` where a rehearsal names nobody."""
+    return (rest(spec) or HOST) if kind(spec) == REHEARSE else spec
+
+
+def stand_in(spec: str) -> str:
+    """The spec of whoever stands in for that one."""
+    return f"{REHEARSE}:{real(spec)}"
+
+
+def shown(spec: str) -> str:
+    """A spec as a report names it: of a program the name alone, since its arguments may hold anything."""
+    if kind(spec) != COMMAND:
+        return spec
+    program = rest(spec).split()
+    return f"{COMMAND}:{program[0].rpartition('/')[2]}" if program else spec

@@ -1,0 +1,39 @@
+"""What the words of a cast mean."""
+
+from __future__ import annotations
+
+import pytest
+
+from debate_orchestrator.casts import is_called, kind, real, rest, shown, stand_in
+
+MODEL = "anthropic:m@http://x:1"
+
+
+def test_kind_and_rest() -> None:
+    """The first colon parts the kind from the rest, which may have colons of its own."""
+    assert (kind(MODEL), rest(MODEL)) == ("anthropic", "m@http://x:1")
+    assert (kind("host"), rest("host")) == ("host", "")
+
+
+@pytest.mark.parametrize(
+    ("spec", "called"),
+    [("host", False), ("replay:j", False), (f"rehearse:{MODEL}", False), (MODEL, True), ("command:llm -m x", True)],
+)
+def test_who_is_called(spec: str, called: bool) -> None:
+    """A host calls us, a recording and a stand-in call nobody; everybody else is called."""
+    assert is_called(spec) is called
+
+
+def test_stand_ins() -> None:
+    """A stand-in names whom it stands in for, and there is none for a stand-in."""
+    assert [real(spec) for spec in (f"rehearse:{MODEL}", "rehearse", "host")] == [MODEL, "host", "host"]
+    assert stand_in(stand_in(MODEL)) == stand_in(MODEL) == f"rehearse:{MODEL}"
+    assert stand_in("rehearse") == "rehearse:host"
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"), [(MODEL, MODEL), ("command:/bin/curl -H secret", "command:curl"), ("command:", "command:")]
+)
+def test_what_may_be_shown(spec: str, said: str) -> None:
+    """A program is named without its arguments, which may hold anything."""
+    assert shown(spec) == said

@@ -1,0 +1,77 @@
+"""The cap on costs: held before each call, with what is under way and what broke off counted in."""
+
+from __future__ import annotations
+
+import debates
+import pytest
+
+from debate_orchestrator.briefs import Brief, brief
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Reply, Unanswered, Usage
+from debate_orchestrator.errors import Paused
+from debate_orchestrator.estimate import expected
+from debate_orchestrator.spending import Purse, unpriced
+
+OPUS = "anthropic:claude-opus-5-5"
+
+
+def capped(cap: float | None) -> tuple[Debate, Brief, float]:
+    """A debate with a cap, its first brief, and what a call for that is expected to cost."""
+    debate = Debate([debates.opening(rounds=1).model_copy(update={"max_cost": cap})])
+    asked = brief(debate, debate.due()[0])
+    price = expected(OPUS, asked)
+    assert price is not None
+    return debate, asked, price
+
+
+def test_calls_under_way_count() -> None:
+    """A call is refused where those under way beside it have taken what is left; one that is over gives it back."""
+    _, asked, price = capped(None)
+    purse = Purse(capped(price * 1.5)[0])
+    purse.take("1.opening.a", OPUS, asked)
+    with pytest.raises(Paused, match=r"1\.opening\.b"):
+        purse.take("1.opening.b", OPUS, asked)
+    purse.give("1.opening.a")
+    purse.take("1.opening.b", OPUS, asked)
+
+
+def test_what_nobody_heard_of_again_counts() -> None:
+    """A call of which nothing came back may have cost what it was expected to, and counts as if it had."""
+    _, asked, price = capped(None)
+    purse = Purse(capped(price * 1.5)[0])
+    purse.take("1.opening.a", OPUS, asked)
+    purse.give("1.opening.a", unseen=True)
+
+    assert purse.spent() == pytest.approx(price)
+    with pytest.raises(Paused):
+        purse.take("1.opening.a", OPUS, asked)
+
+
+def test_what_broke_off_counts_at_the_least() -> None:
+    """Of an answer that broke off, the input that was counted and the words that had come are taken for spent."""
+    debate, _, _ = capped(1.0)
+    half = Reply(text="word " * 700, brief="", by=OPUS, usage=Usage(fresh=1_000, output=1), called=True)
+    debate.take(Unanswered(turn="1.opening.a", by=OPUS, trouble="cut", unsure=True, reply=half))
+
+    assert Purse(debate).spent() == pytest.approx((1_000 * 4 + 1_000 * 20) / 1e6)
+
+
+def test_an_unknown_price_has_no_place_under_a_cap() -> None:
+    """Under a cap nobody is called at a price that nobody knows; without one they are."""
+    debate, asked, _ = capped(100.0)
+    with pytest.raises(Paused, match="command:cat, whose price is unknown"):
+        Purse(debate).take("1.opening.a", "command:cat", asked)
+    Purse(capped(None)[0]).take("1.opening.a", "command:cat", asked)
+
+
+def test_who_has_no_price() -> None:
+    """All who are called at an unknown price are named at once, each once; who calls nobody needs none."""
+    cast = {
+        "a": ("command:cat",),
+        "b": ("command:cat",),
+        "judge": ("anthropic:who", OPUS, "host", "rehearse:command:x"),
+    }
+    (said,) = unpriced(cast)
+
+    assert "command:cat, anthropic:who, whose" in said
+    assert unpriced({"a": ("host",), "judge": (OPUS, "ollama:m")}) == []
