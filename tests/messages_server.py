@@ -38,6 +38,7 @@ class Server:
         self.say: Callable[[dict[str, Any]], str | None] = lambda request: None
         self.requests: list[dict[str, Any]] = []
         self.keys: list[str] = []
+        self.headers: list[dict[str, str]] = []
         self.counted: list[Counted] = []
         self.answered = 0
         """Answers that were sent to their end."""
@@ -51,6 +52,7 @@ class Server:
         request = await http.json()
         n = len(self.requests)
         self.requests.append(request)
+        self.headers.append(dict(http.headers))
         self.keys.append(http.headers.get("Authorization", ""))
         trouble = self.trouble(request, n) or {}
         if "status" in trouble:

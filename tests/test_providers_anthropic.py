@@ -93,10 +93,11 @@ def test_ballots_are_asked_for_in_their_shape(debate: Run, server: Server) -> No
 
 def test_a_cast_names_any_server(debate: Run, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """A seat may be filled from an address, which gets the key that is named after its host and not the vendor's."""
-    url, host = server.url, "DEBATE_KEY_127_0_0_1"
+    url, host = server.url, f"DEBATE_KEY_127_0_0_1_{server.url.rpartition(':')[2]}"
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
     monkeypatch.setenv("OLLAMA_HOST", url)
-    seats = (f"--a=anthropic:m@{url}", "--b=ollama:m", f"--judge=anthropic:n@{url}")
+    monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", "x-gateway: secret-gateway")
+    seats = (f"--a=anthropic:m@{url}", f"--b=ollama:m@{url}", f"--judge=anthropic:n@{url}")
     first = debate("run", *SETUP, "--rounds=1", *seats)
     keys = set(server.keys)
     monkeypatch.setenv(host, "the-hosts-own")
@@ -104,6 +105,7 @@ def test_a_cast_names_any_server(debate: Run, server: Server, monkeypatch: pytes
 
     assert first.code == 0, first.err
     assert keys == {"Bearer none"}
+    assert not any("secret-gateway" in str(one) for one in server.headers)
     assert server.keys[-1] == "Bearer the-hosts-own"
     assert KEY not in str(server.keys)
     assert "$0.00" in first.err  # a server of one's own costs nothing
@@ -220,3 +222,20 @@ def test_the_library_is_loaded_late(verb: str, here: Path) -> None:
     )
 
     assert ran.returncode == 0, ran.stderr
+
+
+def test_no_redirect_is_followed(server: Server) -> None:
+    """A server that sends a call elsewhere gets it nowhere: a key would go along."""
+    server.trouble = lambda request, n: {"status": 307, "headers": {"location": f"{server.url}/elsewhere"}}
+    with pytest.raises(Failed):
+        replied("anthropic:m")
+
+    assert len(server.requests) == 1
+
+
+def test_a_profile_that_is_none(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Credentials that can't be had are a failure that names what to do, and not waited for."""
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    monkeypatch.setenv("ANTHROPIC_PROFILE", "nope")
+    with pytest.raises(Failed, match="ANTHROPIC_API_KEY"):
+        replied("anthropic:m")

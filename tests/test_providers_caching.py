@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from debates import opening
+from debates import opening, played
 from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator import models
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Opened
-from debate_orchestrator.providers.caching import Plan, family, filler, marks, plans, seconds
+from debate_orchestrator.providers.caching import Plan, family, filler, marks, placed, plans, seconds
 
 SONNET, OPUS = "anthropic:claude-sonnet-5-5", "anthropic:claude-opus-5-5"
-NOTHING, MINUTES, HOUR = Plan(write=False), Plan(write=True), Plan(write=True, hour=True)
+NOTHING, MINUTES, HOUR = Plan(), Plan(write=True), Plan(write=True, hour=True)
 
 
 def debate(a: str = SONNET, b: str = SONNET, *judge: str, rounds: int = 3, **more: object) -> Debate:
@@ -23,19 +23,31 @@ def debate(a: str = SONNET, b: str = SONNET, *judge: str, rounds: int = 3, **mor
 
 
 def test_what_will_be_read_again_is_written() -> None:
-    """Every call marks what the next of its family reads; ballots of the last kind are asked for once only."""
+    """The first of a family in each stage marks what the next stage of it reads, and those beside it read only."""
     made = plans(debate())
 
+    assert [made[turn] for turn in ("1.opening.a", "1.opening.b", "1.challenge.a", "1.rebuttal.a")] == [MINUTES] * 4
+    assert made["1.challenge.b"] == Plan(reads="1.opening.b")
+    assert made["1.rebuttal.b"] == Plan(reads="1.challenge.a")
     assert [turn for turn, plan in made.items() if plan == NOTHING] == ["final.verdict.judge", "final.dissent.judge"]
-    assert set(made.values()) == {MINUTES, NOTHING}
 
 
-def test_the_last_of_a_family_marks_to_read() -> None:
-    """A call after which there is none of its family still marks what it sends: without a mark it would read
-    nothing of what is there."""
+def test_the_last_of_a_family_only_reads() -> None:
+    """A call after which there is none of its family reads what was marked before it, and marks nothing further."""
     made = plans(debate(rounds=2))
 
-    assert [made[turn] for turn in ("2.rebuttal.a", "2.rebuttal.b", "2.verdict.judge")] == [MINUTES] * 3
+    assert made["2.rebuttal.a"] == made["2.rebuttal.b"] == Plan(reads="2.challenge.a")
+    assert made["2.verdict.judge"] == Plan(reads="1.verdict.judge")
+
+
+def test_the_mark_that_reads_stands_where_the_writer_set_it() -> None:
+    """The one mark of a call that only reads is on the block that the writing call marked last."""
+    one = Debate(played(until="2.verdict.judge", rounds=2, cast={"a": (SONNET,), "b": (SONNET,), "judge": (OPUS,)}))
+    made = plans(one)
+    wrote = placed(made["1.verdict.judge"], one, 8)
+
+    assert placed(made["2.verdict.judge"], one, 14) == wrote[-1:] == [6]
+    assert placed(NOTHING, one, 14) == []
 
 
 def test_what_nobody_reads_is_not_written() -> None:
@@ -50,6 +62,7 @@ def test_every_turn_has_a_plan() -> None:
     made = plans(debate(rounds=2))
 
     assert made["1.divergence.a"] == MINUTES
+    assert made["2.divergence.a"].reads is not None
     assert set(made) >= {"1.opening.a", "2.divergence.b", "final.dissent.judge"}
 
 
@@ -58,7 +71,11 @@ def test_a_gap_of_a_host_takes_an_hour() -> None:
     read once is not worth that, but what is there is read."""
     made = plans(debate("host", "host", rounds=3))
 
-    assert [made[f"{n}.verdict.judge"] for n in (1, 2, 3)] == [HOUR, MINUTES, MINUTES]
+    assert [made[f"{n}.verdict.judge"] for n in (1, 2, 3)] == [
+        HOUR,
+        Plan(reads="1.verdict.judge"),
+        Plan(reads="1.verdict.judge"),
+    ]
 
 
 def test_nothing_is_kept_for_a_gap_of_hours(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,7 +92,7 @@ def test_a_leader_writes_for_those_beside_it() -> None:
     together, led = (plans(debate(SONNET, SONNET, OPUS, OPUS, OPUS, leader_first=lead)) for lead in (False, True))
 
     assert {together[turn] for turn in panel} == {NOTHING}
-    assert {led[turn] for turn in panel} == {MINUTES}
+    assert [led[turn] for turn in panel] == [MINUTES, Plan(reads=panel[0]), Plan(reads=panel[0])]
 
 
 def test_a_leader_does_not_shorten_what_lasts() -> None:

@@ -27,6 +27,7 @@ from debate_orchestrator.drive import drive
 from debate_orchestrator.errors import Failed, Paused, Theirs, Trouble
 from debate_orchestrator.journal import Writer
 from debate_orchestrator.providers import complaints, openai, seated
+from debate_orchestrator.providers.servers import key_name
 
 pytestmark = pytest.mark.xdist_group("openai")  # the libraries are slow to import
 SPEC = "openai:gpt-x"
@@ -280,7 +281,7 @@ def test_a_foreign_server_learns_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     with scripted(chunks(TOLD), chunks(TOLD), (307, "")) as server:
         ask(f"openai:x@{server.url}")
-        monkeypatch.setenv("DEBATE_KEY_127_0_0_1", "sk-own\n")
+        monkeypatch.setenv(key_name(server.url), "sk-own\n")
         ask(f"openai:x@{server.url}")
         with pytest.raises(Failed, match="HTTP 307"):
             ask(f"openai:x@{server.url}")

@@ -57,9 +57,10 @@ def found(seat: str) -> reach.Reach:
 
 def test_nothing_is_there() -> None:
     """Each way that is not there says what is missing; a host and a recording are always there."""
-    ways = {one.seat.partition(":")[0]: one for one in reach.found()}
+    found = reach.found()
+    ways = {one.seat.partition(":")[0]: one for one in reversed(found)}
 
-    assert [name for name, one in ways.items() if one.ready] == ["host", "replay"]
+    assert [one.seat for one in found if one.ready] == list(reach._ALWAYS)
     assert "ANTHROPIC_API_KEY" in ways["anthropic"].about
     assert "OPENROUTER_API_KEY" in ways["openrouter"].about
     assert "127.0.0.1:9" in ways["ollama"].about
@@ -108,9 +109,11 @@ def test_a_server_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_defaults_come_from_what_is_there(server: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An Opus-level judge and capable debaters: by the vendor, else by OpenRouter, else what a local server has."""
+    """An Opus-level judge and capable debaters: by the vendor, else by OpenRouter. A local server's models are
+    named and never chosen."""
     monkeypatch.setenv("OLLAMA_HOST", server)
-    assert reach.default("a") == reach.default("judge") == "ollama:llama␛[1m:8b"
+    with pytest.raises(BadAnswers, match=r"llama.*Name a model"):
+        reach.default("judge")
     monkeypatch.setenv("OPENROUTER_API_KEY", "k")
     assert reach.default("judge") == "openrouter:anthropic/claude-opus-5.5"
     (here / "nothing" / "configs").mkdir(parents=True)

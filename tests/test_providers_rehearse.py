@@ -19,7 +19,7 @@ from debate_orchestrator.core.shapes import Field, Shape, Terms, check, json_sch
 from debate_orchestrator.drive import drive
 from debate_orchestrator.journal import Writer
 from debate_orchestrator.providers import complaints, seated
-from debate_orchestrator.providers.rehearse import filled, fitting, provider, real, stand_in
+from debate_orchestrator.providers.rehearse import filled, fitting, provider
 
 STAND_IN = "rehearse:anthropic:claude-opus-5-5"
 TERMS = Terms(
@@ -88,7 +88,7 @@ def test_it_costs_nothing(tmp_path: Path) -> None:
     assert bill(rehearsed(tmp_path / "j", rounds=1)).lines == ()
 
 
-@pytest.mark.parametrize("spec", ["rehearse", "rehearse:host", "rehearse:human", STAND_IN, "rehearse:ollama:qwen3"])
+@pytest.mark.parametrize("spec", ["rehearse", "rehearse:host", STAND_IN, "rehearse:ollama:qwen3"])
 def test_whom_it_can_stand_in_for(spec: str) -> None:
     """It stands in for whoever could fill a seat, and for nobody in particular."""
     assert complaints({"a": (spec,)}) == []
@@ -107,13 +107,6 @@ def test_whom_it_cannot_stand_in_for(spec: str, said: str) -> None:
     (found,) = complaints({"a": (spec,)})
 
     assert found.startswith(said)
-
-
-def test_specs_go_both_ways() -> None:
-    """A stand-in knows whom it stands in for, and nobody stands in for a stand-in."""
-    assert [real(spec) for spec in (STAND_IN, "rehearse", "host")] == [STAND_IN.partition(":")[2], "host", "host"]
-    assert stand_in(real(STAND_IN)) == stand_in(STAND_IN) == STAND_IN
-    assert stand_in("rehearse") == "rehearse:host"
 
 
 def test_it_does_the_moderators_work_too() -> None:

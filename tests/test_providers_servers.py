@@ -15,11 +15,11 @@ from debate_orchestrator.providers.servers import Server, complaint, key_name, s
     [
         ("anthropic:claude-x", "claude-x", None, ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"), True),
         ("openai:gpt-x", "gpt-x", None, ("OPENAI_API_KEY",), True),
-        ("anthropic:m@http://localhost:1/x/", "m", "http://localhost:1/x", ("DEBATE_KEY_LOCALHOST",), False),
-        ("openai:m@v2@https://a.b-c.org/v1", "m@v2", "https://a.b-c.org/v1", ("DEBATE_KEY_A_B_C_ORG",), False),
+        ("anthropic:m@http://localhost:1/x/", "m", "http://localhost:1/x", ("DEBATE_KEY_LOCALHOST_1",), False),
+        ("openai:m@v2@https://a.b-c.org/v1", "m@v2", "https://a.b-c.org/v1", ("DEBATE_KEY_A_B__C_ORG",), False),
         ("openrouter:v/m", "v/m", "https://openrouter.ai/api", ("OPENROUTER_API_KEY",), True),
         ("ollama:l3:8b", "l3:8b", "http://127.0.0.1:11434", ("OLLAMA_API_KEY",), False),
-        ("ollama:l3@http://10.0.0.2:1", "l3", "http://10.0.0.2:1", ("OLLAMA_API_KEY",), False),
+        ("ollama:l3@http://10.0.0.2:1", "l3", "http://10.0.0.2:1", ("DEBATE_KEY_10_0_0_2_1",), False),
     ],
 )
 def test_servers(
@@ -50,6 +50,11 @@ def test_ollama_is_where_its_variable_says(host: str, url: str, monkeypatch: pyt
         "anthropic:m@http://u:p@x",
         "openrouter:v/m@http://x",
         "anthropic:m@http:///x",
+        "anthropic:m@localhost:99",
+        "openai:m@api.example.com/v1",
+        "openai:m@https://h/v1?api-key=sk-1",
+        "openai:m@https://h/v1#sk-1",
+        "openai:m@https://h/\x1b[1m",
     ],
 )
 def test_what_is_no_server(spec: str) -> None:
@@ -59,10 +64,10 @@ def test_what_is_no_server(spec: str) -> None:
 
 def test_a_vendors_key_goes_to_no_address_of_a_cast() -> None:
     """An address from a cast gets the key that is named after its host, and no other."""
-    everything = {"ANTHROPIC_API_KEY": "a", "OPENAI_API_KEY": "o", "ANTHROPIC_AUTH_TOKEN": "t"}
+    everything = dict.fromkeys(("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OLLAMA_API_KEY"), "k")
 
-    assert server("anthropic:m@https://evil.example").key(everything) is None
-    assert server("openai:m@https://evil.example").key(everything) is None
+    for kind in ("anthropic", "openai", "ollama"):
+        assert server(f"{kind}:m@https://evil.example").key(everything) is None
     assert server("openai:m@https://evil.example").key({"DEBATE_KEY_EVIL_EXAMPLE": "k"}) == "k"
 
 
@@ -86,3 +91,10 @@ def test_whatever_is_taken_is_understood(kind: str, rest: str) -> None:
         made = server(spec)
         assert isinstance(made, Server) and made.model
         assert made.url is None or key_name(made.url).isidentifier()
+
+
+def test_no_two_hosts_share_a_key() -> None:
+    """A host that only looks like another has a variable of its own, and so has every port."""
+    hosts = ("a.b", "a-b", "ab", "a.b:80", "a.b:8080", "a--b", "a.-b")
+
+    assert len({key_name(f"https://{host}/x") for host in hosts}) == len(hosts)

@@ -10,15 +10,19 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
+from debate_orchestrator import casts
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.rules import JUDGE, judges
 from debate_orchestrator.errors import BadAnswers, complaint, shown
+from debate_orchestrator.providers import servers
 
 if TYPE_CHECKING:
     from debate_orchestrator.briefs import Brief
     from debate_orchestrator.core.events import Reply
 
-HOST = "host"
+HOST = casts.HOST
+_KEYED = ("openai", "openrouter")
+"""Kinds whose key is in the environment or nowhere; Anthropic's may be in a profile of its own."""
 _ROOM = "debate_orchestrator.providers"
 _KINDS = {
     "anthropic": "anthropic",
@@ -61,14 +65,28 @@ def complaints(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
 
 
 def _complaints(where: str, spec: str) -> list[str]:
-    kind = spec.partition(":")[0]
+    kind = casts.kind(spec)
     if spec == HOST:
         return []
     if kind not in _KINDS:
+        hint = "`debate models` tells what is reachable."
+        hint = f"Is it anthropic:{spec}?" if spec.startswith("claude-") else hint
         known = ", ".join([HOST, *(f"{kind}:..." for kind in _KINDS)])
-        return [complaint(where, shown(spec), f"one of {known}", "`debate models` tells what is reachable.")]
+        return [complaint(where, shown(spec), f"one of {known}", hint)]
     said: str | None = _module(kind).complaint(spec)
     return [f"{where}: {said}"] if said else []
+
+
+def lacking(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """A complaint for every filler that can't be asked from here as it is, for want of a key: better told before
+    the first call than at the seat's first turn."""
+    fillers = dict.fromkeys(spec for specs in cast.values() for spec in specs if casts.kind(spec) in _KEYED)
+    missing = [(spec, servers.server(spec)) for spec in fillers]
+    return [
+        complaint(spec, "no key", f"one in {one.keys[0]}", "`debate models` tells what is reachable.")
+        for spec, one in missing
+        if one.needs_key and one.key() is None
+    ]
 
 
 def seated(debate: Debate) -> dict[str, Provider]:
@@ -88,7 +106,7 @@ def seated(debate: Debate) -> dict[str, Provider]:
 
 def maker(spec: str) -> Callable[[str, Debate], Provider]:
     """What makes the provider that a cast names."""
-    make: Callable[[str, Debate], Provider] = _module(spec.partition(":")[0]).provider
+    make: Callable[[str, Debate], Provider] = _module(casts.kind(spec)).provider
     return make
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 from debate_orchestrator import models
@@ -17,8 +17,8 @@ from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Reply
 from debate_orchestrator.errors import Failed, Theirs
 from debate_orchestrator.errors import complaint as said
-from debate_orchestrator.providers import Piece, faults, servers
-from debate_orchestrator.providers.caching import Plan, marks, plans
+from debate_orchestrator.providers import Piece, faults, lines, servers
+from debate_orchestrator.providers.caching import Plan, placed, plans
 from debate_orchestrator.providers.messages import Answer
 
 if TYPE_CHECKING:
@@ -51,22 +51,26 @@ class Messages:
 
     caches = True
 
-    def __init__(self, spec: str, patience: float, planned: dict[str, Plan]):
+    def __init__(self, spec: str, debate: Debate):
         self.name = spec
         self._server = servers.server(spec)
-        self._patience, self._plans = patience, planned
+        self._debate, self._plans = debate, plans(debate)
+        self._reached = False
         self._line: tuple[object, ...] | None = None
         self._lacks: set[str] = set()
 
     async def reply(self, brief: Brief, hear: Piece) -> Reply:
         """The answer to one brief, as `Provider` says."""
-        asked = request(brief, self.name, self._plans.get(brief.turn, Plan(write=False)), self._lacks)
+        plan = self._plans.get(brief.turn, Plan())
+        marked = placed(plan, self._debate, sum(len(message.parts) for message in brief.messages))
+        asked = request(brief, self.name, marked, self._lacks, hour=plan.hour)
         answer = Answer()
         for _ in range(_SEARCH_PAUSES):
             answer = await self._heard(asked, answer, hear)
             if answer.stop != "pause_turn":
                 break
             asked["messages"] = [*asked["messages"], {"role": "assistant", "content": answer.blocks_to_resend()}]
+        self._reached = True
         return answer.reply(self.name, sorted(self._lacks & self._wanted(brief)))
 
     def _wanted(self, brief: Brief) -> set[str]:
@@ -76,8 +80,9 @@ class Messages:
     async def _heard(self, asked: dict[str, Any], before: Answer, hear: Piece) -> Answer:
         """One call, listened to until its end; its answer goes on from the one before."""
         answer = Answer(before)
-        clock = faults.Clock(self._patience)
+        clock = faults.Clock(self._debate.opened.patience)
         try:
+            self._client()  # before the clock runs: loading the library takes seconds
             async with clock.listening():
                 stream = await self._open(asked)
                 try:
@@ -135,8 +140,9 @@ class Messages:
         if server.needs_key and server.url is not None and key is None:
             hint = f"Set {server.keys[0]} in the environment, then resume."
             raise Failed(said(self.name, "no key", f"one in {server.keys[0]}", hint))
-        timeout = Timeout(None, connect=15.0)
-        http = DefaultAioHttpClient(timeout=timeout)
+        timeout = Timeout(None, connect=lines.CONNECT)
+        where = server.url or os.environ.get("ANTHROPIC_BASE_URL")
+        http = DefaultAioHttpClient(timeout=timeout, **lines.options(server, where))
         if server.url is None:
             return AsyncAnthropic(max_retries=0, timeout=timeout, http_client=http)
         key = key or servers.NO_KEY
@@ -144,28 +150,23 @@ class Messages:
 
     def _fault(self, error: Exception, answer: Answer) -> Exception:
         """What an exception of the library, or of those beneath it, amounts to."""
-        from anthropic import AnthropicError, APIConnectionError, APIStatusError
+        from anthropic import AnthropicError, APIConnectionError, APIStatusError, CredentialsError
 
-        secrets = [key] if (key := self._server.key()) else []
+        secrets, partial = servers.secrets(self._server), answer.partial(self.name)
         if isinstance(error, APIStatusError):
             message = faults.shown(error.api_message or error.message, secrets)
             fault = faults.refused(self.name, error.status_code, message, error.response.headers, str(error.type or ""))
-            return faults.with_partial(fault, answer.partial(self.name))
-        if isinstance(error, TypeError) and "authentication" in str(error):
+            return faults.with_partial(fault, partial)
+        if isinstance(error, CredentialsError) or (isinstance(error, TypeError) and "authentication" in str(error)):
+            what = "no key and no profile" if isinstance(error, TypeError) else faults.shown(error, secrets)
             hint = f"Set {self._server.keys[0]}, or sign in with the provider's own tool; `debate models` tells more."
-            return Failed(said(self.name, "no key and no profile", "credentials in the environment", hint))
-        if isinstance(error, APIConnectionError):
-            return faults.broken(self.name, faults.shown(_cause(error), secrets), answer.partial(self.name))
-        beneath = type(error).__module__.partition(".")[0] in (
-            "httpx2",
-            "httpx2_aiohttp",
-            "aiohttp",
-            "httpcore2",
-            "httpx",
-        )
-        if isinstance(error, AnthropicError | OSError | ValueError) or beneath:
-            what = faults.shown(f"{type(error).__name__} {error}", secrets)
-            return faults.broken(self.name, what, answer.partial(self.name))
+            return Failed(said(self.name, what, "credentials in the environment", hint))
+        if isinstance(error, APIConnectionError) and lines.nobody_there(error):
+            return faults.unreachable(self.name, faults.shown(lines.cause(error), secrets), reached=self._reached)
+        if isinstance(error, AnthropicError | OSError | ValueError) or lines.is_beneath(error):
+            told = lines.cause(error) if isinstance(error, APIConnectionError) else error
+            what = faults.shown(f"{type(told).__name__}: {told}", secrets)
+            return faults.broken(self.name, what, partial)
         return error  # a fault of ours: it must be seen
 
     async def close(self) -> None:
@@ -177,17 +178,18 @@ class Messages:
                 await _lines.pop(line).client.close()
 
 
-def request(brief: Brief, spec: str, plan: Plan, lacks: Collection[str] = ()) -> dict[str, Any]:
-    """A brief as the API takes it from a server that lacks so much. The marks stand on blocks that are sent
-    again: all but the very last are."""
+def request(
+    brief: Brief, spec: str, marked: Iterable[int] = (), lacks: Collection[str] = (), *, hour: bool = False
+) -> dict[str, Any]:
+    """A brief as the API takes it from a server that lacks so much, with marks on these of its blocks."""
     blocks: list[dict[str, Any]] = []
     messages = []
     for message in brief.messages:
         content: list[dict[str, Any]] = [{"type": "text", "text": part} for part in message.parts]
         blocks += content
         messages.append({"role": message.role, "content": content})
-    for place in marks(len(blocks) - 1) if plan.write else ():
-        blocks[place]["cache_control"] = {"type": "ephemeral", **({"ttl": "1h"} if plan.hour else {})}
+    for place in marked:
+        blocks[place]["cache_control"] = {"type": "ephemeral", **({"ttl": "1h"} if hour else {})}
     known = models.known(spec)
     made: dict[str, Any] = {
         "model": servers.server(spec).model,
@@ -202,14 +204,5 @@ def request(brief: Brief, spec: str, plan: Plan, lacks: Collection[str] = ()) ->
     return made
 
 
-def _cause(error: BaseException) -> str:
-    """The innermost reason that a library wrapped."""
-    seen = [error]
-    while (inner := seen[-1].__cause__ or seen[-1].__context__) is not None and inner not in seen:
-        seen.append(inner)
-    told = next((one for one in reversed(seen) if str(one)), error)
-    return f"{type(told).__name__}: {told}"
-
-
 def provider(spec: str, debate: Debate) -> Messages:
-    return Messages(spec, debate.opened.patience, plans(debate))
+    return Messages(spec, debate)

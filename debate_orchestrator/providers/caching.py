@@ -8,14 +8,14 @@ will read again is not written, since writing costs more than sending.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from typing import NamedTuple
 
-from debate_orchestrator import models
+from debate_orchestrator import casts, models
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.rules import JUDGE, Phase
 
-_SLOW = {"host": 600.0, "human": 600.0, "command": 60.0, "replay": 0.0, "rehearse": 0.0}
+_SLOW = {casts.HOST: 600.0, casts.COMMAND: 60.0, casts.REPLAY: 0.0, casts.REHEARSE: 0.0}
 """Seconds that a turn may take where no model is called directly; assumed, not measured."""
 TO_BEGIN = 5.0
 """Seconds until an answer begins; assumed too, as is how fast it goes on."""
@@ -27,11 +27,13 @@ _MARGIN = 0.9
 class Plan(NamedTuple):
     """What one call does about the cache."""
 
-    write: bool
-    """Whether it marks what it sends: since that will be read again, or since without a mark of its own it would
-    read nothing of what was written before."""
+    write: bool = False
+    """Whether it marks all that will be sent again, because somebody will read it."""
     hour: bool = False
     """Whether it must be kept for longer than minutes until then."""
+    reads: str | None = None
+    """The turn whose mark it reads, where it writes nothing itself: without a mark of its own in that very place
+    a call reads nothing, and a mark in any other place would be paid for and read by nobody."""
 
 
 class _Call(NamedTuple):
@@ -45,11 +47,9 @@ class _Call(NamedTuple):
 class _Kept(NamedTuple):
     """What a family has written, as far as can be foreseen."""
 
+    turn: str
     until: float
     lasts: float
-
-
-_NOTHING = _Kept(-1.0, 0.0)
 
 
 def plans(debate: Debate) -> dict[str, Plan]:
@@ -65,28 +65,52 @@ def plans(debate: Debate) -> dict[str, Plan]:
             begins.append(begins[-1] + (taken if sure else 0.0))
     made: dict[str, Plan] = {}
     kept: dict[Hashable, _Kept] = {}
-    for call in calls:
-        now = begins[call.stage]
-        before = kept.get(call.family, _NOTHING)
-        alive = before.until >= now
-        made[call.turn] = plan = _plan(call, calls, begins, alive=alive, leader_first=debate.opened.leader_first)
+    for leader, followers in _groups(calls):
+        now = begins[leader.stage]
+        before = kept.get(leader.family)
+        before = before if before is not None and before.until >= now else None
+        plan = _plan(leader, calls, begins, led=debate.opened.leader_first and bool(followers))
         if plan.write:
-            lasts = max(_lasts(hour=plan.hour), before.lasts if alive else 0.0)  # what is read lasts anew
-            kept[call.family] = _Kept(now + lasts, lasts)
+            lasts = max(_lasts(hour=plan.hour), before.lasts if before else 0.0)  # what is read lasts anew
+            kept[leader.family] = _Kept(leader.turn, now + lasts, lasts)
+        elif before is not None:
+            plan = Plan(reads=before.turn)
+            kept[leader.family] = before._replace(until=now + before.lasts)
+        made[leader.turn] = plan
+        led = leader.turn if debate.opened.leader_first and plan.write else before.turn if before else None
+        made |= {one.turn: Plan(reads=led) for one in followers}
     return made
 
 
-def _plan(call: _Call, calls: list[_Call], begins: list[float], *, alive: bool, leader_first: bool) -> Plan:
-    """What a call does, where what its family has written may still be `alive`."""
-    alike = [one for one in calls if one.family == call.family and one.turn != call.turn]
-    later = [one for one in alike if one.sure and one.stage > call.stage]
+def _groups(calls: list[_Call]) -> Iterator[tuple[_Call, list[_Call]]]:
+    """The calls of each stage by family, in order: who leads, and who follows."""
+    groups: dict[tuple[int, Hashable], list[_Call]] = {}
+    for call in calls:
+        groups.setdefault((call.stage, call.family), []).append(call)
+    for leader, *followers in groups.values():
+        yield leader, followers
+
+
+def _plan(call: _Call, calls: list[_Call], begins: list[float], *, led: bool) -> Plan:
+    """What the first call of its family in a stage does: it writes where a later one will read in time, or where
+    others are `led` by it."""
+    later = [one for one in calls if one.family == call.family and one.sure and one.stage > call.stage]
     gap = begins[later[0].stage] - begins[call.stage] if later else 0.0
     if later and gap <= _lasts(hour=False):
         return Plan(write=True)
     if len(later) > 1 and gap <= _lasts(hour=True):
         return Plan(write=True, hour=True)
-    together = leader_first and any(one.stage == call.stage for one in alike)
-    return Plan(write=together or alive)
+    return Plan(write=led)
+
+
+def placed(plan: Plan, debate: Debate, blocks: int) -> list[int]:
+    """Which of so many blocks of a brief, counted from 0, a call marks. The first is the motion; each speech that
+    is heard is one; the last is the call's own, and never marked."""
+    if plan.write:
+        return marks(blocks - 1)
+    if plan.reads is None:
+        return []
+    return [min(len(debate.heard(debate.turn(plan.reads))), blocks - 2)]
 
 
 def _lasts(*, hour: bool) -> float:
@@ -112,9 +136,8 @@ def family(debate: Debate, phase: Phase, seat: str) -> Hashable:
 
 def seconds(spec: str, phase: Phase) -> float:
     """How long a turn is expected to take."""
-    kind = spec.partition(":")[0]
-    if kind in _SLOW:
-        return _SLOW[kind]
+    if casts.kind(spec) in _SLOW:
+        return _SLOW[casts.kind(spec)]
     tokens = models.tokens("x" * 6 * phase.words) if phase.words else _BALLOT
     return TO_BEGIN + tokens / _TOKENS_A_SECOND
 

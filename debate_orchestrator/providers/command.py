@@ -33,6 +33,9 @@ _PAUSE = 0.02
 _SECRET = ("KEY", "TOKEN", "SECRET")
 """Parts of the names of variables whose values nobody is told."""
 
+_TRIES = 2
+"""Calls after which a program that fails is held to fail for good."""
+
 
 class Command:
     """One program, run anew for each turn."""
@@ -84,7 +87,9 @@ class Command:
     def _broken(self, what: str, run: _Run) -> errors.Trouble:
         """The fault of an answer that is none, with what had come of it."""
         came = bytes(run.out[: replies.LARGEST]).decode("utf-8", "replace")
-        return faults.broken(self.name, what, self._reply(came) if came else None)
+        fault = faults.broken(self.name, what, self._reply(came) if came else None)
+        fault.tries = _TRIES
+        return fault
 
     def _reply(self, text: str) -> Reply:
         return Reply(text=text.removesuffix("\n").removesuffix("\r"), brief="", by=self.name)

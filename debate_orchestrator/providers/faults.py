@@ -23,22 +23,10 @@ LONGEST = 1800.0
 """Seconds that one answer may take in all."""
 _SILENCE = 300.0
 _SHOWN = 300
-_OUT_OF_CREDIT = (
-    "credit balance",
-    "spend limit",
-    "spending limit",
-    "insufficient_quota",
-    "billing",
-    "insufficient credit",
-)
-_TOO_LONG = (
-    "prompt is too long",
-    "context_length",
-    "context length",
-    "context window",
-    "too many tokens",
-    "maximum context",
-)
+_UNREACHED = 20.0
+"""Seconds after which a server that never answered is likely not to be there."""
+_OUT_OF_CREDIT = ("credit balance", "spend limit", "spending limit", "insufficient_quota", "insufficient credit")
+_TOO_LONG = ("prompt is too long", "context_length", "context length", "context window", "maximum context")
 
 
 def shown(message: object, secrets: Iterable[str] = ()) -> str:
@@ -55,13 +43,13 @@ def refused(who: str, status: int, message: str, headers: Mapping[str, str], cod
     its own word for the error."""
     said = f"HTTP {status}: {message}" if status != 200 else message
     about = f"{code} {message}".lower()
-    if status == 402 or any(sign in about for sign in _OUT_OF_CREDIT):
+    if status == 402 or (status in (200, 400, 403, 429) and any(sign in about for sign in _OUT_OF_CREDIT)):
         return Paused(complaint(who, said, "an account with credit", "Add credit, then resume."))
-    if any(sign in about for sign in _TOO_LONG) or status == 413:
+    if status == 413 or (status in (200, 400, 422) and any(sign in about for sign in _TOO_LONG)):
         hint = "Give the seat to a model with a larger context: `debate resume JOURNAL --a, --b or --judge WHO`."
         return Failed(complaint(who, said, "a transcript that fits its context", hint))
     if status in (408, 409, 425, 429) or status >= 500 or status == 200:
-        return Trouble(complaint(who, said, "an answer"), after=retry_after(headers))
+        return Trouble(complaint(who, said, "an answer"), after=retry_after(headers), unsure=status == 200)
     if status in (401, 403):
         hint = "Set the key in the environment (`debate models` names the variable), then resume."
         return Failed(complaint(who, said, "a key that it takes", hint))
@@ -73,7 +61,13 @@ def refused(who: str, status: int, message: str, headers: Mapping[str, str], cod
 
 def broken(who: str, what: str, partial: object = None) -> Trouble:
     """The fault of a line or an answer that broke off."""
-    return Trouble(complaint(who, what, "a whole answer"), partial=partial)
+    return Trouble(complaint(who, what, "a whole answer"), unsure=True, partial=partial)
+
+
+def unreachable(who: str, what: str, *, reached: bool) -> Trouble:
+    """The fault of a server that is not there. One that never was is not waited for long."""
+    hint = "" if reached else "Is it running, and is its address right?"
+    return Trouble(complaint(who, what, "a server that answers", hint), patience=None if reached else _UNREACHED)
 
 
 def with_partial(fault: Theirs, partial: object) -> Theirs:

@@ -7,17 +7,16 @@ from typing import Any, Literal
 
 from debate_orchestrator import models
 from debate_orchestrator.core.events import Found, Reply, Usage
+from debate_orchestrator.providers.lines import MOST, clean
 
 _ENDED: dict[str, Literal["whole", "cut", "refused"]] = {
     "end_turn": "whole",
     "stop_sequence": "whole",
-    "pause_turn": "whole",
+    "pause_turn": "cut",
     "max_tokens": "cut",
     "model_context_window_exceeded": "cut",
     "refusal": "refused",
 }
-_MOST = 1_000_000
-"""Characters after which an answer is held to be without end."""
 _PAGES = 40
 
 
@@ -98,7 +97,7 @@ class Answer:
             return "a stream that ended in the middle" if self._model or self._blocks else "nothing that is an answer"
         if self.stop is None:
             return "an answer that does not say how it ended"
-        return "an answer without end" if len(self.text) > _MOST else None
+        return "an answer without end" if len(self.text) > MOST else None
 
     @property
     def text(self) -> str:
@@ -178,7 +177,7 @@ def _json(text: str) -> Any:
 
 def _text(value: Any) -> str:
     """`value` if it is text, with halves of characters replaced, which no file could hold."""
-    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else ""
+    return clean(value) if isinstance(value, str) else ""
 
 
 def _number(value: Any) -> int:

@@ -6,6 +6,7 @@ retry nothing: whether a call is made again is the loop's to say, which writes e
 
 from __future__ import annotations
 
+import os
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,21 +15,18 @@ from debate_orchestrator.briefs import Brief
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Reply, Usage
 from debate_orchestrator.errors import Failed, Theirs, Trouble
-from debate_orchestrator.providers import Piece, faults, servers
+from debate_orchestrator.providers import Piece, faults, lines, servers
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 _ENDED: dict[str, Literal["whole", "cut", "refused"]] = {"stop": "whole", "length": "cut", "content_filter": "refused"}
-_MOST = 1_000_000
-"""Characters after which an answer is held to be without end."""
 _USAGE, _STRUCTURED, _SEARCH = "usage", "structured output", "search"
 _OPTIONAL = (
     (_USAGE, "stream_options", ("stream_options", "include_usage")),
     (_STRUCTURED, "response_format", ("response_format", "schema", "structured", "grammar")),
 )
 """What not every server takes, where it stands in a request, and the words of a server that complains of it."""
-_NEEDED = {"host", "accept", "accept-encoding", "connection", "content-type", "content-length", "user-agent"}
 
 
 class Completions:
@@ -42,6 +40,7 @@ class Completions:
         self._patience = patience
         self._client: AsyncOpenAI | None = None
         self._lacks: set[str] = set()
+        self._reached = False
 
     async def reply(self, brief: Brief, hear: Piece) -> Reply:
         """The answer to one brief, as `Provider` says. Trouble with the line after an answer has said how it
@@ -69,6 +68,7 @@ class Completions:
                 raise fault from None
         if wrong := answer.wrong():
             raise faults.broken(self.name, wrong, answer.partial(self.name))
+        self._reached = True
         wanted = {_STRUCTURED} if brief.json_schema is not None else set()
         return answer.reply(self.name, sorted(self._lacks & wanted | ({_SEARCH} if brief.search else set())))
 
@@ -113,20 +113,13 @@ class Completions:
         if key is None and server.needs_key:
             hint = f"Set {server.keys[0]} in the environment, then resume."
             raise Failed(errors.complaint(self.name, "no key", f"one in {server.keys[0]}", hint))
-        timeout = Timeout(None, connect=15.0)
-        hooks = {} if server.url is None else {"request": [self._bare]}
-        http = DefaultAioHttpClient(timeout=timeout, follow_redirects=False, event_hooks=hooks)
+        timeout = Timeout(None, connect=lines.CONNECT)
+        where = server.url or os.environ.get("OPENAI_BASE_URL")
+        http = DefaultAioHttpClient(timeout=timeout, **lines.options(server, where))
         key = key or servers.NO_KEY
         made = AsyncOpenAI(api_key=key, base_url=server.url, max_retries=0, timeout=timeout, http_client=http)
         _ = made.chat.completions  # loads what belongs to it
         return made
-
-    async def _bare(self, request: Any) -> None:
-        """Takes from a request to a server of one's own what the SDK adds from the environment and of this
-        machine: the vendor's organization and project, custom headers, the platform."""
-        for name in set(request.headers) - _NEEDED:
-            del request.headers[name]
-        request.headers["authorization"] = f"Bearer {self._key() or servers.NO_KEY}"
 
     def _key(self) -> str | None:
         return (self._server.key() or "").strip() or None
@@ -138,9 +131,12 @@ class Completions:
             return faults.broken(self.name, clock.verdict(), partial)
         from openai import APIConnectionError, APIError, APIStatusError, OpenAIError
 
-        secrets = [key] if (key := self._key()) else []
+        secrets = servers.secrets(self._server)
         if isinstance(error, APIConnectionError):
-            return faults.broken(self.name, faults.shown(_cause(error), secrets), partial)
+            what = faults.shown(f"{type(lines.cause(error)).__name__}: {lines.cause(error)}", secrets)
+            if lines.nobody_there(error):
+                return faults.unreachable(self.name, what, reached=self._reached)
+            return faults.broken(self.name, what, partial)
         if isinstance(error, APIError):
             response = error.response if isinstance(error, APIStatusError) else None
             status = response.status_code if response else _status(error.code)
@@ -148,8 +144,7 @@ class Completions:
             message = faults.shown(_message(error.body) or error.message, secrets)
             fault = faults.refused(self.name, status, message, response.headers if response else {}, about)
             return faults.with_partial(fault, partial)
-        beneath = type(error).__module__.partition(".")[0] in ("httpx2", "httpx", "httpcore2", "aiohttp", "anyio")
-        if isinstance(error, OpenAIError | OSError | ValueError | RecursionError) or beneath:
+        if isinstance(error, OpenAIError | OSError | ValueError | RecursionError) or lines.is_beneath(error):
             what = faults.shown(f"{type(error).__name__} {error}", secrets)
             return faults.broken(self.name, what, partial)
         return error  # a fault of ours: it must be seen
@@ -217,7 +212,7 @@ class Answer:
         if stop == "error":
             return self._wrong("an answer that ended in an error")
         self.stop = self.stop or (_clean(stop) if stop else None)
-        return self._wrong("an answer without end") if self._length > _MOST else pieces
+        return self._wrong("an answer without end") if self._length > lines.MOST else pieces
 
     def _wrong(self, what: str) -> list[str]:
         self.odd = self.odd or what
@@ -287,15 +282,6 @@ def _status(code: str | None) -> int:
     with, where it gives none."""
     known = code is not None and code.isascii() and code.isdigit() and len(code) == 3 and code[0] in "45"
     return int(code) if code is not None and known else 200
-
-
-def _cause(error: BaseException) -> str:
-    """The innermost reason that a library wrapped."""
-    seen = [error]
-    while (inner := seen[-1].__cause__ or seen[-1].__context__) is not None and inner not in seen:
-        seen.append(inner)
-    told = next((one for one in reversed(seen) if str(one)), error)
-    return f"{type(told).__name__}: {told}"
 
 
 def _missing(where: str) -> str:

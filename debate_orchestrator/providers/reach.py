@@ -27,6 +27,13 @@ _SECONDS = 4.0
 _LONGEST = 4_000_000
 _PROGRAMS = {"claude": "claude -p", "llm": "llm", "codex": "codex exec -", "gemini": "gemini"}
 """Programs that read a prompt and print an answer, with the command that makes them do so."""
+_ALWAYS = {
+    "command:PROGRAM ARGS": "any program: the brief on its standard input, the reply on its standard output",
+    "anthropic:MODEL@URL": "any server that speaks the Messages API; openai:MODEL@URL for Chat Completions",
+    "host": "an agent host takes the turns: `debate open` and `debate step`",
+    "replay:JOURNAL": "says again what was recorded",
+    "rehearse": "a stand-in that calls nobody: `debate run --rehearse`",
+}
 _OTHERWISE = (
     "Set ANTHROPIC_API_KEY; or name who speaks with --a, --b and --judge (ollama:MODEL for a server of your own, "
     "command:PROGRAM for any program); or have an agent host speak (`debate open`); or see how it goes with no model: "
@@ -51,21 +58,22 @@ def found() -> list[Reach]:
     ways = (_anthropic, _openrouter, _openai, _ollama)
     with ThreadPoolExecutor(len(ways)) as pool:
         asked = [pool.submit(way) for way in ways]
-        return [*(one.result() for one in asked), *_programs(), _always("host"), _always("replay:JOURNAL")]
+        return [*(one.result() for one in asked), *_programs(), *map(_always, _ALWAYS)]
 
 
 def default(seat: str) -> str:
     """Who fills a seat that nobody was named for: an Opus-level judge and capable debaters, from the first
-    provider there is. BadAnswers, with what does work, where there is none."""
+    provider there is that has such models. BadAnswers, with what does work, where there is none."""
     chosen = models.table().defaults
     name = {JUDGE: chosen.judge, "moderator": chosen.moderator}.get(seat, chosen.debater)
     if _anthropic_credentials():
         return f"anthropic:{name}"
     if os.environ.get("OPENROUTER_API_KEY"):
         return f"openrouter:anthropic/{_dotted(name)}"
-    local = _ollama()
-    if local.models:
-        return f"ollama:{local.models[0]}"
+    ways = [f"{one.seat} ({', '.join(one.models[:3])})" for one in (_openai(), _ollama()) if one.ready]
+    if ways:
+        got, hint = f"nobody, though there is {' and '.join(ways)}", "Name a model: --a, --b and --judge."
+        raise BadAnswers(complaint("cast", got, "somebody to ask", hint))
     raise BadAnswers(complaint("cast", "nobody, and no key or server was found", "somebody to ask", _OTHERWISE))
 
 
@@ -104,7 +112,7 @@ def _anthropic() -> Reach:
     if key is None:
         return Reach(seat=seat, ready=True, about=f"credentials: {where}")
     headers = {"x-api-key": key, "anthropic-version": "2023-06-01"}
-    return _listed(seat, f"{where} is set", f"{url.rstrip('/')}/v1/models", headers)
+    return _listed(seat, f"{where} is set, for {one_line(url)}", f"{url.rstrip('/')}/v1/models", headers)
 
 
 def _openrouter() -> Reach:
@@ -144,8 +152,7 @@ def _programs() -> list[Reach]:
 
 
 def _always(seat: str) -> Reach:
-    about = {"host": "an agent host takes the turns: `debate open` and `debate step`"}
-    return Reach(seat=seat, ready=True, about=about.get(seat, "says again what was recorded"))
+    return Reach(seat=seat, ready=True, about=_ALWAYS[seat])
 
 
 def _listed(seat: str, about: str, url: str, headers: dict[str, str]) -> Reach:

@@ -14,7 +14,7 @@ from itertools import count
 from typing import Any
 from zlib import crc32
 
-from debate_orchestrator import errors
+from debate_orchestrator import casts, errors
 from debate_orchestrator.briefs import Brief
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Reply
@@ -24,7 +24,7 @@ from debate_orchestrator.core.verdict import DECISIVE, gap, leader
 from debate_orchestrator.errors import OutOfTurn
 from debate_orchestrator.providers import Piece, complaints
 
-KIND = "rehearse"
+KIND = casts.REHEARSE
 _WORDS = 200
 """Words of a speech where nobody says how many."""
 _WORDS_OF_A_FIELD, _ITEMS = 50, 3
@@ -66,20 +66,10 @@ class Rehearsal:
         """Nothing is open."""
 
 
-def real(spec: str) -> str:
-    """Who would fill the seat: the spec without its rehearsal, and `host` where a rehearsal names nobody."""
-    return (spec.partition(":")[2] or "host") if spec.partition(":")[0] == KIND else spec
-
-
-def stand_in(spec: str) -> str:
-    """The spec of whoever stands in for that one."""
-    return f"{KIND}:{real(spec)}"
-
-
 def complaint(spec: str) -> str | None:
     """What is wrong with whom it stands in for; None where nothing is."""
     _, _, named = spec.partition(":")
-    if named in ("", "host", "human"):
+    if named in ("", casts.HOST):
         return None
     if named.partition(":")[0] == KIND:
         return errors.complaint(KIND, errors.shown(named), "somebody who does not rehearse, such as anthropic:MODEL")

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from debate_orchestrator import errors
+from debate_orchestrator import casts, errors
 
 NO_KEY = "none"
 """What is sent where a server of one's own wants something and nothing is known."""
@@ -36,19 +36,19 @@ class Server(NamedTuple):
 
     def key(self, environment: Mapping[str, str] = os.environ) -> str | None:
         """The key, if one is set."""
-        return next((value for name in self.keys if (value := environment.get(name))), None)
+        return next((value for name in self.keys if (value := environment.get(name, "").strip())), None)
 
 
 def server(spec: str) -> Server:
     """The server that a well-made spec names; see `complaint`."""
-    kind, _, rest = spec.partition(":")
-    model, url = _split(rest)
-    if kind == "ollama":
-        return Server(kind, model, url or _ollama(), ("OLLAMA_API_KEY",), needs_key=False)
-    if kind == "openrouter":
-        return Server(kind, model, "https://openrouter.ai/api", ("OPENROUTER_API_KEY",), needs_key=True)
+    kind = casts.kind(spec)
+    model, url = _split(casts.rest(spec))
     if url is not None:
         return Server(kind, model, url, (key_name(url),), needs_key=False)
+    if kind == "ollama":
+        return Server(kind, model, _ollama(), ("OLLAMA_API_KEY",), needs_key=False)
+    if kind == "openrouter":
+        return Server(kind, model, "https://openrouter.ai/api", ("OPENROUTER_API_KEY",), needs_key=True)
     return Server(kind, model, None, _VENDORS[kind], needs_key=True)
 
 
@@ -59,23 +59,46 @@ def complaint(spec: str) -> str | None:
     expected = f"{kind}:MODEL" if kind == "openrouter" else f"{kind}:MODEL or {kind}:MODEL@URL"
     if not model or not model.isprintable() or " " in model:
         return errors.complaint("the model", errors.shown(model), expected)
+    if url is None and re.search(r"@[\w.-]+(:\d+|\.\w+)(/|$)", model):
+        hint = "Write http:// or https:// before the host."
+        return errors.complaint("the model", errors.shown(model), expected, hint)
     if url is None:
         return None
     if kind == "openrouter":
         return errors.complaint("the server", errors.shown(url), expected)
-    parts = urlsplit(url)
-    if "@" in parts.netloc or not parts.hostname:
-        hint = f"A key belongs into the environment, as {key_name(url)}." if parts.hostname else ""
-        return errors.complaint("the server", "an address with a user or without a host", "http(s)://HOST", hint)
-    if parts.scheme == "http" and parts.hostname not in _LOOPBACK and os.environ.get(key_name(url)):
+    return _address(url)
+
+
+def _address(url: str) -> str | None:
+    """What is wrong with an address in a cast. It is written into journals and reports, so it holds no secret."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port = None, None
+    if not host or not url.isprintable() or " " in url or port == 0:
+        return errors.complaint("the server", errors.shown(url), "http(s)://HOST[:PORT][/PATH]")
+    if "@" in parts.netloc or parts.query or parts.fragment:
+        hint = f"A key belongs into the environment, as {key_name(url)}."
+        return errors.complaint("the server", "an address with a user or a query", "http(s)://HOST[:PORT][/PATH]", hint)
+    if parts.scheme == "http" and host not in _LOOPBACK and os.environ.get(key_name(url)):
         hint = f"{key_name(url)} would be readable on the way."
-        return errors.complaint("the server", f"plain http to {parts.hostname}", "https for a server with a key", hint)
+        return errors.complaint("the server", f"plain http to {host}", "https for a server with a key", hint)
     return None
 
 
 def key_name(url: str) -> str:
-    """The environment variable that holds the key of a server named by its address."""
-    return "DEBATE_KEY_" + re.sub(r"[^A-Z0-9]+", "_", (urlsplit(url).hostname or "").upper())
+    """The environment variable that holds the key of a server named by its address: its host and, where the address
+    has one, its port. A dot is written `_` and a dash `__`, so that no two hosts share a variable."""
+    parts = urlsplit(url)
+    host = (parts.hostname or "").upper().replace("-", "__")
+    port = f"_{parts.port}" if parts.port is not None else ""
+    return "DEBATE_KEY_" + re.sub(r"[^A-Z0-9_]", "_", host) + port
+
+
+def secrets(server: Server) -> list[str]:
+    """Everything in the environment that may be sent to that server as a key."""
+    return [value for name in server.keys if (value := os.environ.get(name))]
 
 
 def _split(rest: str) -> tuple[str, str | None]:

@@ -1,0 +1,80 @@
+"""The line to a server of models: what the clients of both libraries have in common.
+
+What the environment holds for a vendor (keys, organizations, headers of one's own gateway) goes to that
+vendor and to nobody else: a request to an address from a cast carries what a request needs, and the key that
+is meant for that host. Redirects are never followed, since a key would go along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from debate_orchestrator.providers import servers
+
+MOST = 1_000_000
+"""Characters after which an answer is held to be without end."""
+CONNECT = 15.0
+"""Seconds in which a server must take a connection."""
+_NEEDED = {
+    "host",
+    "accept",
+    "accept-encoding",
+    "connection",
+    "content-type",
+    "content-length",
+    "user-agent",
+    "anthropic-version",
+}
+_BENEATH = ("httpx2", "httpx", "httpcore2", "aiohttp", "anyio")
+
+
+def options(server: servers.Server, url: str | None) -> dict[str, Any]:
+    """How a client of that server connects: without redirects, without reading certificates where there is no
+    TLS, and bare of what is not meant for the server where its address comes from a cast."""
+    hooks = {} if server.url is None else {"request": [_bare(server)]}
+    return {"follow_redirects": False, "event_hooks": hooks, "verify": not (url or "").startswith("http://")}
+
+
+def _bare(server: servers.Server) -> Callable[[Any], Awaitable[None]]:
+    async def strip(request: Any) -> None:
+        for name in set(request.headers) - _NEEDED:
+            del request.headers[name]
+        request.headers["authorization"] = f"Bearer {server.key() or servers.NO_KEY}"
+
+    return strip
+
+
+def is_beneath(error: BaseException) -> bool:
+    """Whether an exception comes from a library that a client stands on."""
+    return type(error).__module__.partition(".")[0] in _BENEATH
+
+
+def cause(error: BaseException) -> BaseException:
+    """The innermost reason that a library wrapped, if it says anything."""
+    seen = [error]
+    while (inner := seen[-1].__cause__ or seen[-1].__context__) is not None and inner not in seen:
+        seen.append(inner)
+    return next((one for one in reversed(seen) if str(one)), error)
+
+
+def nobody_there(error: BaseException) -> bool:
+    """Whether no server was reached at all: no such host, or nobody listens."""
+    text = f"{type(cause(error)).__name__} {cause(error)}".lower()
+    return any(
+        sign in text
+        for sign in (
+            "connection refused",
+            "connect call failed",
+            "name or service not known",
+            "no address",
+            "getaddrinfo",
+            "nodename nor servname",
+            "name resolution",
+        )
+    )
+
+
+def clean(text: str) -> str:
+    """`text` with halves of characters replaced, which no file could hold."""
+    return text.encode("utf-8", "replace").decode()

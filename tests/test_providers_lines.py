@@ -1,0 +1,56 @@
+"""The line to a server: bare of what is meant for somebody else, and never led on."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+
+import pytest
+
+from debate_orchestrator.providers.lines import cause, clean, is_beneath, nobody_there, options
+from debate_orchestrator.providers.servers import key_name, server
+
+URL = "https://models.example/v1"
+
+
+def test_a_foreign_request_is_bare(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request to an address from a cast keeps what it needs, and carries the key of that host alone."""
+    monkeypatch.setenv(key_name(URL), "own")
+    (strip,) = options(server(f"openai:m@{URL}"), URL)["event_hooks"]["request"]
+    headers = {"host": "x", "content-type": "json", "authorization": "Bearer vendor", "x-gateway": "secret"}
+    request = SimpleNamespace(headers=headers)
+    asyncio.run(strip(request))
+
+    assert request.headers == {"host": "x", "content-type": "json", "authorization": "Bearer own"}
+
+
+def test_a_vendors_request_is_the_librarys() -> None:
+    """A request to the vendor is left as the library makes it; nobody is followed to another place."""
+    made = options(server("anthropic:m"), None)
+
+    assert made == {"follow_redirects": False, "event_hooks": {}, "verify": True}
+    assert options(server("anthropic:m@http://localhost:1"), "http://localhost:1")["verify"] is False
+
+
+@pytest.mark.parametrize(
+    ("error", "nobody"),
+    [
+        (ConnectionRefusedError(111, "Connection refused"), True),
+        (OSError("[Errno -2] Name or service not known"), True),
+        (ConnectionResetError(104, "Connection reset by peer"), False),
+        (ValueError("odd"), False),
+    ],
+)
+def test_whether_somebody_is_there(error: Exception, nobody: bool) -> None:
+    """A refused connection and an unknown host are told from a line that broke, however they are wrapped."""
+    try:
+        raise RuntimeError("wrapped") from error
+    except RuntimeError as wrapped:
+        assert nobody_there(wrapped) is nobody
+        assert cause(wrapped) is error
+
+
+def test_small_things() -> None:
+    """Halves of characters are replaced, and a fault of ours is not taken for a library's."""
+    assert clean("a\ud800b") == "a?b"
+    assert not is_beneath(ValueError("ours"))
