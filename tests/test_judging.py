@@ -180,7 +180,7 @@ def test_the_opening_is_new() -> None:
     old = first.model_copy(update={"max_cost": 1.0, "prompts": {}, "derived": _paid(events)})
     opened = judging.again(entries([old, *events[1:]]), "d/old.journal.jsonl", NEW)
 
-    assert (opened.max_cost, opened.derived) == (None, None)
+    assert (opened.max_cost, opened.derived) == (None, ())
     assert opened.prompts == library.digests("adversarial")
     assert opened.nonce != old.nonce and opened.seed != old.seed
     assert (opened.setup, opened.format) == (old.setup, old.format)

@@ -140,7 +140,7 @@ def test_sections_are_titles() -> None:
         ("# Cats are better\n\n**A:** x\n\n**B:** y", "Cats are better"),
         ("# Debate: Cats?\n\n**A:** x\n\n**B:** y", "Cats?"),
         ("# Debate\n\n**Motion:** Cats!\n\n**A:** x\n\n**B:** y", "Cats!"),
-        ("Topic: Cats.\n\nA: x\n\nB: y", "Cats."),
+        ("Topic: Cats.\n\nA: x\n\nB: y\n\nA: z\n\nB: w", "Cats."),
         ("# Debate Transcript\n\n**A:** x\n\n**B:** y", None),
         ("## Round 1\n\n**A:** x\n\n**B:** y", None),
         ("**A:** x\n\n**B:** y", None),

@@ -50,6 +50,8 @@ class Label(NamedTuple):
     title: str
     """The kind of turn, such as Opening Statement."""
     round: int | None
+    word: str = ""
+    """The word that tells the side, as it is written."""
 
     @property
     def speaks(self) -> bool:
@@ -62,9 +64,11 @@ def read(text: str) -> Label:
     said = re.sub(r"!?\[([^\[\]]*)\]\([^()]*\)", r"\1", one_line(text))  # a link's words
     said = re.sub(r"\*+|`+|(?<!\w)_+|_+(?!\w)", "", said)
     sides: list[str] = []
+    words: list[str] = []
     for aside in _ASIDE.finditer(said):
         if (found := side(aside[1])) is not None:
             sides.append(found)
+            words.append(aside[1].strip())
             said = said.replace(aside[0], " ")
     names, titles, numbers = [], [], []
     for part in _BETWEEN.split(said):
@@ -79,11 +83,13 @@ def read(text: str) -> Label:
         titles += [turn] if turn else []
         if who and (found := side(who)) is not None:
             sides.append(found)
+            words.append(who)
             names += [who] if _NUMBERED.fullmatch(who) or " " in who else []
         elif who:
             names.append(who)
     agreed = sides[0] if sides and len(set(sides)) == 1 else None
-    return Label(" — ".join(names), agreed, ", ".join(titles), numbers[0] if numbers else None)
+    word = words[0] if agreed else ""
+    return Label(" — ".join(names), agreed, ", ".join(titles), numbers[0] if numbers else None, word)
 
 
 def _apart(said: str) -> tuple[str, str]:
@@ -115,6 +121,67 @@ def is_other(name: str) -> bool:
 def key(name: str) -> str:
     """What two ways to write one name have in common."""
     return " ".join(re.findall(r"\w+", name.casefold())) or name
+
+
+_PAIRS = (("for", "against"), ("pro", "con"), ("pro", "contra"), ("a", "b"), ("yes", "no"))
+_EVERYDAY = {word for pair in _PAIRS for word in pair}
+
+
+def is_pair(one: str, other: str) -> bool:
+    """Whether these may be what one document calls its two sides. Everyday words (`no`, `for`) go by pairs, since
+    any sentence may begin with one."""
+    said = {key(one), key(other)}
+    return not said & _EVERYDAY or any(said == set(pair) for pair in _PAIRS)
+
+
+BOLD, ALONE, PLAIN = "bold", "alone", "plain"
+"""How a line may begin with a label: `**FOR:** ...`, `**FOR**` and nothing else, `FOR: ...`."""
+_BEGINNINGS = {
+    BOLD: re.compile(r"(\*\*|__)(?P<label>[^*]{1,80}?)(?:[:：]\s*\1|\1\s*[:：])[ \t]*(?P<rest>.*)"),
+    ALONE: re.compile(r"(\*\*|__)(?P<label>[^*]{1,80}?)\1[ \t]*(?P<rest>)"),
+    PLAIN: re.compile(r"(?P<label>[\w(\[][^:：*]{0,59})[:：](?:[ \t]+|$)(?P<rest>.*)"),
+}
+_ABOUT = re.compile(
+    r"(?:topic|motion|resolution|question|title|date|format|rounds?|participants?|speakers?|models?|debaters?|judges?"
+    r"|strictness|judge strictness|rounds completed|winner|word limit|note|position|position [ab])",
+    re.IGNORECASE,
+)
+_LOOKS = re.compile(
+    r"[\s>*_`#+(\[\"'“‘\d.)|-]*+(?P<label>\w[^:：*]{0,59}?)[*_`)\]\"'”’|]*?\s*"
+    r"(?P<end>[:：]|(?<=\s)[—–-]+\s|\*\*|__|$)"
+)
+
+
+class Beginning(NamedTuple):
+    """How a line begins."""
+
+    style: str
+    text: str
+    """The label as it is written."""
+    rest: str
+
+
+def beginning(line: str) -> Beginning | None:
+    """The label that a line begins with, whatever it is that it names."""
+    for style, pattern in _BEGINNINGS.items():
+        if found := pattern.fullmatch(line):
+            return Beginning(style, found["label"].strip(), found["rest"])
+    return None
+
+
+def is_about(text: str) -> bool:
+    """Whether a label is one of those that tell something about the debate and nobody's words."""
+    return bool(_ABOUT.fullmatch(text))
+
+
+def semblance(line: str) -> tuple[str, bool] | None:
+    """What could pass for a label at the beginning of a line, in whatever marks it stands (a list, a quotation,
+    italics), and whether a colon follows it."""
+    said = line.strip()[:160]
+    found = _LOOKS.match(said)
+    if found is None or (found["end"] in ("**", "__") and not said.startswith(found["end"])):
+        return None
+    return found["label"].strip(), found["end"] in (":", "：")
 
 
 class Participants(NamedTuple):

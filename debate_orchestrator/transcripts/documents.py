@@ -1,28 +1,25 @@
 """A document that somebody wrote down a debate in, in whatever shape: its headings and names, made into speeches.
 
 A debate's shape is read from headings (`## Round 1`, `### Claude (Pro)`) or from paragraphs that begin with a name
-(`**FOR:** ...`). What can't be told is a complaint, what had to be assumed a note, and no text is dropped.
+(`**FOR:** ...`). Which of them names the speakers is decided once, for the whole document: first headings, then bold
+labels, and plain labels only where neither is there. What else looks like a label is the words of a speech, and a
+note says so. What can't be told is a complaint, what had to be assumed a note, and no text is dropped.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from debate_orchestrator.errors import complaint, shown
 from debate_orchestrator.reports import markup
-from debate_orchestrator.transcripts import attribution
-from debate_orchestrator.transcripts.attribution import Label
-from debate_orchestrator.transcripts.speeches import Mark, Speech, Transcript, Walk
+from debate_orchestrator.transcripts import attribution, speeches
+from debate_orchestrator.transcripts.attribution import ALONE, BOLD, PLAIN, Label
+from debate_orchestrator.transcripts.speeches import PLAINLY, Mark, Speech, Transcript, Walk
 
-_BOLD = re.compile(r"(\*\*|__)(?P<label>[^*]{1,80}?)(?:[:：]\s*\1|\1\s*[:：])[ \t]*(?P<rest>.*)")
-_BOLD_ALONE = re.compile(r"(\*\*|__)(?P<label>[^*]{1,80}?)\1[ \t]*(?P<rest>)")
-_PLAIN = re.compile(r"(?P<label>[^:：*]{1,60})[:：](?:[ \t]+|$)(?P<rest>.*)")
-_ABOUT = re.compile(
-    r"(?:topic|motion|resolution|question|title|date|format|rounds?|participants?|speakers?|models?|debaters?|judges?"
-    r"|strictness|judge strictness|rounds completed|winner|word limit|note|position|position [ab])",
-    re.IGNORECASE,
-)
-_RULE = re.compile(r" {0,3}([-*_=])(?:[ \t]*\1){2,}[ \t]*")
+HEADING = "heading"
+MANY = 1_000
+"""Speeches of a document that is refused for their number, so that nobody needs to look for more."""
 
 
 class Document:
@@ -35,21 +32,26 @@ class Document:
         self.notes: list[str] = []
         self.blocks = [self._as_meant(block) for block in markup.outline(text)]
         self.heads = [(block, attribution.read(block.text)) for block in self.blocks if block.kind == "heading"]
-        self.start = self._start()
-        self.people = attribution.participants(self.lines[: self.start])
+        self._begin(sided=True)
 
     def read(self) -> tuple[Transcript, list[str]]:
-        marks = self._headed() or self._labelled()
-        sides = self._sides([mark for mark in marks if mark.kind == "speaker"])
-        speeches = self._speeches(marks, sides) if not self.wrong else []
-        self._must_be_closed()
+        style, speaking = self._decided()
+        self._must_not_begin_above(style, speaking)
+        marks = self._marks(style, speaking)
+        sides = self._sides(speaking) if not self.wrong else {}
+        if not self.wrong:
+            self._look_out(style, marks)
+        said = self._speeches(marks, sides) if not self.wrong else []
+        if self.blocks and (fence := speeches.left_open(self.lines, self.blocks[-1])):
+            got = "a code block that is never closed"  # whoever spoke after it would be in it
+            self._refuse(self.blocks[-1].first, got, f"a line {fence} that closes it")
         above = attribution.participants(self.lines[: marks[0].first] if marks else [])
         topic = self.people.topic or above.topic or self._title()
         made = Transcript(
             topic=topic,
             positions=self.people.positions,
             speakers={side: name for side, name in sorted(self.people.names.items()) if attribution.side(name) is None},
-            speeches=tuple(speeches),
+            speeches=tuple(said),
             notes=tuple(self.notes),
         )
         return made, self.wrong
@@ -61,23 +63,36 @@ class Document:
         """A paragraph that a line of dashes right below makes a heading is one only where it names something."""
         underlined = block.kind == "heading" and not self.lines[block.first].lstrip().startswith("#")
         label = attribution.read(block.text)
-        spoken = (found := _BOLD.fullmatch(block.text) or _PLAIN.fullmatch(block.text)) and found["rest"]
+        spoken = (found := attribution.beginning(block.text)) and found.rest
         named = not spoken and (label.round is not None or label.side is not None or (label.title and not label.name))
         title = block.first == 0 and block.level == 1
         return block._replace(kind="paragraph", level=0) if underlined and not (named or title) else block
 
-    def _start(self) -> int:
-        """The line with which the debate begins: the first that names a round or a side as a heading does, and
-        in a document without such headings the first rule that nothing but short lines stand above."""
-        named = [block.first for block, label in self.heads if label.round is not None or label.side is not None]
+    def _begin(self, *, sided: bool) -> None:
+        """Finds where the debate begins, and what stands above. `sided`: headings may name the sides."""
+        self.start = self._start(sided)
+        self.people = attribution.participants(self.lines[: self.start])
+
+    def _start(self, sided: bool) -> int:
+        """The line with which the debate begins: the first that names a round or a side as a heading does, and in a
+        document without such headings the first rule that nothing but short lines stand above."""
+        named = [b.first for b, label in self.heads if label.round is not None or (sided and label.side is not None)]
         named += [block.first for block in self.blocks if self._round(block) is not None]
         if named:
             return min(named)
         for block in self.blocks:
             if block.kind == "rule":
                 above = [line for line in self.lines[: block.first] if line.strip()]
-                return block.end if all(len(line.split()) <= 30 for line in above) else 0
+                short = all(len(line.split()) <= 30 for line in above)
+                return block.end if short and not self._one_spoke_above(block) else 0
         return 0
+
+    def _one_spoke_above(self, rule: markup.Block) -> bool:
+        """Whether a rule is one between speeches: a label stands above that comes again below, and another below."""
+        found = [(block.first, told) for block in self.blocks if (told := self._begun(block))]
+        above = {mark.text for first, told in found for _, mark in told if first < rule.first}
+        below = {mark.text for first, told in found for _, mark in told if first > rule.first}
+        return len(above & below) == 1 and bool(below - above)
 
     def _round(self, block: markup.Block) -> Label | None:
         """What a paragraph of one line names that names a round and nothing else."""
@@ -93,27 +108,88 @@ class Document:
     def _known(self, label: Label) -> bool:
         return label.side is not None or attribution.key(label.name) in self.people.sides
 
-    # Speakers named by headings
+    # Who names the speakers
 
-    def _headed(self) -> list[Mark]:
-        """The marks of a document in which headings name the speakers; none in any other."""
+    def _decided(self) -> tuple[str, list[Mark]]:
+        """The one style in which this document names its speakers, and the lines that do."""
         speaking = self._speaking()
+        heads = [Mark(b.first, b.end, "speaker", label, b.text, b.level) for b, label in self.heads if b in speaking]
+        if self._both(heads):
+            return HEADING, heads
+        self._begin(sided=False)
+        told = [one for block in self.blocks if block.first >= self.start for one in self._begun(block)]
+        bold, alone, plain = ([mark for one, mark in told if one == style] for style in (BOLD, ALONE, PLAIN))
+        plain = [mark for mark in plain if self._known(mark.label) or attribution.is_other(mark.label.name)]
+        both = [(style, marks) for style, marks in ((BOLD, bold), (ALONE, alone)) if self._both(marks)]
+        if len(both) == 2 or (both and len({self._of(mark) for mark in heads}) == 2):
+            self._refuse_mixture([*(marks[0] for _, marks in both), *heads[:1]])
+        if both:
+            style, marks = both[0]
+            return style, [m for m in marks if self._known(m.label) or attribution.is_other(m.label.name)]
+        if heads:
+            return HEADING, heads
+        weak = next((marks for marks in (bold, alone) if len({self._of(m) for m in marks}) > 1), bold or alone)
+        sided = [mark for mark in weak if self._known(mark.label)]
+        if self._both(plain) and not sided:
+            if len(weak) > 1 and plain[0].first <= weak[0].first:
+                self._refuse_mixture([plain[0], weak[0]])
+            if len(weak) < 2 or self.wrong:
+                return PLAIN, plain
+        elif sided and self._both([*sided, *plain]):
+            self._refuse_mixture([sided[0], next(mark for mark in plain if self._of(mark) != self._of(sided[0]))])
+        return (BOLD if weak is bold else ALONE, weak) if weak else (PLAIN, plain)
+
+    def _both(self, marks: list[Mark]) -> bool:
+        return len({self._of(mark) for mark in marks if self._known(mark.label)}) > 1
+
+    def _refuse_mixture(self, marks: list[Mark]) -> None:
+        got = " and ".join(f"{shown(mark.text, 40)} (line {mark.first + 1})" for mark in sorted(marks))
+        self._refuse(
+            min(marks).first,
+            f"labels of several styles that may all name speakers: {got}",
+            "speakers named in one style",
+            "Put speakers in headings of one level, and put other words before whatever else looks like a label.",
+        )
+
+    def _must_not_begin_above(self, style: str, speaking: list[Mark]) -> None:
+        """Complains where labels of another style begin above the first speaker, and are there again."""
+        told = [
+            mark
+            for block in self.blocks
+            for one, mark in self._begun(block)
+            if one not in (style, PLAIN) or (one != style and mark.label.side)
+        ]
+        times, first = Counter(mark.text for mark in told), speaking[0].first if speaking else 0
+        below = {mark.text for mark in told if mark.first > first}
+        for mark in told:
+            if mark.first < first and times[mark.text] > 1 and (mark.label.side or mark.text in below):
+                self._refuse_mixture([mark, speaking[0]])
+                return
+
+    def _marks(self, style: str, speaking: list[Mark]) -> list[Mark]:
+        """The speakers with the rounds and sections between them."""
         if not speaking:
             return []
-        deepest = max(block.level for block in speaking)
         marks = [Mark(b.first, b.end, "round", label, b.text, 6) for b in self.blocks if (label := self._round(b))]
+        rounds = [block.level for block, label in self.heads if label.round is not None]
+        levels = [mark.level for mark in speaking] if style == HEADING else rounds
+        lines = {mark.first for mark in speaking}
         for block, label in self.heads:
-            kind = "speaker" if block in speaking else "round" if label.round is not None else "section"
-            if kind != "section" or (block.level <= deepest and not self._is_title(block, label)):
+            section = block.level <= max(levels, default=6) and not self._is_title(block, label)
+            if block.first not in lines and (label.round is not None or section):
+                kind = "round" if label.round is not None else "section"
                 marks.append(Mark(block.first, block.end, kind, label, block.text, block.level))
-        return sorted(marks)
+        return sorted([*marks, *speaking])
 
     def _speaking(self) -> list[markup.Block]:
-        """The headings that name a speaker: those with a side or a participant's name; where there is none, the
-        highest ones below the rounds; where there are no rounds, names that come again at one level."""
-        known = [block for block, label in self.heads if block.first >= self.start and self._known(label)]
-        if len({self._who(attribution.read(block.text)) for block in known}) > 1:
-            return known
+        """The headings that name a speaker: those of the highest level on which both sides or participants have
+        theirs; where there is none, the highest ones below the rounds; where there are no rounds, names that come
+        again at one level."""
+        known = [(block, label) for block, label in self.heads if block.first >= self.start and self._known(label)]
+        for level in range(1, 7):
+            here = [block for block, label in known if block.level == level]
+            if len({self._who(label) for block, label in known if block.level == level}) > 1:
+                return here
         levels = [block.level for block, label in self.heads if label.round is not None]
         named = [(block, label) for block, label in self.heads if label.name and label.round is None]
         if levels:
@@ -121,46 +197,80 @@ class Document:
             top = min((block.level for block in below), default=0)
             return [block for block in below if block.level == top]
         for level in range(1, 7):
-            here = [(block, attribution.key(label.name)) for block, label in named if block.level == level]
-            names = [name for _, name in here]
+            here = [block for block, label in named if block.level == level]
+            names = [attribution.key(label.name) for block, label in named if block.level == level]
             if here and all(names.count(name) > 1 for name in names):
-                return [block for block, _ in here]
-        return known
+                return here
+        return []
 
-    # Speakers named where a paragraph begins
+    def _begun(self, block: markup.Block) -> list[tuple[str, Mark]]:
+        """The lines of a paragraph that begin with a label, each with the style it has."""
+        made = []
+        for n in range(block.first, block.end) if block.kind == "paragraph" else ():
+            found = attribution.beginning(self.lines[n].strip())
+            if found is None or attribution.is_about(found.text):
+                continue
+            label = attribution.read(found.text)
+            if label.speaks and (found.style != ALONE or block.end - block.first == 1):
+                made.append((found.style, Mark(n, n + 1, "speaker", label, found.text, 7, found.rest)))
+        return made
 
-    def _labelled(self) -> list[Mark]:
-        """The marks of a document in which paragraphs begin with their speaker's name."""
-        found: list[Mark] = []
+    # What only looks like a label
+
+    def _look_out(self, style: str, marks: list[Mark]) -> None:
+        """Notes the lines that look like labels and are taken for words; complains where they can't be."""
+        speaking = [mark for mark in marks if mark.kind == "speaker"]
+        if len(speaking) > MANY:
+            return
+        who = {attribution.key(one): self._of(m) for m in speaking for one in m.called if one}
+        lines, looks = {mark.first for mark in marks}, dict[str, list[int]]()
         for block in self.blocks:
-            if block.kind == "paragraph" and block.first >= self.start:
-                for n in range(block.first, block.end):
-                    found += self._label(n, alone=n == block.first and block.end - block.first == 1)
-        known = [mark for mark in found if self._known(mark.label)]
-        others = [mark for mark in found if attribution.is_other(mark.label.name)]
-        both = len({self._who(mark.label) for mark in known}) > 1
-        speaking = sorted({*known, *others}) if both else found
-        marks = [Mark(b.first, b.end, "round", label, b.text, 6) for b in self.blocks if (label := self._round(b))]
-        rounds = [block.level for block, label in self.heads if label.round is not None]
-        for block, label in self.heads:
-            section = block.level <= max(rounds, default=6) and not self._is_title(block, label)
-            if label.round is not None or section:
-                kind = "round" if label.round is not None else "section"
-                marks.append(Mark(block.first, block.end, kind, label, block.text, block.level))
-        return sorted([*marks, *speaking]) if speaking else []
+            for n, text in speeches.semblances(block, self.lines, style, lines, who):
+                if n < speaking[0].first:
+                    continue
+                looks.setdefault(text, []).append(n + 1)
+                whom = who.get(attribution.key(text), "")
+                told = attribution.beginning(self.lines[n]) if block.kind not in ("fence", "code_block") else None
+                if block.kind != "paragraph" and whom and told and told.style == style:
+                    hint = "Put an empty line above it, or more than a name before its colon."
+                    self._refuse(n, f"{shown(text, 40)} in the same block as the lines above", "a paragraph", hint)
+                elif block.kind in ("paragraph", "heading") and whom and speeches.is_missed(marks, n, self._of, whom):
+                    got = f"{shown(text, 40)} in another style than the labels of this document, where it may be one"
+                    self._refuse(n, got, f"a label like {shown(self.lines[speaking[0].first].strip(), 40)}, or none")
+        if looks:
+            self.notes.append(speeches.told(looks))
+        self._tell_what_is_above(speaking)
+        if style == PLAIN:
+            self._must_be_plain(marks)
 
-    def _label(self, n: int, *, alone: bool) -> list[Mark]:
-        """The mark that a line of a paragraph is, if it is one."""
-        line = self.lines[n].strip()
-        found = _BOLD.fullmatch(line) or (_BOLD_ALONE.fullmatch(line) if alone else None)
-        bold = found is not None
-        found = found or _PLAIN.fullmatch(line)
-        if found is None or _ABOUT.fullmatch(found["label"].strip()):
-            return []
-        label = attribution.read(found["label"])
-        if not label.speaks or not (self._known(label) or attribution.is_other(label.name) or bold):
-            return []
-        return [Mark(n, n + 1, "speaker", label, found["label"].strip(), 7, found["rest"])]
+    def _tell_what_is_above(self, speaking: list[Mark]) -> None:
+        """Notes what stands above the first speech and is more than a line about the debate."""
+        texts = {mark.text for mark in speaking}
+        for block in self.blocks:
+            if block.end <= speaking[0].first and block.kind not in ("heading", "rule"):
+                said = [mark.rest for _, mark in self._begun(block) if mark.text in texts or mark.label.side]
+                sentence = any(one.endswith((".", "!", "?")) or len(one.split()) > 5 for one in said)
+                if sentence or len(" ".join(self.lines[block.first : block.end]).split()) > 30:
+                    self.notes.append(f"Line {block.first + 1} stands above the first speech and is taken for none.")
+
+    def _must_be_plain(self, marks: list[Mark]) -> None:
+        """Complains of plain labels that may as well be words, and notes that there are no better ones."""
+        speaking = [mark for mark in marks if mark.kind == "speaker"]
+        for fault in speeches.plainly(marks, self._of, set(self.people.sides)):
+            self._refuse(*fault)
+        for block in self.blocks:
+            if self.start <= block.first and block.end <= speaking[0].first and self._is_said(block):
+                self._refuse(block.first, "text above the first plain label", "labels from the first line on", PLAINLY)
+        names = " and ".join(dict.fromkeys(shown(f"{mark.text}:", 40) for mark in speaking))
+        self.notes.append(
+            f"Speakers are told by plain labels alone: a line that begins with {names} is that speaker's."
+        )
+
+    def _is_said(self, block: markup.Block) -> bool:
+        """Whether a block is more than a heading, a rule, a round's name or lines about the debate."""
+        told = [attribution.semblance(line) for line in self.lines[block.first : block.end] if line.strip()]
+        about = all(one is not None and one[1] and attribution.is_about(one[0]) for one in told)
+        return not (block.kind in ("heading", "rule") or self._round(block) or about)
 
     # Who they are, and what they say
 
@@ -168,13 +278,14 @@ class Document:
         """Name to side, for every speaker; complains unless there are just two, on two sides."""
         seen: dict[str, list[Mark]] = {}
         for mark in speaking:
-            seen.setdefault(self._who(mark.label), []).append(mark)
+            seen.setdefault(self._of(mark), []).append(mark)
         sides = {who: side for who, marks in seen.items() if (side := self._side(marks)) is not None}
-        by_side = {side: [who for who in seen if sides.get(who) == side] for side in "ab"}
-        if len(by_side["a"]) == 1 and len(by_side["b"]) == 1 and len(seen) == 2:
-            return self._named(seen, sides)
-        if len(seen) == 2 and len(set(sides.values())) == len(sides):
+        if len(seen) == 2 and not any(attribution.is_other(mark.label.name) for mark in speaking):
             first, second = seen
+            for fault in speeches.misnamed(seen[first], seen[second]):
+                self._refuse(*fault)
+            if len(sides) == 2 or self.wrong:
+                return self._named(seen, sides) if not self.wrong else {}
             taken = sides.get(first) or ("a" if sides.get(second, "b") == "b" else "b")
             other = "b" if taken == "a" else "a"
             names = {taken: seen[first][0].text, other: seen[second][0].text}
@@ -189,8 +300,11 @@ class Document:
         """What tells speakers apart: the side where it is known, otherwise the name."""
         return label.side or self.people.sides.get(attribution.key(label.name)) or f"={attribution.key(label.name)}"
 
+    def _of(self, mark: Mark) -> str:
+        return self._who(mark.label)
+
     def _side(self, marks: list[Mark]) -> str | None:
-        who = self._who(marks[0].label)
+        who = self._of(marks[0])
         return who if who in ("a", "b") else None
 
     def _named(self, seen: dict[str, list[Mark]], sides: dict[str, str]) -> dict[str, str]:
@@ -214,31 +328,12 @@ class Document:
         walk = Walk(self._refuse)
         for mark, following in zip(marks, [*marks[1:], None], strict=True):
             until = following.first if following else len(self.lines)
-            said = self._text(mark.end, until, mark.rest)
+            said = speeches.bare([mark.rest, *self.lines[mark.end : until]])
             if mark.kind == "speaker":
-                walk.speak(mark, sides[self._who(mark.label)], said)
+                walk.speak(mark, sides[self._of(mark)], said)
             else:
                 walk.turn_page(mark, said)
         return walk.speeches()
-
-    def _text(self, first: int, end: int, rest: str) -> str:
-        """The lines of a speech, without the rule that may stand below it."""
-        said = [rest, *self.lines[first:end]]
-        while said and (not said[-1].strip() or (_RULE.fullmatch(said[-1]) and len(said) > 1)):
-            said.pop()
-        while said and not said[0].strip():
-            said.pop(0)
-        return "\n".join(said)
-
-    def _must_be_closed(self) -> None:
-        """Complains of a code block that goes on to the end: whoever spoke after it would be in it."""
-        last = self.blocks[-1] if self.blocks else None
-        if last is None or last.kind != "fence":
-            return
-        fence = re.match(r" {0,3}(`{3,}|~{3,})", self.lines[last.first])
-        ends = self.lines[last.end - 1] if last.end <= len(self.lines) else ""
-        if fence and (last.end - last.first < 2 or not re.fullmatch(rf" {{0,3}}{fence[1]}[`~]* *", ends)):
-            self._refuse(last.first, "a code block that is never closed", f"a line {fence[1]} that closes it")
 
     def _title(self) -> str | None:
         """What the first heading says the debate is about."""

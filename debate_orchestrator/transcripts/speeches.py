@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
+from itertools import pairwise, takewhile
 from typing import NamedTuple
 
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.errors import shown
+from debate_orchestrator.reports.markup import Block
 from debate_orchestrator.transcripts import attribution
 from debate_orchestrator.transcripts.attribution import Label
 
+_RULE = re.compile(r" {0,3}([-*_=])(?:[ \t]*\1){2,}[ \t]*")
+PLAINLY = "Make labels bold (`**FOR:** ...`), and put other words before what is none."
 ARGUMENT = "Argument"
 """What a speech is called where the document does not say."""
 
@@ -56,6 +61,139 @@ class Mark(NamedTuple):
     level: int
     rest: str = ""
     """What stands behind the label on its own line."""
+
+    @property
+    def called(self) -> tuple[str, str, str]:
+        """All that it calls the speaker."""
+        return self.text, self.label.name, self.label.word
+
+
+Fault = tuple[int, str, str, str]
+"""What is wrong in a line: the line, what came, what was expected, and a hint."""
+
+
+def _groups(marks: list[Mark]) -> list[list[Mark]]:
+    """The marks of one side, together where they call it the same: by one word alone, by a name with
+    one word, or by one name. Words count to the letter."""
+    same: dict[str, str] = {}
+
+    def root(key: str) -> str:
+        while same.setdefault(key, key) != key:
+            same[key] = key = same[same[key]]
+        return key
+
+    keys = []
+    for mark in marks:
+        word, named = mark.label.word, mark.label.name and not attribution.side(mark.label.name)
+        keys.append(f"{'with ' if named else ''}={word}" if word else attribution.key(mark.label.name))
+        if word and named:
+            same[root(keys[-1])] = root(attribution.key(mark.label.name))
+    groups: dict[str, list[Mark]] = {}
+    for key, mark in zip(keys, marks, strict=True):
+        groups.setdefault(root(key), []).append(mark)
+    return sorted(groups.values(), key=len, reverse=True)
+
+
+def misnamed(ones: list[Mark], others: list[Mark]) -> Iterator[Fault]:
+    """What is wrong with how two speakers are called: one of them in several ways, or both in ways that can't be
+    those of one document. Such a label may be the beginning of somebody's sentence."""
+    hint = "Call each speaker the same everywhere, and put other words before what names none."
+    for marks in (ones, others):
+        most, *rest = _groups(marks)
+        for mark in sorted(mark for group in rest for mark in group):
+            got = f"{shown(mark.text, 40)}, which may be the side that line {most[0].first + 1} calls"
+            yield mark.first, f"{got} {shown(most[0].text, 40)}", "one name for each speaker", hint
+    if len(_groups(ones)) == len(_groups(others)) == 1 and not _match(ones, others):
+        got = f"{shown(ones[0].text, 40)} (line {ones[0].first + 1}) and {shown(others[0].text, 40)} as speakers"
+        yield others[0].first, got, "two names, or two words that are a pair", hint
+
+
+def is_missed(marks: list[Mark], line: int, whose: Callable[[Mark], str], who: str) -> bool:
+    """Whether `who` would have had a turn at this line, which is in the other's speech: the other speaks next, or has
+    spoken more often in this round."""
+    before, after = [mark for mark in marks if mark.first < line], [mark for mark in marks if mark.first > line]
+    if not before or before[-1].kind != "speaker" or whose(before[-1]) == who:
+        return False
+    if after and after[0].kind == "speaker":
+        return whose(after[0]) != who
+    here = [whose(mark) for mark in takewhile(lambda mark: mark.kind == "speaker", reversed(before))]
+    return here.count(who) < len(here) - here.count(who)
+
+
+def _match(ones: list[Mark], others: list[Mark]) -> bool:
+    """Whether the marks of two speakers can be those of one document: two names, or two words that are a pair."""
+    named = [any(mark.label.name and not attribution.side(mark.label.name) for mark in all) for all in (ones, others)]
+    words = [next((mark.label.word for mark in marks if mark.label.word), "") for marks in (ones, others)]
+    if all(named):
+        return True
+    return attribution.is_pair(words[0] or ones[0].label.name, words[1] or others[0].label.name)
+
+
+def plainly(marks: list[Mark], whose: Callable[[Mark], str], listed: set[str]) -> Iterator[Fault]:
+    """What is wrong with plain labels. They are written one way, come again unless they are `listed` as a
+    participant's name, and take turns: any words may look like one."""
+    speaking = [mark for mark in marks if mark.kind == "speaker"]
+    for who in dict.fromkeys(map(whose, speaking)):
+        first, *more = [mark for mark in speaking if whose(mark) == who]
+        for mark in more:
+            if mark.text != first.text:
+                got = f"the plain labels {shown(first.text, 40)} (line {first.first + 1}) and {shown(mark.text, 40)}"
+                yield mark.first, got, "one name for each speaker", PLAINLY
+        if not more and attribution.key(first.label.name) not in listed:
+            expected = "each plain label twice or more, or a list of participants"
+            yield first.first, f"the plain label {shown(first.text, 40)} just once", expected, PLAINLY
+    for one, two in pairwise(marks):
+        if one.kind == two.kind == "speaker" and whose(one) == whose(two):
+            got = f"the plain label {shown(two.text, 40)} again, and nobody else's since line {one.first + 1}"
+            yield two.first, got, "speakers who take turns", PLAINLY
+
+
+def semblances(
+    block: Block, lines: list[str], style: str, marks: set[int], who: dict[str, str]
+) -> Iterator[tuple[int, str]]:
+    """The lines of a block that look like labels and are none of the `marks`, each with what would be its label.
+    `who`: all that speakers are called; `style`: that of the labels."""
+    for n in range(block.first, min(block.end, len(lines))):
+        if n in marks or not (found := attribution.semblance(lines[n])):
+            continue
+        text, colon = found
+        begun, label = attribution.beginning(lines[n].strip()), attribution.read(text)
+        alike = block.kind == "paragraph" and begun is not None and begun.style == style and label.speaks
+        stray = alike and not attribution.is_about(text) and (style != attribution.PLAIN or len(text.split()) <= 3)
+        apart = colon or block.kind == "heading" or (begun is not None and begun.style == attribution.ALONE)
+        sided = label.side is not None or attribution.is_other(label.name)
+        if attribution.key(text) in who or (sided and apart) or stray:
+            yield n, text
+
+
+def told(looks: dict[str, list[int]]) -> str:
+    """The note on what only looks like labels; label to its lines."""
+    texts = [f"{shown(text, 40)} ({_at(lines)})" for text, lines in list(looks.items())[:10]]
+    more = f", and {len(looks) - 10} more" if len(looks) > 10 else ""
+    return f"What looks like a speaker's label here is taken for words of a speech: {', '.join(texts)}{more}."
+
+
+def _at(lines: list[int]) -> str:
+    more = f" and {len(lines) - 10} more" if len(lines) > 10 else ""
+    return f"line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines[:10]))}{more}"
+
+
+def bare(said: list[str]) -> str:
+    """The lines of a speech, without the rule that may stand below it."""
+    while said and (not said[-1].strip() or (_RULE.fullmatch(said[-1]) and len(said) > 1)):
+        said.pop()
+    while said and not said[0].strip():
+        said.pop(0)
+    return "\n".join(said)
+
+
+def left_open(lines: list[str], last: Block) -> str:
+    """The marks of the code block that a document ends with, if it is never closed."""
+    fence = re.match(r" {0,3}(`{3,}|~{3,})", lines[last.first]) if last.kind == "fence" else None
+    ends = lines[last.end - 1] if last.end <= len(lines) else ""
+    if fence and (last.end - last.first < 2 or not re.fullmatch(rf" {{0,3}}{fence[1]}[`~]* *", ends)):
+        return fence[1]
+    return ""
 
 
 class Walk:
