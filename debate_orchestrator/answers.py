@@ -19,6 +19,7 @@ MODERATOR = "moderator"
 """Who derives positions where nobody gives them; no seat of the debate itself."""
 PATIENCE = 600.0
 LONGEST_PATIENCE = 86_400
+LARGEST_CAP = 1e9
 
 
 class Answers(Value):
@@ -199,7 +200,7 @@ class _Checks:
         value = self.given.get("max_cost")
         if value is None:
             return None
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e9:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < LARGEST_CAP:
             self._refuse("max_cost", "an amount in US dollars above 0, or nothing for no cap")
             return None
         return float(value)

@@ -13,6 +13,7 @@ import json
 from collections.abc import Sequence
 from functools import cache
 from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
 from jinja2 import FileSystemLoader, StrictUndefined, TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -65,13 +66,7 @@ def brief(debate: Debate, turn: Turn, complaints: Sequence[str] = ()) -> Brief:
         if dialogue and heard.seat == turn.seat:
             said.append(("assistant", speech.fenced(debate.reply(heard).text, debate.opened.nonce)))
             continue
-        block = {
-            "turn": heard,
-            "text": debate.reply(heard).text,
-            "declined": isinstance(debate.answers[heard.id], Declined),
-            "reply": debate.reply(heard),
-        }
-        said.append(("user", _render("shared/turn.md.j2", context | block)))
+        said.append(("user", _block(debate, heard, context)))
     task = f"formats/{debate.format.name}/{template(turn.phase)}"
     last = _render(task, context)
     if complaints:
@@ -87,6 +82,21 @@ def brief(debate: Debate, turn: Turn, complaints: Sequence[str] = ()) -> Brief:
         words=turn.phase.words,
         search=context["search"],
     )
+
+
+_blocks: WeakKeyDictionary[Debate, dict[str, str]] = WeakKeyDictionary()
+"""Debate to the blocks of its settled turns, which never change once they are made."""
+
+
+def _block(debate: Debate, heard: Turn, context: dict[str, Any]) -> str:
+    """A speech as those who heard it find it in their transcript."""
+    made = _blocks.setdefault(debate, {})
+    if heard.id not in made:
+        reply = debate.reply(heard)
+        values = {"turn": heard, "text": reply.text, "reply": reply}
+        values["declined"] = isinstance(debate.answers[heard.id], Declined)
+        made[heard.id] = _render("shared/turn.md.j2", context | values)
+    return made[heard.id]
 
 
 def _merged(said: list[tuple[Literal["user", "assistant"], str]]) -> tuple[Message, ...]:
@@ -133,6 +143,7 @@ def _environment() -> ImmutableSandboxedEnvironment:
     )
     made.filters |= {
         "line": speech.one_line,
+        "address": speech.address,
         "compact": lambda value: json.dumps(value, ensure_ascii=False),
         "json": lambda value: json.dumps(value, ensure_ascii=False, indent=1),
         "points": decimals,

@@ -52,6 +52,10 @@ class Files(NamedTuple):
         stem, ending = os.path.splitext(journal)
         return cls._named(journal if ending == ".md" else stem)._replace(journal=journal)
 
+    def beside(self, mark: str) -> Files:
+        """The files of another debate beside this one, with a mark in their names."""
+        return self._named(f"{self.report.removesuffix('.md')}{mark}")
+
     def must_be_new(self) -> None:
         """BadFile where a report or a journal is there already: neither is ever overwritten by another debate."""
         there = [path for path in (self.report, self.journal) if os.path.exists(path)]

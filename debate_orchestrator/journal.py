@@ -70,6 +70,22 @@ def read(path: str | os.PathLike[str]) -> Reading:
     return _parse(str(path), data)
 
 
+def must_be_new(path: str | os.PathLike[str]) -> None:
+    """BadJournal where `Writer.create` would refuse that path because of what is there."""
+    try:
+        with open(path, "rb") as file:
+            _must_be_free(str(path), file.read())
+    except OSError:
+        return  # nothing that can be read: whoever creates it is told what is wrong
+
+
+def _must_be_free(path: str, there: bytes) -> None:
+    """Room for a new journal is a file that is empty, or has no more than a crash left of a first line."""
+    if b"\n" in there or there[: len(_BEGINNING)] != _BEGINNING[: len(there)]:
+        hint = f"Go on with it (`debate resume {path}` or `debate step {path}`), or name another output."
+        raise BadJournal(complaint(path, "a journal that is there already", "a new one", hint))
+
+
 def _parse(path: str, data: bytes) -> Reading:
     end = data.rfind(b"\n") + 1
     entries: list[Entry] = []
@@ -145,10 +161,7 @@ class Writer:
         new = cls.__new__(cls)
         new._take(path, os.O_RDWR | os.O_CREAT, clock)
         with new._closed_on_failure():
-            there = new._all()
-            if b"\n" in there or there[: len(_BEGINNING)] != _BEGINNING[: len(there)]:
-                hint = f"Go on with it (`debate resume {path}` or `debate step {path}`), or name another output."
-                raise BadJournal(complaint(str(path), "a journal that is there already", "a new one", hint))
+            _must_be_free(str(path), new._all())
             new.append(opened)
             new.sync()
             _sync_folder(os.path.dirname(os.path.abspath(path)))

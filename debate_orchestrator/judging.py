@@ -12,7 +12,7 @@ import re
 import secrets
 from collections.abc import Mapping, Sequence
 
-from debate_orchestrator import __version__, answers, formats, library
+from debate_orchestrator import __version__, answers, casts, formats, library
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Course, Declined, EarlierRound, Opened, Reply, Setup, Spoke
 from debate_orchestrator.core.rules import JUDGE, Format, Lines, Phase, calendar
@@ -83,17 +83,17 @@ def _weaknesses(debate: Debate) -> list[str]:
     said = []
     if any(note.note == "one agent" for note in debate.notes):
         said.append("In it one agent wore all hats, so the two sides were not independent.")
-    casts = (debate.opened.cast, debate.cast)
-    played = [side for side in debate.format.sides if any(_stands_in(who) for cast in casts for who in cast[side])]
+    both = (debate.opened.cast, debate.cast)
+    played = [side for side in debate.format.sides if any(_stands_in(who) for cast in both for who in cast[side])]
     if played:
         said.append(f"In it stand-ins spoke for {' and '.join(debate.format.name_of(side) for side in played)}.")
-    if debate.opened.derived is not None:
+    if debate.opened.derived:
         said.append("Its positions were derived by a moderator's model, and nobody confirmed them.")
     return said
 
 
 def _stands_in(who: str) -> bool:
-    return who.partition(":")[0] == "rehearse"
+    return casts.kind(who) == casts.REHEARSE
 
 
 def _answered(debate: Debate, round: int) -> bool:

@@ -21,7 +21,7 @@ MOST_CONTEXT = 400_000
 """Bytes of material that a debate may carry: it is in every brief."""
 
 
-def opened(answers: Answers, derived: Reply | None = None) -> Opened:
+def opened(answers: Answers, derived: tuple[Reply, ...] = ()) -> Opened:
     """The event that opens a debate with these answers; `derived` is what a moderator was paid for them.
     BadAnswers where positions are still to be derived, or with every context file that can't be read."""
     if answers.positions is None:

@@ -17,6 +17,7 @@ _HIDDEN = re.compile(
 )
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _BREAKS = re.compile("\r\n?|[\x85\u2028\u2029]")
+LONGEST_ADDRESS = 200
 _BETWEEN = r"[\W_]*"
 """What may stand between the letters of a nonce without hiding it: everything that is no letter or digit."""
 
@@ -50,6 +51,12 @@ def fenced(text: str, nonce: str) -> str:
     whatever stands between its letters, visible or not."""
     pattern = _BETWEEN.join(re.escape(letter) for letter in nonce)
     return re.sub(pattern, "[...]", tame(text), flags=re.IGNORECASE)
+
+
+def address(url: str) -> str:
+    """An address as it may stand in a line: without anything that is no part of one, and not too long."""
+    plain = "".join(one if one.isascii() and one.isprintable() and one not in ' <>"' else "%" for one in tame(url))
+    return plain if len(plain) <= LONGEST_ADDRESS else f"{plain[:LONGEST_ADDRESS]}..."
 
 
 def words(text: str) -> int:

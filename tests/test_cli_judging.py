@@ -128,7 +128,7 @@ def test_an_unfinished_debate_is_refused(debate: Run, here: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ((OLD,), "--judge: got none"),
+        ((OLD, "--judge", "openrouter:v/m"), "OPENROUTER_API_KEY"),
         ((OLD, "--judge", "crowd"), "'crowd'"),
         ((OLD, "--judge", "replay:none.jsonl"), "No such file"),
         ((OLD, "--judge", "host", "--strictness", "cruel"), "lenient or strict"),

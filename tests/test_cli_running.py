@@ -58,13 +58,13 @@ def test_leader_first(debate: Run, server: Server) -> None:
     """Told so, calls that share a cache wait for the first one's first byte, and then read what it wrote."""
     server.first_byte = 0.05
     debate("run", *SETUP, "--rounds=2", "--quiet")
-    together = bill(debate_of()).total.usage
+    together = bill(debate_of()).total
     debate("run", *SETUP, "--rounds=2", "--quiet", "--leader-first", "--output=s.md")
-    led = bill(debate_of("s.journal.jsonl")).total.usage
+    led = bill(debate_of("s.journal.jsonl")).total
 
-    assert led.cached > together.cached
-    assert led.written < together.written
-    assert led.input == together.input
+    assert led.usage.cached > together.usage.cached
+    assert led.usage.input == together.usage.input
+    assert led.cost < together.cost
 
 
 def test_the_cost_is_told_before_and_after(debate: Run, server: Server) -> None:
@@ -147,22 +147,31 @@ def test_a_rehearsal(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
     ran = debate("run", *SETUP, "--rehearse", "--rounds=2", "--judge=anthropic:claude-opus-5-5")
-    report = Path("r.md").read_text(encoding="utf-8")
+    report = Path("r.rehearsed.md").read_text(encoding="utf-8")
 
     assert ran.code == 0, ran.err
     assert "16 calls, about" in ran.err and "$" in ran.err
     assert ran.out.startswith("Debate rehearsed.")
     assert "Rehearsed: stand-ins spoke" in report
-    assert {path.name for path in Path("r.turns").iterdir()} >= {"1.opening.a.brief.md", "final.dissent.judge.brief.md"}
-    assert debate_of().cast["judge"] == ("rehearse:anthropic:claude-opus-5-5",)
-    assert not bill(debate_of()).lines
+    assert {path.name for path in Path("r.rehearsed.turns").iterdir()} >= {
+        "1.opening.a.brief.md",
+        "final.dissent.judge.brief.md",
+    }
+    assert debate_of("r.rehearsed.journal.jsonl").cast["judge"] == ("rehearse:anthropic:claude-opus-5-5",)
+    assert not bill(debate_of("r.rehearsed.journal.jsonl")).lines
     assert "16 calls, about" in report
 
 
 def test_a_program_may_read_the_end(debate: Run, server: Server) -> None:
     """With --json nothing is talked, and one object tells the end, good or bad."""
     told = debate("run", *SETUP, "--rounds=1", "--json")
-    assert (told.json["status"], told.err) == ("done", "")
+    assert (told.json["status"], told.json["winner"], told.json["totals"], told.err) == (
+        "done",
+        "a",
+        {"a": 7.0, "b": 6.0},
+        "",
+    )
+    assert told.json["cost"]["calls"] == 5 and told.json["cost"]["usd"] > 0
     server.trouble = lambda request, n: {"status": 401}
     failed = debate("run", *SETUP, "--rounds=1", "--json", "--output=s.md")
     assert (failed.code, failed.json["status"]) == (4, "error")
@@ -190,3 +199,44 @@ def test_settings_come_from_file_and_flags(debate: Run, server: Server) -> None:
         False,
     ]
     assert debate("run", "--answers=a.yaml", "--patience=0", "--output=s.md").code == 2
+
+
+def test_a_cap_holds_within_a_turn(debate: Run, server: Server) -> None:
+    """Calls that break off after they were billed count toward the cap, before each new try."""
+    server.trouble = lambda request, n: {"after": 3, "then": "drop"}
+    ran = debate("run", *SETUP, "--rounds=1", "--max-cost=0.014", "--patience=8")
+
+    assert ran.code == 3
+    assert "max_cost" in ran.err
+    assert 1 <= len(server.requests) <= 6
+    assert bill(debate_of()).total.unknown == len(server.requests)
+
+
+def test_a_new_cast_keeps_to_the_cap(debate: Run, server: Server) -> None:
+    """A seat can't be given, under a cap, to somebody whose price is unknown; nothing is changed by trying."""
+    debate("run", *SETUP, "--rounds=1", "--max-cost=0.001")
+    before = Path(J).read_bytes()
+
+    assert debate("resume", J, "--a=command:cat").code == 2
+    assert debate("resume", J, "--max-cost=5", "--judge=host", "--judge=host").code == 2
+    assert Path(J).read_bytes() == before
+    assert debate("resume", J, "--a=command:cat", "--max-cost=none", "--b=host").code == 3
+
+
+def test_a_finished_debate_has_its_cast(debate: Run, server: Server) -> None:
+    """A seat of a debate that is complete can't be given to anybody: the way to other judges is named."""
+    debate("run", *SETUP, "--rounds=1")
+    before = Path(J).read_bytes()
+    ran = debate("resume", J, "--judge=anthropic:m")
+
+    assert ran.code == 2
+    assert "debate judge" in ran.err
+    assert Path(J).read_bytes() == before
+
+
+def test_a_missing_key_is_told_before_the_first_call(debate: Run, server: Server) -> None:
+    """A judge that can't be asked for want of a key stops nobody in the middle: the debate is not opened."""
+    ran = debate("run", *SETUP, "--judge=openrouter:v/m")
+
+    assert (ran.code, server.requests) == (2, [])
+    assert "OPENROUTER_API_KEY" in ran.err

@@ -45,21 +45,24 @@ def test_positions_are_derived(debate: Run, server: Server) -> None:
     assert ran.code == 0, ran.err
     assert setup.positions == {"a": "Tabs it is.", "b": "Spaces it is."}
     assert setup.sources["positions"] == "derived"
-    assert derived is not None and (derived.by, derived.text) == ("anthropic:n", DERIVED)
-    assert derived.usage is not None and derived.usage.input > 0
+    assert [(one.by, one.text, one.called) for one in derived] == [("anthropic:n", DERIVED, True)]
+    assert derived[0].usage is not None and derived[0].usage.input > 0
     assert "Tabs it is." in ran.err  # the setup that is shown holds what was derived
     assert "moderator" in Path("r.md").read_text(encoding="utf-8")
 
 
 def test_a_reply_that_will_not_do_is_asked_for_again(debate: Run, server: Server) -> None:
-    """Prose in place of positions is asked for once more; prose again opens nothing."""
+    """Prose in place of positions is asked for once more, and both replies are on the bill; prose again opens
+    nothing, and says what was paid and what to do."""
     said = iter(["I would rather not.", DERIVED])
     server.trouble = lambda request, n: {"text": next(said)} if deriving(request) else None
     assert debate("run", *SETUP).code == 0
+    assert [one.text for one in opened().derived] == ["I would rather not.", DERIVED]
 
     server.trouble = lambda request, n: {"text": "No."} if deriving(request) else None
     ran = debate("run", *SETUP, "--output=other.md")
-    assert ran.code == 2
+    assert ran.code == 4
+    assert "2 replies" in ran.err and "--position-a" in ran.err
     assert not Path("other.journal.jsonl").exists()
 
 
@@ -77,7 +80,7 @@ def test_a_moderator_of_its_own(debate: Run, server: Server) -> None:
     ran = debate("run", "--answers", "a.yaml")
 
     assert ran.code == 3  # the host is due
-    assert opened().derived is not None and opened().derived.by == "anthropic:q"  # type: ignore[union-attr]
+    assert [one.by for one in opened().derived] == ["anthropic:q"]
 
 
 def test_a_host_can_not_derive_here(debate: Run, server: Server) -> None:
@@ -86,3 +89,24 @@ def test_a_host_can_not_derive_here(debate: Run, server: Server) -> None:
 
     assert ran.code == 2
     assert "debate ask" in ran.err
+
+
+def test_nothing_is_asked_that_could_not_be_opened(debate: Run, server: Server) -> None:
+    """What would be refused afterwards is refused before the moderator is paid."""
+    Path("r.journal.jsonl").write_text("a journal of another debate\n", encoding="utf-8")
+    there = debate("run", *SETUP)
+    capped = debate("run", *SETUP, "--output=s.md", "--max-cost=1")
+    unpaid = debate("run", *SETUP[:-1], "--output=t.md", "--judge=openrouter:v/m")
+
+    assert (there.code, capped.code, unpaid.code) == (2, 2, 2)
+    assert server.requests == []
+
+
+def test_patience_holds_for_the_moderator_too(debate: Run, server: Server) -> None:
+    """Trouble is shown, and bounded by the patience that was given."""
+    server.trouble = lambda request, n: {"status": 529}
+    ran = debate("run", *SETUP, "--patience=1")
+
+    assert ran.code == 3
+    assert "Deriving the two positions: anthropic:n." in ran.err
+    assert "Asked again in" in ran.err and "Nothing was opened" in ran.err

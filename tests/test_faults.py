@@ -194,7 +194,7 @@ def test_a_cut_speech_is_marked(debate: Run, server: Server) -> None:
     in_trouble(server, FAULTS["speech cut at the token limit"], 1)
     run(debate)
 
-    assert "a limit of length cut the speech short" in str(server.requests[-1]["messages"])
+    assert "a limit of length cut the speech above short" in str(server.requests[-1]["messages"])
     assert "cut" in Path("r.md").read_text(encoding="utf-8")
 
 

@@ -19,7 +19,7 @@ USAGE = Usage(fresh=1000, cached=20, written=300, written_hour=40, output=5)
 
 def paid(cost: float | None = 0.25, usage: Usage | None = USAGE, **setup: Any) -> list[Event]:
     """The events of a debate whose every answer was paid for."""
-    changed = {"by": "anthropic:m", "usage": usage, "cost": cost}
+    changed = {"by": "anthropic:m", "usage": usage, "cost": cost, "called": True}
     return [
         event.model_copy(update={"reply": event.reply.model_copy(update=changed)})
         if isinstance(event, Spoke | Voted)
@@ -58,7 +58,7 @@ def test_it_is_last() -> None:
     """What the calls cost follows the report, which is otherwise the same."""
     made, same = told(paid()), report(rounds=1)
 
-    assert made.split(f"\n\n{SECTION}\n")[0].rstrip("\n") == same.rstrip("\n")
+    assert made.split(f"\n---\n\n{SECTION}\n")[0].rstrip("\n") == same.rstrip("\n")
 
 
 def test_nobody_was_called() -> None:

@@ -163,8 +163,8 @@ def test_convergence_that_persists() -> None:
 def test_a_concession() -> None:
     """A concession ends the debate as consensus, and is marked where it was made."""
     made = report(saying(_1_rebuttal_b=f"You are right.\n{CONCEDE}"))
-    top = head(rounds=0, winner="Consensus", strength="consensus", scores="Researcher A: 0 | Researcher B: 0")
-    rows = ("**Total** | **0** | **0** | **Consensus**",)
+    top = head(rounds=0, winner="Consensus", strength="consensus", scores="none, since no round was scored")
+    rows = ("**Total** | **none** | **none** | **Consensus**",)
 
     assert outline(made) == top + spoken(1, "Opening Statement", "Challenge", "Rebuttal") + tail(*rows)
     assert made.count("\n*With this, Researcher B conceded the debate.*\n") == 1

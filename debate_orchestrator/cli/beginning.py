@@ -4,82 +4,85 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Callable
 
-from debate_orchestrator import models, opening, providers
+from debate_orchestrator import casts, opening, providers, spending
 from debate_orchestrator.answers import MODERATOR, Answers
 from debate_orchestrator.cli.output import markdown_path
 from debate_orchestrator.cli.setup import interview
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Noted, Reply, Usage
+from debate_orchestrator.core.events import Noted, Reply
 from debate_orchestrator.core.rules import JUDGE
 from debate_orchestrator.datafiles import write_whole
 from debate_orchestrator.errors import BadAnswers, complaint
 from debate_orchestrator.files import Files
-from debate_orchestrator.journal import Writer
-from debate_orchestrator.providers import rehearse
+from debate_orchestrator.journal import Writer, must_be_new
 from debate_orchestrator.reports.story import closing, story
 
 
-def create(answers: Answers, files: Files, derived: Reply | None = None) -> Writer:
-    """Opens the debate: nothing is written before everything that can be checked is in order."""
-    wrong = providers.complaints(answers.cast) + _uncapped(answers)
-    if wrong:
-        raise BadAnswers(wrong)
-    must_be_new(files)
-    first = opening.opened(answers, derived)
-    providers.seated(Debate([first]))  # a recording that can't be read is told before anything is written
-    journal = Writer.create(files.journal, first)
+def create(answers: Answers, files: Files, derived: tuple[Reply, ...] = ()) -> Writer:
+    """Opens a debate that was checked."""
+    journal = Writer.create(files.journal, opening.opened(answers, derived))
     if answers.one_agent:
         journal.append(Noted(note="one agent"))
     return journal
 
 
-def must_be_new(files: Files) -> None:
-    """BadFile where a report is there already; a journal that is there is told of by whoever would create it."""
+def check(answers: Answers, files: Files) -> None:
+    """Raises, with every complaint, where the debate could not be opened or its cap not be held: before anything
+    is written, and before anybody is asked."""
+    wrong = providers.complaints(answers.cast)
+    wrong += providers.lacking(answers.cast)
+    wrong += spending.unpriced(answers.cast) if answers.max_cost is not None else []
+    if wrong:
+        raise BadAnswers(wrong)
+    must_be_new(files.journal)
     if not os.path.exists(files.journal):
         files.must_be_new()
+    providers.seated(Debate([opening.opened(_placed(answers))]))  # a recording that can't be read is told now
 
 
-def _uncapped(answers: Answers) -> list[str]:
-    """A complaint where a cap on costs could not be held."""
-    if answers.max_cost is None:
-        return []
-    fillers = dict.fromkeys(spec for seat in answers.cast.values() for spec in seat)
-    unpriced = [spec for spec in fillers if models.cost(spec, Usage()) is None]
-    if not unpriced:
-        return []
-    got = f"a cap, and {', '.join(unpriced)}, whose price is unknown"
-    hint = "Leave max_cost out, or cast models from the table of prices (debate_orchestrator/models.yaml)."
-    return [complaint("max_cost", got, "prices for every seat that is called", hint)]
+def _placed(answers: Answers) -> Answers:
+    """The answers with something in place of positions that are still to be derived."""
+    if answers.positions is not None:
+        return answers
+    sides = interview(answers.format).rules.sides
+    return answers.model_copy(update={"positions": dict.fromkeys(sides, "not derived yet")})
 
 
-def with_positions(answers: Answers) -> tuple[Answers, Reply | None]:
+def with_positions(answers: Answers, tell: Callable[[str], None]) -> tuple[Answers, tuple[Reply, ...]]:
     """The answers with their positions, derived by the cast's moderator, else by its first judge, where there
     are none yet. Nothing is written by this."""
     if answers.positions is not None:
-        return answers, None
+        return answers, ()
     spec = answers.cast.get(MODERATOR, answers.cast[JUDGE])[0]
-    wrong = providers.complaints(answers.cast)
-    if spec == providers.HOST:
+    if spec == casts.HOST:
         hint = "Give --position-a and --position-b, or have the host derive them with `debate ask FILE`."
-        wrong.append(complaint("positions", "none, or auto", "two positions, since nobody here can derive them", hint))
-    if wrong:
-        raise BadAnswers(wrong)
+        raise BadAnswers(
+            complaint("positions", "none, or auto", "two positions, since nobody here can derive them", hint)
+        )
     from debate_orchestrator.deriving import derive
 
-    asking = interview(answers.format)
-    sides = asking.rules.sides
-    placeholder = answers.model_copy(update={"positions": dict.fromkeys(sides, "not derived yet")})
-    provider = providers.maker(spec)(spec, Debate([opening.opened(placeholder)]))
-    positions, reply = derive(answers.topic, provider, asking)
+    provider = providers.maker(spec)(spec, Debate([opening.opened(_placed(answers))]))
+    try:
+        positions, replies = derive(answers, provider, interview(answers.format), tell)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("interrupted while the positions were derived; nothing was opened.") from None
     sources = {**answers.sources, "positions": "derived"}
-    return answers.model_copy(update={"positions": positions, "sources": sources}), reply
+    return answers.model_copy(update={"positions": positions, "sources": sources}), replies
 
 
 def rehearsed(answers: Answers) -> Answers:
     """The same with stand-ins in every seat."""
-    cast = {seat: tuple(rehearse.stand_in(spec) for spec in specs) for seat, specs in answers.cast.items()}
+    cast = {seat: tuple(casts.stand_in(spec) for spec in specs) for seat, specs in answers.cast.items()}
     return answers.model_copy(update={"cast": cast})
+
+
+def seats(answers: Answers) -> str:
+    """Who speaks, and what it may cost, in a line."""
+    cast = ", ".join(f"{seat} {' and '.join(map(casts.shown, specs))}" for seat, specs in answers.cast.items())
+    cap = "" if answers.max_cost is None else f" At most ${answers.max_cost:.2f}."
+    return f"Cast: {cast}.{cap}"
 
 
 def block(arguments: argparse.Namespace, answers: Answers, files: Files) -> list[str]:

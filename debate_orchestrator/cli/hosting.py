@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from debate_orchestrator.cli.beginning import block, create, must_be_new, with_positions, write_report
+from debate_orchestrator.cli.beginning import block, check, create, with_positions, write_report
 from debate_orchestrator.cli.output import complain, print_json, remark, say
 from debate_orchestrator.cli.setup import settled
 from debate_orchestrator.errors import BadReply, complaint
@@ -22,8 +22,8 @@ def open_debate(arguments: argparse.Namespace) -> int:
     """Writes the journal and lays out the first turns."""
     answers = settled(arguments)
     files = Files.of_output(answers.output)
-    must_be_new(files)
-    answers, derived = with_positions(answers)
+    check(answers, files)
+    answers, derived = with_positions(answers, remark)
     with create(answers, files, derived) as journal:
         done = step_host(journal, Desk(files.turns), {}, begun=True)
         return _told(done, journal, files, json=arguments.json, block=block(arguments, answers, files))

@@ -5,30 +5,38 @@ from __future__ import annotations
 import argparse
 import hashlib
 from pathlib import Path
+from typing import Any
 
-from debate_orchestrator import judging, providers
+from debate_orchestrator import judging, providers, spending
+from debate_orchestrator.answers import LONGEST_PATIENCE
 from debate_orchestrator.calls import record
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.cli.running import go_on
+from debate_orchestrator.cli.setup import amount, cap
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Declined, Opened, Spoke
+from debate_orchestrator.core.rules import JUDGE
 from debate_orchestrator.datafiles import read_text
 from debate_orchestrator.errors import BadAnswers, complaint
 from debate_orchestrator.files import Files
 from debate_orchestrator.journal import Writer, read
+from debate_orchestrator.providers import reach
 from debate_orchestrator.transcripts import reading
 
 
 def judge(arguments: argparse.Namespace) -> int:
     """Judges a journal's debate or a transcript anew, into a journal and a report of its own."""
-    path, judges = arguments.source, tuple(arguments.judge or ())
-    if wrong := providers.complaints({"judge": judges}):
+    path = arguments.source
+    judges = tuple(arguments.judge or [reach.default(JUDGE)])
+    cast = {JUDGE: judges}
+    if wrong := providers.complaints(cast) + providers.lacking(cast):
         raise BadAnswers(wrong)
     spoken: list[Spoke | Declined] = []
     if _is_journal(path):
         first = _again(arguments, path, judges)
     else:
         first, spoken = _of_transcript(arguments, path, judges)
+    first = first.model_copy(update=_calls(arguments, first))
     files = Files.of_output(arguments.output or judging.output(path))
     files.must_be_new()
     debate = Debate([first])
@@ -38,6 +46,22 @@ def judge(arguments: argparse.Namespace) -> int:
             record(journal, debate, event)
         journal.sync()
         return go_on(journal, files, arguments)
+
+
+def _calls(arguments: argparse.Namespace, first: Opened) -> dict[str, Any]:
+    """How the judges are called, where flags say so. BadAnswers where a cap could not be held."""
+    wrong = []
+    said: dict[str, Any] = {"leader_first": arguments.leader_first}
+    if arguments.max_cost is not None:
+        said["max_cost"] = cap(arguments.max_cost)
+        wrong += spending.unpriced(first.cast) if said["max_cost"] is not None else []
+    if arguments.patience is not None:
+        said["patience"] = seconds = amount(arguments.patience)
+        if not isinstance(seconds, float) or not 1 <= seconds <= LONGEST_PATIENCE:
+            wrong.append(complaint("--patience", repr(arguments.patience), f"seconds from 1 to {LONGEST_PATIENCE:,}"))
+    if wrong:
+        raise BadAnswers(wrong)
+    return said
 
 
 def _is_journal(path: str) -> bool:

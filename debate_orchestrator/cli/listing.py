@@ -80,6 +80,6 @@ def models(arguments: argparse.Namespace) -> int:
             more = f" and {len(way.models) - _SHOWN} more" if len(way.models) > _SHOWN else ""
             say(f"     {', '.join(way.models[:_SHOWN])}{more}")
     table = models_.table()
-    say(f"\nPrices are known of ({table.date}): {', '.join(table.models)}.")
+    say(f"\nModels with known prices (as of {table.date}): {', '.join(table.models)}.")
     say(f"Where nobody is named: debaters {table.defaults.debater}, judge {table.defaults.judge}.")
     return 0

@@ -106,8 +106,8 @@ def _running(verb: _Verb) -> None:
     run = verb(
         "run",
         "running.run",
-        "run a whole debate from an answers file, with no questions",
-        "debate run --answers a.yaml",
+        "run a whole debate with models, from an answers file or from flags, with no questions",
+        'debate run --topic "Should we move to gRPC?" --rehearse',
     )
     _answers(run)
     run.add_argument("--rehearse", action="store_true", help="with stand-ins that call no model; briefs are kept")
@@ -132,6 +132,7 @@ def _judging(verb: _Verb) -> None:
     judge.add_argument("--judge", metavar="WHO", action="append", help="who judges; repeat for a panel")
     judge.add_argument("--output", metavar="PATH", help="a .md file, or a folder; by default beside the source")
     judge.add_argument("--strictness", metavar="MODE", help="lenient or strict; by default as it was debated")
+    _calls(judge)
     judge.add_argument("--topic", metavar="TEXT", help="what a transcript debates, where it does not say")
     judge.add_argument("--position-a", metavar="TEXT", help="what the side for it argues")
     judge.add_argument("--position-b", metavar="TEXT", help="what the side against it argues")
@@ -181,20 +182,18 @@ def _pace(one: argparse.ArgumentParser) -> None:
 def _answers(one: argparse.ArgumentParser) -> None:
     """The answers file and the flags that override it."""
     one.add_argument("--answers", metavar="FILE", help="a YAML or JSON file; `debate answers` prints a sample")
-    one.add_argument("--topic", metavar="TEXT")
+    one.add_argument("--topic", metavar="TEXT", help="the sentence to debate")
     one.add_argument("--position-a", metavar="TEXT")
     one.add_argument("--position-b", metavar="TEXT")
-    one.add_argument("--rounds", metavar="N")
-    one.add_argument("--strictness", metavar="MODE", help="lenient or strict")
-    one.add_argument("--output", metavar="PATH", help="a .md file, or a folder")
-    one.add_argument("--format", metavar="NAME")
+    one.add_argument("--rounds", metavar="N", help="1 to 6; 3 unless given")
+    one.add_argument("--strictness", metavar="MODE", help="lenient or strict; strict unless given")
+    one.add_argument("--output", metavar="PATH", help="a .md file, or a folder; debate-report.md unless given")
+    one.add_argument("--format", metavar="NAME", help="`debate formats` lists them")
     one.add_argument("--first", metavar="SIDE", help="who speaks first: a or b")
     one.add_argument("--context", metavar="FILE", action="append", help="material for both sides; may be repeated")
     _cast(one)
-    one.add_argument("--max-cost", metavar="USD", help="what calls may cost in all; the debate pauses before more")
     one.add_argument("--search", action="store_true", help="debaters may search the web, where their provider can")
-    one.add_argument("--patience", metavar="SECONDS", help="how long a turn may be in trouble before a pause")
-    one.add_argument("--leader-first", action="store_true", help="calls that share a cache wait for the first of them")
+    _calls(one)
     one.add_argument("--insist", action="store_true", help="really have 7 or 8 rounds")
     one.add_argument("--one-agent", action="store_true", help="record that one agent takes every turn")
 
@@ -204,3 +203,10 @@ def _cast(one: argparse.ArgumentParser) -> None:
     one.add_argument("--a", metavar="WHO", help="who argues A, such as anthropic:MODEL; `debate models` tells who can")
     one.add_argument("--b", metavar="WHO", help="who argues B")
     one.add_argument("--judge", metavar="WHO", action="append", help="who judges; repeat for a panel")
+
+
+def _calls(one: argparse.ArgumentParser) -> None:
+    """How calls are made, and what they may cost."""
+    one.add_argument("--max-cost", metavar="USD", help="what calls may cost in all; the debate pauses before more")
+    one.add_argument("--patience", metavar="SECONDS", help="how long a turn may be in trouble before a pause")
+    one.add_argument("--leader-first", action="store_true", help="calls that share a cache wait for the first of them")

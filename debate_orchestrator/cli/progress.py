@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from debate_orchestrator import speech
+from debate_orchestrator import casts, speech
 from debate_orchestrator.briefs import brief, handout
 from debate_orchestrator.calls import Watch
 from debate_orchestrator.cli.output import remark
@@ -26,6 +26,8 @@ class Progress:
         if self._quiet:
             return
         lines = [_trouble(event)] if isinstance(event, Spoiled | Unanswered) else []
+        if isinstance(event, Asked) and event.called:
+            lines.append(f"  {event.turn}: {casts.shown(event.by)} is asked")
         if isinstance(event, Answer) and not isinstance(event, Spoiled):
             lines.append(f"  {event.turn}: {_size(event.reply)}")
         now = announcements(debate)

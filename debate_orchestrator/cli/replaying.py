@@ -78,5 +78,5 @@ def demo(arguments: argparse.Namespace) -> int:
         say(f"A recorded debate, played again ({name}; `debate demo --list` has more).\n")
     code = replay(arguments)
     if not quiet:
-        say("\nIts report: `debate demo --to report.md`. A debate of your own: `debate ask setup.yaml`.")
+        say("\nIts report: `debate demo --to report.md`. A debate of your own: `debate run --topic ...`.")
     return code

@@ -5,14 +5,16 @@ from __future__ import annotations
 import argparse
 import asyncio
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from typing import Any
 
-from debate_orchestrator import opening, providers
+from debate_orchestrator import casts, opening, providers, spending
 from debate_orchestrator.calls import Watch, record
-from debate_orchestrator.cli.beginning import block, create, must_be_new, rehearsed, with_positions, write_report
+from debate_orchestrator.cli.beginning import block, check, create, rehearsed, seats, with_positions, write_report
 from debate_orchestrator.cli.output import print_json, remark, say
 from debate_orchestrator.cli.progress import Progress, Prompts, spent
-from debate_orchestrator.cli.setup import amount, settled
+from debate_orchestrator.cli.setup import cap, settled
+from debate_orchestrator.core.bill import bill
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Capped, Event, Noted, Recast
 from debate_orchestrator.drive import drive
@@ -28,59 +30,70 @@ def run(arguments: argparse.Namespace) -> int:
     """Opens a debate and drives it to its report."""
     answers = settled(arguments, reach.default if not arguments.rehearse else reach.best)
     files = Files.of_output(answers.output)
-    must_be_new(files)
     quiet = arguments.quiet or arguments.json
     if arguments.rehearse:
         answers = rehearsed(answers)
-    answers, derived = with_positions(answers)
+        files = files.beside(".rehearsed")  # the place of the real debate stays free
+    check(answers, files)
+    answers, derived = with_positions(answers, _silent if quiet else remark)
     with create(answers, files, derived) as journal:
-        foreseen = estimate(Debate(journal.events).opened).said()
         if arguments.rehearse:
-            journal.append(Noted(note="estimate", detail=foreseen))
+            detail = estimate(Debate(journal.events).opened).said()
+            journal.append(Noted(note="estimate", detail=detail))
         if not quiet:
-            for line in (*block(arguments, answers, files), foreseen):
+            for line in (*block(arguments, answers, files), seats(answers)):
                 remark(line)
         return go_on(journal, files, arguments)
+
+
+def _silent(line: str) -> None:
+    """Says nothing."""
 
 
 def resume(arguments: argparse.Namespace) -> int:
     """Drives a debate on from its journal, with another cap or cast where one is given."""
     with Writer(arguments.journal) as journal:
         debate = Debate(journal.events)
-        for event in _changes(arguments, debate):
+        changes = _changes(arguments, debate)
+        for event in changes:
+            debate.admits(event)  # all of them, before the first is written
+        for event in changes:
             record(journal, debate, event)
         journal.sync()
         return go_on(journal, Files.of_journal(arguments.journal), arguments)
 
 
-def _changes(arguments: argparse.Namespace, debate: Debate) -> Iterator[Event]:
-    """What the flags of `resume` change, checked before anything is written."""
+def _changes(arguments: argparse.Namespace, debate: Debate) -> list[Event]:
+    """What the flags of `resume` change."""
     seats = {seat: value for seat in ("a", "b", "judge") if (value := getattr(arguments, seat)) is not None}
     recast = {seat: tuple(who) if isinstance(who, list) else (who,) for seat, who in seats.items()}
-    if wrong := providers.complaints(recast):
+    wrong = providers.complaints(recast)
+    most = debate.max_cost if arguments.max_cost is None else cap(arguments.max_cost)
+    if most is not None:
+        wrong += spending.unpriced({**debate.cast, **recast})
+    if wrong:
         raise BadAnswers(wrong)
-    if arguments.max_cost is not None:
-        cap = None if arguments.max_cost == "none" else amount(arguments.max_cost)
-        if isinstance(cap, str) or (cap is not None and cap <= 0):
-            raise BadAnswers(complaint("--max-cost", repr(arguments.max_cost), "US dollars above 0, or none"))
-        yield Capped(max_cost=cap)
-    yield from (Recast(seat=seat, who=who) for seat, who in recast.items())
+    changes: list[Event] = [Recast(seat=seat, who=who) for seat, who in recast.items()]
+    return changes if most == debate.max_cost else [Capped(max_cost=most), *changes]
 
 
 def go_on(journal: Writer, files: Files, arguments: argparse.Namespace) -> int:
     """Drives what can be driven, and writes the report when nothing is left."""
     quiet = arguments.quiet or arguments.json
     debate = Debate(journal.events)
+    if debate.due() and not quiet:
+        remark(estimate(debate.opened, journal.events[1:]).said())
     if debate.due() and (changed := opening.changed_prompts(debate)) is not None:
         record(journal, debate, changed)
     seats: Mapping[str, providers.Provider] = providers.seated(debate)
     progress: Watch = Progress(debate, quiet=quiet)
-    if any(spec.startswith("rehearse") for specs in debate.cast.values() for spec in specs):
+    if any(casts.kind(spec) == casts.REHEARSE for specs in debate.cast.values() for spec in specs):
         progress = Prompts(Desk(files.turns), progress)
     try:
         asyncio.run(_driven(journal, debate, seats, progress))
     except Theirs as error:
-        raise type(error)([*error.complaints, _saved(debate, files)]) from error
+        said = [one.replace(" JOURNAL", f" {files.journal}") for one in error.complaints]
+        raise type(error)([*said, _saved(debate, files)]) from error
     due = debate.due()
     if due:
         names = ", ".join(turn.id for turn in due)
@@ -88,12 +101,26 @@ def go_on(journal: Writer, files: Files, arguments: argparse.Namespace) -> int:
         raise Paused(complaint(files.journal, f"turns that wait for the host: {names}", "their replies", hint))
     summary = write_report(journal, files)
     if arguments.json:
-        print_json({"status": "done", "journal": files.journal, "report": files.report, "summary": summary})
+        told = {"journal": files.journal, "report": files.report, "summary": summary}
+        print_json({"status": "done", **_outcome(debate), **told})
         return 0
     if not quiet and (paid := spent(debate)):
         remark(paid)
     say(summary)
     return 0
+
+
+def _outcome(debate: Debate) -> dict[str, Any]:
+    """What was decided and spent, for a program; null where nothing was."""
+    verdict, paid = debate.verdict(), bill(debate).total
+    scores = {one.round: {side: float(points) for side, points in one.scores.items()} for one in debate.results()}
+    return {
+        "winner": verdict.winner if verdict else None,
+        "strength": verdict.strength if verdict else None,
+        "scores": scores,
+        "totals": {side: float(points) for side, points in debate.totals().items()} if scores else None,
+        "cost": {"usd": paid.cost, "calls": paid.calls, "of_unknown_price": paid.unknown},
+    }
 
 
 def _saved(debate: Debate, files: Files) -> str:
@@ -119,6 +146,11 @@ async def _driven(journal: Writer, debate: Debate, seats: Mapping[str, providers
         await drive(journal, debate, seats, progress, stop=stop)
     except asyncio.CancelledError:
         pass
+    except Theirs as error:
+        if not stop.is_set():
+            raise
+        for said in error.complaints:
+            remark(said)
     finally:
         for one in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(one)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from debate_orchestrator import formats, library
-from debate_orchestrator.answers import HOST, Answers, settle
+from debate_orchestrator.answers import HOST, LARGEST_CAP, Answers, settle
 from debate_orchestrator.cli.output import complain, print_json
 from debate_orchestrator.core.rules import EVERYBODY
 from debate_orchestrator.datafiles import LARGEST, read_mapping, to_yaml
@@ -184,6 +184,16 @@ def amount(said: str) -> float | str:
         return float(said)
     except ValueError:
         return said
+
+
+def cap(said: str) -> float | None:
+    """A cap on costs as a flag gives it; None for no cap. BadAnswers where it is none."""
+    value = amount(said)
+    if isinstance(value, float) and 0 < value < LARGEST_CAP:
+        return value
+    if said == "none":
+        return None
+    raise BadAnswers(complaint("--max-cost", repr(said), "US dollars above 0, or none"))
 
 
 def _sourced(flags: dict[str, Any]) -> list[str]:

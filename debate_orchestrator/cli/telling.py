@@ -49,7 +49,8 @@ def check(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"status": "complete" if not due else "waiting", **found})
     else:
-        say(f"{arguments.journal}: {found['lines']} lines, every one as it was written (head {found['head'][:16]}).")
+        lines = f"{found['lines']} line{'s' * (found['lines'] != 1)}"
+        say(f"{arguments.journal}: {lines}, every one as it was written (head {found['head'][:16]}).")
         if reading.torn:
             say(f"{reading.torn} bytes of a line that a crash cut short follow; the next writer trims them.")
         if found["prompts"] != "as recorded":

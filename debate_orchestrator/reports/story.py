@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
+from debate_orchestrator import casts
 from debate_orchestrator.core.bill import Bill, bill
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Course, Declined, Found, Spoke, Voted
@@ -92,6 +93,11 @@ class Story(Value):
     def completed(self) -> int:
         """Rounds that were judged, or are over where rounds are not judged one by one."""
         return sum(one.completed for one in self.told)
+
+    @property
+    def scored(self) -> bool:
+        """Whether any round's ballot counts, so that there are totals."""
+        return any(one.result is not None for one in self.told)
 
     @property
     def questions(self) -> list[str]:
@@ -186,12 +192,15 @@ def _provenance(debate: Debate) -> list[str]:
         said.append(f"Degraded: no ballot counts for round {', '.join(unjudged)}.")
     said += _declined(debate)
     said += [_cast(debate, one_agent=one_agent), *_recast(debate), f"{rules.name_of(setup.first)} spoke first."]
-    derived = debate.opened.derived
-    if derived is not None and not derived.by.startswith("rehearse"):
+    if any(reply.called for reply in debate.opened.derived):
         said.append("The positions were derived by a moderator's model, and nobody confirmed them.")
     if setup.rounds > 1 and debate.opened.course is None:
         kept = "goes to both debaters" if setup.feedback else "is kept from the debaters"
         said.append(f"The judge's feedback {kept}.")
+    if setup.context:
+        said.append(f"Material given to the debaters: {', '.join(one_line(file.name) for file in setup.context)}.")
+    if setup.search:
+        said.append("Debaters could search the web.")
     if setup.strictness == "strict":
         said.append("Sources are cited by the debaters and were not checked.")
     said += _lacked(debate)
@@ -221,7 +230,7 @@ def _rehearsal(debate: Debate) -> list[str]:
     if not names:
         return []
     fillers = {*_fillers(debate, debate.opened.cast).values(), *_fillers(debate, debate.cast).values()}
-    if {spec.partition(":")[0] for spec in fillers} <= {"rehearse", "replay", "host", "human"}:
+    if not any(map(casts.is_called, fillers)):
         return ["Rehearsed: stand-ins spoke, and no model was called."]
     return [f"Rehearsed in part: stand-ins spoke for {', '.join(dict.fromkeys(names))}."]
 
@@ -229,7 +238,7 @@ def _rehearsal(debate: Debate) -> list[str]:
 def stand_ins(debate: Debate, cast: Mapping[str, tuple[str, ...]]) -> list[str]:
     """The names of the seats that somebody stands in for in a cast of this debate."""
     seats = _fillers(debate, cast).items()
-    return [debate.format.name_of(seat) for seat, spec in seats if spec.partition(":")[0] == "rehearse"]
+    return [debate.format.name_of(seat) for seat, spec in seats if casts.kind(spec) == casts.REHEARSE]
 
 
 def _fillers(debate: Debate, cast: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
@@ -252,10 +261,15 @@ def _declined(debate: Debate) -> list[str]:
 
 
 def _recast(debate: Debate) -> list[str]:
-    """Who filled the seats that somebody else fills now."""
-    now = _fillers(debate, debate.cast)
-    before = {seat: who for seat, who in _fillers(debate, debate.opened.cast).items() if now[seat] != who}
-    return [f"Recast on the way: {debate.format.name_of(seat)} was {who} at first." for seat, who in before.items()]
+    """Who spoke for the seats in which more than one did, in the order in which they came."""
+    spoke: dict[str, dict[str, None]] = {}
+    for turn in debate.settled():
+        spoke.setdefault(turn.seat, {})[debate.reply(turn).by] = None
+    changed = {seat: list(who) for seat, who in spoke.items() if len(who) > 1}
+    return [
+        f"Recast on the way: {debate.format.name_of(seat)} was {', then '.join(map(casts.shown, who))}."
+        for seat, who in changed.items()
+    ]
 
 
 def _lacked(debate: Debate) -> list[str]:
@@ -274,7 +288,7 @@ def _cast(debate: Debate, *, one_agent: bool) -> str:
         agents = "one of the host's agents takes" if one_agent else "the host's own agents take"
         return f"Host-run: {agents} every seat; no model is on record."
     named = {debate.format.name_of(side): cast[side] for side in debate.format.sides} | {"Judge": cast["judge"]}
-    return "; ".join(f"{name}: {', '.join(who)}" for name, who in named.items()) + "."
+    return "; ".join(f"{name}: {', '.join(map(casts.shown, who))}" for name, who in named.items()) + "."
 
 
 def closing(one: Story, report: str | None) -> str:
@@ -304,5 +318,6 @@ def score_line(result: RoundResult) -> str:
 
 def outcome_line(verdict: Verdict, name: Callable[[str], str]) -> str:
     """The winner, the strength and the totals, as the screen shows them."""
+    scored = any(verdict.totals.values())
     totals = " | ".join(f"{name(side)}: {decimals(points)}" for side, points in verdict.totals.items())
-    return f"Winner: {winner_word(verdict.winner)} ({verdict.strength}). {totals}"
+    return f"Winner: {winner_word(verdict.winner)} ({verdict.strength}). {totals if scored else 'No round was scored.'}"
