@@ -112,8 +112,8 @@ class Document:
 
     def _decided(self) -> tuple[str, list[Mark]]:
         """The one style in which this document names its speakers, and the lines that do."""
-        speaking = self._speaking()
-        heads = [Mark(b.first, b.end, "speaker", label, b.text, b.level) for b, label in self.heads if b in speaking]
+        at = {block.first for block in self._speaking()}
+        heads = [Mark(b.first, b.end, "speaker", label, b.text, b.level) for b, label in self.heads if b.first in at]
         if self._both(heads):
             return HEADING, heads
         self._begin(sided=False)
@@ -172,10 +172,10 @@ class Document:
             return []
         marks = [Mark(b.first, b.end, "round", label, b.text, 6) for b in self.blocks if (label := self._round(b))]
         rounds = [block.level for block, label in self.heads if label.round is not None]
-        levels = [mark.level for mark in speaking] if style == HEADING else rounds
+        deepest = max([mark.level for mark in speaking] if style == HEADING else rounds, default=6)
         lines = {mark.first for mark in speaking}
         for block, label in self.heads:
-            section = block.level <= max(levels, default=6) and not self._is_title(block, label)
+            section = block.level <= deepest and not self._is_title(block, label)
             if block.first not in lines and (label.round is not None or section):
                 kind = "round" if label.round is not None else "section"
                 marks.append(Mark(block.first, block.end, kind, label, block.text, block.level))
