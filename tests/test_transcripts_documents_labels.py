@@ -254,3 +254,12 @@ def test_a_plain_label_to_the_letter(style: str, at: int, other: bool, rounds: b
     found, wrong = read(document(style, speeches, rounds))
 
     assert any("again" in one for one in wrong) or "plain labels alone" in " ".join(found.notes)
+
+
+@pytest.mark.parametrize(("first", "later"), [("**Ann (for):** ", "**Ann:** "), ("### Ann (Pro)\n\n", "### Ann\n\n")])
+def test_a_name_is_introduced_once(first: str, later: str) -> None:
+    """A speaker who is named with a side at first is that speaker by the name alone from then on."""
+    others = [label.replace("Ann", "Bo").replace("for", "against").replace("Pro", "Con") for label in (first, later)]
+    said, _ = taken(f"# T\n\n{first}One.\n\n{others[0]}Two.\n\n{later}Three.\n\n{others[1]}Four.\n")
+
+    assert said == SAID

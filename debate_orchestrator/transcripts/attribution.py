@@ -243,3 +243,16 @@ def _enter(made: Participants, label: Label) -> None:
     if label.name and label.side and label.side not in made.names:
         made.sides[key(label.name)] = label.side
         made.names[label.side] = label.name
+
+
+def introduce(made: Participants, labels: Iterable[Label]) -> None:
+    """Enters the names that are told with their sides on the way (`Alice (for)`), where that tells one name for each
+    side: from then on the name alone is enough."""
+    told: dict[str, dict[str, Label]] = {"a": {}, "b": {}}
+    for label in labels:
+        if label.side and label.name and side(label.name) is None:
+            told[label.side].setdefault(key(label.name), label)
+    if all(len(names) == 1 for names in told.values()) and told["a"].keys() != told["b"].keys():
+        for names in told.values():
+            for label in names.values():
+                _enter(made, label)

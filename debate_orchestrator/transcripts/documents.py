@@ -72,6 +72,8 @@ class Document:
         """Finds where the debate begins, and what stands above. `sided`: headings may name the sides."""
         self.start = self._start(sided)
         self.people = attribution.participants(self.lines[: self.start])
+        told = [mark.label for block in self.blocks for style, mark in self._begun(block) if style == BOLD]
+        attribution.introduce(self.people, [*(label for _, label in self.heads), *told])
 
     def _start(self, sided: bool) -> int:
         """The line with which the debate begins: the first that names a round or a side as a heading does, and in a
@@ -107,8 +109,6 @@ class Document:
 
     def _known(self, label: Label) -> bool:
         return label.side is not None or attribution.key(label.name) in self.people.sides
-
-    # Who names the speakers
 
     def _decided(self) -> tuple[str, list[Mark]]:
         """The one style in which this document names its speakers, and the lines that do."""
