@@ -171,6 +171,8 @@ def answer(request: dict[str, Any], words: int = 60) -> str:
     if "rows" in wanted:
         turns = re.findall(r"<<< (\S+\.[ab]) ", json.dumps(request["messages"]))
         return json.dumps(puppets.dissent(list(dict.fromkeys(turns))[:2]))
+    if "scores" not in wanted and "winner" not in wanted:
+        return json.dumps({"kind": "technical", "a": "It should be done.", "b": "It should not be done."})
     if "scores" not in wanted:
         return json.dumps(puppets.final())
     rounds = 2 if "directness_of_rebuttals" in wanted["scores"]["properties"]["a"]["properties"] else 1
