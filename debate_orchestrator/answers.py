@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, get_args
 
 from debate_orchestrator import speech
+from debate_orchestrator.casts import HOST
 from debate_orchestrator.core.events import Source
 from debate_orchestrator.core.rules import EVERYBODY, JUDGE, Format
 from debate_orchestrator.core.values import Value
@@ -14,7 +15,7 @@ from debate_orchestrator.errors import BadAnswers, complaint, shown
 LONGEST_LINE = 1_000
 """Characters that a topic or a position may have."""
 MOST_JUDGES = 9
-HOST = "host"
+
 MODERATOR = "moderator"
 """Who derives positions where nobody gives them; no seat of the debate itself."""
 PATIENCE = 600.0

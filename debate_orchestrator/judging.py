@@ -20,7 +20,6 @@ from debate_orchestrator.core.shapes import When
 from debate_orchestrator.errors import BadAnswers, BadJournal, complaint, shown
 from debate_orchestrator.files import JOURNAL, Files
 from debate_orchestrator.journal import SCHEMA, Entry
-from debate_orchestrator.providers import HOST
 from debate_orchestrator.speech import one_line
 from debate_orchestrator.transcripts.attribution import key
 from debate_orchestrator.transcripts.speeches import ARGUMENT, Speech, Transcript
@@ -165,7 +164,7 @@ def of_transcript(
     opened = _opened(
         setup=setup,
         format=_fitted(rules, made).model_copy(update={"lines": _UNHEARD}),
-        cast={**dict.fromkeys(rules.sides, (HOST,)), JUDGE: tuple(judges)},
+        cast={**dict.fromkeys(rules.sides, (casts.HOST,)), JUDGE: tuple(judges)},
         course=Course(source=source, digest=digest, speakers=made.speakers),
     )
     return opened, _spoken(opened, made.speeches, source)

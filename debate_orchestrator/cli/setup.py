@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from debate_orchestrator import formats, library
-from debate_orchestrator.answers import HOST, LARGEST_CAP, Answers, settle
+from debate_orchestrator.answers import LARGEST_CAP, Answers, settle
+from debate_orchestrator.casts import HOST
 from debate_orchestrator.cli.output import complain, print_json
 from debate_orchestrator.core.rules import EVERYBODY
 from debate_orchestrator.datafiles import LARGEST, read_mapping, to_yaml

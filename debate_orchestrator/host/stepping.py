@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import Field
 
-from debate_orchestrator import providers, replies, speech
+from debate_orchestrator import casts, providers, replies, speech
 from debate_orchestrator.briefs import Brief, brief, handout
 from debate_orchestrator.calls import record
 from debate_orchestrator.core.debate import Debate
@@ -128,7 +128,7 @@ class _Stepper:
             if settled is not None and settled.reply.text == text:
                 return
             asked = brief(self.debate, turn)
-            reply = Reply(text=text, brief=asked.digest, by=providers.HOST)
+            reply = Reply(text=text, brief=asked.digest, by=casts.HOST)
             event = replies.read(self.debate, turn, reply)
             if turn_id not in self.debate.answers:
                 self._ask_once(turn, asked)
@@ -147,7 +147,7 @@ class _Stepper:
     def _ask_once(self, turn: Turn, asked: Brief) -> None:
         earlier = self.debate.asked.get(turn.id)
         if not earlier or earlier[-1].brief != asked.digest:
-            record(self.journal, self.debate, Asked(turn=turn.id, brief=asked.digest, by=providers.HOST))
+            record(self.journal, self.debate, Asked(turn=turn.id, brief=asked.digest, by=casts.HOST))
 
     def _place(self, turn: Turn, asked: Brief) -> Laid:
         return self.desk.place(turn.id, asked.wants)

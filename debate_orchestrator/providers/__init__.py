@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from debate_orchestrator.briefs import Brief
     from debate_orchestrator.core.events import Reply
 
-HOST = casts.HOST
+
 _KEYED = ("openai", "openrouter")
 """Kinds whose key is in the environment or nowhere; Anthropic's may be in a profile of its own."""
 _ROOM = "debate_orchestrator.providers"
@@ -66,12 +66,12 @@ def complaints(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
 
 def _complaints(where: str, spec: str) -> list[str]:
     kind = casts.kind(spec)
-    if spec == HOST:
+    if spec == casts.HOST:
         return []
     if kind not in _KINDS:
         hint = "`debate models` tells what is reachable."
         hint = f"Is it anthropic:{spec}?" if spec.startswith("claude-") else hint
-        known = ", ".join([HOST, *(f"{kind}:..." for kind in _KINDS)])
+        known = ", ".join([casts.HOST, *(f"{kind}:..." for kind in _KINDS)])
         return [complaint(where, shown(spec), f"one of {known}", hint)]
     said: str | None = _module(kind).complaint(spec)
     return [f"{where}: {said}"] if said else []
@@ -99,7 +99,7 @@ def seated(debate: Debate) -> dict[str, Provider]:
     for role, specs in debate.cast.items():
         seats = judges(len(specs)) if role == JUDGE else (role,)
         for seat, spec in zip(seats, specs, strict=True):
-            if spec != HOST:
+            if spec != casts.HOST:
                 filled[seat] = made[spec] = made.get(spec) or maker(spec)(spec, debate)
     return filled
 
