@@ -92,7 +92,7 @@ class Calls:
                 unseen = trouble.unsure and trouble.partial is None
                 failures += 1
                 since = time.monotonic() if failures == 1 else since
-                wait = self._wait(failures, time.monotonic() - since, trouble)
+                wait = patience.again(trouble, failures, time.monotonic() - since, self._debate.opened.patience)
                 await self._unanswered(turn, asked, provider, trouble, wait)
                 if wait is None:
                     raise self._patience_is_out(turn, trouble) from trouble
@@ -104,13 +104,6 @@ class Calls:
                 self._purse.give(turn.id, unseen=unseen)
             await self._pause(wait)
         return None
-
-    def _wait(self, failures: int, spent: float, trouble: Trouble) -> float | None:
-        whole = self._debate.opened.patience
-        whole = whole if trouble.patience is None else min(whole, trouble.patience)
-        if trouble.tries is not None and failures >= trouble.tries:
-            return None
-        return patience.wait(failures, spent, whole, trouble.after, patience.chance)
 
     def _patience_is_out(self, turn: Turn, trouble: Trouble) -> Paused:
         after = f"; it asks to wait {trouble.after:,.0f} s" if trouble.after else ""

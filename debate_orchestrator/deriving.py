@@ -87,10 +87,8 @@ async def _patiently(brief: Brief, provider: Provider, most: float, tell: Callab
         except Trouble as trouble:
             failures += 1
             since = time.monotonic() if failures == 1 else since
-            whole = min(most, trouble.patience or most)
-            gone = trouble.tries is not None and failures >= trouble.tries
-            wait = patience.wait(failures, time.monotonic() - since, whole, trouble.after, patience.chance)
-            if wait is None or gone:
+            wait = patience.again(trouble, failures, time.monotonic() - since, most)
+            if wait is None:
                 raise Paused([*trouble.complaints, f"Nothing was opened; run it again. {_GIVE}"]) from trouble
             tell(f"  {' '.join(trouble.complaints)} Asked again in {wait:.0f} s.")
             await asyncio.sleep(wait)

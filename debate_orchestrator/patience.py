@@ -10,6 +10,8 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
+from debate_orchestrator.errors import Trouble
+
 FIRST = 1.0
 """Seconds of the first wait, before jitter."""
 LONGEST = 60.0
@@ -27,6 +29,15 @@ def wait(attempt: int, spent: float, patience: float, after: float | None, chanc
     if after is not None:
         delay = max(after * (1 + jitter / 10), delay)
     return delay if spent + delay <= patience else None
+
+
+def again(trouble: Trouble, failures: int, spent: float, patience: float) -> float | None:
+    """Seconds until a call in trouble is made again; None where it is time to stop: as `wait`, within what the trouble
+    itself allows."""
+    if trouble.tries is not None and failures >= trouble.tries:
+        return None
+    whole = patience if trouble.patience is None else min(patience, trouble.patience)
+    return wait(failures, spent, whole, trouble.after, chance)
 
 
 def chance() -> float:

@@ -76,6 +76,7 @@ def test_the_cost_is_told_before_and_after(debate: Run, server: Server) -> None:
     assert next(line for line in lines if line.startswith("5 calls, about"))
     assert f"5 calls: ${paid:.4f} (a $" in ran.err
     assert "1.opening.a: 64 words, $0.00" in ran.err
+    assert f"(${paid:.4f} so far)" in ran.err
     assert "## Calls and Cost" in Path("r.md").read_text(encoding="utf-8")
 
 

@@ -8,7 +8,8 @@ from core.folding import many
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.patience import FIRST, LONGEST, chance, wait
+from debate_orchestrator.errors import Trouble
+from debate_orchestrator.patience import FIRST, LONGEST, again, chance, wait
 
 CHANCE = st.floats(0, 1, exclude_max=True)
 SECONDS = st.floats(1, 86_400)
@@ -57,3 +58,13 @@ def test_chance_is_from_nought_to_one() -> None:
 
     assert len(drawn) > 90
     assert all(0 <= one < 1 for one in drawn)
+
+
+def test_trouble_may_have_limits_of_its_own() -> None:
+    """What is not likely to pass is given up after its own number of calls, or its own time, if that is less than the
+    patience."""
+    assert again(Trouble("x"), 1, 0, 600) is not None
+    assert again(Trouble("x", tries=2), 1, 0, 600) is not None
+    assert again(Trouble("x", tries=2), 2, 0, 600) is None
+    assert again(Trouble("x", patience=20), 3, 19.9, 600) is None
+    assert again(Trouble("x", patience=20), 3, 1.9, 2) is None

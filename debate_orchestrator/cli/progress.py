@@ -29,7 +29,7 @@ class Progress:
         if isinstance(event, Asked) and event.called:
             lines.append(f"  {event.turn}: {casts.shown(event.by)} is asked")
         if isinstance(event, Answer) and not isinstance(event, Spoiled):
-            lines.append(f"  {event.turn}: {_size(event.reply)}")
+            lines.append(f"  {event.turn}: {_size(event.reply, bill(debate).total.cost)}")
         now = announcements(debate)
         lines += now[self._said :]
         self._said = len(now)
@@ -47,9 +47,9 @@ def _trouble(event: Spoiled | Unanswered) -> str:
     return f"  {event.turn}: {event.trouble}{then}"
 
 
-def _size(reply: Reply) -> str:
+def _size(reply: Reply, so_far: float) -> str:
     words = f"{speech.words(reply.text):,} words" if reply.text.strip() else "no word"
-    return words + (f", ${reply.cost:.4f}" if reply.cost else "")
+    return words + (f", ${reply.cost:.4f} (${so_far:.4f} so far)" if reply.cost else "")
 
 
 def spent(debate: Debate) -> str:

@@ -161,12 +161,9 @@ class Messages:
             what = "no key and no profile" if isinstance(error, TypeError) else faults.shown(error, secrets)
             hint = f"Set {self._server.keys[0]}, or sign in with the provider's own tool; `debate models` tells more."
             return Failed(said(self.name, what, "credentials in the environment", hint))
-        if isinstance(error, APIConnectionError) and lines.nobody_there(error):
-            return faults.unreachable(self.name, faults.shown(lines.cause(error), secrets), reached=self._reached)
         if isinstance(error, AnthropicError | OSError | ValueError) or lines.is_beneath(error):
-            told = lines.cause(error) if isinstance(error, APIConnectionError) else error
-            what = faults.shown(f"{type(told).__name__}: {told}", secrets)
-            return faults.broken(self.name, what, partial)
+            wrapped = isinstance(error, APIConnectionError)
+            return lines.fault(self.name, error, secrets, partial, wrapped=wrapped, reached=self._reached)
         return error  # a fault of ours: it must be seen
 
     async def close(self) -> None:

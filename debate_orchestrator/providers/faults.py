@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from email.utils import parsedate_to_datetime
-from typing import TypeVar
 
 from debate_orchestrator.errors import Failed, Paused, Theirs, Trouble, complaint
 from debate_orchestrator.speech import one_line
-
-T = TypeVar("T")
 
 LONGEST = 1800.0
 """Seconds that one answer may take in all."""
@@ -112,11 +109,6 @@ class Clock:
             now = time.monotonic()
             until = min(now + self.silence, self._begun + LONGEST)
             self._limit.reschedule(asyncio.get_running_loop().time() + until - now)
-
-    async def wait(self, coming: Awaitable[T]) -> T:
-        """What is coming, within what is left."""
-        async with self.listening():
-            return await coming
 
     def verdict(self) -> str:
         """What ran out."""

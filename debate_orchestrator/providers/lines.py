@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from debate_orchestrator.providers import servers
+from debate_orchestrator.core.events import Reply
+from debate_orchestrator.errors import Trouble
+from debate_orchestrator.providers import faults, servers
 
 MOST = 1_000_000
 """Characters after which an answer is held to be without end."""
@@ -43,6 +45,18 @@ def _bare(server: servers.Server) -> Callable[[Any], Awaitable[None]]:
         request.headers["authorization"] = f"Bearer {server.key() or servers.NO_KEY}"
 
     return strip
+
+
+def fault(
+    who: str, error: Exception, secrets: list[str], partial: Reply | None, *, wrapped: bool, reached: bool
+) -> Trouble:
+    """What an exception of the line amounts to; `wrapped` says that a library put its own around the reason,
+    `reached` that the server has answered before."""
+    reason = cause(error) if wrapped else error
+    what = faults.shown(f"{type(reason).__name__}: {reason}", secrets)
+    if wrapped and nobody_there(error):
+        return faults.unreachable(who, what, reached=reached)
+    return faults.broken(who, what, partial)
 
 
 def is_beneath(error: BaseException) -> bool:

@@ -74,10 +74,10 @@ class Completions:
 
     def _request(self, brief: Brief) -> dict[str, Any]:
         """A brief as the API takes it, with what this server is not known to refuse."""
-        said = [{"role": one.role, "content": _clean("\n\n".join(one.parts))} for one in brief.messages]
+        said = [{"role": one.role, "content": lines.clean("\n\n".join(one.parts))} for one in brief.messages]
         made: dict[str, Any] = {
             "model": self._server.model,
-            "messages": [{"role": "system", "content": _clean(brief.system)}, *said],
+            "messages": [{"role": "system", "content": lines.clean(brief.system)}, *said],
             "stream_options": {"include_usage": True},
         }
         if brief.json_schema is not None:
@@ -133,10 +133,7 @@ class Completions:
 
         secrets = servers.secrets(self._server)
         if isinstance(error, APIConnectionError):
-            what = faults.shown(f"{type(lines.cause(error)).__name__}: {lines.cause(error)}", secrets)
-            if lines.nobody_there(error):
-                return faults.unreachable(self.name, what, reached=self._reached)
-            return faults.broken(self.name, what, partial)
+            return lines.fault(self.name, error, secrets, partial, wrapped=True, reached=self._reached)
         if isinstance(error, APIError):
             response = error.response if isinstance(error, APIStatusError) else None
             status = response.status_code if response else _status(error.code)
@@ -145,8 +142,7 @@ class Completions:
             fault = faults.refused(self.name, status, message, response.headers if response else {}, about)
             return faults.with_partial(fault, partial)
         if isinstance(error, OpenAIError | OSError | ValueError | RecursionError) or lines.is_beneath(error):
-            what = faults.shown(f"{type(error).__name__} {error}", secrets)
-            return faults.broken(self.name, what, partial)
+            return lines.fault(self.name, error, secrets, partial, wrapped=False, reached=self._reached)
         return error  # a fault of ours: it must be seen
 
     async def close(self) -> None:
@@ -182,7 +178,7 @@ class Answer:
         pieces = [] if self._begun else [""]
         self._begun = True
         model = getattr(chunk, "model", None)
-        self._model = self._model or (_clean(model) if isinstance(model, str) and model else None)
+        self._model = self._model or (lines.clean(model) if isinstance(model, str) and model else None)
         for choice in choices:
             if getattr(choice, "index", 0) in (0, None):
                 pieces += self._choice(choice)
@@ -201,7 +197,7 @@ class Answer:
             if not isinstance(piece, str):
                 return self._wrong(f"{name} that is no text")
             kept.append(piece)
-            pieces.append(_clean(piece))
+            pieces.append(lines.clean(piece))
             self._length += len(piece)
         thought = getattr(delta, "reasoning_content", None) or getattr(delta, "reasoning", None)
         if isinstance(thought, str) and thought:
@@ -211,7 +207,7 @@ class Answer:
             return self._wrong("a finish_reason that is no word")
         if stop == "error":
             return self._wrong("an answer that ended in an error")
-        self.stop = self.stop or (_clean(stop) if stop else None)
+        self.stop = self.stop or (lines.clean(stop) if stop else None)
         return self._wrong("an answer without end") if self._length > lines.MOST else pieces
 
     def _wrong(self, what: str) -> list[str]:
@@ -241,7 +237,7 @@ class Answer:
         reported = self._cost
         known = models.cost(spec, self._usage) if self._usage else 0.0 if models.free(spec) else None
         return Reply(
-            text=_clean("".join(self._refusal or self._said)),
+            text=lines.clean("".join(self._refusal or self._said)),
             brief="",
             by=spec,
             model=self._model,
@@ -255,11 +251,6 @@ class Answer:
     def partial(self, spec: str) -> Reply | None:
         """What has come of an answer that broke off; None where nothing had."""
         return self.reply(spec, []) if self._begun else None
-
-
-def _clean(text: str) -> str:
-    """`text` with halves of characters replaced, which neither a request nor a file could hold."""
-    return text.encode("utf-8", "replace").decode()
 
 
 def _number(holder: Any, name: str) -> int | None:
