@@ -35,12 +35,12 @@ class Calls:
     def together(self, seated: Sequence[tuple[Turn, Provider]]) -> list[Awaitable[None]]:
         """One awaitable a turn, each of which settles it. Where the debate asks for that, those that share a
         cached beginning wait until the first of them has begun to answer."""
-        leaders: dict[tuple[str, str], asyncio.Event] = {}
+        leaders: dict[tuple[str, str, bool], asyncio.Event] = {}
         settling: list[Awaitable[None]] = []
         for turn, provider in seated:
             begun, before = asyncio.Event(), None
             if self._debate.opened.leader_first and provider.caches:
-                before = leaders.get(family := (provider.name, turn.phase.reply))
+                before = leaders.get(family := (provider.name, turn.phase.reply, turn.mirrored))
                 leaders.setdefault(family, begun)
             settling.append(self._settle(turn, provider, begun, before))
         return settling

@@ -113,7 +113,7 @@ def _strictness_wrong(setup: Setup, old: Opened) -> list[str]:
 
 def _speaking(made: Format, rounds: int, strictness: str) -> list[tuple[str, int | None]]:
     """The phases in which a side speaks under that strictness."""
-    slots = calendar(made, rounds, strictness)
+    slots = calendar(made, rounds, strictness, made.options)
     return [(slot.phase.name, slot.round) for slot in slots if set(slot.phase.seats) & set(made.sides)]
 
 

@@ -85,7 +85,7 @@ def go_on(journal: Writer, files: Files, arguments: argparse.Namespace) -> int:
         remark(estimate(debate.opened, journal.events[1:]).said())
     if debate.due() and (changed := opening.changed_prompts(debate)) is not None:
         record(journal, debate, changed)
-    seats: Mapping[str, providers.Provider] = providers.seated(debate)
+    seats: Mapping[str, providers.Provider] = providers.seated(debate, files.evidence)
     progress: Watch = Progress(debate, quiet=quiet)
     if any(casts.kind(spec) == casts.REHEARSE for specs in debate.cast.values() for spec in specs):
         progress = Prompts(Desk(files.turns), progress)

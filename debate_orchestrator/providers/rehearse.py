@@ -20,7 +20,8 @@ from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.rules import Turn
 from debate_orchestrator.core.shapes import Field, Terms, asked
-from debate_orchestrator.core.verdict import DECISIVE, gap, leader
+from debate_orchestrator.core.verdict import DECISIVE, gap
+from debate_orchestrator.core.votes import leader
 from debate_orchestrator.errors import OutOfTurn
 from debate_orchestrator.providers import Piece, complaints
 
