@@ -49,13 +49,15 @@ class Brief(Value):
     json_schema: dict[str, Any] | None = None
     words: int | None = None
     """About how many words are asked for, where that is said."""
+    tokens: int | None = None
+    """The most tokens that the reply may have, where the format says so."""
     search: bool = False
     """Whether whoever answers may search the web."""
 
     @property
     def digest(self) -> str:
         """The sha256 of everything that the seat is shown."""
-        return hashlib.sha256(self.model_dump_json(exclude={"turn", "words", "search"}).encode()).hexdigest()
+        return hashlib.sha256(self.model_dump_json(exclude={"turn", "words", "tokens", "search"}).encode()).hexdigest()
 
 
 def brief(debate: Debate, turn: Turn, complaints: Sequence[str] = ()) -> Brief:
@@ -82,6 +84,7 @@ def brief(debate: Debate, turn: Turn, complaints: Sequence[str] = ()) -> Brief:
         wants="json" if context["schema"] else "text",
         json_schema=context["schema"],
         words=turn.phase.words,
+        tokens=turn.phase.tokens,
         search=context["search"],
     )
 

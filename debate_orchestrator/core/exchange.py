@@ -77,6 +77,8 @@ class Exchange:
                 return self.side(value)
             case "choices":
                 return [self.side(one) for one in value]
+            case "turn":
+                return self.turn_id(value)
             case "turns":
                 return [self.turn_id(one) for one in value]
             case "scores":

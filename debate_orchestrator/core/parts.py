@@ -65,6 +65,8 @@ class Phase(Value):
     """Only where the setup asks for it: the judge's verdict after each round, or before the first word."""
     words: int | None = None
     """About how many words are asked for."""
+    tokens: int | None = None
+    """The most tokens that a reply may have, where the provider takes such a limit."""
     least_words: int | None = None
     """A speech of fewer is asked for again, once."""
     most_words: int | None = None
@@ -135,15 +137,15 @@ class Intervention(Value):
 class Labels(Value):
     """What is announced, word for word; {round} and {rounds} are filled in."""
 
-    round: str
-    intervention: str
-    divergence: str
-    persisted: str
-    final: str
+    round: str = "--- ROUND {round} OF {rounds} ---"
+    intervention: str = "[INTERVENTION - ROUND {round}]"
+    divergence: str = "[FORCED DIVERGENCE]"
+    persisted: str = "The sides converged again right after an intervention."
+    final: str = "[JUDGE - FINAL VERDICT]"
 
 
 class Lines(Value):
     """Lines that say something to the engine when a debater writes exactly that on a line of its own."""
 
-    concede: str
-    decline: str
+    concede: str = "I CONCEDE THE DEBATE."
+    decline: str = "I DECLINE TO ARGUE THIS POSITION."

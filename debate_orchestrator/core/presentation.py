@@ -98,8 +98,13 @@ def spelled(shape: Shape, value: Mapping[str, Any]) -> str:
         said = value.get(name)
         if said is None or said == [] or name == "refused":
             continue
-        lines.append(f"{name.replace('_', ' ').capitalize()}: {_said(field, said)}")
+        lines.append(f"{title(name)}: {_said(field, said)}")
     return "\n".join(lines)
+
+
+def title(name: str) -> str:
+    """The name of a field as people read it: `Unsupported claims`, `URL`."""
+    return name.upper() if name == "url" else name.replace("_", " ").capitalize()
 
 
 def _said(field: Field, value: Any) -> str:

@@ -81,8 +81,10 @@ class Format(Value):
     debater's shape with `refused` lets a side decline; `url` and `quote` in it are what a clerk looks up."""
     rubric: Rubric
     intervention: Intervention = Intervention()
-    labels: Labels
-    lines: Lines
+    labels: Labels = Labels()
+    lines: Lines = Lines()
+    panel: int = Default(default=1, ge=1, le=9)
+    """How many judges sit where the setup names nobody."""
 
     @property
     def sides(self) -> tuple[str, ...]:
