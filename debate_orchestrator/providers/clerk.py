@@ -32,14 +32,10 @@ class Clerk:
 
     async def reply(self, brief: Brief, hear: Piece) -> Reply:
         """What was found of everything cited in the round. It fails never: what can't be had is a state too."""
-        turn = self._debate.turn(brief.turn)
-        cited = evidence(self._debate, turn)
-        found = (
-            await self._looked_up(cited) if casts.kind(self.name) == casts.FETCH else [_unchecked(one) for one in cited]
-        )
-        asked = set(_fields(brief.json_schema))
-        checks = [{name: one.get(name) for name in asked} for one in found]
-        text = json.dumps({"checks": checks}, ensure_ascii=False, indent=1)
+        cited = evidence(self._debate, self._debate.turn(brief.turn))
+        looks = casts.kind(self.name) == casts.FETCH
+        found = await self._looked_up(cited) if looks else [_unchecked(one) for one in cited]
+        text = _written(found, brief.json_schema)
         hear(text)
         return Reply(text=text, brief=brief.digest, by=self.name, cost=0.0)
 
