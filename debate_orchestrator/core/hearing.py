@@ -99,10 +99,8 @@ def _plain(text: str, quotes: Quotes) -> str:
 
 def _closed(text: str, quotes: Quotes) -> str:
     """A text that was cut short, with the quote closed in which it was cut."""
-    last = None
-    for last in re.finditer(rf"<(/?){quotes.tag}>", text):
-        pass
-    return text if last is None or last[1] else f"{text}</{quotes.tag}>"
+    marks = re.findall(rf"<(/?){quotes.tag}>", text)
+    return text if not marks or marks[-1] else f"{text}</{quotes.tag}>"
 
 
 def _marked(text: str, quotes: Quotes, material: tuple[str, ...]) -> tuple[str, tuple[Quote, ...]]:
