@@ -41,7 +41,8 @@ def again(entries: Sequence[Entry], path: str, judges: Sequence[str], strictness
         due = ", ".join(turn.id for turn in debate.due())
         hint = f"Finish it with `debate resume {path}`."
         raise BadJournal(complaint(path, f"a debate that is not finished (due: {due})", "a finished one", hint))
-    setup = old.setup.model_copy(update={"strictness": strictness or old.setup.strictness})
+    update = {"strictness": strictness or old.setup.strictness, "quorum": answers.majority(len(judges))}
+    setup = old.setup.model_copy(update=update)
     wrong = _judges_wrong(judges) + _strictness_wrong(setup, old)
     if wrong:
         raise BadAnswers(wrong)
@@ -49,7 +50,7 @@ def again(entries: Sequence[Entry], path: str, judges: Sequence[str], strictness
     return _opened(
         setup=setup,
         format=old.format,
-        cast={**dict.fromkeys(old.format.sides, recording), JUDGE: tuple(judges)},
+        cast={**{seat: recording for seat in old.format.seated if seat != JUDGE}, JUDGE: tuple(judges)},
         course=_course(debate, os.path.basename(path), entries[-1].hash),
     )
 
@@ -159,6 +160,7 @@ def of_transcript(
         strictness=mode,
         first=made.speeches[0].side,
         feedback=False,
+        quorum=answers.majority(len(judges)),
     )
     source = os.path.basename(path)
     opened = _opened(

@@ -35,7 +35,7 @@ class Clerk:
         found = (
             await self._looked_up(cited) if casts.kind(self.name) == casts.FETCH else [_unchecked(one) for one in cited]
         )
-        asked = set(_fields(brief.json_schema))
+        asked = _fields(brief.json_schema)
         checks = [{name: one.get(name) for name in asked} for one in found]
         text = json.dumps({"checks": checks}, ensure_ascii=False, indent=1)
         hear(text)

@@ -108,7 +108,8 @@ def filled(shape: Mapping[str, Field], terms: Terms, about: str, prefer: Mapping
             field = wanted[name]
             made[name] = _nothing(field)  # so that fields that depend on each other come to an end
             applies = all(other in wanted and value(other) == needed for other, needed in field.only_if.items())
-            if applies and not field.optional:
+            barred = any(other in wanted and value(other) == given for other, given in field.unless.items())
+            if applies and not barred and not field.optional:
                 chosen = _ahead(value("scores")) if name == "winner" and "scores" in wanted else prefer.get(name)
                 made[name] = _value(field, terms, f"{about}, {name}", chosen, prefer)
         return made[name]
@@ -153,7 +154,11 @@ def _value(field: Field, terms: Terms, about: str, chosen: str | None, prefer: M
     options = field.of or terms.sides
     match field.kind:
         case "text":
-            return _text(_field(about), _WORDS_OF_A_FIELD)
+            most = field.words or _WORDS_OF_A_FIELD
+            said = _text(_field(about), min(most, _WORDS_OF_A_FIELD))
+            return said if len(said.split()) <= most else " ".join(said.split()[:most])
+        case "url":
+            return f"https://example.org/{_draw(about)}"
         case "flag":
             return False
         case "number":
@@ -171,7 +176,7 @@ def _value(field: Field, terms: Terms, about: str, chosen: str | None, prefer: M
         case "record":
             return filled(field.fields, terms, about, prefer)
     marks = {side: [(name, f"{about} {side} {name}") for name in terms.criteria] for side in terms.sides}
-    return {side: {name: _number(key, terms.least, terms.most) for name, key in keys} for side, keys in marks.items()}
+    return {side: {name: _number(key, *terms.scale(name)) for name, key in keys} for side, keys in marks.items()}
 
 
 def _number(about: str, least: float | None, most: float | None) -> float:
