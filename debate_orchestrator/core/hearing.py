@@ -81,7 +81,7 @@ def public(text: str, tag: str) -> str:
     if not tag:
         return text
     tag = re.escape(tag)
-    closing = rf"<\s*/\s*{tag}\b(?:[^<>\n]*>)?"
+    closing = rf"<\s*/\s*{tag}\b(?:\s*>|[^<>\n]*>)?"
     tamed = tame(text)
     made = re.sub(rf"<\s*{tag}\b.*?(?:{closing}|\Z)", "\n", tamed, flags=re.DOTALL | re.IGNORECASE)
     # A closing tag alone means that working came before it, opened in a way that was not understood.
