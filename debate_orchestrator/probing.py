@@ -20,7 +20,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from debate_orchestrator import formats, judging, library
 from debate_orchestrator.core.events import Declined, Opened, Spoke
-from debate_orchestrator.core.rules import NAME
+from debate_orchestrator.core.parts import NAME
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.core.verdict import TIE, RoundResult
 from debate_orchestrator.datafiles import read_mapping
