@@ -55,6 +55,7 @@ class Record:
         self.exchange = Exchange(opened.format)
         self._calendar: list[Slot] = []
         self._heard: dict[str, Heard] = {}
+        self._readings: dict[str, Reading] = {}
         self._sides_end = tuple(f".{side}" for side in opened.format.sides)
 
     @property
@@ -157,7 +158,10 @@ class Record:
         """What a ballot says of the sides as they are; None where none counts."""
         if (vote := self.ballot(turn_id)) is None:
             return None
-        return read_ballot(self.seen(shape, vote), self.format.sides, self.weights, self.format.winner_of)
+        if turn_id not in self._readings:
+            seen = self.seen(shape, vote)
+            self._readings[turn_id] = read_ballot(seen, self.format.sides, self.weights, self.format.winner_of)
+        return self._readings[turn_id]
 
     def seen(self, shape: Shape, vote: Voted) -> dict[str, Any]:
         """A ballot in the terms of the sides as they are, in whichever presentation it was cast."""
