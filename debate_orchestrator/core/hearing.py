@@ -10,6 +10,9 @@ Quotes              `<quote>...</quote>` becomes `<v_quote>` where the material 
                     Compared without case, punctuation and space; a quote of a few words proves nothing, and is
                     unverified.
 Length              what comes after the most words of the phase is not heard.
+
+Speech is tamed before it is looked at: no character that nobody sees hides a mark, a name or a tag from what is
+done here.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from functools import lru_cache
 
 from debate_orchestrator.core.parts import Phase, Quotes
 from debate_orchestrator.core.values import Value
+from debate_orchestrator.speech import tame
 
 _WORD = re.compile(r"\S+")
 
@@ -49,6 +53,7 @@ def heard(
     text: str, phase: Phase, *, private: str = "", quotes: Quotes | None = None, material: Sequence[str] = ()
 ) -> Heard:
     """A speech as others hear it. Quotes are looked up where there is material to look in."""
+    text = tame(text)
     said = _public(text, private) if private else text
     hidden = said != text
     found: tuple[Quote, ...] = ()
@@ -72,7 +77,7 @@ def held(text: str, most: int | None) -> tuple[str, int]:
 
 def _public(text: str, tag: str) -> str:
     """A speech without its private working; without all that follows a tag that is never closed."""
-    made = re.sub(rf"<\s*{tag}\b[^>]*>.*?(?:<\s*/\s*{tag}\s*>|\Z)", "\n", text, flags=re.DOTALL | re.IGNORECASE)
+    made = re.sub(rf"<\s*{tag}\b[^<>]*>.*?(?:<\s*/\s*{tag}\s*>|\Z)", "\n", text, flags=re.DOTALL | re.IGNORECASE)
     # A closing tag alone means that working came before it, opened in a way that was not understood.
     *_, after = re.split(rf"<\s*/\s*{tag}\s*>", made, flags=re.IGNORECASE)
     return after.strip() if made != text or after != made else text
@@ -82,7 +87,7 @@ def _marked(text: str, quotes: Quotes, material: tuple[str, ...]) -> tuple[str, 
     """The text with every quote marked by what was found of it; as it is, but for forged marks, where there is
     nothing to look in."""
     names = "|".join(re.escape(name) for name in quotes.names)
-    text = re.sub(rf"<\s*(/?)\s*(?:{names})\b[^>]*>", rf"<\1{quotes.tag}>", text, flags=re.IGNORECASE)
+    text = re.sub(rf"<\s*+(/?+)\s*+(?:{names})\b[^<>]*>", rf"<\1{quotes.tag}>", text, flags=re.IGNORECASE)
     if not any(material):
         return text, ()
     found: list[Quote] = []
@@ -113,10 +118,15 @@ def _in(quote: str, material: Sequence[str], least_words: int) -> bool:
     plain = normal(quote)
     if len(plain.split()) < least_words:
         return False
-    return any(f" {plain} " in f" {normal(one)} " for one in material)
+    return any(f" {plain} " in _searched(one) for one in material)
 
 
 @lru_cache(maxsize=64)
+def _searched(material: str) -> str:
+    """Material as quotes are looked for in it."""
+    return f" {normal(material)} "
+
+
 def normal(text: str) -> str:
     """A text as quotes are compared: words of letters and digits in small letters, one space between them."""
     folded = unicodedata.normalize("NFKC", text).casefold()
@@ -128,5 +138,5 @@ def normal(text: str) -> str:
 def writes_lines_for(text: str, names: Sequence[str]) -> bool:
     """Whether a speech writes lines for somebody of these names: a line that begins with the name and a colon,
     or with a turn's tag that holds it."""
-    listed = "|".join(re.escape(name) for name in names)
+    listed = "|".join(r"\s+".join(re.escape(word) for word in name.split()) for name in names)
     return re.search(rf"^[\W_]{{0,6}}(?:{listed})[\W_]{{0,6}}?:", text, flags=re.MULTILINE | re.IGNORECASE) is not None
