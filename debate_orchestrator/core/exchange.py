@@ -47,11 +47,21 @@ class Exchange:
 
     def text(self, text: str) -> str:
         """A text in which each side goes by the other's name, turn ids and tags among them."""
-        made = self._pattern.sub(lambda match: self._words[match[0]], text)
+        made = self._pattern.sub(self._name, text)
         made = re.sub(r"\b((?:\d+|start|final)\.[a-z][a-z0-9-]*)\.([ab])\b", self._id, made)
-        for tag, other in self._tags.items():
-            made = re.sub(rf"\[{re.escape(tag)} - (?=[A-Z])", f"[\x00{other} - ", made)
-        return made.replace("[\x00", "[")
+        listed = "|".join(re.escape(tag) for tag in self._tags)
+        return re.sub(rf"\[({listed}) - (?=[A-Z])", self._tag, made) if listed else made
+
+    def _name(self, match: re.Match[str]) -> str:
+        """The other name, with the white space that was between the words of this one."""
+        words = self._words[" ".join(match[0].split())].split(" ")
+        spaces = re.findall(r"\s+", match[0])
+        if len(spaces) != len(words) - 1:
+            return " ".join(words)
+        return "".join(piece for pair in zip(words, [*spaces, ""], strict=True) for piece in pair)
+
+    def _tag(self, match: re.Match[str]) -> str:
+        return f"[{self._tags[match[1]]} - "
 
     def _id(self, match: re.Match[str]) -> str:
         return f"{match[1]}.{self.side(match[2])}"
@@ -91,6 +101,8 @@ class Exchange:
 @lru_cache(maxsize=16)
 def _names(first: str, second: str) -> tuple[dict[str, str], re.Pattern[str]]:
     """Either name, as it is and in capitals, to the other one so written; and what finds them in a text."""
+    first, second = " ".join(first.split()), " ".join(second.split())
     names = {first.upper(): second.upper(), second.upper(): first.upper(), first: second, second: first}
-    listed = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+    words = [[re.escape(word) for word in name.split()] for name in sorted(names, key=len, reverse=True)]
+    listed = "|".join(r"\s+".join(one) for one in words)
     return names, re.compile(rf"(?<!\w)(?:{listed})(?!\w)")
