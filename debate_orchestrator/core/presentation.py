@@ -16,6 +16,7 @@ from debate_orchestrator.core.hearing import Quote
 from debate_orchestrator.core.rules import Turn
 from debate_orchestrator.core.shapes import Field, Shape
 from debate_orchestrator.core.values import Value
+from debate_orchestrator.speech import tame
 
 
 class Shown(Value):
@@ -64,14 +65,15 @@ def shown(debate: Debate, turn: Turn, *, mirrored: bool = False) -> Shown:
     answer, reply = debate.answers[turn.id], debate.reply(turn)
     exchange = debate.exchange
     if isinstance(answer, Spoke):
-        said = debate.hear(turn)
-        text, words, dropped, quotes = said.text, said.words, said.dropped, said.quotes
+        speech = debate.hear(turn)
+        text, words, dropped, quotes = speech.text, speech.words, speech.dropped, speech.quotes
         text = exchange.text(text) if mirrored else text
     else:
         shape = debate.shape(turn) or {}
-        ballot = answer.ballot if isinstance(answer, Voted) else {}
+        ballot = _tamed(answer.ballot) if isinstance(answer, Voted) else {}
         ballot = exchange.ballot(shape, ballot) if mirrored else ballot
-        text = _structured(shape, ballot) if ballot else exchange.text(reply.text) if mirrored else reply.text
+        said = tame(reply.text)
+        text = _structured(shape, ballot) if ballot else exchange.text(said) if mirrored else said
         words, dropped, quotes = len(text.split()), 0, ()
     return Shown(
         turn=exchange.turn(turn) if mirrored else turn,
@@ -92,28 +94,47 @@ def _structured(shape: Shape, ballot: Mapping[str, Any]) -> str:
 
 
 def spelled(shape: Shape, value: Mapping[str, Any]) -> str:
-    """A structured reply as people read it: a line for each field that is filled in."""
-    lines = []
+    """A structured reply as people read it: each field that is filled in begins a line. Whatever else a field holds
+    is indented under it, so that no text, once tamed, can pass for a field, or an item of a list, that it is not."""
+    lines: list[str] = []
     for name, field in shape.items():
         said = value.get(name)
         if said is None or said == [] or name == "refused":
             continue
-        lines.append(f"{name.replace('_', ' ').capitalize()}: {_said(field, said)}")
+        lines += _under(f"{name.replace('_', ' ').capitalize()}: ", _said(field, said), "  ")
     return "\n".join(lines)
 
 
-def _said(field: Field, value: Any) -> str:
-    if field.per_side and isinstance(value, Mapping):
+def _under(label: str, lines: Sequence[str], margin: str) -> list[str]:
+    """Lines after a label, from the second on with a margin."""
+    return [f"{label}{lines[0]}".rstrip(), *(f"{margin}{line}".rstrip() for line in lines[1:])]
+
+
+def _said(field: Field, said: Any) -> list[str]:
+    """What a field holds, in lines; the first one is empty where it begins under its label."""
+    if field.per_side and isinstance(said, Mapping):
         one = field.model_copy(update={"per_side": False})
-        return "; ".join(f"{side}: {_said(one, said)}" for side, said in value.items())
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:g}"
-    if field.kind == "record" and isinstance(value, Mapping):
-        return "; ".join(spelled(field.fields, value).splitlines())
+        return ["", *(line for side, held in said.items() for line in _under(f"{side}: ", _said(one, held), "  "))]
+    if field.kind == "record" and isinstance(said, Mapping):
+        return ["", *spelled(field.fields, said).split("\n")]
+    if field.kind == "list" and isinstance(said, list):
+        items = [spelled(field.fields, one).split("\n") if field.fields else _lines(one) for one in said]
+        return ["", *(line for item in items for line in _under("- ", item, "  "))]
+    if isinstance(said, list):
+        return [", ".join(str(one) for one in said)]
+    if isinstance(said, bool):
+        return ["yes" if said else "no"]
+    return [f"{said:g}"] if isinstance(said, float) else _lines(said)
+
+
+def _lines(text: Any) -> list[str]:
+    return str(text).strip().split("\n")
+
+
+def _tamed(value: Any) -> Any:
+    """A structured reply with every text in it tamed."""
+    if isinstance(value, Mapping):
+        return {name: _tamed(one) for name, one in value.items()}
     if isinstance(value, list):
-        if field.fields:
-            return "".join(f"\n- {'; '.join(spelled(field.fields, one).splitlines())}" for one in value)
-        return ", ".join(str(one) for one in value)
-    return str(value)
+        return [_tamed(one) for one in value]
+    return tame(value) if isinstance(value, str) else value
