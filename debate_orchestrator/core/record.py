@@ -181,12 +181,12 @@ class Record:
         return made
 
     def concedes(self, turn: Turn) -> bool:
-        """Whether a debater's speech holds, on a line of its own, the line that concedes the debate."""
-        answer = self.answers.get(turn.id)
-        if not turn.speaking or not isinstance(answer, Spoke):
+        """Whether what is heard of a debater's speech holds, on a line of its own, the line that concedes the
+        debate. What nobody else hears gives nothing up."""
+        if not turn.speaking or not isinstance(self.answers.get(turn.id), Spoke):
             return False
-        said, text = self.format.lines.concede, answer.reply.text
-        return said in text and any(line.strip() == said for line in text.splitlines())
+        said, text = self.format.lines.concede, self.hear(turn).text
+        return said in text and any(line.strip() == said for line in text.split("\n"))
 
     def declined(self, turn_id: str) -> bool:
         """Whether a side declined to argue in a turn: in a speech, or in a structured reply."""
