@@ -20,9 +20,9 @@ from pydantic import Field, ValidationError, model_validator
 
 from debate_orchestrator import formats, judging, library
 from debate_orchestrator.core.events import Declined, Opened, Spoke
-from debate_orchestrator.core.parts import NAME
+from debate_orchestrator.core.parts import NAME, TIE
 from debate_orchestrator.core.values import Value
-from debate_orchestrator.core.verdict import TIE, RoundResult
+from debate_orchestrator.core.verdict import RoundResult
 from debate_orchestrator.datafiles import read_mapping
 from debate_orchestrator.errors import BadFile, complaint, shown
 from debate_orchestrator.transcripts.speeches import Speech, Transcript

@@ -108,14 +108,15 @@ def _spoken(debate: Debate, turn: Turn, ballot: Mapping[str, Any], *, mirrored: 
 
 
 def spelled(shape: Shape, value: Mapping[str, Any]) -> str:
-    """A structured reply as people read it: a line for each field that is filled in. What does not fit into one is
-    set in, so that no text passes for another field."""
-    return "\n".join(_lines(shape, value))
-
-
-def _lines(shape: Shape, value: Mapping[str, Any]) -> list[str]:
-    filled = {name: value[name] for name in shape if name != "refused" and value.get(name) not in (None, [])}
-    return [f"{title(name)}: {_said(shape[name], said)}" for name, said in filled.items()]
+    """A structured reply as people read it: each field that is filled in begins a line. Whatever else a field holds
+    is indented under it, so that no text, once tamed, can pass for a field, or an item of a list, that it is not."""
+    lines: list[str] = []
+    for name, field in shape.items():
+        said = value.get(name)
+        if said is None or said == [] or name == "refused":
+            continue
+        lines += _under(f"{title(name)}: ", _said(field, said), "  ")
+    return "\n".join(lines)
 
 
 def title(name: str) -> str:
@@ -123,20 +124,27 @@ def title(name: str) -> str:
     return name.upper() if name == "url" else name.replace("_", " ").capitalize()
 
 
-def _said(field: Field, said: Any) -> str:
+def _under(label: str, lines: Sequence[str], margin: str) -> list[str]:
+    """Lines after a label, from the second on with a margin."""
+    return [f"{label}{lines[0]}".rstrip(), *(f"{margin}{line}".rstrip() for line in lines[1:])]
+
+
+def _said(field: Field, said: Any) -> list[str]:
+    """What a field holds, in lines; the first one is empty where it begins under its label."""
     if field.per_side and isinstance(said, Mapping):
         one = field.model_copy(update={"per_side": False})
-        return "; ".join(f"{side}: {_said(one, value)}" for side, value in said.items())
+        return ["", *(line for side, held in said.items() for line in _under(f"{side}: ", _said(one, held), "  "))]
+    if field.kind == "record" and isinstance(said, Mapping):
+        return ["", *spelled(field.fields, said).split("\n")]
+    if field.kind == "list" and isinstance(said, list):
+        items = [spelled(field.fields, one).split("\n") if field.fields else _lines(one) for one in said]
+        return ["", *(line for item in items for line in _under("- ", item, "  "))]
+    if isinstance(said, list):
+        return [", ".join(str(one) for one in said)]
     if isinstance(said, bool):
-        return "yes" if said else "no"
-    if isinstance(said, float):
-        return f"{said:g}"
-    if field.kind == "record":
-        return "; ".join(_lines(field.fields, said))
-    if field.kind == "scores":
-        marks = {side: ", ".join(f"{name} {mark:g}" for name, mark in given.items()) for side, given in said.items()}
-        return "; ".join(f"{side}: {given}" for side, given in marks.items())
-    if isinstance(said, list) and field.fields:
-        return "".join(f"\n- {'; '.join(_lines(field.fields, one))}" for one in said)
-    texts = said if isinstance(said, list) else [said]
-    return ", ".join("\n  ".join(str(text).splitlines()) for text in texts)
+        return ["yes" if said else "no"]
+    return [f"{said:g}"] if isinstance(said, float) else _lines(said)
+
+
+def _lines(text: Any) -> list[str]:
+    return str(text).strip().split("\n")

@@ -22,7 +22,7 @@ from debate_orchestrator.core.events import (
     Voted,
 )
 from debate_orchestrator.core.exchange import Exchange
-from debate_orchestrator.core.hearing import Heard, heard, public, writes_lines_for
+from debate_orchestrator.core.hearing import Heard, heard, writes_lines_for
 from debate_orchestrator.core.parts import JUDGE, MIRRORED, Phase
 from debate_orchestrator.core.rules import Format, Slot, Turn, calendar, judges
 from debate_orchestrator.core.shapes import Shape
@@ -55,6 +55,7 @@ class Record:
         self.exchange = Exchange(opened.format)
         self._calendar: list[Slot] = []
         self._heard: dict[str, Heard] = {}
+        self._readings: dict[str, Reading] = {}
         self._sides_end = tuple(f".{side}" for side in opened.format.sides)
 
     @property
@@ -157,7 +158,10 @@ class Record:
         """What a ballot says of the sides as they are; None where none counts."""
         if (vote := self.ballot(turn_id)) is None:
             return None
-        return read_ballot(self.seen(shape, vote), self.format.sides, self.weights, self.format.winner_of)
+        if turn_id not in self._readings:
+            seen = self.seen(shape, vote)
+            self._readings[turn_id] = read_ballot(seen, self.format.sides, self.weights, self.format.winner_of)
+        return self._readings[turn_id]
 
     def seen(self, shape: Shape, vote: Voted) -> dict[str, Any]:
         """A ballot in the terms of the sides as they are, in whichever presentation it was cast."""
@@ -177,15 +181,12 @@ class Record:
         return made
 
     def concedes(self, turn: Turn) -> bool:
-        """Whether a debater's speech holds, on a line of its own, the line that concedes the debate."""
-        answer = self.answers.get(turn.id)
-        return turn.speaking and isinstance(answer, Spoke) and self.says(self.format.lines.concede, answer.reply.text)
-
-    def says(self, line: str, text: str) -> bool:
-        """Whether a speech says something to the engine: that line on a line of its own, and not in private."""
-        if line not in text:
+        """Whether what is heard of a debater's speech holds, on a line of its own, the line that concedes the
+        debate. What nobody else hears gives nothing up."""
+        if not turn.speaking or not isinstance(self.answers.get(turn.id), Spoke):
             return False
-        return any(said.strip() == line for said in public(text, self.format.private).splitlines())
+        said, text = self.format.lines.concede, self.hear(turn).text
+        return said in text and any(line.strip() == said for line in text.split("\n"))
 
     def declined(self, turn_id: str) -> bool:
         """Whether a side declined to argue in a turn: in a speech, or in a structured reply."""
