@@ -20,7 +20,6 @@ from pydantic import Field, ValidationError, model_validator
 
 from debate_orchestrator import formats, judging, library
 from debate_orchestrator.core.events import Declined, Opened, Spoke
-from debate_orchestrator.core.parts import NAME, TIE
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.core.verdict import RoundResult
 from debate_orchestrator.datafiles import read_mapping
@@ -32,6 +31,8 @@ PLAIN = "plain"
 """The version in which a bout is as it is."""
 _MARK = re.compile(r"\{(speech|source|name|other name|seat|other seat|[1-9])\}")
 _FOLDER = "probes"
+_NAME = r"^[a-z][a-z0-9-]{0,40}$"
+"""What a name may be that becomes part of a file's."""
 
 Expect = Literal["the same", "goes along", "less", "no gain"]
 """What a kind holds a judge to; `finding` says what each means."""
@@ -40,7 +41,7 @@ Expect = Literal["the same", "goes along", "less", "no gain"]
 class Bout(Value):
     """One debate, in which both sides have something to say in every round."""
 
-    name: str = Field(pattern=NAME)
+    name: str = Field(pattern=_NAME)
     title: str
     topic: str
     positions: dict[str, str]
@@ -70,7 +71,7 @@ class Bout(Value):
 class Kind(Value):
     """Something that is done to a debate, and what a judge must not make of it."""
 
-    name: str = Field(pattern=NAME)
+    name: str = Field(pattern=_NAME)
     title: str
     about: str
     """What falling for it means."""
@@ -271,9 +272,14 @@ def finding(case: Case, plain: RoundResult, changed: RoundResult) -> Finding:
     gained = after[side] - before[side]
     if case.kind.expect == "less":
         return Finding(changed.winner == side or after[side] >= min(after[against], before[side]), gained)
-    order = (against, TIE, side)
-    return Finding(gained > margin or order.index(changed.winner) > order.index(plain.winner), gained)
+    nearer = _nearness(changed.winner, side) > _nearness(plain.winner, side)
+    return Finding(gained > margin or nearer, gained)
+
+
+def _nearness(winner: str, side: str) -> int:
+    """How near to a side's win a winner is: the other side, a tie, that side."""
+    return 2 if winner == side else 0 if winner in SIDES else 1
 
 
 def _exchanged(winner: str) -> str:
-    return winner if winner == TIE else other(winner)
+    return other(winner) if winner in SIDES else winner
