@@ -66,7 +66,7 @@ class Exchange:
     def ballot(self, shape: Shape, ballot: Mapping[str, Any]) -> dict[str, Any]:
         """A structured reply of that shape with the sides exchanged."""
         made = {name: self._field(shape[name], value) if name in shape else value for name, value in ballot.items()}
-        # Fields that are named like the sides, such as what each holds on a claim, change places.
+        # Fields that are named like the sides, such as what each holds on a claim, change places: they are alike.
         if set(self._other) <= set(made):
             made = {name: made[self.side(name)] for name in made}
         return made

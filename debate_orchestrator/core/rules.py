@@ -32,7 +32,7 @@ from debate_orchestrator.core.parts import (
     Rubric,
     Seat,
 )
-from debate_orchestrator.core.shapes import Shape, When
+from debate_orchestrator.core.shapes import Field, Shape, When
 from debate_orchestrator.core.values import Value
 
 __all__ = ["CLERK", "EVERYBODY", "JUDGE", "Format", "Lines", "Phase", "Rubric", "Slot", "Turn", "calendar", "judges"]
@@ -192,6 +192,8 @@ class Format(Value):
             winners = shape["winner"].of if "winner" in shape else ()
             yield from (f"shape {name!r} has the winner {one!r}, no side" for one in set(winners) - {*known})
             for where, fields in _records(name, shape):
+                if {"a", "b"} <= set(fields) and not _alike(fields["a"], fields["b"]):
+                    yield f"{where}.a and {where}.b must be of one kind, since sides may be exchanged"
                 for key, field in fields.items():
                     needed = {*field.only_if, *field.unless}
                     yield from (f"{where}.{key} depends on {one!r}, not beside it" for one in needed - set(fields))
@@ -218,6 +220,13 @@ def _records(name: str, shape: Shape) -> Iterator[tuple[str, Shape]]:
     for key, field in shape.items():
         if field.fields:
             yield from _records(f"{name}.{key}", field.fields)
+
+
+def _alike(one: Field, other: Field) -> bool:
+    """Whether what fits into one field fits into the other."""
+    if (one.kind, one.of, one.per_side, set(one.fields)) != (other.kind, other.of, other.per_side, set(other.fields)):
+        return False
+    return all(_alike(field, other.fields[name]) for name, field in one.fields.items())
 
 
 class Turn(Value):
