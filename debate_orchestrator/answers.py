@@ -79,17 +79,22 @@ def settle(
         "search": checks.flag("search", False),
         "patience": checks.patience(),
         "leader_first": checks.flag("leader_first", False),
-        "mirror": checks.mirror(),
-        "quorum": 1,
-        "each_round": checks.option("each_round", "each round", rules.each_round),
-        "blind": checks.option("blind", "blind", rules.decided_by == "swing"),
         "one_agent": checks.flag("one_agent", False),
         "sources": checks.sources(),
     }
-    made["quorum"] = checks.quorum(len(made["cast"].get(JUDGE, ())))
+    made |= checks.voting(len(made["cast"].get(JUDGE, ())))
     if wrong:
         raise BadAnswers(wrong)
     return Answers.model_validate(made)
+
+
+def voting(given: Mapping[str, Any], rules: Format, panel: int) -> dict[str, Any]:
+    """How a panel of that size votes: mirror, quorum, each_round, blind; BadAnswers with all that is wrong."""
+    wrong: list[str] = []
+    made = _Checks(given, rules, wrong, lambda seat: HOST).voting(panel)
+    if wrong:
+        raise BadAnswers(wrong)
+    return made
 
 
 class _Checks:
@@ -160,10 +165,20 @@ class _Checks:
             return default
         return value
 
+    def voting(self, panel: int) -> dict[str, Any]:
+        return {
+            "mirror": self.mirror(),
+            "quorum": self.quorum(panel),
+            "each_round": self.option("each_round", "each round", self.rules.each_round),
+            "blind": self.option("blind", "blind", self.rules.decided_by == "swing"),
+        }
+
     def mirror(self) -> bool:
         value = self.flag("mirror", self.rules.mirror)
         if value and not any(map(self.rules.votes, self.rules.phases())):
             self._refuse("mirror", "false, since nobody votes in this format")
+        elif value and len(self.rules.sides) < 2:
+            self._refuse("mirror", "false, since there is but one side in this format")
         return value
 
     def option(self, key: str, option: str, default: bool) -> bool:
@@ -177,7 +192,7 @@ class _Checks:
 
     def quorum(self, panel: int) -> int:
         """How many judges' votes must count; more than half of the panel if nobody says."""
-        default = panel // 2 + 1
+        default = majority(panel)
         value = self.given.get("quorum")
         if value is None:
             return default
@@ -209,7 +224,7 @@ class _Checks:
             filled = None if seat in value else self._filled(seat)
             if seat not in value and filled is None:
                 continue
-            filler = value.get(seat, filled)
+            filler = value.get(seat, [filled] * self.rules.panel if seat == JUDGE else filled)
             fillers = filler if isinstance(filler, list) else [filler]
             most = MOST_JUDGES if seat == JUDGE else 1
             if not 1 <= len(fillers) <= most or not all(isinstance(one, str) and one.strip() for one in fillers):
@@ -252,6 +267,11 @@ class _Checks:
             return {}
         kept = ("topic", "positions", "rounds", "strictness", "output", "first", "format")
         return {key: noted.get(key, "file" if key in self.given else "default") for key in kept}
+
+
+def majority(panel: int) -> int:
+    """How many of a panel are more than half of it."""
+    return panel // 2 + 1
 
 
 def rounds(value: Any, most: int) -> int | None:

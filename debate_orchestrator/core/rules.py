@@ -19,7 +19,9 @@ from debate_orchestrator.core.parts import (
     JUDGE,
     MIRRORED,
     NAME,
+    OUTCOMES,
     SEATS,
+    TAG,
     VOTES,
     Intervention,
     Labels,
@@ -54,7 +56,7 @@ class Format(Value):
     """Whether judges see the debate twice, the second time with sides exchanged, unless the setup says otherwise."""
     each_round: bool = False
     """Whether phases with the option `each round` take place, unless the setup says otherwise."""
-    private: str = ""
+    private: str = Default(default="", pattern=rf"{TAG}|^$")
     """The tag around a speaker's private working, which nobody else hears; none if empty."""
     quotes: Quotes | None = None
     forbids: tuple[Literal["other's lines"], ...] = ()
@@ -81,8 +83,10 @@ class Format(Value):
     debater's shape with `refused` lets a side decline; `url` and `quote` in it are what a clerk looks up."""
     rubric: Rubric
     intervention: Intervention = Intervention()
-    labels: Labels
-    lines: Lines
+    labels: Labels = Labels()
+    lines: Lines = Lines()
+    panel: int = Default(default=1, ge=1, le=9)
+    """How many judges sit where the setup names nobody."""
 
     @property
     def sides(self) -> tuple[str, ...]:
@@ -163,6 +167,10 @@ class Format(Value):
             seen = seen or (phase in self.round and "convergence" in self.shapes.get(phase.reply, {}))
         if self.decided_by == "swing" and not any(one.option == "blind" for one in self.before):
             yield "a debate decided by swing needs a vote before it: a phase in `before` with the option blind"
+        if self.mirror and not (len(self.sides) > 1 and any(map(self.votes, self.phases()))):
+            yield "a mirrored debate needs two sides, and a phase in which judges vote on them"
+        if self.each_round and "each round" not in self.options:
+            yield "each_round needs a phase with the option each round"
 
     def _reply_wrong(self, phase: Phase) -> Iterator[str]:
         if CLERK in phase.seats and phase.reply == "text":
@@ -171,12 +179,18 @@ class Format(Value):
             yield f"phase {phase.name!r} has the option blind, but is no vote before the rounds"
         if phase.least_words and phase.most_words and phase.least_words > phase.most_words:
             yield f"phase {phase.name!r} asks for at least {phase.least_words} words and at most {phase.most_words}"
+        if phase.reply != "text" and (phase.least_words or phase.most_words):
+            yield f"phase {phase.name!r} holds the length of a structured reply; its fields have `words` of their own"
 
     def _shapes_wrong(self) -> Iterator[str]:
+        known = ("a", "b", *OUTCOMES)
+        yield from (f"winner_of names {one!r}, no side" for one in set(self.winner_of.values()) - {*known})
         for name, shape in self.shapes.items():
             if "label" in shape and not {"scores", "winner"} & set(shape):
                 unnamed = set(shape["label"].of) - set(self.winner_of)
                 yield from (f"winner_of lacks the label {one!r} of shape {name!r}" for one in unnamed)
+            winners = shape["winner"].of if "winner" in shape else ()
+            yield from (f"shape {name!r} has the winner {one!r}, no side" for one in set(winners) - {*known})
             for where, fields in _records(name, shape):
                 for key, field in fields.items():
                     needed = {*field.only_if, *field.unless}
@@ -258,7 +272,7 @@ class Slot(Value):
         if CLERK in self.phase.seats:
             seats.append((CLERK,))
         if self.phase.order == "at once":
-            return [tuple(seat for group in seats for seat in group)]
+            return [tuple(seat for group in seats for seat in group)] if seats else []
         return seats
 
 

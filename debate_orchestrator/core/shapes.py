@@ -28,7 +28,7 @@ _URL = re.compile(r"https?://[^\s<>\"`\x00-\x20\x7f]+", re.IGNORECASE)
 class When(Value):
     """Conditions on the setup and the round; all that are given must hold."""
 
-    round: Literal["first", "later", "last"] | int | None = None
+    round: Literal["first", "later", "last", "not last"] | int | None = None
     """Which rounds: some by name, or just the one of that number."""
     rounds_at_least: int | None = None
     strictness: str | None = None
@@ -42,15 +42,18 @@ class When(Value):
             return True
         if isinstance(self.round, int):
             return round == self.round
-        return round is not None and {"first": round == 1, "later": round > 1, "last": round == rounds}[self.round]
+        if round is None:
+            return False
+        names = {"first": round == 1, "later": round > 1, "last": round == rounds, "not last": round < rounds}
+        return names[self.round]
 
 
 class Field(Value):
     """One field of a structured reply."""
 
-    kind: Literal["text", "url", "flag", "number", "choice", "choices", "list", "record", "scores", "turns"]
-    """`scores` is a number for each side and criterion of the rubric; `turns` a list of turn ids; `url` the
-    address of a page."""
+    kind: Literal["text", "url", "flag", "number", "choice", "choices", "list", "record", "scores", "turn", "turns"]
+    """`scores` is a number for each side and criterion of the rubric; `turn` the id of a turn, `turns` a list of
+    such; `url` the address of a page."""
     about: str = ""
     of: tuple[str, ...] = ()
     """What a choice may be; empty means the sides."""
@@ -125,7 +128,7 @@ def _schema(field: Field, terms: Terms) -> dict[str, Any]:
 def _plain(field: Field, terms: Terms) -> dict[str, Any]:
     """The schema of one value of a field, for one side and filled in."""
     match field.kind:
-        case "text" | "url":
+        case "text" | "url" | "turn":
             return {"type": "string"}
         case "flag":
             return {"type": "boolean"}
@@ -264,6 +267,8 @@ def _fits(field: Field, value: Any, terms: Terms) -> bool:
             return isinstance(value, str) and value in (field.of or terms.sides)
         case "choices":
             return _all_of(value, field.of or terms.sides)
+        case "turn":
+            return isinstance(value, str) and value in terms.turns
         case "turns":
             return _all_of(value, terms.turns) and bool(value)
     return False
@@ -309,6 +314,8 @@ def _expected_one(field: Field, terms: Terms) -> str:
             return "one of " + ", ".join(field.of or terms.sides)
         case "choices":
             return "a list of any of " + ", ".join(field.of or terms.sides)
+        case "turn":
+            return "the id of a turn in the transcript, such as " + ", ".join(terms.turns[:2])
         case "turns":
             return "a list of turn ids from the transcript, such as " + ", ".join(terms.turns[:2])
         case "list":

@@ -15,6 +15,8 @@ from debate_orchestrator import casts, errors
 from debate_orchestrator.briefs import Brief, evidence
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Reply
+from debate_orchestrator.core.rules import Turn
+from debate_orchestrator.core.shapes import json_schema
 from debate_orchestrator.providers import Piece
 
 
@@ -30,14 +32,10 @@ class Clerk:
 
     async def reply(self, brief: Brief, hear: Piece) -> Reply:
         """What was found of everything cited in the round. It fails never: what can't be had is a state too."""
-        turn = self._debate.turn(brief.turn)
-        cited = evidence(self._debate, turn)
-        found = (
-            await self._looked_up(cited) if casts.kind(self.name) == casts.FETCH else [_unchecked(one) for one in cited]
-        )
-        asked = set(_fields(brief.json_schema))
-        checks = [{name: one.get(name) for name in asked} for one in found]
-        text = json.dumps({"checks": checks}, ensure_ascii=False, indent=1)
+        cited = evidence(self._debate, self._debate.turn(brief.turn))
+        looks = casts.kind(self.name) == casts.FETCH
+        found = await self._looked_up(cited) if looks else [_unchecked(one) for one in cited]
+        text = _written(found, brief.json_schema)
         hear(text)
         return Reply(text=text, brief=brief.digest, by=self.name, cost=0.0)
 
@@ -51,6 +49,19 @@ class Clerk:
 
     async def close(self) -> None:
         """Nothing is open."""
+
+
+def unchecked(debate: Debate, turn: Turn) -> str:
+    """The reply of a clerk who looks nothing up."""
+    shape = debate.shape(turn)
+    schema = json_schema(shape, debate.terms(turn)) if shape is not None else None
+    return _written([_unchecked(one) for one in evidence(debate, turn)], schema)
+
+
+def _written(found: list[dict[str, Any]], schema: dict[str, Any] | None) -> str:
+    """Checks in the fields that are asked for: what is not known is null."""
+    checks = [{name: one.get(name) for name in _fields(schema)} for one in found]
+    return json.dumps({"checks": checks}, ensure_ascii=False, indent=1)
 
 
 def _told(found: Any) -> dict[str, Any]:
