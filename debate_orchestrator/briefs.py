@@ -76,6 +76,7 @@ def brief(debate: Debate, turn: Turn, complaints: Sequence[str] = ()) -> Brief:
     last = _render(task, context)
     if complaints:
         again = {"complaints": complaints, "wants": "json" if context["schema"] else "text"}
+        again |= {"nonce": debate.opened.nonce}
         last = f"{last}\n\n{_render('shared/again.md.j2', again)}"
     said.append(("user", last))
     return Brief(

@@ -11,7 +11,7 @@ from typing import Any
 
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Declined, Reply, Spoke, Voted
-from debate_orchestrator.core.hearing import Heard, heard
+from debate_orchestrator.core.hearing import heard
 from debate_orchestrator.core.rules import Turn
 from debate_orchestrator.core.shapes import check
 from debate_orchestrator.datafiles import strict_json
@@ -55,11 +55,9 @@ def read(debate: Debate, turn: Turn, reply: Reply) -> Spoke | Declined | Voted:
         return Declined(turn=turn.id, reply=reply)
     _must_be_text(turn.id, reply.text)
     if shape is None:
-        said = heard(reply.text, turn.phase, private=debate.format.private)
-        lines = [line.strip() for line in said.text.split("\n")]
-        if turn.speaking and debate.format.lines.decline in lines:
+        if turn.speaking and debate.says(debate.format.lines.decline, reply.text):
             return Declined(turn=turn.id, reply=reply)
-        _must_say_something(debate, turn, said)
+        _must_say_something(debate, turn, reply.text)
         return Spoke(turn=turn.id, reply=reply)
     if reply.ended == "cut":
         hint = "Reply with the JSON object alone, and more briefly."
@@ -71,9 +69,10 @@ def read(debate: Debate, turn: Turn, reply: Reply) -> Spoke | Declined | Voted:
     return Voted(turn=turn.id, ballot=ballot, reply=reply)
 
 
-def _must_say_something(debate: Debate, turn: Turn, said: Heard) -> None:
+def _must_say_something(debate: Debate, turn: Turn, text: str) -> None:
     """BadReply for a speech of which nobody would hear anything, or, the first time, one that is too short."""
     rules, phase = debate.format, turn.phase
+    said = heard(text, phase, private=rules.private)
     if not said.text.strip() and not said.private:
         raise BadReply(complaint(turn.id, "no visible character", "a speech that others can hear"))
     if not said.text.strip():

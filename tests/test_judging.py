@@ -193,7 +193,7 @@ def _paid(events: list[Event]) -> Any:
 
 def test_another_strictness() -> None:
     """The judges of now may be as strict as they are told to be, among the format's ways."""
-    lenient = judging.again(entries(played(rounds=1)), "old", NEW, "lenient")
+    lenient = judging.again(entries(played(rounds=1)), "old", NEW, "lenient")[0]
 
     assert lenient.setup.strictness == "lenient"
     with pytest.raises(BadAnswers, match="lenient or strict"):

@@ -128,11 +128,6 @@ def _in(quote: str, within: Sequence[str], least_words: int) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _searched(material: str) -> str:
-    """Material as quotes are looked for in it."""
-    return f" {normal(material)} "
-
-
 def normal(text: str) -> str:
     """A text as quotes are compared: words of letters and digits in small letters, one space between them."""
     # An apostrophe within a word belongs to it, however it is written; a hyphen parts words, as a space does.

@@ -109,14 +109,13 @@ def _spoken(debate: Debate, turn: Turn, ballot: Mapping[str, Any], *, mirrored: 
 
 def spelled(shape: Shape, value: Mapping[str, Any]) -> str:
     """A structured reply as people read it: each field that is filled in begins a line. Whatever else a field holds
-    is indented under it, so that no text, once tamed, can pass for a field, or an item of a list, that it is not."""
-    lines: list[str] = []
-    for name, field in shape.items():
-        said = value.get(name)
-        if said is None or said == [] or name == "refused":
-            continue
-        lines += _under(f"{title(name)}: ", _said(field, said), "  ")
-    return "\n".join(lines)
+    is indented under it, so that no text passes for a field, or an item of a list, that it is not."""
+    return "\n".join(_fields(shape, value))
+
+
+def _fields(shape: Shape, value: Mapping[str, Any]) -> list[str]:
+    filled = {name: value[name] for name in shape if name != "refused" and value.get(name) not in (None, [])}
+    return [line for name, said in filled.items() for line in _under(f"{title(name)}: ", _said(shape[name], said))]
 
 
 def title(name: str) -> str:
@@ -124,21 +123,24 @@ def title(name: str) -> str:
     return name.upper() if name == "url" else name.replace("_", " ").capitalize()
 
 
-def _under(label: str, lines: Sequence[str], margin: str) -> list[str]:
-    """Lines after a label, from the second on with a margin."""
-    return [f"{label}{lines[0]}".rstrip(), *(f"{margin}{line}".rstrip() for line in lines[1:])]
+def _under(label: str, lines: Sequence[str]) -> list[str]:
+    """Lines after a label, set in from the second on."""
+    return [f"{label}{lines[0]}".rstrip(), *(f"  {line}".rstrip() for line in lines[1:])] if lines else []
 
 
 def _said(field: Field, said: Any) -> list[str]:
-    """What a field holds, in lines; the first one is empty where it begins under its label."""
+    """What a field holds, in lines; the first one is empty where they begin under its label."""
     if field.per_side and isinstance(said, Mapping):
         one = field.model_copy(update={"per_side": False})
-        return ["", *(line for side, held in said.items() for line in _under(f"{side}: ", _said(one, held), "  "))]
-    if field.kind == "record" and isinstance(said, Mapping):
-        return ["", *spelled(field.fields, said).split("\n")]
-    if field.kind == "list" and isinstance(said, list):
-        items = [spelled(field.fields, one).split("\n") if field.fields else _lines(one) for one in said]
-        return ["", *(line for item in items for line in _under("- ", item, "  "))]
+        return ["", *(line for side, held in said.items() for line in _under(f"{side}: ", _said(one, held)))]
+    if field.kind == "record":
+        return ["", *_fields(field.fields, said)]
+    if field.kind == "scores":
+        marks = {side: ", ".join(f"{name} {mark:g}" for name, mark in given.items()) for side, given in said.items()}
+        return ["; ".join(f"{side}: {given}" for side, given in marks.items())]
+    if field.kind == "list":
+        items = [_fields(field.fields, one) if field.fields else _lines(one) for one in said]
+        return ["", *(line for item in items for line in _under("- ", item))]
     if isinstance(said, list):
         return [", ".join(str(one) for one in said)]
     if isinstance(said, bool):

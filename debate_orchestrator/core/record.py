@@ -22,12 +22,13 @@ from debate_orchestrator.core.events import (
     Voted,
 )
 from debate_orchestrator.core.exchange import Exchange
-from debate_orchestrator.core.hearing import Heard, heard, writes_lines_for
+from debate_orchestrator.core.hearing import Heard, heard, public, writes_lines_for
 from debate_orchestrator.core.parts import JUDGE, MIRRORED, Phase
 from debate_orchestrator.core.rules import Format, Slot, Turn, calendar, judges
 from debate_orchestrator.core.shapes import Shape
 from debate_orchestrator.core.verdict import Finding, RoundResult, conceded, finding, round_result, sums
 from debate_orchestrator.core.votes import Reading, Vote, mean, read_ballot
+from debate_orchestrator.speech import tame
 
 
 class _Cast(NamedTuple):
@@ -56,6 +57,7 @@ class Record:
         self._calendar: list[Slot] = []
         self._heard: dict[str, Heard] = {}
         self._readings: dict[str, Reading] = {}
+        self._conceding: dict[str, bool] = {}
         self._sides_end = tuple(f".{side}" for side in opened.format.sides)
 
     @property
@@ -181,12 +183,19 @@ class Record:
         return made
 
     def concedes(self, turn: Turn) -> bool:
-        """Whether what is heard of a debater's speech holds, on a line of its own, the line that concedes the
-        debate. What nobody else hears gives nothing up."""
-        if not turn.speaking or not isinstance(self.answers.get(turn.id), Spoke):
+        """Whether a debater's speech holds, on a line of its own, the line that concedes the debate."""
+        answer = self.answers.get(turn.id)
+        if not turn.speaking or not isinstance(answer, Spoke):
             return False
-        said, text = self.format.lines.concede, self.hear(turn).text
-        return said in text and any(line.strip() == said for line in text.split("\n"))
+        if turn.id not in self._conceding:
+            self._conceding[turn.id] = self.says(self.format.lines.concede, answer.reply.text)
+        return self._conceding[turn.id]
+
+    def says(self, line: str, text: str) -> bool:
+        """Whether a speech says something to the engine: that line on a line of its own, as people see it, and not
+        in private."""
+        seen = tame(public(text, self.format.private))
+        return line in seen and any(said.strip() == line for said in seen.split("\n"))
 
     def declined(self, turn_id: str) -> bool:
         """Whether a side declined to argue in a turn: in a speech, or in a structured reply."""

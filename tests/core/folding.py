@@ -100,6 +100,7 @@ def _plain(field: Field, terms: Terms) -> Any:
         "number": lambda: field.least or 0,
         "choice": lambda: options[0],
         "choices": lambda: options[:1],
+        "turn": lambda: terms.turns[0],
         "turns": lambda: list(terms.turns[:2]),
         "list": list,
         "record": lambda: filled(field.fields, terms),
