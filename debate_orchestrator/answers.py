@@ -177,6 +177,8 @@ class _Checks:
         value = self.flag("mirror", self.rules.mirror)
         if value and not any(map(self.rules.votes, self.rules.phases())):
             self._refuse("mirror", "false, since nobody votes in this format")
+        elif value and len(self.rules.sides) < 2:
+            self._refuse("mirror", "false, since there is but one side in this format")
         return value
 
     def option(self, key: str, option: str, default: bool) -> bool:
@@ -190,7 +192,7 @@ class _Checks:
 
     def quorum(self, panel: int) -> int:
         """How many judges' votes must count; more than half of the panel if nobody says."""
-        default = panel // 2 + 1
+        default = majority(panel)
         value = self.given.get("quorum")
         if value is None:
             return default
@@ -265,6 +267,11 @@ class _Checks:
             return {}
         kept = ("topic", "positions", "rounds", "strictness", "output", "first", "format")
         return {key: noted.get(key, "file" if key in self.given else "default") for key in kept}
+
+
+def majority(panel: int) -> int:
+    """How many of a panel are more than half of it."""
+    return panel // 2 + 1
 
 
 def rounds(value: Any, most: int) -> int | None:

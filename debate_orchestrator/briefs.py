@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
@@ -21,7 +21,8 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from debate_orchestrator import library, speech
 from debate_orchestrator.core import presentation
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Voted
+from debate_orchestrator.core.events import Answer, Voted
+from debate_orchestrator.core.parts import MIRRORED
 from debate_orchestrator.core.presentation import Shown
 from debate_orchestrator.core.rules import Turn
 from debate_orchestrator.core.shapes import json_schema
@@ -75,6 +76,7 @@ def brief(debate: Debate, turn: Turn, complaints: Sequence[str] = ()) -> Brief:
     last = _render(task, context)
     if complaints:
         again = {"complaints": complaints, "wants": "json" if context["schema"] else "text"}
+        again |= {"nonce": debate.opened.nonce}
         last = f"{last}\n\n{_render('shared/again.md.j2', again)}"
     said.append(("user", last))
     return Brief(
@@ -161,6 +163,7 @@ def _context(debate: Debate, turn: Turn) -> dict[str, Any]:
     shape = debate.shape(turn)
     as_they_are = {side: side for side in rules.sides}
     real = exchange.keys(as_they_are) if turn.mirrored else as_they_are
+    renamed: Callable[[str], str] = exchange.text if turn.mirrored else str
     common = {
         "turn": turn,
         "mirrored": turn.mirrored,
@@ -168,7 +171,7 @@ def _context(debate: Debate, turn: Turn) -> dict[str, Any]:
         "nonce": debate.opened.nonce,
         "topic": setup.topic,
         "as_of": setup.as_of,
-        "positions": {side: setup.positions[who] for side, who in real.items()},
+        "positions": {side: renamed(setup.positions[who]) for side, who in real.items()},
         "sides": rules.sides,
         "name": rules.name_of,
         "label": lambda side: rules.seats[real[side]].side,
@@ -217,7 +220,7 @@ def _for_judge(debate: Debate, turn: Turn, common: dict[str, Any]) -> dict[str, 
         "convergence": rubric.convergence,
         "round_turns": [one.turn.id for one in heard if one.turn.round == turn.round],
         "declined": [one.turn for one in heard if one.declined],
-        "ballots": [debate.answers[one.id] for one in debate.own_ballots(turn)],
+        "ballots": [_own(debate, one) for one in debate.own_ballots(turn)],
         "totals": totals,
         "won": won,
         "gap": None if share is None else percent(share),
@@ -225,6 +228,11 @@ def _for_judge(debate: Debate, turn: Turn, common: dict[str, Any]) -> dict[str, 
         "conceded": conceded,
         "persisted": bool(debate.persisted()),
     }
+
+
+def _own(debate: Debate, turn: Turn) -> Answer:
+    """A ballot as its judge is shown it: nobody is told in which presentation they see the debate."""
+    return debate.answers[turn.id].model_copy(update={"turn": turn.id.removesuffix(MIRRORED)})
 
 
 def evidence(debate: Debate, turn: Turn) -> list[dict[str, str]]:

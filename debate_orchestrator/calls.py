@@ -28,9 +28,17 @@ Hear = Callable[[Turn, str], None]
 class Calls:
     """The calls of one debate."""
 
-    def __init__(self, journal: Writer, debate: Debate, stop: asyncio.Event, watch: Watch | None, hear: Hear | None):
+    def __init__(
+        self,
+        journal: Writer,
+        debate: Debate,
+        stop: asyncio.Event,
+        watch: Watch | None,
+        hear: Hear | None,
+        purse: Purse | None = None,
+    ):
         self._journal, self._debate, self._stop, self._watch, self._hear = journal, debate, stop, watch, hear
-        self._purse = Purse(debate)
+        self._purse = purse or Purse(debate)
 
     def together(self, seated: Sequence[tuple[Turn, Provider]]) -> list[Awaitable[None]]:
         """One awaitable a turn, each of which settles it. Where the debate asks for that, those that share a

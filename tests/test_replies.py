@@ -92,7 +92,7 @@ def test_any_bytes_are_text_or_refused(data: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["So.", " {} ", "```\nSo.\n```", f"> {DECLINE}", f"I never said: {DECLINE}", CONCEDE, "\u202e"]
+    "text", ["So.", " {} ", "```\nSo.\n```", f"> {DECLINE}", f"I never said: {DECLINE}", CONCEDE, "So\u202e"]
 )
 def test_speech_is_taken_as_it_is(text: str) -> None:
     """A speech is kept verbatim, whatever it looks like."""
@@ -115,6 +115,19 @@ def test_nothing_is_no_reply(text: str, debate: Debate) -> None:
     """An empty reply is refused for a speech and for a ballot."""
     with pytest.raises(BadReply, match="empty reply"):
         said(text, debate)
+
+
+@pytest.mark.parametrize("text", ["\u202e", "\u200b \ufeff\n", "\U000e0041\U000e007f"])
+def test_what_nobody_can_see_is_no_speech(text: str) -> None:
+    """A speech without one visible character is refused."""
+    with pytest.raises(BadReply, match="no visible character"):
+        said(text)
+
+
+@pytest.mark.parametrize("text", [f"So.\x0c{DECLINE}", f"So.\x1d{DECLINE}\x1e", f"So. {DECLINE}"])
+def test_a_line_is_what_is_seen_as_one(text: str) -> None:
+    """What only a program would take for a line break makes no line of its own."""
+    assert isinstance(said(text), Spoke)
 
 
 # Ballots

@@ -20,7 +20,7 @@ from debate_orchestrator.reports.story import Story, story
 
 def again(old: list[Event], say: puppets.Say | None = None, **how: Any) -> Story:
     """The story of a judging of those events, in which the judge says what `say` tells."""
-    made = judging.again(entries(old), "old.journal.jsonl", ("new:judge",))
+    made = judging.again(entries(old), "old.journal.jsonl", ("new:judge",))[0]
     if how:
         assert made.course is not None
         made = made.model_copy(update={"course": made.course.model_copy(update=how)})

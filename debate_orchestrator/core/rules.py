@@ -19,7 +19,9 @@ from debate_orchestrator.core.parts import (
     JUDGE,
     MIRRORED,
     NAME,
+    OUTCOMES,
     SEATS,
+    TAG,
     VOTES,
     Intervention,
     Labels,
@@ -30,7 +32,7 @@ from debate_orchestrator.core.parts import (
     Rubric,
     Seat,
 )
-from debate_orchestrator.core.shapes import Shape, When
+from debate_orchestrator.core.shapes import Field, Shape, When
 from debate_orchestrator.core.values import Value
 
 __all__ = ["CLERK", "EVERYBODY", "JUDGE", "Format", "Lines", "Phase", "Rubric", "Slot", "Turn", "calendar", "judges"]
@@ -54,7 +56,7 @@ class Format(Value):
     """Whether judges see the debate twice, the second time with sides exchanged, unless the setup says otherwise."""
     each_round: bool = False
     """Whether phases with the option `each round` take place, unless the setup says otherwise."""
-    private: str = ""
+    private: str = Default(default="", pattern=rf"{TAG}|^$")
     """The tag around a speaker's private working, which nobody else hears; none if empty."""
     quotes: Quotes | None = None
     forbids: tuple[Literal["other's lines"], ...] = ()
@@ -165,6 +167,10 @@ class Format(Value):
             seen = seen or (phase in self.round and "convergence" in self.shapes.get(phase.reply, {}))
         if self.decided_by == "swing" and not any(one.option == "blind" for one in self.before):
             yield "a debate decided by swing needs a vote before it: a phase in `before` with the option blind"
+        if self.mirror and not (len(self.sides) > 1 and any(map(self.votes, self.phases()))):
+            yield "a mirrored debate needs two sides, and a phase in which judges vote on them"
+        if self.each_round and "each round" not in self.options:
+            yield "each_round needs a phase with the option each round"
 
     def _reply_wrong(self, phase: Phase) -> Iterator[str]:
         if CLERK in phase.seats and phase.reply == "text":
@@ -173,13 +179,21 @@ class Format(Value):
             yield f"phase {phase.name!r} has the option blind, but is no vote before the rounds"
         if phase.least_words and phase.most_words and phase.least_words > phase.most_words:
             yield f"phase {phase.name!r} asks for at least {phase.least_words} words and at most {phase.most_words}"
+        if phase.reply != "text" and (phase.least_words or phase.most_words):
+            yield f"phase {phase.name!r} holds the length of a structured reply; its fields have `words` of their own"
 
     def _shapes_wrong(self) -> Iterator[str]:
+        known = ("a", "b", *OUTCOMES)
+        yield from (f"winner_of names {one!r}, no side" for one in set(self.winner_of.values()) - {*known})
         for name, shape in self.shapes.items():
             if "label" in shape and not {"scores", "winner"} & set(shape):
                 unnamed = set(shape["label"].of) - set(self.winner_of)
                 yield from (f"winner_of lacks the label {one!r} of shape {name!r}" for one in unnamed)
+            winners = shape["winner"].of if "winner" in shape else ()
+            yield from (f"shape {name!r} has the winner {one!r}, no side" for one in set(winners) - {*known})
             for where, fields in _records(name, shape):
+                if {"a", "b"} <= set(fields) and not _alike(fields["a"], fields["b"]):
+                    yield f"{where}.a and {where}.b must be of one kind, since sides may be exchanged"
                 for key, field in fields.items():
                     needed = {*field.only_if, *field.unless}
                     yield from (f"{where}.{key} depends on {one!r}, not beside it" for one in needed - set(fields))
@@ -206,6 +220,13 @@ def _records(name: str, shape: Shape) -> Iterator[tuple[str, Shape]]:
     for key, field in shape.items():
         if field.fields:
             yield from _records(f"{name}.{key}", field.fields)
+
+
+def _alike(one: Field, other: Field) -> bool:
+    """Whether what fits into one field fits into the other."""
+    if (one.kind, one.of, one.per_side, set(one.fields)) != (other.kind, other.of, other.per_side, set(other.fields)):
+        return False
+    return all(_alike(field, other.fields[name]) for name, field in one.fields.items())
 
 
 class Turn(Value):
@@ -260,7 +281,7 @@ class Slot(Value):
         if CLERK in self.phase.seats:
             seats.append((CLERK,))
         if self.phase.order == "at once":
-            return [tuple(seat for group in seats for seat in group)]
+            return [tuple(seat for group in seats for seat in group)] if seats else []
         return seats
 
 

@@ -155,9 +155,11 @@ def _value(field: Field, terms: Terms, about: str, chosen: str | None, prefer: M
     options = field.of or terms.sides
     match field.kind:
         case "text":
-            return _text(_field(about), min(_WORDS_OF_A_FIELD, field.words or _WORDS_OF_A_FIELD))
+            most = field.words or _WORDS_OF_A_FIELD
+            said = _text(_field(about), min(most, _WORDS_OF_A_FIELD))
+            return said if len(said.split()) <= most else " ".join(said.split()[:most])
         case "url":
-            return f"https://example.org/rehearsed-{_draw(about) % 1000}"
+            return f"https://example.org/{_draw(about)}"
         case "turn":
             return terms.turns[_draw(about) % len(terms.turns)] if terms.turns else ""
         case "flag":
@@ -177,7 +179,7 @@ def _value(field: Field, terms: Terms, about: str, chosen: str | None, prefer: M
         case "record":
             return filled(field.fields, terms, about, prefer)
     marks = {side: [(name, f"{about} {side} {name}") for name in terms.criteria] for side in terms.sides}
-    return {side: {name: _number(key, terms.least, terms.most) for name, key in keys} for side, keys in marks.items()}
+    return {side: {name: _number(key, *terms.scale(name)) for name, key in keys} for side, keys in marks.items()}
 
 
 def _number(about: str, least: float | None, most: float | None) -> float:

@@ -74,7 +74,7 @@ def phase(name: str, *seats: str, **how: Any) -> dict[str, Any]:
         ({"round": [phase("x", "a", order="shuffled")]}, "order"),
         ({"round": [phase("x", "a", when={"round": "second"})]}, "round"),
         ({"volume": "loud"}, "volume"),
-        ({"lines": {"concede": "x"}}, "decline"),
+        ({"lines": {"concede": 5}}, "concede"),
         ({"shapes": {"final": {"winner": {"kind": "guess"}}}}, "winner"),
     ],
 )
