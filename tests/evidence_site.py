@@ -136,7 +136,7 @@ def run(doing: Coroutine[Any, Any, Done]) -> Done:
 
 ARTICLE = """<!doctype html><html><head><title>Rising water</title>
 <meta property="article:published_time" content="2024-03-05T10:00:00Z"></head>
-<body><nav><a href="/">All the news of the day</a></nav><article><h1>Rising water</h1>
+<body><nav><a href="/">All the news of the day before</a></nav><article><h1>Rising water</h1>
 <p>The sea rose by <b>3.4&nbsp;millimetres</b> a year between 1993 and 2023, say those who measure it from above.</p>
 <p>Nobody who lives by the shore was surprised by this, and many had moved their houses before anybody asked.</p>
 <p>The engineers hold that &ldquo;a wall is not an answer&rdquo; \u2014 it is, they say, a way of asking again.</p>

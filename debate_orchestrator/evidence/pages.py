@@ -119,7 +119,9 @@ def _keep_apart(tree: Any) -> None:
         if not inside[:1].isdigit() and inside[:1] not in ("+", "-", "\u2212"):
             continue
         previous, parent = raised.getprevious(), raised.getparent()
-        before = previous.tail if previous is not None else parent.text if parent is not None else ""
+        before = parent.text if parent is not None else ""
+        if previous is not None:
+            before = previous.tail or "".join(previous.itertext())
         if not (before or "").rstrip()[-1:].isdigit():
             continue
         note, tail = raised.find(".//a") is not None, raised.tail
@@ -138,12 +140,12 @@ def _seen(tree: Any) -> str:
             out.append(node)
             continue
         tag = node.tag if isinstance(node.tag, str) else ""
-        apart = "" if tag in _INLINE else "\n"
-        after = apart + (node.tail or "") if node is not tree else ""
+        after = node.tail or "" if node is not tree else ""
         if not tag or tag in _SILENT or node.get("hidden") is not None or _HIDDEN.search(node.get("style") or ""):
             out.append(after)
             continue
-        waiting.append(after)
+        apart = "" if tag in _INLINE else "\n"
+        waiting.append(apart + after)
         waiting.extend(reversed(node))
         out.append(apart + (node.text or ""))
     lines = (" ".join(line.split()) for line in "".join(out).splitlines())
