@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import socket
 import time
+import tracemalloc
 import zlib
 from collections.abc import Callable, Iterator
 
@@ -150,6 +151,17 @@ def test_no_more_is_read_than_is_allowed(site: Site, say: bytes | Callable[[sock
 
     assert ends(site, largest=300_000) == "it is larger than 0.3 MB"
     assert time.monotonic() - begun < 10
+
+
+def test_a_bomb_is_never_unpacked(site: Site) -> None:
+    """Of an answer that unpacks to much more than it may, no more than that is ever held in memory."""
+    site.says["/"] = packed(b"\0" * 60_000_000)
+    tracemalloc.start()
+    try:
+        ends(site, largest=300_000)
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_the_largest_page_is_read(site: Site) -> None:
