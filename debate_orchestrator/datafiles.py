@@ -128,6 +128,11 @@ def to_yaml(value: Mapping[str, Any], *, ascii_only: bool = False) -> str:
 
 def write_whole(path: str | os.PathLike[str], text: str) -> None:
     """Writes `text` to `path` so that a reader sees the old file or the new one, never a half."""
+    write_bytes_whole(path, text.encode("utf-8", "backslashreplace"))
+
+
+def write_bytes_whole(path: str | os.PathLike[str], data: bytes) -> None:
+    """Writes `data` to `path` as `write_whole` does."""
     import tempfile
 
     target = Path(path)
@@ -135,8 +140,8 @@ def write_whole(path: str | os.PathLike[str], text: str) -> None:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:40]}.")
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n", errors="backslashreplace") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         os.chmod(name, 0o666 & ~_umask())

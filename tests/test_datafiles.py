@@ -12,7 +12,15 @@ from core.folding import many
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.datafiles import LARGEST, read_mapping, read_text, strict_json, to_yaml, write_whole
+from debate_orchestrator.datafiles import (
+    LARGEST,
+    read_mapping,
+    read_text,
+    strict_json,
+    to_yaml,
+    write_bytes_whole,
+    write_whole,
+)
 from debate_orchestrator.errors import BadFile
 
 
@@ -238,6 +246,13 @@ def test_a_file_is_written_whole(here: Path) -> None:
     write_whole("deep/er/x.md", "ü\r\n\ud800\n")
     assert (here / "deep/er/x.md").read_bytes() == b"\xc3\xbc\r\n\\ud800\n"
     assert [path.name for path in (here / "deep/er").iterdir()] == ["x.md"]
+
+
+def test_bytes_are_written_whole(here: Path) -> None:
+    """Bytes are in the file as they are, whatever they are."""
+    write_bytes_whole("deep/er/x.bin", bytes(range(256)))
+    assert (here / "deep/er/x.bin").read_bytes() == bytes(range(256))
+    assert [path.name for path in (here / "deep/er").iterdir()] == ["x.bin"]
 
 
 def test_a_file_is_replaced(here: Path) -> None:
