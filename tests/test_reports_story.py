@@ -10,7 +10,8 @@ from debates import CONCEDE, DECLINE, NONCE, entries, one_agent, played, saying,
 
 from debate_orchestrator.core.events import Noted
 from debate_orchestrator.core.verdict import RoundResult
-from debate_orchestrator.reports.story import closing, score_line, story, winner_word
+from debate_orchestrator.reports.lines import score_line, winner_word
+from debate_orchestrator.reports.story import closing, story
 
 
 def test_the_closing_line() -> None:

@@ -41,6 +41,12 @@ def link(url: str, title: str) -> str:
     return f"[{named}]({address}) ({shown})" if named else f"[{shown}]({address})"
 
 
+def address(url: str) -> str:
+    """An address as a link that shows all of itself; as plain text where it is no page of the web."""
+    shown = markup.literal(url[:LONGEST])
+    return f"[{shown}]({quote(url, safe=_SAFE, errors='replace')})" if _host(url) is not None else shown
+
+
 def _host(url: str) -> str | None:
     """The host of an address that may be linked."""
     try:
