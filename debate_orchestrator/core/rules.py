@@ -61,8 +61,9 @@ class Phase(Value):
     """Seats that find the turn in their transcript. A judge's ballots are never in anybody else's."""
     words: int | None = None
     """About how many words are asked for."""
-    template: str = Default(default="", pattern=rf"{NAME}|^$")
-    """The template of the task, in the format's folder; the phase's name if empty."""
+    template: str = Default(default="", pattern=rf"^([a-z][a-z0-9-]{{0,40}}/)?{NAME[1:]}|^$")
+    """The template of the task, in the format's folder, or as `adversarial/opening` in that of a shipped one; the
+    phase's name if empty."""
 
 
 class Criterion(Value):
@@ -115,6 +116,18 @@ class Lines(Value):
 
     concede: str
     decline: str
+
+
+Misfit = tuple[tuple[str | int, ...], str]
+"""Something that does not fit the rest of a format: the keys that lead to it, and what is wrong with it."""
+
+
+class IllMade(ValueError):
+    """A format that does not hang together, with every misfit."""
+
+    def __init__(self, misfits: Sequence[Misfit]):
+        self.misfits = tuple(misfits)
+        super().__init__("; ".join(said for _, said in misfits))
 
 
 class Format(Value):
@@ -178,57 +191,71 @@ class Format(Value):
     def _hangs_together(self) -> Format:
         wrong = [*self._seats_wrong(), *self._phases_wrong(), *self._shapes_wrong(), *self._rubric_wrong()]
         if wrong:
-            raise ValueError("; ".join(wrong))
+            raise IllMade(wrong)
         return self
 
-    def _seats_wrong(self) -> Iterator[str]:
-        yield from (f"{seat!r} is no seat: there are {', '.join(EVERYBODY)}" for seat in set(self.seats) - {*EVERYBODY})
+    def _seats_wrong(self) -> Iterator[Misfit]:
+        for seat in self.seats:
+            if seat not in EVERYBODY:
+                yield ("seats", seat), f"{seat!r} is no seat: there are {', '.join(EVERYBODY)}"
         if JUDGE not in self.seats or not self.sides:
-            yield "there must be a judge and at least one side"
-        yield from (f"context_heard_by names {seat!r}, no seat" for seat in set(self.context_heard_by) - {*EVERYBODY})
+            yield ("seats",), "there must be a judge and at least one side"
+        for n, seat in enumerate(self.context_heard_by):
+            if seat not in EVERYBODY:
+                yield ("context_heard_by", n), f"context_heard_by names {seat!r}, no seat"
 
-    def _phases_wrong(self) -> Iterator[str]:
-        for group in (self.before, self.round, self.after):
-            names = [phase.name for phase in group]
-            yield from (f"two phases are called {name!r}" for name in sorted({n for n in names if names.count(n) > 1}))
+    def _phases_wrong(self) -> Iterator[Misfit]:
         seen = False
-        for phase in self.phases():
-            which = f"phase {phase.name!r}"
-            yield from (f"{which} seats {one!r}, which is no seat" for one in set(phase.seats) - set(self.seats))
-            yield from (f"{which} is heard by {one!r}, no seat" for one in set(phase.heard_by) - {*EVERYBODY})
-            if phase.reply != "text" and phase.reply not in self.shapes:
-                yield f"phase {phase.name!r} wants the shape {phase.reply!r}, which is not among the shapes"
-            if phase.on and not (seen and phase in self.round):
-                yield f"phase {phase.name!r} answers {phase.on}, but no phase of the round before it looks for that"
-            seen = seen or (phase in self.round and "convergence" in self.shapes.get(phase.reply, {}))
+        for group, phases in (("before", self.before), ("round", self.round), ("after", self.after)):
+            for n, phase in enumerate(phases):
+                if any(phase.name == earlier.name for earlier in phases[:n]):
+                    yield (group, n, "name"), f"two phases are called {phase.name!r}"
+                yield from (((group, n, *keys), said) for keys, said in self._phase_wrong(phase))
+                if phase.on and not (seen and group == "round"):
+                    said = (
+                        f"phase {phase.name!r} answers {phase.on}, but no phase of the round before it looks for that"
+                    )
+                    yield (group, n, "on"), said
+                seen = seen or (group == "round" and "convergence" in self.shapes.get(phase.reply, {}))
 
-    def _shapes_wrong(self) -> Iterator[str]:
+    def _phase_wrong(self, phase: Phase) -> Iterator[Misfit]:
+        for n, seat in enumerate(phase.seats):
+            if seat not in self.seats:
+                yield ("seats", n), f"phase {phase.name!r} seats {seat!r}, which is no seat"
+        for n, seat in enumerate(phase.heard_by):
+            if seat not in EVERYBODY:
+                yield ("heard_by", n), f"phase {phase.name!r} is heard by {seat!r}, no seat"
+        if phase.reply != "text" and phase.reply not in self.shapes:
+            yield ("reply",), f"phase {phase.name!r} wants the shape {phase.reply!r}, which is not among the shapes"
+
+    def _shapes_wrong(self) -> Iterator[Misfit]:
         for name, shape in self.shapes.items():
             if "scores" in shape and "winner" not in shape:
-                yield f"shape {name!r} has scores but no winner"
-            for where, fields in _records(name, shape):
+                yield ("shapes", name), f"shape {name!r} has scores but no winner"
+            for where, fields in _records((name,), shape):
                 for key, field in fields.items():
-                    yield from (
-                        f"{where}.{key} depends on {one!r}, not beside it" for one in set(field.only_if) - set(fields)
-                    )
+                    place, named = ("shapes", *where, key), ".".join(one for one in (*where, key) if one != "fields")
+                    for one in field.only_if:
+                        if one not in fields:
+                            yield (*place, "only_if"), f"{named} depends on {one!r}, not beside it"
                     if field.when.round is not None:
-                        yield f"{where}.{key} depends on the round, which a shape can't"
+                        yield (*place, "when"), f"{named} depends on the round, which a shape can't"
 
-    def _rubric_wrong(self) -> Iterator[str]:
+    def _rubric_wrong(self) -> Iterator[Misfit]:
         if not 0 <= self.rubric.least < self.rubric.most:
-            yield "the rubric's scale must go from 0 or more to something larger"
+            yield ("rubric", "least"), "the rubric's scale must go from 0 or more to something larger"
         if not any(one.when == When() for one in self.rubric.criteria.values()):
-            yield "the rubric needs a criterion that always applies"
+            yield ("rubric", "criteria"), "the rubric needs a criterion that always applies"
         if not self.rubric.strictness:
-            yield "the rubric needs at least one strictness"
+            yield ("rubric", "strictness"), "the rubric needs at least one strictness"
 
 
-def _records(name: str, shape: Shape) -> Iterator[tuple[str, Shape]]:
-    """A shape and every record within it, with its path."""
-    yield name, shape
+def _records(keys: tuple[str, ...], shape: Shape) -> Iterator[tuple[tuple[str, ...], Shape]]:
+    """A shape and every record within it, with the keys that lead to it."""
+    yield keys, shape
     for key, field in shape.items():
         if field.fields:
-            yield from _records(f"{name}.{key}", field.fields)
+            yield from _records((*keys, key, "fields"), field.fields)
 
 
 class Turn(Value):
@@ -271,7 +298,7 @@ class Slot(Value):
         seats = [side for side in order if side in self.phase.seats]
         if JUDGE in self.phase.seats:
             seats += panel if self.phase.panel == "every judge" else panel[:1]
-        return [tuple(seats)] if self.phase.order == "at once" else [(seat,) for seat in seats]
+        return [tuple(seats)] if seats and self.phase.order == "at once" else [(seat,) for seat in seats]
 
 
 def calendar(made: Format, rounds: int, strictness: str) -> Iterator[Slot]:
