@@ -30,7 +30,7 @@ ONE_DEEPER = ("shapes", "seats", "labels", "lines")
 GROUPS = ("before", "round", "after")
 _KEYS = ("extends", *(key for key in Format.model_fields if key != "name"))
 _STAND_IN = "research"
-"""The rubric that stands in for one that can't be had, so that the rest can be looked at."""
+"""The rubric that stands in, without a name, for one that can't be had, so that the rest can be looked at."""
 
 Lines = dict[tuple[str, ...], str]
 """The keys that lead to a value, to its place as `FILE:LINE`."""
@@ -57,6 +57,7 @@ class Draft(NamedTuple):
     texts: dict[str, str]
     """The templates in its own folder, by their file's name."""
     made: Format | None
+    """The format, if it is one as far as its data go."""
     complaints: list[str]
 
     @property
@@ -122,7 +123,8 @@ def read(given: str) -> Draft:
     made, misfits = fitted(Format, data | {"name": folder.name}, lambda keys: place(lines, keys))
     if not re.fullmatch(NAME, folder.name):  # said already, where the name stands
         misfits = [one for one in misfits if not one.partition(": ")[2].startswith("name: ")]
-    return Draft(tuple(folders), data, lines, texts, made if not wrong else None, [*wrong, *misfits])
+    made = made if made is not None and made.rubric.name else None
+    return Draft(tuple(folders), data, lines, texts, made, [*wrong, *misfits])
 
 
 def _name_wrong(folder: Folder) -> list[str]:
@@ -196,12 +198,12 @@ def _rubric(given: Any, folder: Folder, lines: Lines, wrong: list[str]) -> Any:
         expected = f"one of {', '.join(there)}, a file such as rubric.yaml beside it, or a mapping"
     if given not in there:
         wrong.append(complaint(where, shown(given), expected, nearest(given, there)))
-        return {"name": _STAND_IN, **library.mapping(f"judges/{_STAND_IN}.yaml")}
+        return {"name": "", **library.mapping(f"judges/{_STAND_IN}.yaml")}
     try:
         data, inner = _placed(home, name_of(given) if home is folder else f"{given}.yaml")
     except BadFile as error:
         wrong += error.complaints
-        return {"name": _STAND_IN, **library.mapping(f"judges/{_STAND_IN}.yaml")}
+        return {"name": "", **library.mapping(f"judges/{_STAND_IN}.yaml")}
     lines.update({("rubric", *keys): at for keys, at in inner.items()})
     return {"name": name, **data}
 

@@ -36,7 +36,7 @@ def _shipped(name: str) -> tuple[Format, dict[str, str]]:
 
 def _whole(given: str) -> tuple[Format, dict[str, str]]:
     draft = drafts.read(given)
-    if draft.made is None:
+    if draft.made is None or draft.complaints:
         raise BadFormat(draft.complaints)
     return draft.made, travelling(draft)
 

@@ -6,25 +6,33 @@ wrong with the templates, all at once and each with its file and line.
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from string import Formatter
 
 from debate_orchestrator import briefs, drafts, formats, templates, trials
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.rules import JUDGE, Format, Phase
-from debate_orchestrator.core.shapes import When
+from debate_orchestrator.core.shapes import Field, When
+from debate_orchestrator.core.verdict import CONSENSUS, TIE
 from debate_orchestrator.errors import BadFormat, complaint, shown
 from debate_orchestrator.misfits import Keys
 
 MOST_ROUNDS = 100
+LARGEST_SCORE = 1_000_000
 MOST_WORDS = 20_000
 """Words that may be asked for: half of what a reply may have."""
 _ANY_FORMAT = "adversarial"
 """The format whose briefs tell which names there are while the one looked over is none yet."""
 _FILLED = {"round": ("round", "rounds"), "intervention": ("round",)}
 """Labels in which something is filled in, with what."""
+
+_BALLOT = {"scores": "scores", "winner": "choice", "convergence": "record", "feedback": "text"}
+_OTHER = {"winner": "choice", "rows": "list"}
+"""Fields by which the engine goes, with their kinds: in a shape with scores, and in one without."""
+_CONVERGENCE = {"detected": "flag", "side": "choice", "criteria": "choices"}
+_ALWAYS = ("scores", "winner", "rows")
+"""Those among them without which a reply is not what it is."""
 
 Odd = tuple[Keys, str, str]
 """Keys, what came, what was expected."""
@@ -49,16 +57,24 @@ def mistakes(given: str) -> list[str]:
     if draft.shipped:
         own |= _shipped_texts(draft)
     proofread = _proofread(draft, own)
+    homes = {f"{'prompts/' * one.shipped}formats/{one.name}/": f"{one.told}/" for one in draft.folders}
+    if draft.shipped:
+        homes[f"formats/{draft.name}/"] = f"{draft.folders[0].told}/"
+    proofread = [_at_home(one, homes) for one in proofread]
     if draft.made is not None:
         odd = [complaint(draft.where(keys), got, wanted) for keys, got, wanted in _odd(draft.made)]
         wrong += odd
-        if not odd:
-            spoken_of = {_file_and_line(one)[0] for one in proofread}
+        if not wrong:
             tried = trials.complaints(draft.made, formats.travelling(draft), draft.where)
-            wrong += [one for one in tried if _file_and_line(one)[0] not in spoken_of]
-    wrong += proofread
-    homes = {f"{'prompts/' * one.shipped}formats/{one.name}/": f"{one.told}/" for one in draft.folders}
-    return sorted(dict.fromkeys(_at_home(one, homes) for one in wrong), key=_file_and_line)
+            wrong += _unsaid([_at_home(one, homes) for one in tried], proofread)
+    return sorted(dict.fromkeys([*wrong, *proofread]), key=_file_and_line)
+
+
+def _unsaid(tried: list[str], proofread: list[str]) -> list[str]:
+    """What came out when a format was tried, less what follows from what its templates were found to lack."""
+    files = {_file_and_line(one)[0] for one in proofread}
+    said = ("prompts/shared/",) if files else ()
+    return [one for one in tried if _file_and_line(one)[0] not in files and not one.startswith(said)]
 
 
 def _at_home(said: str, homes: dict[str, str]) -> str:
@@ -105,14 +121,37 @@ def _odd(made: Format) -> Iterator[Odd]:
         yield ("rounds",), got, f"1 or more, each at least the one before, and at most {MOST_ROUNDS}"
     if not made.round:
         yield ("round",), "no phases", "one at least"
-    if not math.isfinite(made.rubric.most):
-        yield ("rubric", "most"), shown(made.rubric.most), "a number that has an end"
+    if not made.rubric.most <= LARGEST_SCORE:
+        yield ("rubric", "most"), shown(made.rubric.most), f"at most {LARGEST_SCORE:,}"
     for group, phases in (("before", made.before), ("round", made.round), ("after", made.after)):
         for n, phase in enumerate(phases):
             yield from (((group, n, *keys), got, wanted) for keys, got, wanted in _odd_phase(made, phase))
     for name, criterion in made.rubric.criteria.items():
         yield from _odd_when(made, criterion.when, ("rubric", "criteria", name, "when"))
+    for name, shape in made.shapes.items():
+        for key, kind in (_BALLOT if "scores" in shape else _OTHER).items():
+            odd = _odd_field(key, shape[key], kind, made.sides) if key in shape else ()
+            yield from ((("shapes", name, key, *keys), got, wanted) for keys, got, wanted in odd)
     yield from _odd_words(made)
+
+
+def _odd_field(name: str, field: Field, kind: str, sides: Sequence[str]) -> Iterator[Odd]:
+    """A field that means something to the engine, and is not what that takes."""
+    if field.kind != kind:
+        yield ("kind",), shown(field.kind), f"{kind!r}, by which debates are judged"
+    for key, part in _CONVERGENCE.items() if name == "convergence" else ():
+        if key not in field.fields:
+            yield ("fields",), f"no {key!r}", f"a record of {', '.join(_CONVERGENCE)}"
+        elif field.fields[key].kind != part:
+            yield ("fields", key, "kind"), shown(field.fields[key].kind), f"{part!r}"
+        elif field.fields[key].when != When():
+            yield ("fields", key, "when"), f"{key!r} on a condition", "one that is always asked for"
+    winners = (*sides, TIE, CONSENSUS)
+    if name == "winner" and (strangers := [one for one in field.of if one not in winners]):
+        yield ("of",), shown(strangers[0]), f"only {', '.join(winners)}"
+    if name in _ALWAYS and (field.optional or field.only_if or field.when != When()):
+        key = "optional" if field.optional else "only_if" if field.only_if else "when"
+        yield (key,), f"{name!r} on a condition", "one that is always filled in"
 
 
 def _odd_phase(made: Format, phase: Phase) -> Iterator[Odd]:

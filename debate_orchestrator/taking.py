@@ -32,7 +32,7 @@ def take(source: str, name: str, to: str) -> Taken:
     """Copies the format `source`, a name or a path, into a new folder `name` in the folder `to`, or here if that is
     empty. BadFormat where the format or the name will not do, BadFile where the folder is there already."""
     draft = drafts.read(source)
-    if draft.made is None:
+    if draft.complaints:
         raise BadFormat(draft.complaints)
     told = os.path.join(to or ".", name)
     if not re.fullmatch(NAME, name):

@@ -82,7 +82,7 @@ def place(error: BaseException, own: Iterable[str]) -> str | None:
 
 def said(error: BaseException) -> str:
     """What went wrong, in a line."""
-    text = " ".join(str(error).split())
+    text = " ".join(str(error).split()).removesuffix(".")
     if isinstance(error, TemplateNotFound):
         return f"no template {shown(str(error.name))}"
     name = "" if isinstance(error, TemplateError) else f"{type(error).__name__}: "
@@ -139,7 +139,7 @@ class Proof:
             lines: dict[str, int] = {}
             for name, line in _free(tree, frozenset()):
                 lines.setdefault(name, line)
-            self.uses = {name: lines.get(name, 1) for name in sorted(free)}
+            self.uses = {name: lines.get(name, 1) for name in sorted(free, key=lambda one: (lines.get(one, 1), one))}
 
     def _follow(self, node: Any) -> None:
         """Notes where a template leads, and complains where nothing is there."""
@@ -230,7 +230,9 @@ def _unnamed(
                 continue
             where = f"{name}:{line}" if name in own else via
             got = f"the name {shown(used)}" + ("" if name in own else f", which {told(name, own)} uses")
-            hint = nearest(used, given) or f"There are {', '.join(sorted(names.given))}."
+            hint = (
+                nearest(used, given if name in own else names.given) or f"There are {', '.join(sorted(names.given))}."
+            )
             hint = "Another's has it." if used in everybodys else hint
             yield complaint(where, got, f"a name that {names.whose} brief provides", hint)
         waiting += [(path, given, f"{name}:{line}" if name in own else via) for path, line in one.leads]
