@@ -222,7 +222,11 @@ def laid_over(base: dict[str, Any], lines: Lines, own: dict[str, Any], places: L
 def _texts(folder: Folder, wrong: list[str]) -> dict[str, str]:
     """The templates in a folder of the user's."""
     made: dict[str, str] = {}
-    for path in [] if folder.shipped else sorted(folder.path.glob("*.j2")):
+    for path in [] if folder.shipped else sorted(folder.path.glob("[!.]*.j2")):
+        if not re.fullmatch(r"[\w.-]+", path.name):
+            hint = "Rename it."
+            wrong.append(complaint(f"{folder.told}/", f"a template called {shown(path.name)}", "a plain name", hint))
+            continue
         try:
             made[path.name] = read_text(path, MOST_TEMPLATES)
         except BadFile as error:

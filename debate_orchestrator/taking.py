@@ -41,12 +41,12 @@ def take(source: str, name: str, to: str) -> Taken:
     if name in library.format_names():
         raise BadFormat(complaint("formats new", shown(name), "a name that no shipped format has"))
     files = _files(draft.folders, name)
+    if os.path.lexists(told):
+        hint = "Name another, or move it away."
+        raise BadFile(complaint(name_of(told), "something that is there already", "a new folder", hint))
     try:
         os.makedirs(to or ".", exist_ok=True)
         os.mkdir(told)
-    except FileExistsError:
-        hint = "Name another, or move it away."
-        raise BadFile(complaint(name_of(told), "something that is there already", "a new folder", hint)) from None
     except (OSError, ValueError) as error:
         raise BadFile(complaint(name_of(told), reason(error), "a folder that can be made")) from None
     for file, text in files.items():
@@ -65,7 +65,7 @@ def _files(folders: Sequence[Folder], name: str) -> dict[str, str]:
         files[RUBRIC] = rubric
     homes = "|".join(one.name for one in folders)
     for folder in reversed(folders):
-        for path in sorted(folder.path.glob("*.j2")):
+        for path in sorted(folder.path.glob("[!.]*.j2")):
             own = read_text(path, MOST_TEMPLATES)
             files[path.name] = re.sub(rf"""(["'])formats/(?:{homes})/""", r"\1./", own)
     return files

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from own_formats import EXTENDING, FILES, FORMAT, RUBRIC, written
 
-from debate_orchestrator import briefs, drafts, formats, library
+from debate_orchestrator import briefs, drafts, formats, library, trials
+from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.errors import BadFile, BadFormat
 
 INLINE = "{least: 1, most: 2, criteria: {x: {title: X, about: x}}, strictness: {s: {about: s, judge: s, debaters: s}}}"
@@ -123,6 +124,18 @@ def test_shipped_formats_extend_each_other(shelf: Path) -> None:
     assert {"formats/middle/opening.md.j2", "formats/adversarial/challenge.md.j2"} <= set(formats.digests(made, {}))
 
 
+def test_a_shipped_format_inherits_a_system_text(shelf: Path) -> None:
+    """Where a shipped format has a system text of its own, those that extend it have it too, and it is on record."""
+    written(shelf / "base", **{"system.md.j2": "Hello."})
+    (shelf / "last").mkdir()
+    (shelf / "last" / "format.yaml").write_text("extends: base\n")
+    for name in ("base", "last"):
+        made, travelling = formats.whole(name)
+        debate = Debate([trials.opened(made, travelling)])
+        assert briefs.brief(debate, debate.due()[0]).system == "Hello."
+        assert "formats/base/system.md.j2" in formats.digests(made, travelling)
+
+
 def test_no_format_extends_itself(shelf: Path) -> None:
     """A circle is a mistake, told where it closes."""
     for name, base in (("one", "two"), ("two", "one")):
@@ -172,6 +185,18 @@ def test_templates_that_can_not_be_read(here: Path) -> None:
         (folder / f"{n}.md.j2").write_text("x" * (drafts.MOST_TEMPLATES // 2))
     told = drafts.read("./mine").complaints
     assert [one.split(": ")[0] for one in told] == ["./mine/bad.md.j2", "./mine/"]
+
+
+def test_templates_with_names_that_will_not_do(here: Path) -> None:
+    """A template with an odd name is told on one line; what an editor hides is left alone."""
+    folder = written(here / "mine")
+    for name in ("a\nb.md.j2", "a b.md.j2", ".#speech.md.j2"):
+        (folder / name).write_text("x")
+    told = drafts.read("./mine").complaints
+    assert [one.partition(";")[0] for one in told] == [
+        r"./mine/: got a template called 'a\nb.md.j2'",
+        "./mine/: got a template called 'a b.md.j2'",
+    ]
 
 
 def test_no_yaml_is_told_alone(here: Path) -> None:
