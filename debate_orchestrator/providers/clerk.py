@@ -41,10 +41,10 @@ class Clerk:
 
     async def _looked_up(self, cited: list[dict[str, str]]) -> list[dict[str, Any]]:
         from debate_orchestrator.evidence import checking
+        from debate_orchestrator.evidence.fetching import Fetcher
 
-        folder = None if self.archive is None else Path(self.archive)
-        async with checking.Fetcher() as fetcher:
-            made = await asyncio.gather(*(checking.check(one["url"], one["quote"], folder, fetcher) for one in cited))
+        folder, fetcher = None if self.archive is None else Path(self.archive), Fetcher()
+        made = await asyncio.gather(*(checking.check(one["url"], one["quote"], folder, fetcher) for one in cited))
         return [{"turn": one["turn"], **_told(found)} for one, found in zip(cited, made, strict=True)]
 
     async def close(self) -> None:

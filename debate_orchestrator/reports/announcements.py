@@ -7,8 +7,9 @@ from typing import Any
 
 from debate_orchestrator import speech
 from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.parts import NO_DECISION
 from debate_orchestrator.core.rules import CLERK, Turn
-from debate_orchestrator.core.votes import NO_DECISION, Vote
+from debate_orchestrator.core.votes import Vote
 from debate_orchestrator.reports import lines
 from debate_orchestrator.reports.citations import rows
 from debate_orchestrator.reports.provenance import stand_ins

@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
+from debate_orchestrator.core.parts import NO_DECISION
 from debate_orchestrator.core.rules import Format
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.core.verdict import RoundResult, Verdict, decimals, percent
-from debate_orchestrator.core.votes import NO_DECISION, Reading, Vote, counted
+from debate_orchestrator.core.votes import Reading, Vote, counted
 from debate_orchestrator.speech import one_line
 
 SCORES, LABEL, WINNER, SCORE, PROBABILITY = "scores", "label", "winner", "score", "probability"

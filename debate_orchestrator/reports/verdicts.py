@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from debate_orchestrator.core.parts import CONSENSUS, NO_DECISION, TIE
 from debate_orchestrator.core.verdict import Remark, Verdict, decimals, percent
-from debate_orchestrator.core.votes import CONSENSUS, NO_DECISION, TIE
 from debate_orchestrator.reports import lines, markup
 from debate_orchestrator.reports.lines import winner_word
 from debate_orchestrator.reports.story import Story
