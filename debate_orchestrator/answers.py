@@ -33,6 +33,7 @@ class Answers(Value):
     strictness: str
     output: str
     format: str
+    """A shipped format's name, or where one of the user's own lies."""
     first: str
     feedback: bool
     context: tuple[str, ...]
@@ -70,7 +71,7 @@ def settle(
         "rounds": checks.rounds(),
         "strictness": checks.choice("strictness", tuple(rules.rubric.strictness), tuple(rules.rubric.strictness)[-1]),
         "output": checks.text("output", default_output),
-        "format": rules.name,
+        "format": str(given.get("format", rules.name)),
         "first": checks.choice("first", rules.sides, rules.sides[0]),
         "feedback": checks.flag("feedback", True),
         "context": checks.texts("context"),

@@ -13,7 +13,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from debate_orchestrator import __version__, answers, casts, formats, library
+from debate_orchestrator import __version__, answers, casts, formats
 from debate_orchestrator.core import presentation
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Course, Declined, EarlierRound, Opened, Reply, Setup, Spoke
@@ -61,6 +61,7 @@ def again(
     opened = _opened(
         setup=setup,
         format=old.format,
+        templates=old.templates,
         cast={**{seat: recording for seat in old.format.seated if seat != JUDGE}, JUDGE: tuple(judges)},
         course=_course(debate, os.path.basename(path), entries[-1].hash),
     )
@@ -292,13 +293,20 @@ def _spoken(opened: Opened, speeches: Sequence[Speech], source: str) -> list[Spo
     return made
 
 
-def _opened(setup: Setup, format: Format, cast: dict[str, tuple[str, ...]], course: Course) -> Opened:
+def _opened(
+    setup: Setup,
+    format: Format,
+    cast: dict[str, tuple[str, ...]],
+    course: Course,
+    templates: Mapping[str, str] = {},
+) -> Opened:
     return Opened(
         schema_version=SCHEMA,
         version=__version__,
         setup=setup,
         format=format,
-        prompts=library.digests(format.name),
+        prompts=formats.digests(format, templates),
+        templates=dict(templates),
         cast=cast,
         course=course,
         seed=secrets.randbits(32),

@@ -20,7 +20,7 @@ PLACES = {
     "openai": ("providers/openai.py",),
     "prompt_toolkit": (),
     "yaml": ("plain_yaml.py",),
-    "jinja2": ("briefs.py", "reports/markdown.py"),
+    "jinja2": ("reports/markdown.py", "templates.py"),
     "markdown_it": ("reports/markup.py",),
     "fcntl": ("journal.py",),
     "trafilatura": ("evidence/pages.py", "evidence/reader.py"),

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from debate_orchestrator.datafiles import (
     LARGEST,
     read_mapping,
+    read_placed,
     read_text,
     strict_json,
     to_yaml,
@@ -279,3 +280,39 @@ def test_what_can_not_be_written(here: Path, path: str) -> None:
         write_whole(path, "new")
     assert sorted(one.name for one in here.iterdir()) == ["file", "folder"]
     assert ((here / "file").read_text(), list((here / "folder").iterdir())) == ("old", [])
+
+
+# With lines
+
+
+def test_a_mapping_is_read_with_its_lines(tmp_path: Path) -> None:
+    """A YAML file is read as anywhere else, and every key has its line."""
+    path = tmp_path / "x.yaml"
+    path.write_text("# first\na: no\nb:\n  c: 1\n")
+    assert read_placed(path) == ({"a": "no", "b": {"c": 1}}, {(): 2, ("a",): 2, ("b",): 3, ("b", "c"): 4})
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ("a: 1\nb: [\n", 3, "well-formed YAML"),
+        ("- a\n", 1, "a mapping"),
+        ("", 1, "got nothing"),
+        ('a: "\\ud800"', 1, "half a"),
+    ],
+)
+def test_what_is_no_mapping_is_told_with_its_line(tmp_path: Path, text: str, line: int, said: str) -> None:
+    """A file that can't be read so is refused by its path and line."""
+    path = tmp_path / "x.yaml"
+    path.write_text(text)
+    with pytest.raises(BadFile, match=said) as refused:
+        read_placed(path)
+    assert refused.value.complaints[0].startswith(f"{path}:{line}: ")
+
+
+def test_bottomless_nesting_is_told(tmp_path: Path) -> None:
+    """Nesting without end is a complaint like any other."""
+    path = tmp_path / "x.yaml"
+    path.write_text("a: " + "[" * 5000)
+    with pytest.raises(BadFile, match="nesting without end"):
+        read_placed(path)

@@ -168,6 +168,8 @@ class Opened(Value):
     format: Format
     prompts: dict[str, str]
     """Template name to the sha256 of its text."""
+    templates: dict[str, str] = {}
+    """The templates of a format that is not shipped, by their path in prompts/ if they were, with their text."""
     cast: dict[str, tuple[str, ...]]
     """Seat to who fills it; more than one judge makes a panel."""
     max_cost: float | None = None

@@ -78,8 +78,9 @@ class Phase(Value):
     """A speech of fewer is asked for again, once."""
     most_words: int | None = Default(default=None, ge=1)
     """What others hear of a speech ends after so many; the record keeps it whole."""
-    template: str = Default(default="", pattern=rf"{NAME}|^$")
-    """The template of the task, in the format's folder; the phase's name if empty."""
+    template: str = Default(default="", pattern=rf"^([a-z][a-z0-9-]{{0,40}}/)?{NAME[1:]}|^$")
+    """The template of the task, in the format's folder, or as `adversarial/opening` in that of a shipped one; the
+    phase's name if empty."""
 
 
 class Criterion(Value):

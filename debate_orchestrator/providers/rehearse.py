@@ -82,8 +82,9 @@ def provider(spec: str, debate: Debate) -> Rehearsal:
     return Rehearsal(spec, debate)
 
 
-def said(debate: Debate, turn: Turn) -> str:
-    """What the stand-in says in a turn that is due or settled."""
+def said(debate: Debate, turn: Turn, prefer: Mapping[str, str | bool] = {}) -> str:
+    """What the stand-in says in a turn that is due or settled; `prefer` says which choices and flags it would make,
+    by the names of their fields."""
     shape = debate.shape(turn)
     if shape is None:
         name = debate.format.name_of(turn.seat)
@@ -95,13 +96,13 @@ def said(debate: Debate, turn: Turn) -> str:
     apart = gap(totals)
     winner = leader(totals)
     strength = "decisive" if apart is not None and apart > DECISIVE else "narrow"
-    prefer = {"winner": winner, "strength": strength}
-    return json.dumps(filled(shape, debate.terms(turn), turn.id, prefer), ensure_ascii=False, indent=1)
+    chosen = {"winner": winner, "strength": strength, **prefer}
+    return json.dumps(filled(shape, debate.terms(turn), turn.id, chosen), ensure_ascii=False, indent=1)
 
 
-def filled(shape: Mapping[str, Field], terms: Terms, about: str, prefer: Mapping[str, str]) -> dict[str, Any]:
-    """A structured reply of a shape that passes its check. Nothing is found, detected or conceded in it; choices
-    are those in `prefer` where they may be made, and a ballot names the side to which it gives more."""
+def filled(shape: Mapping[str, Field], terms: Terms, about: str, prefer: Mapping[str, str | bool]) -> dict[str, Any]:
+    """A structured reply of a shape that passes its check. Nothing is found, detected or conceded in it, but by
+    `prefer`; choices are those in it where they may be made, and a ballot names the side to which it gives more."""
     wanted = asked(shape, terms)
     made: dict[str, Any] = {}
 
@@ -148,7 +149,7 @@ def _nothing(field: Field) -> Any:
     return [] if field.kind in ("choices", "turns", "list") and not field.per_side else None
 
 
-def _value(field: Field, terms: Terms, about: str, chosen: str | None, prefer: Mapping[str, str]) -> Any:
+def _value(field: Field, terms: Terms, about: str, chosen: str | bool | None, prefer: Mapping[str, str | bool]) -> Any:
     if field.per_side:
         one = field.model_copy(update={"per_side": False})
         return {side: _value(one, terms, f"{about} of {side}", chosen, prefer) for side in terms.sides}
@@ -163,7 +164,7 @@ def _value(field: Field, terms: Terms, about: str, chosen: str | None, prefer: M
         case "turn":
             return terms.turns[_draw(about) % len(terms.turns)] if terms.turns else ""
         case "flag":
-            return False
+            return chosen is True
         case "number":
             return _number(about, field.least, field.most)
         case "choice":

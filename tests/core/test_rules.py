@@ -89,6 +89,33 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
     with pytest.raises(ValidationError) as refused:
         rules(round=[phase("x", "c"), phase("y", "a", reply="poem")], before=[phase("z", "a", heard_by=["c"])])
     assert all(f"phase {name!r}" in str(refused.value) for name in "xyz")
+    (error,) = refused.value.errors()
+    assert [keys for keys, _ in error["ctx"]["error"].misfits] == [
+        ("before", 0, "heard_by", 0),
+        ("round", 0, "seats", 0),
+        ("round", 1, "reply"),
+    ]
+
+
+@pytest.mark.parametrize("template", ["opening", "final-verdict", "adversarial/opening", ""])
+def test_a_template_is_a_name_or_a_shipped_path(template: str) -> None:
+    """A phase may name a template in another format's folder."""
+    assert Phase.model_validate(phase("x", "a", template=template)).template == template
+
+
+@pytest.mark.parametrize("template", ["../x", "a/b/c", "/x", "a/", "A/b", "x.md.j2", "a/../b"])
+def test_a_template_is_no_other_path(template: str) -> None:
+    """No template lies anywhere else."""
+    with pytest.raises(ValidationError):
+        Phase.model_validate(phase("x", "a", template=template))
+
+
+def test_a_stage_has_somebody_in_it() -> None:
+    """A forced turn of one side alone is not taken where the other one moved."""
+    forced = phase("forced", "a", on="convergence", order="at once")
+    made = rules(round=[phase("speech", "a", "b"), BALLOT, forced])
+    debate = debated(1, script={"1.vote.judge": converging("b", "same")}, rules=made)
+    assert (debate.complete, [turn.id for turn in debate.settled() if turn.phase.on]) == (True, [])
 
 
 def test_one_name_in_different_parts() -> None:
