@@ -173,6 +173,8 @@ def _value(field: Field, terms: Terms, about: str, chosen: str | bool | None, pr
             return [options[_draw(about) % len(options)]]
         case "turns":
             return list(terms.turns[-2:])
+        case "list" if not terms.turns and any(one.kind in ("turn", "turns") for one in field.fields.values()):
+            return []  # there is no turn yet that it could be about
         case "list" if field.fields:
             return [filled(field.fields, terms, f"{about} {n}", prefer) for n in range(1, _ITEMS + 1)]
         case "list":
