@@ -18,6 +18,7 @@ from debate_orchestrator import casts, errors
 from debate_orchestrator.briefs import Brief
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Reply
+from debate_orchestrator.core.parts import MIRRORED
 from debate_orchestrator.core.rules import Turn
 from debate_orchestrator.core.shapes import Field, Terms, asked
 from debate_orchestrator.core.verdict import DECISIVE, gap
@@ -83,7 +84,8 @@ def provider(spec: str, debate: Debate) -> Rehearsal:
 
 
 def said(debate: Debate, turn: Turn) -> str:
-    """What the stand-in says in a turn that is due or settled."""
+    """What the stand-in says in a turn that is due or settled; in a mirrored one the same of the positions as in the
+    straight one, so that what a rehearsal decides does not hang on names."""
     shape = debate.shape(turn)
     if shape is None:
         name = debate.format.name_of(turn.seat)
@@ -94,7 +96,10 @@ def said(debate: Debate, turn: Turn) -> str:
     winner = leader(totals)
     strength = "decisive" if apart is not None and apart > DECISIVE else "narrow"
     prefer = {"winner": winner, "strength": strength}
-    return json.dumps(filled(shape, debate.terms(turn), turn.id, prefer), ensure_ascii=False, indent=1)
+    straight = debate.turn(turn.id.removesuffix(MIRRORED))
+    made = filled(shape, debate.terms(straight), straight.id, prefer)
+    made = debate.exchange.ballot(shape, made) if turn.mirrored else made
+    return json.dumps(made, ensure_ascii=False, indent=1)
 
 
 def filled(shape: Mapping[str, Field], terms: Terms, about: str, prefer: Mapping[str, str]) -> dict[str, Any]:
