@@ -43,6 +43,28 @@ def of_transcript(
     positions that are given count for more than the document's. All complaints at once: BadFile for the
     document's, BadAnswers where there are others."""
     rules = formats.load(judged_by)
+    setup = _setup(made, path, rules, judges, strictness, topic, positions or {}, panel or {})
+    source = os.path.basename(path)
+    first = opened(
+        setup=setup,
+        format=_fitted(rules, made).model_copy(update={"lines": _UNHEARD}),
+        cast={**dict.fromkeys(rules.sides, (casts.HOST,)), JUDGE: tuple(judges)},
+        course=Course(source=source, digest=digest, speakers=made.speakers),
+    )
+    return first, _spoken(first, made.speeches, source)
+
+
+def _setup(
+    made: Transcript,
+    path: str,
+    rules: Format,
+    judges: Sequence[str],
+    strictness: str | None,
+    topic: str | None,
+    positions: Mapping[str, str],
+    panel: Mapping[str, Any],
+) -> Setup:
+    """What is judged and how; BadAnswers with all that is wrong."""
     mode = strictness or list(rules.rubric.strictness)[-1]
     wrong = judges_wrong(judges)
     if mode not in rules.rubric.strictness:
@@ -52,16 +74,15 @@ def of_transcript(
         hint = "Give --topic, or put a line `**Topic:** ...` above the first speech."
         wrong.append(complaint(path, "no topic", "what is debated", hint))
     motion = _line("topic", told, wrong) if told is not None else ""
-    stances = made.positions | (positions or {})
-    given = {side: _line(f"position {side}", said, wrong) for side, said in stances.items()}
+    given = {side: _line(f"position {side}", said, wrong) for side, said in {**made.positions, **positions}.items()}
     voting: dict[str, Any] = {}
     try:
-        voting = answers.voting(panel or {}, rules, len(judges))
+        voting = answers.voting(panel, rules, len(judges))
     except BadAnswers as error:
         wrong += error.complaints
     if wrong:
         raise BadAnswers(wrong)
-    setup = Setup(
+    return Setup(
         topic=motion,
         positions={"a": f"For: {motion}", "b": f"Against: {motion}"} | given,
         rounds=made.rounds,
@@ -70,14 +91,6 @@ def of_transcript(
         feedback=False,
         **voting,
     )
-    source = os.path.basename(path)
-    first = opened(
-        setup=setup,
-        format=_fitted(rules, made).model_copy(update={"lines": _UNHEARD}),
-        cast={**dict.fromkeys(rules.sides, (casts.HOST,)), JUDGE: tuple(judges)},
-        course=Course(source=source, digest=digest, speakers=made.speakers),
-    )
-    return first, _spoken(first, made.speeches, source)
 
 
 def _line(key: str, said: str, wrong: list[str]) -> str:
