@@ -101,17 +101,18 @@ def _proofread(draft: drafts.Draft, own: dict[str, str]) -> list[str]:
     sample = draft.made or formats.load(_ANY_FORMAT)
     names = briefs.names(Debate([trials.opened(sample, {})]))
     speaking = [one for role, one in names.items() if role != JUDGE or JUDGE in sample.seated]
-    roots: dict[str, list[templates.Names]] = {f"formats/{draft.name}/{drafts.SYSTEM}": speaking}
+    system = f"formats/{draft.name}/{drafts.SYSTEM}"
+    roots = {system: templates.Root(speaking, draft.where(()))}
     environment = briefs.environment(own)
-    for _, phase in drafts.phases(draft.data):
+    for keys, phase in drafts.phases(draft.data):
         file, seats = phase.get("template") or phase.get("name"), phase.get("seats")
         path = f"formats/{file if '/' in str(file) else f'{draft.name}/{file}'}{drafts.ENDING}"
         if isinstance(seats, list):
             roles = {JUDGE if seat == JUDGE else "debater" for seat in seats}
-            kinds = roots.setdefault(path, [])
+            kinds = roots.setdefault(path, templates.Root([], draft.where(keys))).kinds
             kinds += [one for role, one in names.items() if role in roles and one not in kinds]
     there = set(environment.list_templates())
-    return templates.mistakes(environment, own, {path: kinds for path, kinds in roots.items() if path in there})
+    return templates.mistakes(environment, own, {path: root for path, root in roots.items() if path in there})
 
 
 def _odd(made: Format) -> Iterator[Odd]:

@@ -88,6 +88,18 @@ def test_extending_is_enough(here: Path) -> None:
     assert made.round[0].template == "adversarial/opening"
 
 
+def test_an_inherited_template_is_told_where_it_is_used(here: Path) -> None:
+    """A shipped template that can't be taken by a seat is told at the phase that gives it to that seat."""
+    asking = "before:\n  - name: opening\n    title: Question\n    tag: Q\n    seats: [judge]\n"
+    (here / "mine").mkdir()
+    (here / "mine" / "format.yaml").write_text(EXTENDING + asking)
+    told = scrutiny.mistakes("./mine")
+    assert {one.split("; ")[0] for one in told} >= {
+        f"./mine/format.yaml:6: before[0]: got the name {name!r}, which prompts/{file}.md.j2 uses"
+        for name, file in (("other", "shared/debater"), ("spoken", "formats/adversarial/opening"))
+    }
+
+
 @pytest.mark.parametrize("given", ["./nowhere", "nowhere/format.yaml", ".", "~nobody/x", "x.yaml", "/", "a\0/b"])
 def test_where_no_format_is(here: Path, given: str) -> None:
     """A path without a format.yaml is told as such."""
