@@ -61,7 +61,7 @@ def told(debate: Debate, turn: Turn) -> Told:
     answer, shape = debate.answers[turn.id], debate.shape(turn) or {}
     shown = presentation.shown(debate, turn)
     spoken = isinstance(answer, Spoke) or shown.declined
-    ballot = debate.seen(shape, answer) if isinstance(answer, Voted) else None
+    ballot = _ballot(debate, turn, shape, answer) if isinstance(answer, Voted) else None
     return Told(
         id=turn.id,
         seat=turn.seat,
@@ -83,6 +83,21 @@ def told(debate: Debate, turn: Turn) -> Told:
         votes=turn.judging and debate.format.votes(turn.phase),
         mirrored=turn.mirrored,
     )
+
+
+def _ballot(debate: Debate, turn: Turn, shape: Shape, answer: Voted) -> dict[str, Any]:
+    """A structured reply: a judge's as it was given, in the terms of the sides as they are; anybody else's as it was
+    heard."""
+    said = debate.seen(shape, answer)
+    return said if turn.judging else {name: _aloud(debate, value) for name, value in said.items()}
+
+
+def _aloud(debate: Debate, value: Any) -> Any:
+    if isinstance(value, str):
+        return debate.aloud(value).text
+    if isinstance(value, list):
+        return [_aloud(debate, one) for one in value]
+    return {name: _aloud(debate, one) for name, one in value.items()} if isinstance(value, Mapping) else value
 
 
 def read(one: Told, votes: list[Vote]) -> Told:
