@@ -12,7 +12,7 @@ from string import Formatter
 
 from debate_orchestrator import briefs, drafts, formats, templates, trials
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.parts import CONSENSUS, TIE
+from debate_orchestrator.core.parts import OUTCOMES
 from debate_orchestrator.core.rules import JUDGE, Format, Phase
 from debate_orchestrator.core.shapes import Field, When
 from debate_orchestrator.errors import BadFormat, complaint, shown
@@ -100,17 +100,19 @@ def _proofread(draft: drafts.Draft, own: dict[str, str]) -> list[str]:
     """What is wrong with the templates, those with inherited names among them, without rendering any."""
     sample = draft.made or formats.load(_ANY_FORMAT)
     names = briefs.names(Debate([trials.opened(sample, {})]))
-    roots: dict[str, list[templates.Names]] = {f"formats/{draft.name}/{drafts.SYSTEM}": list(names.values())}
+    speaking = [one for role, one in names.items() if role != JUDGE or JUDGE in sample.seated]
+    system = f"formats/{draft.name}/{drafts.SYSTEM}"
+    roots = {system: templates.Root(speaking, draft.where(()))}
     environment = briefs.environment(own)
-    for _, phase in drafts.phases(draft.data):
+    for keys, phase in drafts.phases(draft.data):
         file, seats = phase.get("template") or phase.get("name"), phase.get("seats")
         path = f"formats/{file if '/' in str(file) else f'{draft.name}/{file}'}{drafts.ENDING}"
         if isinstance(seats, list):
             roles = {JUDGE if seat == JUDGE else "debater" for seat in seats}
-            kinds = roots.setdefault(path, [])
+            kinds = roots.setdefault(path, templates.Root([], draft.where(keys))).kinds
             kinds += [one for role, one in names.items() if role in roles and one not in kinds]
     there = set(environment.list_templates())
-    return templates.mistakes(environment, own, {path: kinds for path, kinds in roots.items() if path in there})
+    return templates.mistakes(environment, own, {path: root for path, root in roots.items() if path in there})
 
 
 def _odd(made: Format) -> Iterator[Odd]:
@@ -119,7 +121,7 @@ def _odd(made: Format) -> Iterator[Odd]:
     if not 1 <= limits.default <= limits.most <= limits.insist <= MOST_ROUNDS:
         got = f"default {limits.default}, most {limits.most}, insist {limits.insist}"
         yield ("rounds",), got, f"1 or more, each at least the one before, and at most {MOST_ROUNDS}"
-    if not made.round:
+    if not made.phases():
         yield ("round",), "no phases", "one at least"
     if not made.rubric.most <= LARGEST_SCORE:
         yield ("rubric", "most"), shown(made.rubric.most), f"at most {LARGEST_SCORE:,}"
@@ -146,7 +148,7 @@ def _odd_field(name: str, field: Field, kind: str, sides: Sequence[str]) -> Iter
             yield ("fields", key, "kind"), shown(field.fields[key].kind), f"{part!r}"
         elif field.fields[key].when != When():
             yield ("fields", key, "when"), f"{key!r} on a condition", "one that is always asked for"
-    winners = (*sides, TIE, CONSENSUS)
+    winners = (*sides, *OUTCOMES)
     if name == "winner" and (strangers := [one for one in field.of if one not in winners]):
         yield ("of",), shown(strangers[0]), f"only {', '.join(winners)}"
     if name in _ALWAYS and (field.optional or field.only_if or field.when != When()):
@@ -163,8 +165,8 @@ def _odd_phase(made: Format, phase: Phase) -> Iterator[Odd]:
         yield ("words",), str(phase.words), f"1 to {MOST_WORDS:,}"
     if phase.on and (JUDGE in phase.seats or phase.reply != "text"):
         yield ("on",), f"{phase.on} for a turn of a judge's, or with a shape", "a speech of the sides"
-    if phase.reply != "text" and set(phase.seats) - {JUDGE}:
-        yield ("reply",), f"the shape {phase.reply!r} for a side", "text, or judge alone in its seats"
+    if JUDGE in phase.seats and len(phase.seats) > 1 and phase.reply != "text":
+        yield ("seats",), f"{', '.join(phase.seats)} for one shape", "judges alone in the seats of a vote"
     for key in ("title", "tag"):
         yield from _odd_line((key,), getattr(phase, key))
     yield from _odd_when(made, phase.when, ("when",))

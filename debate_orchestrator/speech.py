@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
+from functools import lru_cache
 from itertools import accumulate
 
 # Unicode "Cf" and friends that hide or reorder text: bidi embeddings, overrides and isolates,
@@ -92,7 +93,7 @@ def fenced(text: str, nonce: str) -> str:
     look like its own, and whatever stands between them, visible or not."""
     said = tame(text)
     plain = said.translate(_PLAIN)
-    traces = list(re.finditer(_BETWEEN.join(re.escape(one) for one in nonce.translate(_PLAIN)), plain))
+    traces = list(_traces(nonce).finditer(plain))
     if not traces:
         return said
     ends = list(accumulate(len(_PLAIN[ord(one)]) for one in said))
@@ -101,6 +102,12 @@ def fenced(text: str, nonce: str) -> str:
         first, last = bisect_right(ends, trace.start()), bisect_right(ends, trace.end() - 1)
         made, at = f"{made}{said[at:first]}[...]", last + 1
     return made + said[at:]
+
+
+@lru_cache(maxsize=64)
+def _traces(nonce: str) -> re.Pattern[str]:
+    """What finds a nonce in a text made plain."""
+    return re.compile(_BETWEEN.join(re.escape(one) for one in nonce.translate(_PLAIN)))
 
 
 def address(url: str) -> str:

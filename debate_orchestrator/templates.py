@@ -183,9 +183,18 @@ def _stored(target: nodes.Node) -> list[nodes.Name]:
     return [target] if isinstance(target, nodes.Name) else list(target.find_all(nodes.Name))
 
 
-def mistakes(environment: Environment, own: Mapping[str, str], roots: Mapping[str, list[Names]]) -> list[str]:
-    """Everything that is wrong with the templates in `own`. `roots` are those that briefs are made of, with the names
-    that each of these briefs provides; what no brief is made of may use the names of any."""
+class Root(NamedTuple):
+    """A template of which briefs are made."""
+
+    kinds: list[Names]
+    """The names that each kind of these briefs provides."""
+    where: str
+    """The place that has it so, for one that is not the user's."""
+
+
+def mistakes(environment: Environment, own: Mapping[str, str], roots: Mapping[str, Root]) -> list[str]:
+    """Everything that is wrong with the templates in `own`, which are the user's, and with how the others in
+    `roots` are used. What no brief is made of may use the names of any."""
     proofs: dict[str, Proof] = {}
 
     def proof(name: str) -> Proof:
@@ -196,30 +205,32 @@ def mistakes(environment: Environment, own: Mapping[str, str], roots: Mapping[st
 
     said: dict[str, None] = {}
     reached: set[str] = set()
-    everybodys = frozenset().union(*(names.given for kinds in roots.values() for names in kinds))
-    for root, kinds in roots.items():
-        for names in kinds:
-            said |= dict.fromkeys(_unnamed(root, names, proof, own, reached, everybodys))
+    everybodys = frozenset().union(*(names.given for root in roots.values() for names in root.kinds))
+    looked_at = [(name, names, root.where) for name, root in roots.items() for names in root.kinds]
+    for name, names, where in looked_at:
+        said |= dict.fromkeys(_unnamed(name, names, where, proof, own, reached, everybodys))
     for name in own:
         said |= dict.fromkeys(complaint(f"{name}:{line}", *rest) for line, *rest in proof(name).wrong)
         if name not in reached:
-            said |= dict.fromkeys(_unnamed(name, Names("any", everybodys), proof, own, reached, everybodys))
+            said |= dict.fromkeys(_unnamed(name, Names("any", everybodys), name, proof, own, reached, everybodys))
     return list(said)
 
 
 def _unnamed(
     root: str,
     names: Names,
+    where: str,
     proof: Callable[[str], Proof],
     own: Iterable[str],
     reached: set[str],
     everybodys: frozenset[str],
 ) -> Iterator[str]:
-    """Complaints about names that a template, or one it leads to, uses and no such brief provides."""
-    waiting = [(root, names.given, f"{root}:1")]
+    """Complaints about names that a template, or one it leads to, uses and no such brief provides; what the
+    user's own do not lead to is told at `where`."""
+    waiting = [(root, names.given, where)]
     seen: set[str] = set()
     while waiting:
-        name, given, via = waiting.pop()
+        name, given, where = waiting.pop()
         if name in seen:
             continue
         seen.add(name)
@@ -228,12 +239,11 @@ def _unnamed(
         for used, line in one.uses.items():
             if used in given or (used in one.asks and used in everybodys):
                 continue
-            where = f"{name}:{line}" if name in own else via
+            at = f"{name}:{line}" if name in own else where
             got = f"the name {shown(used)}" + ("" if name in own else f", which {told(name, own)} uses")
-            hint = (
-                nearest(used, given if name in own else names.given) or f"There are {', '.join(sorted(names.given))}."
-            )
+            hint = nearest(used, given if name in own else names.given)
             hint = "Another's has it." if used in everybodys else hint
-            yield complaint(where, got, f"a name that {names.whose} brief provides", hint)
-        waiting += [(path, given, f"{name}:{line}" if name in own else via) for path, line in one.leads]
+            hint = hint or f"There are {', '.join(sorted(names.given))}."
+            yield complaint(at, got, f"a name that {names.whose} brief provides", hint)
+        waiting += [(path, given, f"{name}:{line}" if name in own else where) for path, line in one.leads]
     reached |= seen

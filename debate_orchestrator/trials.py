@@ -36,7 +36,8 @@ class Course(NamedTuple):
 
     name: str
     stormy: bool = False
-    """Everybody converges in every round, the first speaker declines once, two judges vote and there is material."""
+    """Everybody converges in every round, the first speaker declines once, two judges vote, also on the mirrored
+    debate and wherever that is optional, and there is material."""
     ends: bool = False
     """The first speaker concedes at once."""
 
@@ -58,8 +59,12 @@ def opened(
         first=sides[-1] if course.stormy else sides[0],
         search=course.stormy,
         context=(Context(name="material.md", text="Something to draw on."),) if course.stormy else (),
+        mirror=course.stormy and len(sides) > 1 and any(map(made.votes, made.phases())),
+        each_round=course.stormy and "each round" in made.options,
+        blind=made.decided_by == "swing" or (course.stormy and "blind" in made.options),
     )
-    cast = dict.fromkeys(sides, (rehearse.KIND,)) | {JUDGE: (rehearse.KIND,) * (2 if course.stormy else 1)}
+    cast: dict[str, tuple[str, ...]] = dict.fromkeys(made.seated, (rehearse.KIND,))
+    cast |= {JUDGE: (rehearse.KIND,) * 2} if course.stormy and JUDGE in cast else {}
     return Opened(
         schema_version=SCHEMA,
         version=__version__,
@@ -150,12 +155,13 @@ class _Trial:
     def _answer(self, debate: Debate, turn: Turn) -> Event:
         """What a stand-in says to a brief."""
         text = f"A stand-in speaks in {turn.id}."
+        text = " ".join([text] * (1 + (turn.phase.least_words or 0) // len(text.split())))
         if debate.shape(turn) is not None:
             text = rehearse.said(debate, turn, {"detected": True, "side": "both"} if self.course.stormy else {})
-        elif self._quiet and not turn.judging and (self.course.stormy or self.course.ends):
+        elif self._quiet and turn.speaking and (self.course.stormy or self.course.ends):
             self._quiet = False
             lines = debate.format.lines
-            text = lines.concede if self.course.ends else f"{lines.decline}\nIt is a stand-in."
+            text = f"{lines.concede if self.course.ends else lines.decline}\n{text}"
         return replies.read(debate, turn, Reply(text=text, brief="", by=rehearse.KIND))
 
     def _tripped(self, turn: Turn | None, error: Exception) -> str:

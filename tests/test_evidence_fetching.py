@@ -231,12 +231,12 @@ def test_robots_may_be_elsewhere(site: Site) -> None:
 
 def test_a_host_that_hangs_is_unreachable(site: Site) -> None:
     """Where the robots.txt itself takes too long, the page is unreachable, and the time holds for both together."""
-    site.says["/robots.txt"] = lambda line: time.sleep(3)
+    site.says["/robots.txt"] = lambda line: time.sleep(30)
     begun = time.monotonic()
     trouble = refused(site, seconds=0.6)
 
     assert (trouble.state, trouble.why, trouble.at) == ("unreachable", "timed out after 0.6 s", site.url("/"))
-    assert time.monotonic() - begun < 2.5
+    assert time.monotonic() - begun < 10
 
 
 def test_a_resolver_that_hangs_is_given_up() -> None:
@@ -251,13 +251,13 @@ def test_a_resolver_that_hangs_is_given_up() -> None:
 
 
 def slowly(line: socket.socket) -> None:
-    time.sleep(0.15)
+    time.sleep(0.3)
     line.sendall(answer(ARTICLE))
 
 
 def test_one_at_a_time_of_a_host(site: Site) -> None:
     """Of one host one thing is asked at a time, and waiting in line takes nobody's time away."""
-    fetcher = site.fetcher(seconds=1.0)
+    fetcher = site.fetcher(seconds=2.0)
     paths = [f"/{place}" for place in range(8)]
     for path in paths:
         site.says[path] = slowly
@@ -296,13 +296,13 @@ def test_hosts_that_lead_to_each_other_do_not_wait_for_each_other(site: Site) ->
 
 def test_a_page_that_was_called_off_holds_nobody_up(site: Site) -> None:
     """When a fetch is cancelled, the next one of the same host goes on."""
-    site.says["/slow"] = lambda line: time.sleep(2)
+    site.says["/slow"] = lambda line: time.sleep(30)
     fetcher = site.fetcher()
 
     async def visits() -> Fetched:
         waiting = asyncio.create_task(fetcher.fetch(site.url("/slow")))
         await asyncio.sleep(0.3)
         waiting.cancel()
-        return await asyncio.wait_for(fetcher.fetch(site.url("/")), 2)
+        return await asyncio.wait_for(fetcher.fetch(site.url("/")), 10)
 
     assert run(visits()).kind == "html"

@@ -112,13 +112,13 @@ def test_what_a_reader_says_is_made_safe(stand_in: Any) -> None:
 
 def test_a_reader_that_never_ends_is_ended(stand_in: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reader that takes too long is ended, and its page unread."""
-    monkeypatch.setattr(reading, "SECONDS", 0.5)
+    monkeypatch.setattr(reading, "SECONDS", 3.0)
     stand_in(f"open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid())); time.sleep(60)")
     begun = time.monotonic()
-    with pytest.raises(Unread, match=r"could not be read within 0.5 s"):
+    with pytest.raises(Unread, match=r"could not be read within 3 s"):
         run(read(PAGE, QUOTE))
 
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 20
     assert gone(tmp_path / "pid")
 
 

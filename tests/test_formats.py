@@ -34,7 +34,9 @@ def test_what_hangs_together_in_every_shipped_format(name: str) -> None:
     limits = made.rounds
     assert 1 <= limits.default <= limits.most <= limits.insist
     assert made.rubric.least < made.rubric.most
-    assert made.rubric.criteria and made.rubric.strictness
+    scored = [field for shape in made.shapes.values() for field in shape.values() if field.kind == "scores"]
+    assert bool(made.rubric.criteria) == bool(scored) or made.judged_by
+    assert made.rubric.strictness
     for shape in made.shapes.values():
         for fields in (shape, *(field.fields for field in shape.values())):
             assert {other for field in fields.values() for other in field.only_if} <= set(fields)
@@ -154,7 +156,7 @@ def test_digests_of_what_is_not_there() -> None:
 def test_the_agenda_shown_is_the_one_played(rounds: int, panel: int) -> None:
     """What is shown of a format before anybody spoke is what a debate of that size goes through."""
     shown = formats.agenda(formats.load("adversarial"), rounds, "strict", panel)
-    plain = [tuple(ids) for _, how, ids in shown if not how.startswith("only on")]
+    plain = [tuple(ids) for _, how, ids in shown if "only" not in how]
     assert plain == stages(rounds, panel, "a")
     assert plain == [tuple(turn.id for turn in stage) for stage in debated(rounds, panel).stages()]
 
@@ -162,6 +164,8 @@ def test_the_agenda_shown_is_the_one_played(rounds: int, panel: int) -> None:
 def test_the_agenda_says_how_a_stage_comes_about() -> None:
     """Stages are told by their round, in turn or at once, and what depends on a finding says so."""
     shown = formats.agenda(formats.load("adversarial"), 2, "lenient")
+    assert shown[0] == ("before", "alone, only if asked for (blind)", ["start.blind.judge"])
+    shown = shown[1:]
     assert shown[0] == ("round 1", "in turn", ["1.opening.a"])
     assert shown[2] == ("round 1", "at once", ["1.challenge.a", "1.challenge.b"])
     assert shown[5] == ("round 1", "only on convergence, those it names", ["1.divergence.a", "1.divergence.b"])
@@ -174,4 +178,4 @@ def test_the_agenda_says_how_a_stage_comes_about() -> None:
 def test_one_round_has_no_forced_turn() -> None:
     """The agenda of a one-round debate holds nothing that could answer convergence."""
     stages = formats.agenda(formats.load("adversarial"), 1, "strict")
-    assert not [how for _, how, _ in stages if how.startswith("only")]
+    assert not [how for _, how, _ in stages if how.startswith("only on")]

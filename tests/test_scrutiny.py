@@ -58,7 +58,7 @@ def test_everything_comes_at_once(here: Path) -> None:
         scrutiny.load("./mine")
     places = [one.split(": ")[0] for one in refused.value.complaints]
     yaml, rubric = "./mine/format.yaml", "./mine/rubric.yaml"
-    lines = [f"{yaml}:24", *[f"{rubric}:1"] * 3, "./mine/speech.md.j2:1", "./mine/vote.md.j2:1"]
+    lines = [f"{yaml}:24", *[f"{rubric}:1"] * 2, "./mine/speech.md.j2:1", "./mine/vote.md.j2:1"]
     assert places == lines
 
 
@@ -86,6 +86,18 @@ def test_extending_is_enough(here: Path) -> None:
     made = scrutiny.load("./mine")
     assert (made.name, made.title, made.rounds.most) == ("mine", "Short", 2)
     assert made.round[0].template == "adversarial/opening"
+
+
+def test_an_inherited_template_is_told_where_it_is_used(here: Path) -> None:
+    """A shipped template that can't be taken by a seat is told at the phase that gives it to that seat."""
+    asking = "before:\n  - name: opening\n    title: Question\n    tag: Q\n    seats: [judge]\n"
+    (here / "mine").mkdir()
+    (here / "mine" / "format.yaml").write_text(EXTENDING + asking)
+    told = scrutiny.mistakes("./mine")
+    assert {one.split("; ")[0] for one in told} >= {
+        f"./mine/format.yaml:6: before[0]: got the name {name!r}, which prompts/{file}.md.j2 uses"
+        for name, file in (("other", "shared/debater"), ("spoken", "formats/adversarial/opening"))
+    }
 
 
 @pytest.mark.parametrize("given", ["./nowhere", "nowhere/format.yaml", ".", "~nobody/x", "x.yaml", "/", "a\0/b"])

@@ -6,7 +6,7 @@ import pytest
 
 from debate_orchestrator import library
 from debate_orchestrator.briefs import environment
-from debate_orchestrator.templates import Names, Proof, Sandbox, mistakes, place, said
+from debate_orchestrator.templates import Names, Proof, Root, Sandbox, mistakes, place, said
 
 DEBATER = Names("a debater's", frozenset({"topic", "other", "advice"}))
 JUDGE = Names("a judge's", frozenset({"topic", "ballots"}))
@@ -20,7 +20,9 @@ def proof(text: str, **others: str) -> Proof:
 def told(text: str, kinds: list[Names], **others: str) -> list[str]:
     """Complaints about a template, without the name of its file."""
     own = {"formats/x/one.j2": text} | {f"formats/x/{name}.j2": said for name, said in others.items()}
-    return [one.removeprefix("formats/x/") for one in mistakes(Sandbox(own), own, {"formats/x/one.j2": kinds})]
+    return [
+        one.removeprefix("formats/x/") for one in mistakes(Sandbox(own), own, {"formats/x/one.j2": Root(kinds, "x")})
+    ]
 
 
 # Finding

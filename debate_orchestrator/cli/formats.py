@@ -99,7 +99,8 @@ def _unrolled(stages: list[tuple[str, str, list[str]]]) -> None:
 
 
 def _judged(one: Format, rounds: int, strictness: str) -> None:
-    say(f"\nRubric {one.rubric.name}, {one.rubric.least:g} to {one.rubric.most:g}:")
+    if one.rubric.criteria:
+        say(f"\nRubric {one.rubric.name}, {one.rubric.least:g} to {one.rubric.most:g}:")
     for key, criterion in one.rubric.criteria.items():
         if criterion.when.holds(rounds=rounds, strictness=strictness):
             say(f"  {key}: {criterion.about}")

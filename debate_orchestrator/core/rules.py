@@ -186,6 +186,8 @@ class Format(Value):
         if self.decided_by == "swing" and not any(one.option == "blind" for one in self.before):
             said = "a debate decided by swing needs a vote before it: a phase in `before` with the option blind"
             yield ("decided_by",), said
+        if CLERK in self.seated and not any(CLERK in phase.heard_by for phase in self.phases()):
+            yield ("seats", CLERK), "the clerk hears nothing: no phase is heard by it"
         if self.mirror and not (len(self.sides) > 1 and any(map(self.votes, self.phases()))):
             yield ("mirror",), "a mirrored debate needs two sides, and a phase in which judges vote on them"
         if self.each_round and "each round" not in self.options:

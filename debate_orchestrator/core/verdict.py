@@ -154,9 +154,9 @@ def finding(ballots: Sequence[Voted], sides: Sequence[str]) -> Finding:
     seen = [one for one in told if one.get("detected")]
     if not ballots or 2 * len(seen) <= len(ballots):
         return Finding()
-    named = Counter(side for one in seen for side in sides if one["side"] in (side, "both"))
+    named = Counter(side for one in seen for side in sides if one.get("side") in (side, "both"))
     moved = tuple(side for side in sides if 2 * named[side] > len(seen)) or tuple(sides)
-    criteria = dict.fromkeys(name for one in seen for name in one["criteria"])
+    criteria = dict.fromkeys(name for one in seen for name in one.get("criteria", ()))
     return Finding(detected=True, sides=moved, criteria=tuple(criteria))
 
 

@@ -18,6 +18,7 @@ from debate_orchestrator import casts, errors
 from debate_orchestrator.briefs import Brief
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Reply
+from debate_orchestrator.core.parts import MIRRORED
 from debate_orchestrator.core.rules import CLERK, Turn
 from debate_orchestrator.core.shapes import Field, Terms, applies, asked
 from debate_orchestrator.core.verdict import DECISIVE, gap
@@ -84,7 +85,8 @@ def provider(spec: str, debate: Debate) -> Rehearsal:
 
 def said(debate: Debate, turn: Turn, prefer: Mapping[str, str | bool] = {}) -> str:
     """What the stand-in says in a turn that is due or settled; `prefer` says which choices and flags it would make,
-    by the names of their fields."""
+    by the names of their fields. In a mirrored turn it says the same of the positions as in the straight one, so that
+    what a rehearsal decides does not hang on names."""
     shape = debate.shape(turn)
     if shape is None:
         name = debate.format.name_of(turn.seat)
@@ -97,7 +99,10 @@ def said(debate: Debate, turn: Turn, prefer: Mapping[str, str | bool] = {}) -> s
     winner = leader(totals)
     strength = "decisive" if apart is not None and apart > DECISIVE else "narrow"
     chosen = {"winner": winner, "strength": strength, **prefer}
-    return json.dumps(filled(shape, debate.terms(turn), turn.id, chosen), ensure_ascii=False, indent=1)
+    straight = debate.turn(turn.id.removesuffix(MIRRORED))
+    made = filled(shape, debate.terms(straight), straight.id, chosen)
+    made = debate.exchange.ballot(shape, made) if turn.mirrored else made
+    return json.dumps(made, ensure_ascii=False, indent=1)
 
 
 def filled(shape: Mapping[str, Field], terms: Terms, about: str, prefer: Mapping[str, str | bool]) -> dict[str, Any]:
@@ -173,6 +178,8 @@ def _value(field: Field, terms: Terms, about: str, chosen: str | bool | None, pr
             return [options[_draw(about) % len(options)]]
         case "turns":
             return list(terms.turns[-2:])
+        case "list" if not terms.turns and any(one.kind in ("turn", "turns") for one in field.fields.values()):
+            return []  # there is no turn yet that it could be about
         case "list" if field.fields:
             return [filled(field.fields, terms, f"{about} {n}", prefer) for n in range(1, _ITEMS + 1)]
         case "list":

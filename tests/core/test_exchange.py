@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from core.folding import ADVERSARIAL, debated, filled, many
-from core.test_rules import PLAIN, rules
+from core.plain import PLAIN, rules
 from hypothesis import given
 from hypothesis import strategies as st
 from nasty import NASTY, alike
