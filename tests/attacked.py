@@ -32,8 +32,8 @@ class Put(NamedTuple):
 
 
 def opened(texts: Texts, name: str, *, rounds: int = 1, judges: int = 1, whole: bool = True, **rules: Any) -> Opened:
-    """The opening of a debate, with everything that its format leaves open if it is to be `whole`: mirrored, judged each
-    round and blindly before the first word."""
+    """The opening of a debate, with everything that its format leaves open if it is to be `whole`: mirrored, judged
+    each round and blindly before the first word."""
     made = formats.load(name).model_copy(update=rules)
     setup = Setup(
         topic=texts("topic"),

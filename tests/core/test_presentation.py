@@ -176,7 +176,8 @@ def test_every_kind_of_field_is_spelled() -> None:
         "scores": {"a": {"wit": 7.0}, "b": {"wit": 6.5}}, "empty": None, "none": [], "not asked": "?",
     }  # fmt: skip
     assert spelled(FIELDS, value) == (
-        "Sure: yes\nShare of it: 0.5\nPer:\n  a: x\n  b: y\nInner:\n  X: z\n  Y: no\nItems:\n  - one\n  - two\n    three\n"
+        "Sure: yes\nShare of it: 0.5\nPer:\n  a: x\n  b: y\nInner:\n  X: z\n  Y: no\n"
+        "Items:\n  - one\n  - two\n    three\n"
         "Rows:\n  - X: p\n    Y: 1.x.a\n  - X: q\nScores: a: wit 7; b: wit 6.5"
     )
     assert spelled(FIELDS, {}) == ""
