@@ -263,9 +263,9 @@ def test_what_is_left_open_is_true_or_false(key: str, value: Any) -> None:
     ("made", "key", "why"),
     [
         (RULES, "each_round", "the format adversarial leaves no such thing open"),
-        (RULES, "blind", "the format adversarial leaves no such thing open"),
+        (SILENT, "blind", "the format plain leaves no such thing open"),
         (SILENT, "mirror", "nobody votes in this format"),
-        (ALONE, "mirror", "there is but one side in this format"),
+        (ALONE, "mirror", "one side alone speaks in this format"),
     ],
 )
 def test_what_a_format_does_not_have_is_refused(made: Format, key: str, why: str) -> None:

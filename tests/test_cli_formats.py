@@ -83,7 +83,7 @@ def test_a_copy_is_made_and_checked(debate: Run, here: Path) -> None:
     """`formats new` says what it made and what to do next, and the first of that finds nothing wrong."""
     ran = debate("formats", "new", "--from", "adversarial", "town-hall")
     assert ran.code == 0
-    assert ran.out.startswith("./town-hall/: format.yaml, rubric.yaml and 8 templates, from adversarial.\n")
+    assert ran.out.startswith("./town-hall/: format.yaml, rubric.yaml and 9 templates, from adversarial.\n")
     commands = [line.strip() for line in ran.out.split("\n") if line.startswith("  debate")]
     assert commands[0] == "debate formats ./town-hall"
     assert [one.split('"')[0].strip() for one in commands[1:]] == [

@@ -10,6 +10,7 @@ from conftest import Run
 from debate_orchestrator import library
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Asked, Spoke
+from debate_orchestrator.core.presentation import shown
 from debate_orchestrator.core.verdict import decimals, percent
 from debate_orchestrator.datafiles import read_mapping
 from debate_orchestrator.files import JOURNAL
@@ -88,7 +89,8 @@ class TestExample:
     def test_replays(self, path: Path, debate: Run) -> None:
         """It plays again: every speech is shown, and it is told to the same report."""
         ran = debate("replay", str(path), "--to", "again.md")
-        speeches = [event.reply.text for event in read(path).events if isinstance(event, Spoke)]
+        played = Debate(read(path).events)
+        speeches = [shown(played, turn).text for turn in played.settled() if turn.speaking]
 
         assert ran.code == 0, ran.err
         assert [one for one in speeches if one.strip().splitlines()[-1] not in ran.out] == []

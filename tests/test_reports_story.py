@@ -156,7 +156,7 @@ def test_what_was_noted_is_told_once() -> None:
     said = story(entries(events)).provenance
 
     assert said[1] == "Degraded: one agent wore all hats, so the two sides are not independent."
-    assert said[-1] == "The prompts changed on the way (shared/turn.md.j2)."
+    assert said[-1] == ("The prompts changed on the way, with a newer version of this program (shared/turn.md.j2).")
     assert len(set(said)) == len(said)
 
 
