@@ -55,13 +55,13 @@ def played(say: puppets.Say | None = None, *, until: str | None = None, **setup:
     debate, events = Debate([first]), [first]
     while (due := debate.due()) and until not in {turn.id for turn in due}:
         for turn in due:
-            for event in answers(debate, turn, say):
+            for event in _answers(debate, turn, say):
                 debate.take(event)
                 events.append(event)
     return events
 
 
-def answers(debate: Debate, turn: Turn, say: puppets.Say | None) -> Iterator[Event]:
+def _answers(debate: Debate, turn: Turn, say: puppets.Say | None) -> Iterator[Event]:
     waiting = {"turn": turn.id, "seat": turn.seat}
     said = say(waiting) if say else None
     if said is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from debates import DECLINE, NONCE, answers, opening, saying
+from debates import DECLINE, NONCE, _answers, opening, saying
 from test_briefs import block_of, shown
 
 from debate_orchestrator.core.debate import Debate
@@ -25,7 +25,7 @@ def heard(rules: dict[str, Any], *, most: int | None = None, **said: Any) -> dic
     first = first.model_copy(update={"format": first.format.model_copy(update={"round": phases, **rules})})
     debate, events = Debate([first]), list[Event]([first])
     while due := debate.due():
-        for event in [event for turn in due for event in answers(debate, turn, saying(**said))]:
+        for event in [event for turn in due for event in _answers(debate, turn, saying(**said))]:
             debate.take(event)
             events.append(event)
     return shown(events)

@@ -15,6 +15,8 @@ from debate_orchestrator.core.rules import CLERK, Turn
 from debate_orchestrator.core.values import Value
 
 VERIFIED = "verified"
+_UNSEEN = ("unreachable", "blocked")
+"""States in which nobody has seen the page, and nothing is known of the quote."""
 UNCHECKED = "not checked"
 NOT_YET = "not looked up"
 """The state of what no clerk has reported on."""
@@ -121,14 +123,17 @@ def provenance(debate: Debate) -> list[str]:
     quotes = f"{n} quote{'s' * (n != 1)} cited"
     if all(one.state in (UNCHECKED, NOT_YET) for one in cited):
         return [f"{quotes}, and {'none of them was' if n > 1 else 'it was not'} checked: {who(debate)}."]
-    return [f"Of {quotes}, {verified} {'was' if verified == 1 else 'were'} verified: {who(debate)}."]
+    held = f"{verified or 'none'} {'were' if verified > 1 else 'was'}"
+    unseen = sum(one.state in _UNSEEN for one in cited)
+    pages = "no page" if unseen == n else f"{unseen} page{'s' * (unseen != 1)}"
+    missing = f", since {pages} could be had" if unseen == n else f", and {pages} could not be had" if unseen else ""
+    return [f"Of {quotes}, {held} verified{missing}: {who(debate)}."]
 
 
 def who(debate: Debate) -> str:
     """Who looked up what was cited, as a clause."""
     by = dict.fromkeys(debate.reply(turn).by for turn in debate.settled() if turn.role == CLERK)
-    said = [_did(spec) for spec in by or debate.cast.get(CLERK, ())]
-    return "; ".join(dict.fromkeys(said)) or "nobody has looked yet"
+    return "; ".join(dict.fromkeys(map(_did, by))) or "nobody has looked yet"
 
 
 def _did(spec: str) -> str:

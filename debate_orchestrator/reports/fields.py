@@ -77,8 +77,8 @@ class Fields:
     def _plain(self, field: Field, said: Any) -> str:
         """A value that others follow on its line: what is left open in it must not reach into them."""
         if field.kind == "record" and isinstance(said, Mapping):
-            return markup.literal(spelled(field.fields, said).replace("\n", "; "))
-        return markup.literal(str(said)) if field.kind == "text" else self._inline(field, said)
+            return markup.plain(spelled(field.fields, said).replace("\n", "; "))
+        return markup.plain(str(said)) if field.kind == "text" else self._inline(field, said)
 
     def _inline(self, field: Field, said: Any) -> str:
         """A value on a line. Of several texts all but the last are shown as they are written."""
@@ -90,16 +90,16 @@ class Fields:
             case "number":
                 return f"{said:g}"
             case "choice":
-                return markup.literal(str(said) if field.of else self._seats.get(str(said), str(said)))
+                return markup.plain(str(said) if field.of else self._seats.get(str(said), str(said)))
             case "turn":
                 return self._link(str(said))
             case "choices" | "turns" if isinstance(said, list):
-                one = self._link if field.kind == "turns" else markup.literal
+                one = self._link if field.kind == "turns" else markup.plain
                 return ", ".join(one(each) for each in said)
             case "record" if isinstance(said, Mapping):
                 return self.row(field.fields, said)
             case "list" if isinstance(said, list):
-                return ", ".join(markup.literal(str(one)) for one in said)
+                return ", ".join(markup.plain(str(one)) for one in said)
         return _prose(said)
 
 

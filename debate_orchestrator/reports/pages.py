@@ -43,8 +43,9 @@ def link(url: str, title: str) -> str:
 
 def address(url: str) -> str:
     """An address as a link that shows all of itself; as plain text where it is no page of the web."""
-    shown = markup.literal(url[:LONGEST])
-    return f"[{shown}]({quote(url, safe=_SAFE, errors='replace')})" if _host(url) is not None else shown
+    if _host(url) is None:
+        return markup.plain(url[:LONGEST])
+    return f"[{markup.literal(url)}]({quote(url, safe=_SAFE, errors='replace')})"
 
 
 def _host(url: str) -> str | None:

@@ -96,7 +96,7 @@ def _report(text: str, name: str) -> tuple[Transcript, list[str]]:
         elif inside and (found := _speaker(head.text, people)):
             side, title = found
             body = lines[head.end : following.first if following else len(lines)]
-            speeches.append(_speech(side, title, round, people[side].name, _bare(body, following)))
+            speeches.append(_speech(side, title, round, people[side].name, _untagged(_bare(body, following))))
     wrong = []
     if len(people) != 2:
         names = ", ".join(one.name for one in people.values()) or "none"
@@ -185,9 +185,11 @@ def _stripped(lines: list[str]) -> list[str]:
     return lines[full[0] : full[-1] + 1] if full else []
 
 
+def _untagged(lines: list[str]) -> list[str]:
+    return _stripped(lines[1:]) if lines and _TAG.fullmatch(lines[0]) else lines
+
+
 def _speech(side: str, title: str, round: int, name: str, lines: list[str]) -> Speech:
-    if lines and _TAG.fullmatch(lines[0]):
-        lines = _stripped(lines[1:])
     declined = bool(lines) and lines[0] == f"*{name} declined to argue. A refusal is no concession.*"
     lines = _stripped(lines[1:]) if declined else lines
     if lines and lines[-1] == f"*With this, {name} conceded the debate.*":
