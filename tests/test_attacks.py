@@ -236,7 +236,7 @@ def test_no_speech_is_a_vote(name: str) -> None:
     debate, turn = due(name, judging=False)
     for attack in ATTACKS:
         assert isinstance(read(debate, turn, attack.text), Spoke)
-        assert not debate.says(debate.format.lines.concede, attack.text)
+        assert not debate.says(debate.format.lines.concede, turn, attack.text)
 
 
 def test_a_moderators_briefs_hold_too() -> None:
