@@ -29,6 +29,8 @@ class Put(NamedTuple):
     turn: Turn
     brief: Brief
     handout: str
+    heard: list[Turn]
+    """What its reader has heard."""
 
 
 def opened(texts: Texts, name: str, *, rounds: int = 1, judges: int = 1, whole: bool = True, **rules: Any) -> Opened:
@@ -57,7 +59,7 @@ def put(texts: Texts, opening: Opened, declining: str = "") -> Iterator[Put]:
     while due := debate.due():
         for turn in due:
             made = brief(debate, turn)
-            yield Put(debate, turn, made, handout(made, debate, turn, "reply"))
+            yield Put(debate, turn, made, handout(made, debate, turn, "reply"), debate.heard(turn))
         for turn in due:
             debate.take((refusal if turn.seat == declining else answer)(debate, turn, texts))
 

@@ -88,7 +88,7 @@ def played(texts: Texts, name: str, history: str, rounds: int, judges: int = 1) 
 def seen(one: Put) -> Seen:
     """A brief, taken apart."""
     own = [part for message in one.brief.messages if message.role == "assistant" for part in message.parts]
-    said = [turn for turn in one.debate.heard(one.turn) if turn.seat == one.turn.seat]
+    said = [turn for turn in one.heard if turn.seat == one.turn.seat]
     assert len(own) in (0, len(said))
     assert all(CODE not in part.lower() for part in own)
     told = [part for message in one.brief.messages if message.role == "user" for part in message.parts]
@@ -136,7 +136,7 @@ def must_be_whole(one: Put, document: Document, harmless_one: Document) -> None:
     """A document that holds what its author said, and no line or field that is not its author's."""
     if document.word in MARKED_OFF:
         assert document.body.count("\n") == harmless_one.body.count("\n")
-    exchange, turns = one.debate.exchange, {turn.id: turn for turn in one.debate.heard(one.turn)}
+    exchange, turns = one.debate.exchange, {turn.id: turn for turn in one.heard}
     turn = turns.get(exchange.turn_id(document.word) if one.turn.mirrored else document.word)
     if turn is None or document.remark == "EVIDENCE":
         return

@@ -3,8 +3,8 @@
 Law 1: an event out of turn is refused and changes nothing; the same answer twice is harmless.
 Law 2: what a seat hears follows the agenda's order, never the order in which answers arrived.
 Law 3: phases that depend on what was said (interventions, concessions, early ends) are worked out
-       from the answers each time they are asked for; there is no second state to keep in step. (What is
-       due is remembered until the next answer, and only `take` changes the answers.)
+       from the answers each time they are asked for; there is no second state to keep in step. (The
+       agenda is remembered until the next answer, and only `take` changes the answers.)
 
 The agenda is a sequence of stages. The turns of one stage are due together and do not hear each
 other; a stage is reached when all before it are settled.
@@ -57,6 +57,7 @@ class Debate(Record):
             raise OutOfTurn(complaint("the first event", "none that opens a debate", "opened"))
         super().__init__(opened)
         self._turns: dict[str, Turn] = {}
+        self._reached: list[Stage] = []
         self._due: Stage | None = None
         for event in rest:
             self.take(event)
@@ -130,7 +131,7 @@ class Debate(Record):
 
     def _settle(self, answer: Answer) -> None:
         self.answers[answer.turn] = answer
-        self._due = None
+        self._reached, self._due = [], None
 
     def _must_be_due(self, turn_id: str) -> Turn:
         due = self.due()
@@ -157,6 +158,11 @@ class Debate(Record):
 
     def stages(self) -> Iterator[Stage]:
         """The agenda as far as it is decided: every settled stage, in order, and the one that is due."""
+        if not self._reached:
+            self._reached = list(self._decided())
+        return iter(self._reached)
+
+    def _decided(self) -> Iterator[Stage]:
         for stage in self._agenda():
             yield stage
             if not all(turn.id in self.answers for turn in stage):

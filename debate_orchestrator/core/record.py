@@ -55,7 +55,8 @@ class Record:
         self.exchange = Exchange(opened.format)
         self._calendar: list[Slot] = []
         self._heard: dict[str, Heard] = {}
-        self._readings: dict[str, Reading] = {}
+        self._counted: dict[str, list[Vote]] = {}
+        """Place in the calendar to its votes, once the whole panel has voted: nothing changes them any more."""
         self._conceding: dict[str, bool] = {}
         self._sides_end = tuple(f".{side}" for side in opened.format.sides)
 
@@ -149,28 +150,38 @@ class Record:
         return self._votes([slot for slot in self.calendar() if slot.phase.option == "blind"])
 
     def _votes(self, slots: Sequence[Slot]) -> list[Vote]:
-        cast = self._cast(slots)
-        if any(turn_id not in self.answers for one in cast for turn_id in one.turns):
-            return []
-        return [
-            Vote(
-                judge=one.judge,
-                turn=one.turns[0],
-                straight=self._reading(one.shape, one.turns[0]),
-                mirrored=self._reading(one.shape, one.turns[1]) if len(one.turns) > 1 else None,
-                twice=len(one.turns) > 1,
-            )
-            for one in cast
-        ]
+        made: list[Vote] = []
+        for slot in slots:
+            votes = self._votes_in(slot)
+            if votes is None:
+                return []
+            made += votes
+        return made
+
+    def _votes_in(self, slot: Slot) -> list[Vote] | None:
+        """The votes of one phase; None before the whole panel has voted in it."""
+        place = slot.turn_id("")
+        if place not in self._counted:
+            cast = self._cast([slot])
+            if any(turn_id not in self.answers for one in cast for turn_id in one.turns):
+                return None
+            self._counted[place] = [
+                Vote(
+                    judge=one.judge,
+                    turn=one.turns[0],
+                    straight=self._reading(one.shape, one.turns[0]),
+                    mirrored=self._reading(one.shape, one.turns[1]) if len(one.turns) > 1 else None,
+                    twice=len(one.turns) > 1,
+                )
+                for one in cast
+            ]
+        return self._counted[place]
 
     def _reading(self, shape: Shape, turn_id: str) -> Reading | None:
         """What a ballot says of the sides as they are; None where none counts."""
         if (vote := self.ballot(turn_id)) is None:
             return None
-        if turn_id not in self._readings:
-            seen = self.seen(shape, vote)
-            self._readings[turn_id] = read_ballot(seen, self.format.sides, self.weights, self.format.winner_of)
-        return self._readings[turn_id]
+        return read_ballot(self.seen(shape, vote), self.format.sides, self.weights, self.format.winner_of)
 
     def seen(self, shape: Shape, vote: Voted) -> dict[str, Any]:
         """A ballot in the terms of the sides as they are, in whichever presentation it was cast."""
