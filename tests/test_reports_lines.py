@@ -102,6 +102,17 @@ def test_why_there_is_no_decision() -> None:
     assert lines.shortfall([missing()], 1, names).startswith("0 of 1 vote count, and 1 is needed: ")
 
 
+def test_every_label_counts() -> None:
+    """A label that stands for no side is a vote all the same; only who gives none is missing."""
+    open_one = vote("no decision", label="needs more evidence")
+    panel = [open_one, vote("a", judge="judge-2", label="supported"), missing("judge-3")]
+
+    assert lines.shortfall(panel, 2, names) == ""
+    assert lines.shortfall(panel, 3, names) == (
+        "2 of 3 votes count, and 3 are needed: Judge 3 cast no ballot that counts."
+    )
+
+
 def test_what_was_decided() -> None:
     """The winner has its strength or probability beside it, a label its score, and nothing else has anything."""
     assert lines.decided(verdict("adversarial"), Scales()) == "Winner: A (narrow)"

@@ -147,8 +147,7 @@ def _decided(debate: Debate) -> list[str]:
     labelled = lines.is_labelled(verdict.panel)
     if len(verdict.panel) > 1 and not labelled:
         said.append(f"Judges' votes: {lines.tally(verdict.votes)}.")
-    lost = lines.shortfall(verdict.panel, verdict.quorum, rules.name_of)
-    if lost and not (labelled and lines.label_of(verdict)):
+    if lost := lines.shortfall(verdict.panel, verdict.quorum, rules.name_of):
         said.append(lost)
     said += _changed(debate, verdict.panel)
     if verdict.swing and not labelled:

@@ -137,13 +137,15 @@ def measures(rules: Format) -> bool:
 
 
 def shortfall(votes: Sequence[Vote], quorum: int, name: Callable[[str], str]) -> str:
-    """Why votes do not add up to a decision, in a sentence; empty where enough of them count."""
-    enough, n = max(1, quorum), len(counted(votes))
+    """Why votes do not add up to a decision, in a sentence; empty where enough of them count. Where judges give
+    labels every label counts, whatever winner it stands for."""
+    counting = [vote for vote in votes if vote.label is not None] if is_labelled(votes) else counted(votes)
+    enough, n = max(1, quorum), len(counting)
     if n >= enough:
         return ""
     whole = f"{n} of {len(votes)} vote{'s' * (len(votes) != 1)} count{'s' * (n == 1)}"
     needed = f"{enough} {'is' if enough == 1 else 'are'} needed"
-    why = "; ".join(f"{name(vote.judge)} {_lost(vote)}" for vote in votes if vote.winner == NO_DECISION)
+    why = "; ".join(f"{name(vote.judge)} {_lost(vote)}" for vote in votes if vote not in counting)
     return f"{whole}, and {needed}: {why}."
 
 

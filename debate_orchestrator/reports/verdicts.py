@@ -109,10 +109,8 @@ def _of_label(story: Story, verdict: Verdict) -> str:
     """What a label comes to."""
     label = lines.label_of(verdict)
     if label is None:
-        given = [vote for vote in verdict.panel if vote.label is not None]
-        few = len(given) < max(1, verdict.quorum)
-        why = _why_not(story, verdict) if few else "No label was given by more judges than any other."
-        return f"**No label stands.** {why}"
+        few = lines.shortfall(verdict.panel, verdict.quorum, story.seats.__getitem__)
+        return f"**No label stands.** {few or 'No label was given by more judges than any other.'}"
     counts = story.judging.winner_of.get(label, verdict.winner)
     if counts in story.seats:
         meant = f"for {story.seats[counts]}"
