@@ -45,10 +45,10 @@ leader_first: false        # true: calls that share a cache wait for the first o
 """
 
 
-def interview(rules_name: str = DEFAULT_FORMAT) -> Interview:
+def interview(rules_name: str = DEFAULT_FORMAT, default_output: str = REPORT) -> Interview:
     """The setup conversation in the words of prompts/ and the limits of a format."""
     words = Words.model_validate(library.mapping("interview.yaml"))
-    return Interview(words, formats.load(rules_name), REPORT)
+    return Interview(words, formats.load(rules_name), default_output)
 
 
 def _interview_of(path: str) -> Interview:
