@@ -181,7 +181,7 @@ def meant(question: Question, said: str) -> str:
     if said.isascii() and said.isdigit() and 1 <= int(said[:6]) <= len(values):
         return values[int(said) - 1]
     exactly = [value for value in values if value.lower() == said.lower()]
-    begun = [value for value in values if said and value.lower().startswith(said.lower())]
+    begun = [value for value in values if said and ":" not in said and value.lower().startswith(said.lower())]
     found = exactly or (begun if len(begun) == 1 else [])
     return found[0] if found else said
 

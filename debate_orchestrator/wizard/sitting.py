@@ -88,7 +88,9 @@ class Sitting:
 
     def moderator(self) -> str | None:
         """The model that restates and derives; None where none is asked."""
-        return (moderating.named(self.draft.given) or self.hall().moderator) if self.moderates else None
+        if not self.moderates or rehearsed(self.draft.given.get("cast", {})):
+            return None
+        return moderating.named(self.draft.given) or self.hall().moderator
 
     def ask(self, kind: str, question: Question, leads: Leads = lambda text: {}) -> str:
         """What is answered: a choice's value, or what was typed. Raises Back where the question before is wanted.
