@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -24,10 +23,8 @@ from debate_orchestrator.wizard.asking import Terminal
 from debate_orchestrator.wizard.hall import Choice, Hall
 from debate_orchestrator.wizard.sitting import Sitting
 
-ENTER, BACK, BREAK, UP, TAB, ERASE = "\r", "\x1b[Z", "\x1b\r", "\x1b[A", "\t", "\x15"
+ENTER, BACK, BREAK, UP, ERASE = "\r", "\x1b[Z", "\x1b\r", "\x1b[A", "\x15"
 CTRL_C, CTRL_D = "\x03", "\x04"
-PAUSE = "\uffff"
-"""No key, but a moment in which nothing is typed."""
 _ENDING = (BACK, CTRL_C, CTRL_D, "\x1b[201~")
 BEST = {"a": "anthropic:claude-sonnet-5-5", "b": "anthropic:claude-sonnet-5-5", "judge": "anthropic:claude-opus-5-5"}
 NOBODY = Hall((Reach(seat="anthropic:MODEL", ready=False, about="no key"),), {}, BEST)
@@ -68,9 +65,7 @@ def typing(*keys: str, columns: int = 80) -> Iterator[tuple[Terminal, Screen]]:
     with create_pipe_input() as pipe:
 
         def type_() -> None:
-            for part in "".join(key if key.endswith(_ENDING) else key + ENTER for key in keys).split(PAUSE):
-                pipe.send_text(part)
-                time.sleep(0.3 if PAUSE in "".join(keys) else 0)
+            pipe.send_text("".join(key if key.endswith(_ENDING) else key + ENTER for key in keys))
             pipe.close()
 
         hands = threading.Thread(target=type_)
