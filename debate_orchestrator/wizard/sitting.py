@@ -71,7 +71,7 @@ class Sitting:
 
     def keep(self) -> None:
         """Keeps the answers so far; says so, once, where that can't be."""
-        if not (self.draft.talk.heard or self.draft.given):
+        if not (self.draft.talk.heard or self.draft.given or self.kept.saved):
             return
         before = self.kept.lost
         self.kept.keep(self.draft)
