@@ -105,6 +105,7 @@ class Interview:
             case "output":
                 values = {"default": self.default_output}
         filled = {name: speech.one_line(str(value)).rstrip(".") for name, value in values.items()}
+        filled |= {"argued": values["argued"]} if "argued" in values else {}
         choices = {value: about.format(**filled) for value, about in wording.choices.items()}
         if key == "strictness":
             choices = {name: one.about for name, one in rules.rubric.strictness.items()}
@@ -157,7 +158,8 @@ class Interview:
     def _argued(self, positions: dict[str, str]) -> str:
         flat = {side: speech.one_line(positions[side]).rstrip(".") for side in self.rules.sides}
         argues = self.words.argues
-        return " ".join(argues.format(name=self.rules.name_of(side), position=flat[side]) for side in flat)
+        said = [argues.format(name=self.rules.name_of(side), position=flat[side]) for side in flat]
+        return " ".join(one[:-1] if one.endswith(("?.", "!.")) else one for one in said)
 
     def _about_rounds(self) -> str:
         phases = self.rules.round

@@ -11,8 +11,11 @@ import pytest
 from messages_server import Server, serving
 from persons import BEST, hold
 
+from debate_orchestrator.drafts import Draft
+from debate_orchestrator.host.asking import load
+from debate_orchestrator.wizard import moderating
 from debate_orchestrator.wizard.hall import Hall
-from debate_orchestrator.wizard.moderating import named
+from debate_orchestrator.wizard.moderating import named, spent
 
 CLEAR = {"ambiguous": False, "restated": "Tabs beat spaces.", "recommended": None, "alternative": None}
 MUDDY = {"ambiguous": True, "restated": None, "recommended": "Tabs win.", "alternative": "Spaces win."}
@@ -64,6 +67,27 @@ def test_what_was_paid_is_kept(moderator: Moderator) -> None:
     assert [one.by for one in held.draft.talk.paid] == ["anthropic:claude-sonnet-5-5"] * 2
     assert len(again.draft.talk.paid) == 3
     assert all(one.called and one.cost for one in again.draft.talk.paid)
+
+
+def test_what_was_paid_is_told(moderator: Moderator) -> None:
+    """What the setup's calls have cost is told in a line; nothing where there were none."""
+    held = hold("tabs or spaces", "yes", "auto", hall=HALL)
+
+    assert spent(held.draft).startswith("The setup took 2 calls of the moderator: $0.00")
+    assert spent(Draft()) == ""
+
+
+def test_an_interrupt_while_it_is_asked(moderator: Moderator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C while a model is asked leaves with the answers kept."""
+
+    def interrupted(*anything: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(moderating.deriving, "moderated", interrupted)
+    held = hold("tabs or spaces", hall=HALL)
+
+    assert held.ended == "left"
+    assert load(".debate-setup.yaml").talk.heard == ("tabs or spaces",)
 
 
 def test_an_ambiguous_topic(moderator: Moderator) -> None:

@@ -21,7 +21,7 @@ def converse(arguments: argparse.Namespace) -> int:
     from debate_orchestrator.cli.setup import interview
     from debate_orchestrator.drafts import Draft
     from debate_orchestrator.files import Files
-    from debate_orchestrator.wizard import asking, conversation
+    from debate_orchestrator.wizard import asking, conversation, moderating
     from debate_orchestrator.wizard.beside import beside
     from debate_orchestrator.wizard.hall import look
     from debate_orchestrator.wizard.outlook import rehearsed as rehearses
@@ -35,12 +35,13 @@ def converse(arguments: argparse.Namespace) -> int:
         check(answers, files)
         return files
 
-    hall = beside(look)
     interview_of = partial(interview, default_output=_free_report())
-    sitting = Sitting(asking.here(), interview_of, hall, moderates=not arguments.rehearsing)
+    asker = asking.here()
+    sitting = Sitting(asker, interview_of, beside(look), moderates=not arguments.rehearsing)
     try:
-        conversation.begin(sitting, arguments.going_on, arguments.in_format, arguments.moderator)
-        draft = conversation.Conversation(sitting, checked, rehearse=arguments.rehearsing).hold()
+        with asker:
+            conversation.begin(sitting, arguments.going_on, arguments.in_format, arguments.moderator)
+            draft = conversation.Conversation(sitting, checked, rehearse=arguments.rehearsing).hold()
     except conversation.Later:
         remark(f"debate: {sitting.kept.leaving()}")
         return 0
@@ -50,6 +51,8 @@ def converse(arguments: argparse.Namespace) -> int:
     answers = conversation.settled(draft, sitting.interview)
     path = sitting.kept.moved(draft, Files.of_output(answers.output).report)
     remark(f"The answers are in {path}: `debate run --answers {path}` takes them too.")
+    if paid := moderating.spent(draft):
+        remark(paid)
     rehearse = rehearses(draft.given["cast"])
     return begin(answers, argparse.Namespace(answers=path, rehearse=rehearse, quiet=False, json=False))
 

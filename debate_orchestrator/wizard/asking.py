@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import sys
+import termios
 import textwrap
 from collections.abc import AsyncGenerator, Callable
 from typing import Any, NamedTuple, Protocol
@@ -78,12 +79,19 @@ class Asker(Protocol):
         """Shows the live line anew; may be called from another thread."""
         ...
 
+    def __enter__(self) -> Asker:
+        """Makes the terminal ready for a conversation; leaving makes it what it was."""
+        ...
+
+    def __exit__(self, *raised: object) -> None: ...
+
 
 class Terminal:
     """A terminal with a cursor."""
 
     def __init__(self, input: Input | None = None, output: Output | None = None):
         self.abandoned = ""
+        self._attributes: Any = None
         self._output = output or create_output()
         self._history = _Recent()
         self._session: PromptSession[str] = PromptSession(
@@ -123,6 +131,15 @@ class Terminal:
         """Shows the live line anew; may be called from another thread."""
         self._session.app.invalidate()
 
+    def __enter__(self) -> Terminal:
+        """From here on, what is typed between two questions is not echoed into them: the next one takes it."""
+        self._attributes = _echo(on=False)
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        if self._attributes is not None:
+            termios.tcsetattr(sys.stdin, termios.TCSANOW, self._attributes)
+
 
 class Plain:
     """A terminal whose cursor can't be moved: everything is a line."""
@@ -151,6 +168,12 @@ class Plain:
     def refresh(self) -> None:
         """Nothing is shown that changes."""
 
+    def __enter__(self) -> Plain:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        """Nothing was changed."""
+
 
 def here() -> Asker:
     """Whoever sits at this process's terminal."""
@@ -159,18 +182,15 @@ def here() -> Asker:
 
 def tell_question(asker: Asker, question: Question, columns: int) -> None:
     """Puts a question, what it means, and its choices with their numbers."""
-    asker.tell("")
-    asker.tell(question.text, strong=True)
-    if question.help:
-        asker.tell(question.help)
+    asker.tell(f"\n{question.text}", strong=True)
+    lines = [question.help] if question.help else []
     widest = max((len(value) for value, _ in question.choices), default=0)
     for number, (value, about) in enumerate(question.choices, 1):
-        label = f"  {number} {value}"
-        if widest + 6 > min(columns, WIDEST) // 3:
-            asker.tell(label)
-            asker.tell(f"      {one_line(about)}")
-        else:
-            asker.tell(f"{label:{widest + 6}}{one_line(about)}")
+        label, meaning = f"  {number} {value}", one_line(about)
+        beside = widest + 6 <= min(columns, WIDEST) // 3
+        lines += [f"{label:{widest + 6}}{meaning}"] if beside else [label, f"      {meaning}"]
+    if lines:
+        asker.tell("\n".join(lines))
 
 
 def meant(question: Question, said: str) -> str:
@@ -208,6 +228,18 @@ def _completer(question: Question) -> Completer | None:
         return PathCompleter(expanduser=True)
     words = dict.fromkeys((*(value for value, _ in question.choices), *question.words))
     return WordCompleter(list(words), sentence=True, ignore_case=True) if words else None
+
+
+def _echo(*, on: bool) -> Any:
+    """Switches the echo of the standard input; the attributes that it had, None where it is no terminal."""
+    try:
+        before = termios.tcgetattr(sys.stdin)
+        now = [*before]
+        now[3] = before[3] | termios.ECHO if on else before[3] & ~termios.ECHO
+        termios.tcsetattr(sys.stdin, termios.TCSANOW, now)
+    except (termios.error, OSError, ValueError):
+        return None
+    return before
 
 
 def _keys() -> KeyBindings:

@@ -9,6 +9,7 @@ from debate_orchestrator.answers import MODERATOR
 from debate_orchestrator.core.rules import EVERYBODY
 from debate_orchestrator.errors import BadAnswers
 from debate_orchestrator.providers import reach
+from debate_orchestrator.wizard.beside import beside
 
 Choice = tuple[str, str]
 """Somebody who may fill a seat, and what that means."""
@@ -55,8 +56,9 @@ class Hall(NamedTuple):
 
 def look() -> Hall:
     """Looks round. It takes some seconds where a server is slow to answer."""
+    ways = beside(reach.found)
     try:
         usual = {seat: reach.default(seat) for seat in (*EVERYBODY, MODERATOR)}
     except BadAnswers:
         usual = {}
-    return Hall(tuple(reach.found()), usual, {seat: usual.get(seat) or reach.best(seat) for seat in EVERYBODY})
+    return Hall(tuple(ways.result()), usual, {seat: usual.get(seat) or reach.unlimited(seat) for seat in EVERYBODY})

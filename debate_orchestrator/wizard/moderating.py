@@ -68,5 +68,5 @@ def spent(draft: Draft) -> str:
         return ""
     unknown = sum(one.cost is None for one in calls)
     cost = sum(one.cost or 0.0 for one in calls)
-    said = f"{len(calls)} call{'s' * (len(calls) != 1)} of the moderator: ${cost:.4f}"
-    return f"{said}{f', and {unknown} of unknown price' if unknown else ''}."
+    said = f"The setup took {len(calls)} call{'s' * (len(calls) != 1)} of the moderator: ${cost:.4f}"
+    return f"{said}{f', and {unknown} of unknown price' if unknown else ''}. The report does not count them."
