@@ -115,7 +115,7 @@ def hold(
         sitting = Sitting(terminal, of, coming(hall), moderates=moderates)
         ended = "confirmed"
         try:
-            conversation.begin(sitting, file, options.get("format"), options.get("moderator"))
+            conversation.welcome(sitting, file, options.get("format"), options.get("moderator"))
             talk = conversation.Conversation(sitting, check, extra=extra, rehearse=options.get("rehearse", False))
             talk.hold()
         except conversation.Later:

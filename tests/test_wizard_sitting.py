@@ -74,7 +74,7 @@ def test_no_answer_is_ever_lost(here: Path, said: list[str]) -> None:
     sitting.outlook = lambda: ""  # type: ignore[method-assign]
     script.sitting = sitting
     try:
-        conversation.begin(sitting, None, None, None)
+        conversation.welcome(sitting, None, None, None)
         conversation.Conversation(sitting, no_check).hold()
     except (EOFError, conversation.Later):
         pass

@@ -40,7 +40,7 @@ def converse(arguments: argparse.Namespace) -> int:
     sitting = Sitting(asker, interview_of, beside(look), moderates=not arguments.rehearsing)
     try:
         with asker:
-            conversation.begin(sitting, arguments.going_on, arguments.in_format, arguments.moderator)
+            conversation.welcome(sitting, arguments.going_on, arguments.in_format, arguments.moderator)
             draft = conversation.Conversation(sitting, checked, rehearse=arguments.rehearsing).hold()
     except conversation.Later:
         remark(f"debate: {sitting.kept.leaving()}")

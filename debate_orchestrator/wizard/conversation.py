@@ -188,7 +188,7 @@ class _Change(Exception):
         self.key = key
 
 
-def begin(sitting: Sitting, path: str | None, format_name: str | None, moderator: str | None) -> None:
+def welcome(sitting: Sitting, path: str | None, format_name: str | None, moderator: str | None) -> None:
     """Says what this is, and takes up the conversation of a file, or one that was left here, or a new one."""
     asker, words = sitting.asker, sitting.words
     asker.tell(words.said["welcome"])

@@ -7,7 +7,6 @@ import os
 from debate_orchestrator.drafts import Ask, Draft, talked
 from debate_orchestrator.errors import BadAnswers
 from debate_orchestrator.files import Files
-from debate_orchestrator.interview import Interview
 from debate_orchestrator.speech import one_line
 from debate_orchestrator.wizard.asking import Back, Question
 from debate_orchestrator.wizard.sitting import Leads, Sitting
@@ -92,13 +91,8 @@ def take(sitting: Sitting, key: str, said: str) -> None:
         if key == "output":
             _place(sitting, str(after.given["output"]))
         sitting.draft = after
-    if said != "default" and not question_of_choice(interview, draft, key):
+    if said != "default" and (key == "output" or (key in _LONG and key not in _FREE)):
         sitting.lately.add(_kind(key), said)
-
-
-def question_of_choice(interview: Interview, draft: Draft, key: str) -> bool:
-    """Whether a question is answered by a choice, which need not be remembered."""
-    return bool(interview.words.questions[key].choices) or key == "strictness"
 
 
 def unaided(sitting: Sitting) -> None:

@@ -21,7 +21,6 @@ from debate_orchestrator.wizard.saving import Kept, Lately
 
 Leads = Callable[[str], dict[str, Any]]
 """What is typed, to the answers that it would give; empty where it would not do."""
-_FORMAT = "adversarial"
 _SOON = 0.5
 """Seconds that are waited without a word."""
 
@@ -49,8 +48,9 @@ class Sitting:
     """Where a conversation stands."""
 
     def __init__(
-        self, asker: Asker, interview_of: Callable[[str], Interview], hall: Future[Hall], *, moderates: bool = True
+        self, asker: Asker, interview_of: Callable[..., Interview], hall: Future[Hall], *, moderates: bool = True
     ):
+        """`interview_of` makes the interview of the format that it is given, or of the usual one."""
         self.words = Words.model_validate(library.mapping("wizard.yaml"))
         self.asker, self.coming = asker, hall
         self.moderates = moderates
@@ -64,7 +64,8 @@ class Sitting:
     def take_up(self, kept: Kept, draft: Draft) -> list[str]:
         """Goes on with that draft; what was wrong in it."""
         self.kept = kept
-        self.interview = self.interview_of(str(draft.given.get("format", _FORMAT)))
+        named = draft.given.get("format")
+        self.interview = self.interview_of() if named is None else self.interview_of(str(named))
         draft = _cast_by_seat(draft)
         self.draft, wrong = self.interview.checked(draft)
         return wrong
@@ -104,7 +105,8 @@ class Sitting:
             try:
                 said = self.asker.ask(question, live).strip()
             except (KeyboardInterrupt, EOFError):
-                self.lately.add(kind, self.asker.abandoned)
+                if question.long or question.path:
+                    self.lately.add(kind, self.asker.abandoned)
                 raise
             if said.lower() == "back":
                 raise Back
