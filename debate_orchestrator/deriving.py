@@ -15,12 +15,12 @@ from debate_orchestrator import casts, patience
 from debate_orchestrator.answers import Answers
 from debate_orchestrator.briefs import Brief, Message, propose
 from debate_orchestrator.core.events import Reply
-from debate_orchestrator.drafts import Draft, Propose, Talk
 from debate_orchestrator.errors import BadAnswers, BadReply, Failed, Paused, Theirs, Trouble, complaint
 from debate_orchestrator.estimate import expected
 from debate_orchestrator.interview import Interview
 from debate_orchestrator.providers import Provider
 from debate_orchestrator.replies import structured
+from debate_orchestrator.talk import Draft, Propose, Talk
 
 _ATTEMPTS = 2
 _WORDS = 80

@@ -17,8 +17,8 @@ from debate_orchestrator import answers, speech
 from debate_orchestrator.core.events import Source
 from debate_orchestrator.core.rules import Format
 from debate_orchestrator.core.shapes import Terms, check, json_schema
-from debate_orchestrator.drafts import Ask, Draft, Propose, Ready, Words, dropped, given, sound, talked
 from debate_orchestrator.errors import BadAnswers, complaint, shown
+from debate_orchestrator.talk import Ask, Draft, Propose, Ready, Words, dropped, given, sound, talked
 
 _YES = ("yes", "y", "true", "correct", "ok", "accurate")
 _NO = ("no", "n", "false", "incorrect")

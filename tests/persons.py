@@ -15,9 +15,9 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from debate_orchestrator.cli.setup import interview
-from debate_orchestrator.drafts import Draft
 from debate_orchestrator.files import Files
 from debate_orchestrator.providers.reach import Reach
+from debate_orchestrator.talk import Draft
 from debate_orchestrator.wizard import conversation
 from debate_orchestrator.wizard.asking import Terminal
 from debate_orchestrator.wizard.hall import Choice, Hall

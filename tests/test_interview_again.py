@@ -9,9 +9,9 @@ from test_interview import CLEAR, MUDDY, PAIR, TO_POSITIONS, TO_READY, TO_ROUNDS
 
 from debate_orchestrator import answers, formats, library
 from debate_orchestrator.core.rules import Format, Rounds
-from debate_orchestrator.drafts import Ask, Draft, Propose, Ready, Words
 from debate_orchestrator.errors import BadAnswers
 from debate_orchestrator.interview import Interview
+from debate_orchestrator.talk import Ask, Draft, Propose, Ready, Words
 
 RULES = formats.load("adversarial")
 OWN = (*TO_POSITIONS, ("positions", "own"), ("position_a", "Tabs."), ("position_b", "Spaces."), ("positions_ok", "yes"))

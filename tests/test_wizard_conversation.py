@@ -12,10 +12,10 @@ from persons import BACK, CTRL_C, CTRL_D, ERASE, TO_CAST, Held, hold, kept
 
 from debate_orchestrator import formats
 from debate_orchestrator.datafiles import read_mapping
-from debate_orchestrator.drafts import Draft
 from debate_orchestrator.errors import BadAnswers
 from debate_orchestrator.files import Files
 from debate_orchestrator.host.asking import load
+from debate_orchestrator.talk import Draft
 from debate_orchestrator.wizard import conversation
 
 ALL = (*TO_CAST, "rehearse", "yes")

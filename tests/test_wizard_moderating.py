@@ -11,8 +11,8 @@ import pytest
 from messages_server import Server, serving
 from persons import BEST, hold
 
-from debate_orchestrator.drafts import Draft
 from debate_orchestrator.host.asking import load
+from debate_orchestrator.talk import Draft
 from debate_orchestrator.wizard import moderating
 from debate_orchestrator.wizard.hall import Hall
 from debate_orchestrator.wizard.moderating import named, spent

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from debate_orchestrator.datafiles import read_mapping
-from debate_orchestrator.drafts import Draft, Talk
+from debate_orchestrator.talk import Draft, Talk
 from debate_orchestrator.wizard import saving
 from debate_orchestrator.wizard.saving import Kept, Lately
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from persons import BACK, BREAK, CTRL_C, ERASE, NOBODY, TO_CAST, UP, coming, hold, no_check
 
 from debate_orchestrator.cli.setup import interview
-from debate_orchestrator.drafts import Draft
 from debate_orchestrator.host.asking import load
+from debate_orchestrator.talk import Draft
 from debate_orchestrator.wizard import conversation
 from debate_orchestrator.wizard.asking import Back, Live, Question
 from debate_orchestrator.wizard.sitting import Sitting

@@ -19,8 +19,8 @@ def converse(arguments: argparse.Namespace) -> int:
     from debate_orchestrator.cli.output import remark
     from debate_orchestrator.cli.running import begin
     from debate_orchestrator.cli.setup import interview
-    from debate_orchestrator.drafts import Draft
     from debate_orchestrator.files import Files
+    from debate_orchestrator.talk import Draft
     from debate_orchestrator.wizard import asking, conversation, moderating
     from debate_orchestrator.wizard.beside import beside
     from debate_orchestrator.wizard.hall import look

@@ -14,12 +14,12 @@ from debate_orchestrator.casts import HOST
 from debate_orchestrator.cli.output import complain, print_json
 from debate_orchestrator.core.rules import EVERYBODY
 from debate_orchestrator.datafiles import LARGEST, read_mapping, to_yaml
-from debate_orchestrator.drafts import Ask, Propose, Ready, Words
 from debate_orchestrator.errors import BadAnswers, DebateError, complaint
 from debate_orchestrator.files import REPORT, Files
 from debate_orchestrator.host.asking import Exchange, load
 from debate_orchestrator.host.asking import ask as ask_host
 from debate_orchestrator.interview import Interview
+from debate_orchestrator.talk import Ask, Propose, Ready, Words
 
 DEFAULT_FORMAT = "adversarial"
 

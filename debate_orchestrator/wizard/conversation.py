@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from debate_orchestrator import judging, library
 from debate_orchestrator.answers import MODERATOR, Answers, settle
 from debate_orchestrator.core.rules import JUDGE
-from debate_orchestrator.drafts import Ask, Draft, Propose, given
 from debate_orchestrator.errors import DebateError
 from debate_orchestrator.files import Files
 from debate_orchestrator.interview import Interview
 from debate_orchestrator.speech import one_line
+from debate_orchestrator.talk import Ask, Draft, Propose, given
 from debate_orchestrator.wizard import moderating, saving
 from debate_orchestrator.wizard.asking import Back, Question
 from debate_orchestrator.wizard.casting import Casting, stand_ins, told

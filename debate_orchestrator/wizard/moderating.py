@@ -11,10 +11,10 @@ from debate_orchestrator.answers import MODERATOR, settle
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.rules import JUDGE
-from debate_orchestrator.drafts import Draft, talked
 from debate_orchestrator.files import REPORT
 from debate_orchestrator.interview import Interview
 from debate_orchestrator.providers import Provider
+from debate_orchestrator.talk import Draft, talked
 
 _PATIENCE = 60.0
 """Seconds that a call may be in trouble while a person waits for it."""

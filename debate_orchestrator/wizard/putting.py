@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from debate_orchestrator.drafts import Ask, Draft, talked
 from debate_orchestrator.errors import BadAnswers
 from debate_orchestrator.files import Files
 from debate_orchestrator.speech import one_line
+from debate_orchestrator.talk import Ask, Draft, talked
 from debate_orchestrator.wizard.asking import Back, Question
 from debate_orchestrator.wizard.sitting import Leads, Sitting
 

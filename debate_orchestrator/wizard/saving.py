@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from debate_orchestrator.datafiles import read_mapping, strict_json, write_whole
-from debate_orchestrator.drafts import Draft
 from debate_orchestrator.errors import DebateError
 from debate_orchestrator.host.asking import load, save
+from debate_orchestrator.talk import Draft
 
 _STEM, _ENDING = ".debate-setup", ".yaml"
 ANSWERS = ".answers.yaml"

@@ -10,9 +10,9 @@ from typing import Any
 from debate_orchestrator import library
 from debate_orchestrator.core.rules import EVERYBODY
 from debate_orchestrator.core.values import Value
-from debate_orchestrator.drafts import Draft, Wording, dropped, given
 from debate_orchestrator.errors import BadAnswers
 from debate_orchestrator.interview import Interview
+from debate_orchestrator.talk import Draft, Wording, dropped, given
 from debate_orchestrator.wizard import moderating
 from debate_orchestrator.wizard.asking import Asker, Back, Question, meant
 from debate_orchestrator.wizard.hall import Hall

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.drafts import Draft, Talk, dropped, sound, talked
+from debate_orchestrator.talk import Draft, Talk, dropped, sound, talked
 
 SIDES = ("a", "b")
 GOOD = Draft(
