@@ -8,10 +8,11 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from debate_orchestrator import formats, library
+from debate_orchestrator import formats, library, scrutiny
 from debate_orchestrator.answers import LARGEST_CAP, Answers, settle
 from debate_orchestrator.casts import HOST
 from debate_orchestrator.cli.output import complain, print_json
+from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.rules import EVERYBODY
 from debate_orchestrator.datafiles import LARGEST, read_mapping, to_yaml
 from debate_orchestrator.errors import BadAnswers, DebateError, complaint
@@ -32,7 +33,7 @@ positions:                 # or: positions: auto, to have them derived
 rounds: 3                  # 1 to 6; 7 and 8 need insist: true; 1 is a quick verdict
 strictness: strict         # lenient | strict
 output: debate-report.md   # a file that ends in .md, or a folder that is made if need be
-format: adversarial        # `debate formats` lists them
+format: adversarial        # `debate formats` lists them; or your own: ./town-hall
 first: a                   # who speaks first
 feedback: true             # whether debaters hear the judge's advice for their next round
 context: []                # files both sides may draw on, such as [notes/latency.md]
@@ -42,6 +43,10 @@ max_cost: null             # US dollars that calls may cost; null is no cap
 search: false              # whether debaters may search the web, where their provider can
 patience: 600              # seconds that a turn may be in trouble before the debate is paused
 leader_first: false        # true: calls that share a cache wait for the first of them; cheaper and a little slower
+# mirror: true             # every judge also votes on the debate with the sides exchanged; what flips is no vote
+# quorum: 2                # judges whose votes must count for a decision; more than half of the panel unless given
+# blind: true              # judges also vote before the first word is said
+# each_round: true         # judges vote after every round, in formats that leave that open
 """
 
 
@@ -75,7 +80,7 @@ def answers(arguments: argparse.Namespace) -> int:
         **({"insist": True} if setup.rounds > opened.format.rounds.most else {}),
         "strictness": setup.strictness,
         "output": os.path.basename(Files.of_journal(arguments.journal).report),
-        "format": opened.format.name,
+        "format": _format_of(opened),
         "first": setup.first,
         "feedback": setup.feedback,
         "context": [one.name for one in setup.context],
@@ -84,11 +89,19 @@ def answers(arguments: argparse.Namespace) -> int:
         "search": setup.search,
         "patience": opened.patience,
         "leader_first": opened.leader_first,
+        **{name: True for name in ("mirror", "blind", "each_round") if getattr(setup, name)},
+        **({"quorum": setup.quorum} if setup.quorum > 1 else {}),
         **({"one_agent": True} if any(note.note == "one agent" for note in debate.notes) else {}),
         "sources": dict(setup.sources),
     }
     print(to_yaml(again, ascii_only=True), end="")
     return 0
+
+
+def _format_of(opened: Opened) -> str:
+    """The format of a debate as an answers file names it; for one of the user's own, the folder where it would lie."""
+    name = opened.format.name
+    return name if name in library.format_names() else f"./{name}"
 
 
 def ask(arguments: argparse.Namespace) -> int:
@@ -138,7 +151,7 @@ def settled(arguments: argparse.Namespace, filler: Callable[[str], str] = lambda
     name = given.get("format", DEFAULT_FORMAT)
     wrong: list[str] = []
     try:
-        rules = formats.load(str(name))
+        rules = scrutiny.load(str(name))
     except DebateError as error:
         wrong += error.complaints
         rules = formats.load(DEFAULT_FORMAT)
@@ -173,6 +186,7 @@ def _flags(arguments: argparse.Namespace, given: dict[str, Any]) -> dict[str, An
     if arguments.one_agent:
         flags["one_agent"] = True
     flags |= {name: True for name in ("search", "leader_first") if getattr(arguments, name)}
+    flags |= panel(arguments)
     flags |= {name: amount(said) for name in ("max_cost", "patience") if (said := getattr(arguments, name)) is not None}
     sides = {side: getattr(arguments, f"position_{side}") for side in ("a", "b")}
     if any(sides.values()):
@@ -184,6 +198,15 @@ def _flags(arguments: argparse.Namespace, given: dict[str, Any]) -> dict[str, An
         cast = dict.fromkeys(EVERYBODY, cast) if isinstance(cast, str) else cast
         flags["cast"] = {**(cast if isinstance(cast, dict) else {}), **seats}
     return flags
+
+
+def panel(arguments: argparse.Namespace) -> dict[str, Any]:
+    """How judges vote, where flags say so."""
+    names = ("mirror", "blind", "each_round")
+    said: dict[str, Any] = {name: value for name in names if (value := getattr(arguments, name)) is not None}
+    if arguments.quorum is not None:
+        said["quorum"] = int(arguments.quorum) if arguments.quorum.isdigit() else arguments.quorum
+    return said
 
 
 def amount(said: str) -> float | str:

@@ -6,6 +6,7 @@ subclass an event, and do not add one without teaching `debate.Debate` what it m
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter, model_validator
@@ -15,6 +16,15 @@ from debate_orchestrator.core.values import Value
 
 Source = Literal["user", "file", "flag", "default", "derived"]
 """Where an answer came from; `derived` is a moderator's work that the user confirmed or asked for."""
+
+
+_TIMES = (
+    "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    "|nov(?:ember)?|dec(?:ember)?|spring|summer|autumn|fall|winter|the|of|in|early|mid|late|start|beginning|middle|end"
+    r"|first|second|third|fourth|last|half|quarter|week|month|year|[qh][1-4]|bce?|ce|ad|\d{1,4}(?:st|nd|rd|th|s)?"
+)
+_DATED = re.compile(rf"\s*as of (?=[^,]*\d)((?:(?:{_TIMES})\b[ /-]*)+(?:, ?\d{{4}})?) *,", re.IGNORECASE)
+"""How a dated topic begins. Only words for a time count: what follows "as of" is put into the speakers' tasks."""
 
 
 class Context(Value):
@@ -39,7 +49,26 @@ class Setup(Value):
     feedback: bool = True
     """Whether debaters hear the judge's advice for their next round."""
     context: tuple[Context, ...] = ()
+    mirror: bool = False
+    """Whether each judge also votes on the debate with the sides exchanged; what flips then is no vote."""
+    quorum: int = Field(default=1, ge=1)
+    """Judges whose votes must count for there to be a decision."""
+    each_round: bool = False
+    """Whether judges vote after every round, where the format leaves that open."""
+    blind: bool = False
+    """Whether judges vote before the first word too, where the format has such a vote."""
     sources: dict[str, Source] = {}
+
+    @property
+    def as_of(self) -> str | None:
+        """The time to which a dated topic binds both sides: `2019` in "As of 2019, ..."; None where it is not dated."""
+        dated = _DATED.match(self.topic)
+        return dated[1].strip() if dated and len(dated[1]) <= 40 else None
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The optional phases that are asked for."""
+        return tuple(name for name, asked in (("each round", self.each_round), ("blind", self.blind)) if asked)
 
 
 class Usage(Value):
@@ -139,6 +168,8 @@ class Opened(Value):
     format: Format
     prompts: dict[str, str]
     """Template name to the sha256 of its text."""
+    templates: dict[str, str] = {}
+    """The templates of a format that is not shipped, by their path in prompts/ if they were, with their text."""
     cast: dict[str, tuple[str, ...]]
     """Seat to who fills it; more than one judge makes a panel."""
     max_cost: float | None = None
@@ -158,7 +189,7 @@ class Opened(Value):
     @model_validator(mode="after")
     def _covers_the_seats(self) -> Opened:
         missing = [side for side in self.format.sides if side not in self.setup.positions]
-        missing += [seat for seat in self.format.seats if not self.cast.get(seat)]
+        missing += [seat for seat in self.format.seated if not self.cast.get(seat)]
         if missing:
             raise ValueError(f"no position or nobody in the seat: {', '.join(dict.fromkeys(missing))}")
         return self

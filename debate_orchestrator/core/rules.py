@@ -7,114 +7,47 @@ interprets it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Literal
 
 from pydantic import Field as Default
 from pydantic import model_validator
 
-from debate_orchestrator.core.shapes import Shape, When
+from debate_orchestrator.core.parts import (
+    CLERK,
+    EVERYBODY,
+    JUDGE,
+    NAME,
+    OUTCOMES,
+    SEATS,
+    TAG,
+    VOTES,
+    Intervention,
+    Labels,
+    Lines,
+    Phase,
+    Quotes,
+    Rounds,
+    Rubric,
+    Seat,
+)
+from debate_orchestrator.core.shapes import Field, Shape, When
+from debate_orchestrator.core.turns import Slot, Turn, judges
 from debate_orchestrator.core.values import Value
 
-NAME = r"^[a-z][a-z0-9-]{0,40}$"
-"""What a name may be that becomes part of a turn's id, and so of a file's name."""
-JUDGE = "judge"
-EVERYBODY = ("a", "b", JUDGE)
+__all__ = ["CLERK", "EVERYBODY", "JUDGE", "Format", "Lines", "Phase", "Rubric", "Slot", "Turn", "calendar", "judges"]
 
 
-class Seat(Value):
-    """How a seat is called in briefs and reports. Neutral: no model's name comes in here."""
-
-    name: str
-    side: str = ""
-    """Pro or Con, for a debater."""
-    tag: str
-    """How the seat is written in a turn's tag, as in [R1 - ROUND 1 - OPENING]."""
+Misfit = tuple[tuple[str | int, ...], str]
+"""Something that does not fit the rest of a format: the keys that lead to it, and what is wrong with it."""
 
 
-class Rounds(Value):
-    """How many rounds there may be."""
+class IllMade(ValueError):
+    """A format that does not hang together, with every misfit."""
 
-    default: int = 3
-    most: int = 6
-    insist: int = 8
-    """The most that is taken from somebody who insists."""
-
-
-class Phase(Value):
-    """One kind of turn: who takes it, when, who hears it, and what is wanted."""
-
-    name: str = Default(pattern=NAME)
-    title: str
-    tag: str
-    seats: tuple[str, ...]
-    """Who takes a turn: `a`, `b`, `judge`."""
-    order: Literal["in turn", "at once"] = "in turn"
-    """In turn, the second speaker has heard the first; at once, neither hears the other."""
-    panel: Literal["every judge", "first judge"] = "every judge"
-    when: When = Default(default_factory=When)
-    on: Literal["convergence"] | None = None
-    """Only as an answer to something found in the round: here, a fresh convergence."""
-    reply: str = "text"
-    """`text`, or the name of a shape of this format."""
-    heard_by: tuple[str, ...] = EVERYBODY
-    """Seats that find the turn in their transcript. A judge's ballots are never in anybody else's."""
-    words: int | None = None
-    """About how many words are asked for."""
-    template: str = Default(default="", pattern=rf"{NAME}|^$")
-    """The template of the task, in the format's folder; the phase's name if empty."""
-
-
-class Criterion(Value):
-    """Something that is scored."""
-
-    title: str
-    about: str
-    when: When = Default(default_factory=When)
-
-
-class Strictness(Value):
-    """One way of judging, explained to the user and demanded of the judge and the debaters."""
-
-    about: str
-    judge: str
-    debaters: str
-
-
-class Rubric(Value):
-    """What a round is judged by, and on what scale."""
-
-    name: str
-    least: float
-    most: float
-    criteria: dict[str, Criterion]
-    strictness: dict[str, Strictness]
-    convergence: dict[str, str] = {}
-    """The signs of convergence that a judge may name, with what each means."""
-
-
-class Intervention(Value):
-    """What happens when a round's ballots find that the sides converge."""
-
-    most_in_a_row: int = 1
-    """Rounds in a row that may be answered; convergence after that is flagged for the final verdict."""
-
-
-class Labels(Value):
-    """What is announced, word for word; {round} and {rounds} are filled in."""
-
-    round: str
-    intervention: str
-    divergence: str
-    persisted: str
-    final: str
-
-
-class Lines(Value):
-    """Lines that say something to the engine when a debater writes exactly that on a line of its own."""
-
-    concede: str
-    decline: str
+    def __init__(self, misfits: Sequence[Misfit]):
+        self.misfits = tuple(misfits)
+        super().__init__("; ".join(said for _, said in misfits))
 
 
 class Format(Value):
@@ -131,23 +64,61 @@ class Format(Value):
     """Who may read the context files."""
     tells_rounds: bool = True
     """Whether debaters know how many rounds there are."""
+    mirror: bool = False
+    """Whether judges see the debate twice, the second time with sides exchanged, unless the setup says otherwise."""
+    each_round: bool = False
+    """Whether phases with the option `each round` take place, unless the setup says otherwise."""
+    private: str = Default(default="", pattern=rf"{TAG}|^$")
+    """The tag around a speaker's private working, which nobody else hears; none if empty."""
+    quotes: Quotes | None = None
+    forbids: tuple[Literal["other's lines"], ...] = ()
+    """What a speaker must not do: it is on record as a fault where it is seen."""
+    after_refusal: Literal["goes on", "verdict"] = "goes on"
+    """Whether a refusal to argue ends the debate after its round."""
+    decided_by: Literal["votes", "swing"] = "votes"
+    """Whether the side wins that has more votes, or the one that gained more since the blind verdict."""
+    winner_of: dict[str, str] = {}
+    """The winner that each label stands for, where ballots have a `label` and no `winner`."""
+    judged_by: str = ""
+    """The format in which `debate judge` judges a debate of this one, which has no judge of its own."""
+    report: Literal["report", "transcript"] = "report"
+    """What is left of a debate: a report, or the bare transcript."""
     before: tuple[Phase, ...] = ()
     round: tuple[Phase, ...]
     after: tuple[Phase, ...] = ()
     shapes: dict[str, Shape] = {}
-    """What structured replies look like. Some names mean something to the engine: in a phase of a round, a
-    shape with `scores` and `winner` is a ballot, whose `feedback`, `convergence` (`detected`, `side`,
-    `criteria`) and `conceded` are acted on; after the rounds, one with `winner` is a final verdict, and one
-    with `rows` a dissent record."""
+    """What structured replies look like. Some names mean something to the engine. A judge's shape with
+    `scores`, `winner` or `label` is a vote: its winner is the one it declares, else the one with the better
+    scores, else what `winner_of` makes of its label; `score` and `probability` are averaged. A vote in a round is a
+    ballot, whose `feedback`, `convergence` (`detected`, `side`, `criteria`) and `conceded` are acted on; one
+    after the rounds is a final verdict. `rows` is a dissent record; `faults` and `sources` are listed in the report. A
+    debater's shape with `refused` lets a side decline; `url` and `quote` in it are what a clerk looks up."""
     rubric: Rubric
     intervention: Intervention = Intervention()
-    labels: Labels
-    lines: Lines
+    labels: Labels = Labels()
+    lines: Lines = Lines()
+    panel: int = Default(default=1, ge=1, le=9)
+    """How many judges sit where the setup names nobody."""
 
     @property
     def sides(self) -> tuple[str, ...]:
         """The debaters, in the order of the format."""
-        return tuple(seat for seat in self.seats if seat != JUDGE)
+        return tuple(seat for seat in self.seats if seat not in (JUDGE, CLERK))
+
+    @property
+    def seated(self) -> tuple[str, ...]:
+        """The seats that somebody must fill: those that take a turn."""
+        taken = {seat for phase in self.phases() for seat in phase.seats}
+        return tuple(seat for seat in self.seats if seat in taken)
+
+    @property
+    def options(self) -> set[str]:
+        """What a setup may ask for or leave out."""
+        return {phase.option for phase in self.phases() if phase.option is not None}
+
+    def votes(self, phase: Phase) -> bool:
+        """Whether a phase is one in which judges vote."""
+        return JUDGE in phase.seats and bool(VOTES & set(self.shapes.get(phase.reply, {})))
 
     def phases(self) -> tuple[Phase, ...]:
         return (*self.before, *self.round, *self.after)
@@ -163,129 +134,157 @@ class Format(Value):
         _, _, number = turn.seat.partition("-")
         seat = self.seats[turn.role].tag + (f" {number}" if number else "")
         parts = [seat, f"ROUND {turn.round}", turn.phase.tag] if turn.round else [seat, turn.phase.tag]
-        tag = f"[{' - '.join(parts)}]"
+        tag = f"[{' - '.join([*parts, 'MIRRORED'] if turn.mirrored else parts)}]"
         return f"{tag} {self.labels.divergence}" if turn.phase.on else tag
 
     def heading_of(self, turn: Turn) -> str:
         """A turn's title: `Challenge — Researcher A`, `Judge Verdict — Round 2`, `Final Verdict`."""
-        if not turn.judging:
+        if turn.speaking:
             title = f"{turn.phase.title} — {self.name_of(turn.seat)}"
             return f"{title} {self.labels.divergence}" if turn.phase.on else title
         title = f"{turn.phase.title} — Round {turn.round}" if turn.round else turn.phase.title
-        return f"{title} ({self.name_of(turn.seat)})" if "-" in turn.seat else title
+        title = f"{title} ({self.name_of(turn.seat)})" if "-" in turn.seat else title
+        return f"{title}, Mirrored" if turn.mirrored else title
 
     @model_validator(mode="after")
     def _hangs_together(self) -> Format:
         wrong = [*self._seats_wrong(), *self._phases_wrong(), *self._shapes_wrong(), *self._rubric_wrong()]
         if wrong:
-            raise ValueError("; ".join(wrong))
+            raise IllMade(wrong)
         return self
 
-    def _seats_wrong(self) -> Iterator[str]:
-        yield from (f"{seat!r} is no seat: there are {', '.join(EVERYBODY)}" for seat in set(self.seats) - {*EVERYBODY})
-        if JUDGE not in self.seats or not self.sides:
-            yield "there must be a judge and at least one side"
-        yield from (f"context_heard_by names {seat!r}, no seat" for seat in set(self.context_heard_by) - {*EVERYBODY})
+    def _seats_wrong(self) -> Iterator[Misfit]:
+        for seat in self.seats:
+            if seat not in SEATS:
+                yield ("seats", seat), f"{seat!r} is no seat: there are {', '.join(SEATS)}"
+        if not self.sides:
+            yield ("seats",), "there must be at least one side"
+        if JUDGE not in self.seats and not self.judged_by:
+            yield ("seats",), "there must be a judge, or a format in which the debate is judged later (judged_by)"
+        for n, seat in enumerate(self.context_heard_by):
+            if seat not in EVERYBODY:
+                yield ("context_heard_by", n), f"context_heard_by names {seat!r}, no seat"
 
-    def _phases_wrong(self) -> Iterator[str]:
-        for group in (self.before, self.round, self.after):
-            names = [phase.name for phase in group]
-            yield from (f"two phases are called {name!r}" for name in sorted({n for n in names if names.count(n) > 1}))
+    def _phases_wrong(self) -> Iterator[Misfit]:
         seen = False
-        for phase in self.phases():
-            which = f"phase {phase.name!r}"
-            yield from (f"{which} seats {one!r}, which is no seat" for one in set(phase.seats) - set(self.seats))
-            yield from (f"{which} is heard by {one!r}, no seat" for one in set(phase.heard_by) - {*EVERYBODY})
-            if phase.reply != "text" and phase.reply not in self.shapes:
-                yield f"phase {phase.name!r} wants the shape {phase.reply!r}, which is not among the shapes"
-            if phase.on and not (seen and phase in self.round):
-                yield f"phase {phase.name!r} answers {phase.on}, but no phase of the round before it looks for that"
-            seen = seen or (phase in self.round and "convergence" in self.shapes.get(phase.reply, {}))
-
-    def _shapes_wrong(self) -> Iterator[str]:
-        for name, shape in self.shapes.items():
-            if "scores" in shape and "winner" not in shape:
-                yield f"shape {name!r} has scores but no winner"
-            for where, fields in _records(name, shape):
-                for key, field in fields.items():
-                    yield from (
-                        f"{where}.{key} depends on {one!r}, not beside it" for one in set(field.only_if) - set(fields)
+        for group, phases in (("before", self.before), ("round", self.round), ("after", self.after)):
+            for n, phase in enumerate(phases):
+                if any(phase.name == earlier.name for earlier in phases[:n]):
+                    yield (group, n, "name"), f"two phases are called {phase.name!r}"
+                yield from (((group, n, *keys), said) for keys, said in self._phase_wrong(phase))
+                if phase.option == "blind" and not (group == "before" and self.votes(phase)):
+                    yield (
+                        (group, n, "option"),
+                        f"phase {phase.name!r} has the option blind, but is no vote before the rounds",
                     )
+                if phase.on and not (seen and group == "round"):
+                    said = (
+                        f"phase {phase.name!r} answers {phase.on}, but no phase of the round before it looks for that"
+                    )
+                    yield (group, n, "on"), said
+                seen = seen or (group == "round" and "convergence" in self.shapes.get(phase.reply, {}))
+        if self.decided_by == "swing" and not any(one.option == "blind" for one in self.before):
+            said = "a debate decided by swing needs a vote before it: a phase in `before` with the option blind"
+            yield ("decided_by",), said
+        if CLERK in self.seated and not any(CLERK in phase.heard_by for phase in self.phases()):
+            yield ("seats", CLERK), "the clerk hears nothing: no phase is heard by it"
+        if self.mirror and not (len(self.sides) > 1 and any(map(self.votes, self.phases()))):
+            yield ("mirror",), "a mirrored debate needs two sides, and a phase in which judges vote on them"
+        if self.each_round and "each round" not in self.options:
+            yield ("each_round",), "each_round needs a phase with the option each round"
+
+    def _phase_wrong(self, phase: Phase) -> Iterator[Misfit]:
+        which = f"phase {phase.name!r}"
+        for n, seat in enumerate(phase.seats):
+            if seat not in self.seats:
+                yield ("seats", n), f"{which} seats {seat!r}, which is no seat"
+        for key, listed in (("heard_by", phase.heard_by), ("refusals_heard_by", phase.refusals_heard_by)):
+            for n, seat in enumerate(listed):
+                if seat not in SEATS:
+                    yield (key, n), f"{which} is heard by {seat!r}, no seat"
+        if phase.reply != "text" and phase.reply not in self.shapes:
+            yield ("reply",), f"{which} wants the shape {phase.reply!r}, which is not among the shapes"
+        if CLERK in phase.seats and phase.reply == "text":
+            yield ("seats",), f"{which} has a clerk speak; a clerk gives a structured reply"
+        if phase.least_words and phase.most_words and phase.least_words > phase.most_words:
+            said = f"{which} asks for at least {phase.least_words} words and at most {phase.most_words}"
+            yield ("least_words",), said
+        for key in ("least_words", "most_words"):
+            if phase.reply != "text" and getattr(phase, key):
+                yield (key,), f"{which} holds the length of a structured reply; its fields have `words` of their own"
+
+    def _shapes_wrong(self) -> Iterator[Misfit]:
+        known = ("a", "b", *OUTCOMES)
+        for label, winner in self.winner_of.items():
+            if winner not in known:
+                yield ("winner_of", label), f"winner_of names {winner!r}, no side"
+        for name, shape in self.shapes.items():
+            yield from ((("shapes", name, key), said) for key, said in self._vote_wrong(name, shape))
+            for where, fields in _records((name,), shape):
+                called = ".".join(one for one in where if one != "fields")
+                if {"a", "b"} <= set(fields) and not _alike(fields["a"], fields["b"]):
+                    said = f"{called}.a and {called}.b must be of one kind, since sides may be exchanged"
+                    yield ("shapes", *where, "b"), said
+                for key, field in fields.items():
+                    place = ("shapes", *where, key)
+                    for how in ("only_if", "unless"):
+                        for one in getattr(field, how):
+                            if one not in fields:
+                                yield (*place, how), f"{called}.{key} depends on {one!r}, not beside it"
                     if field.when.round is not None:
-                        yield f"{where}.{key} depends on the round, which a shape can't"
+                        yield (*place, "when"), f"{called}.{key} depends on the round, which a shape can't"
 
-    def _rubric_wrong(self) -> Iterator[str]:
+    def _vote_wrong(self, name: str, shape: Shape) -> Iterator[tuple[str, str]]:
+        """What is wrong with a shape as a vote, and with which of its fields."""
+        known = ("a", "b", *OUTCOMES)
+        if "label" in shape and not {"scores", "winner"} & set(shape):
+            for one in shape["label"].of:
+                if one not in self.winner_of:
+                    yield "label", f"winner_of lacks the label {one!r} of shape {name!r}"
+        for one in shape["winner"].of if "winner" in shape else ():
+            if one not in known:
+                yield "winner", f"shape {name!r} has the winner {one!r}, no side"
+
+    def _rubric_wrong(self) -> Iterator[Misfit]:
         if not 0 <= self.rubric.least < self.rubric.most:
-            yield "the rubric's scale must go from 0 or more to something larger"
-        if not any(one.when == When() for one in self.rubric.criteria.values()):
-            yield "the rubric needs a criterion that always applies"
+            yield ("rubric", "least"), "the rubric's scale must go from 0 or more to something larger"
+        scored = any(field.kind == "scores" for shape in self.shapes.values() for field in shape.values())
+        if scored and not any(one.when == When() for one in self.rubric.criteria.values()):
+            yield ("rubric", "criteria"), "the rubric needs a criterion that always applies"
+        for name in self.rubric.criteria:
+            least, most = self.rubric.scale(name)
+            if not 0 <= least < most:
+                said = f"the scale of criterion {name!r} must go from 0 or more to something larger"
+                yield ("rubric", "criteria", name), said
         if not self.rubric.strictness:
-            yield "the rubric needs at least one strictness"
+            yield ("rubric", "strictness"), "the rubric needs at least one strictness"
 
 
-def _records(name: str, shape: Shape) -> Iterator[tuple[str, Shape]]:
-    """A shape and every record within it, with its path."""
-    yield name, shape
+def _records(keys: tuple[str, ...], shape: Shape) -> Iterator[tuple[tuple[str, ...], Shape]]:
+    """A shape and every record within it, with the keys that lead to it."""
+    yield keys, shape
     for key, field in shape.items():
         if field.fields:
-            yield from _records(f"{name}.{key}", field.fields)
+            yield from _records((*keys, key, "fields"), field.fields)
 
 
-class Turn(Value):
-    """One thing somebody must now do. Its id is derived, never drawn, so the same journal always
-    awaits the same turns."""
-
-    id: str
-    seat: str
-    """`a`, `b`, `judge`, or `judge-2` in a panel."""
-    phase: Phase
-    round: int | None = None
-    """None before the first round and after the last."""
-    closing: bool = False
-
-    @property
-    def role(self) -> str:
-        """The seat in the format: `judge` for every judge of a panel."""
-        return JUDGE if self.seat.startswith(JUDGE) else self.seat
-
-    @property
-    def judging(self) -> bool:
-        return self.role == JUDGE
+def _alike(one: Field, other: Field) -> bool:
+    """Whether what fits into one field fits into the other."""
+    if (one.kind, one.of, one.per_side, set(one.fields)) != (other.kind, other.of, other.per_side, set(other.fields)):
+        return False
+    return all(_alike(field, other.fields[name]) for name, field in one.fields.items())
 
 
-class Slot(Value):
-    """A phase at its place in a debate."""
-
-    phase: Phase
-    round: int | None
-    """None before the first round and after the last."""
-    closing: bool
-
-    def turn_id(self, seat: str) -> str:
-        """The id of the turn that `seat` takes here: `2.rebuttal.a`, `final.verdict.judge`, `start.verdict.judge`."""
-        prefix = str(self.round) if self.round is not None else "final" if self.closing else "start"
-        return f"{prefix}.{self.phase.name}.{seat}"
-
-    def stages(self, order: Sequence[str], panel: Sequence[str]) -> list[tuple[str, ...]]:
-        """The seats that take a turn here, stage by stage, with the sides in this speaking order."""
-        seats = [side for side in order if side in self.phase.seats]
-        if JUDGE in self.phase.seats:
-            seats += panel if self.phase.panel == "every judge" else panel[:1]
-        return [tuple(seats)] if self.phase.order == "at once" else [(seat,) for seat in seats]
-
-
-def calendar(made: Format, rounds: int, strictness: str) -> Iterator[Slot]:
-    """Every phase of a debate of so many rounds, in order; those that answer something found (`on`) are in it
-    as if it were found. This is the one place that knows the order of a format."""
+def calendar(made: Format, rounds: int, strictness: str, options: Collection[str] = ()) -> Iterator[Slot]:
+    """Every phase of a debate of so many rounds, in order, with those that are optional and asked for; those that
+    answer something found (`on`) are in it as if it were found. This is the one place that knows the order of a
+    format."""
     places: list[tuple[tuple[Phase, ...], int | None, bool]] = [(made.before, None, False)]
     places += [(made.round, n, False) for n in range(1, rounds + 1)]
     places.append((made.after, None, True))
     for phases, round, closing in places:
         for phase in phases:
+            if phase.option is not None and phase.option not in options:
+                continue
             if phase.when.holds(rounds=rounds, strictness=strictness, round=round):
                 yield Slot(phase=phase, round=round, closing=closing)
-
-
-def judges(panel: int) -> tuple[str, ...]:
-    """The seats of a panel of that size."""
-    return (JUDGE,) if panel == 1 else tuple(f"{JUDGE}-{i}" for i in range(1, panel + 1))

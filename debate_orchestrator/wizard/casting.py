@@ -7,15 +7,12 @@ from typing import Any
 
 from debate_orchestrator import casts, providers
 from debate_orchestrator.answers import MODERATOR, MOST_JUDGES
-from debate_orchestrator.core.rules import JUDGE
+from debate_orchestrator.core.rules import JUDGE, Format
 from debate_orchestrator.errors import BadAnswers
 from debate_orchestrator.speech import one_line
 from debate_orchestrator.wizard.asking import Back, Question
-from debate_orchestrator.wizard.hall import EXAMPLES, Choice, Hall
+from debate_orchestrator.wizard.hall import EXAMPLES, Cast, Choice, Hall, filled, seats
 from debate_orchestrator.wizard.sitting import Sitting
-
-Cast = dict[str, Any]
-"""Seat to who fills it, or to a list of judges, as an answers file has it."""
 
 
 def told(cast: Mapping[str, Any]) -> str:
@@ -24,9 +21,9 @@ def told(cast: Mapping[str, Any]) -> str:
     return ", ".join(f"{seat} {' and '.join(_shown(str(one)) for one in who)}" for seat, who in each.items())
 
 
-def stand_ins(hall: Hall, sides: tuple[str, ...]) -> Cast:
+def stand_ins(hall: Hall, rules: Format) -> Cast:
     """A cast that rehearses."""
-    return {seat: casts.stand_in(hall.best[seat]) for seat in (*sides, JUDGE)}
+    return filled(rules, lambda seat: casts.stand_in(hall.best[seat]))
 
 
 class Casting:
@@ -62,22 +59,20 @@ class Casting:
 
     def _offered(self, hall: Hall, standing: Cast | None) -> list[tuple[str, str, Cast | None]]:
         """Name, meaning and cast of every choice for all seats at once."""
-        sides = self._sitting.interview.rules.sides
-        seats = (*sides, JUDGE)
+        rules = self._sitting.interview.rules
         offered: list[tuple[str, str, Cast | None]] = []
         if standing:
             offered.append(("keep", told(standing), standing))
         if hall.usual:
-            usual: Cast = {seat: hall.usual[seat] for seat in seats}
+            usual = filled(rules, lambda seat: hall.usual[seat])
             offered.append(("usual", told(usual), usual))
-        offered += [(who, about, dict.fromkeys(seats, who)) for who, about in hall.ready()]
-        return [*offered, (casts.REHEARSE, "", stand_ins(hall, sides)), ("seats", "", None)]
+        offered += [(who, about, _all(rules, who)) for who, about in hall.ready()]
+        return [*offered, (casts.REHEARSE, "", stand_ins(hall, rules)), ("seats", "", None)]
 
     def _named(self, said: str, hall: Hall) -> Cast:
         """Somebody for each seat, or the one who was named for all of them."""
         if said != "seats":
-            who = self._checked("cast", said)
-            return dict.fromkeys((*self._sitting.interview.rules.sides, JUDGE), who)
+            return _all(self._sitting.interview.rules, self._checked("cast", said))
         try:
             return self._each(hall)
         except Back:
@@ -105,10 +100,10 @@ class Casting:
         """One seat after the other; back returns to the one before."""
         cast: Cast = {}
         interview = self._sitting.interview
-        seats = (*interview.rules.sides, JUDGE)
+        asked = seats(interview.rules)
         at = 0
-        while at < len(seats):
-            seat = seats[at]
+        while at < len(asked):
+            seat = asked[at]
             try:
                 if seat == JUDGE:
                     panel = self._panel(hall)
@@ -163,6 +158,11 @@ class Casting:
 
 class _ToTheFirst(Exception):
     """Back from the first seat to the question for all seats."""
+
+
+def _all(rules: Format, who: str) -> Cast:
+    """A cast of one alone."""
+    return filled(rules, lambda seat: who)
 
 
 def _shown(spec: str) -> str:

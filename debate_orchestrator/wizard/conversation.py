@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from debate_orchestrator import judging, library
+from debate_orchestrator import library, transcribed
 from debate_orchestrator.answers import MODERATOR, Answers, settle
-from debate_orchestrator.core.rules import JUDGE
 from debate_orchestrator.errors import DebateError
 from debate_orchestrator.files import Files
 from debate_orchestrator.interview import Interview
@@ -18,7 +17,7 @@ from debate_orchestrator.talk import Ask, Draft, Propose, given
 from debate_orchestrator.wizard import moderating, saving
 from debate_orchestrator.wizard.asking import Back, Question
 from debate_orchestrator.wizard.casting import Casting, stand_ins, told
-from debate_orchestrator.wizard.hall import Choice
+from debate_orchestrator.wizard.hall import Choice, seats
 from debate_orchestrator.wizard.putting import put, unaided
 from debate_orchestrator.wizard.sitting import Sitting
 
@@ -71,7 +70,7 @@ class Conversation:
 
     def _seated(self) -> bool:
         """Whether every seat has somebody."""
-        return {*self.sitting.interview.rules.sides, JUDGE} <= set(self.sitting.draft.given.get(_CAST, ()))
+        return {*seats(self.sitting.interview.rules)} <= set(self.sitting.draft.given.get(_CAST, ()))
 
     def _step(self, key: str) -> None:
         """Puts a question, or has the moderator's work done."""
@@ -118,14 +117,14 @@ class Conversation:
     def _cast(self) -> None:
         sitting = self.sitting
         rehearsing = self.rehearse and not self._seated()
-        cast = stand_ins(sitting.hall(), sitting.interview.rules.sides) if rehearsing else self._casting.choose()
+        cast = stand_ins(sitting.hall(), sitting.interview.rules) if rehearsing else self._casting.choose()
         moderator = {key: who for key, who in sitting.draft.given.get(_CAST, {}).items() if key == MODERATOR}
         sitting.draft = given(sitting.draft, "user", cast={**cast, **moderator})
 
     def _reformat(self) -> None:
         """Asks for another format; answers that it does not take are asked for again."""
         sitting = self.sitting
-        names = [name for name in library.format_names() if name != judging.FORMAT]
+        names = [name for name in library.format_names() if name != transcribed.FORMAT]
         choices = tuple((name, sitting.interview_of(name).rules.about) for name in names)
         now = sitting.interview.rules.name
         chosen = sitting.one_of(_FORMAT, Question(sitting.words.questions[_FORMAT].text, "", choices, now))

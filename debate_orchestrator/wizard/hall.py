@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from debate_orchestrator import casts, models
 from debate_orchestrator.answers import MODERATOR
-from debate_orchestrator.core.rules import EVERYBODY
+from debate_orchestrator.core.rules import CLERK, EVERYBODY, JUDGE, Format
 from debate_orchestrator.errors import BadAnswers
 from debate_orchestrator.providers import reach
 from debate_orchestrator.wizard.beside import beside
 
 Choice = tuple[str, str]
 """Somebody who may fill a seat, and what that means."""
+Cast = dict[str, Any]
+"""Seat to who fills it, or to a list of judges, as an answers file has it."""
 EXAMPLES = {"vendor": "anthropic:MODEL", "local": "ollama:MODEL", "key": "ANTHROPIC_API_KEY"}
 _LISTED = 3
 """Models of one server that are choices; Tab completes the others."""
+
+
+def seats(rules: Format) -> tuple[str, ...]:
+    """The seats of a format that a person chooses somebody for."""
+    return tuple(seat for seat in rules.seated if seat != CLERK)
+
+
+def filled(rules: Format, who: Callable[[str], str]) -> Cast:
+    """The cast in which `who` tells who fills each seat, with as many judges as the format has."""
+    return {
+        seat: [who(seat)] * rules.panel if seat == JUDGE and rules.panel > 1 else who(seat) for seat in seats(rules)
+    }
 
 
 class Hall(NamedTuple):

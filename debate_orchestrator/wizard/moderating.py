@@ -21,10 +21,10 @@ _PATIENCE = 60.0
 
 
 def named(given: dict[str, Any]) -> str | None:
-    """Who moderates by these answers: the cast's moderator, else its first judge, if they can be called."""
+    """Who moderates by these answers: the cast's moderator, else its first judge or speaker, if they can be called."""
     cast = given.get("cast")
     cast = {MODERATOR: cast} if isinstance(cast, str) else cast if isinstance(cast, dict) else {}
-    filler = cast.get(MODERATOR, cast.get(JUDGE))
+    filler = cast.get(MODERATOR) or cast.get(JUDGE) or next(iter(cast.values()), None)
     first = filler[0] if isinstance(filler, list) and filler else filler
     return first if isinstance(first, str) and callable_(first) else None
 

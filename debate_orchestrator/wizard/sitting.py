@@ -8,14 +8,15 @@ from concurrent.futures import TimeoutError as Late
 from typing import Any
 
 from debate_orchestrator import library
-from debate_orchestrator.core.rules import EVERYBODY
+from debate_orchestrator.answers import MODERATOR
+from debate_orchestrator.core.rules import Format
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.errors import BadAnswers
 from debate_orchestrator.interview import Interview
-from debate_orchestrator.talk import Draft, Wording, dropped, given
+from debate_orchestrator.talk import Draft, Wording, dropped
 from debate_orchestrator.wizard import moderating
 from debate_orchestrator.wizard.asking import Asker, Back, Question, meant
-from debate_orchestrator.wizard.hall import Hall
+from debate_orchestrator.wizard.hall import Hall, seats
 from debate_orchestrator.wizard.outlook import Outlook, rehearsed, told
 from debate_orchestrator.wizard.saving import Kept, Lately
 
@@ -36,12 +37,16 @@ class Words(Value):
     questions: dict[str, Wording]
 
 
-def _cast_by_seat(draft: Draft) -> Draft:
-    """The draft with its cast seat by seat, where a hand has written one name for all; without it where it is none."""
+def _cast_by_seat(draft: Draft, rules: Format) -> Draft:
+    """The draft with its cast seat by seat, where a hand has written one name for all; without seats that the format
+    does not have, and without a cast that is none."""
     cast = draft.given.get("cast")
     if isinstance(cast, str):
-        return given(draft, "file", cast=dict.fromkeys(EVERYBODY, cast))
-    return draft if isinstance(cast, dict) else dropped(draft, "cast")
+        cast = dict.fromkeys(seats(rules), cast)
+    if not isinstance(cast, dict):
+        return dropped(draft, "cast")
+    known = {seat: who for seat, who in cast.items() if seat in (*rules.seated, MODERATOR)}
+    return draft.model_copy(update={"given": draft.given | {"cast": known}})
 
 
 class Sitting:
@@ -66,8 +71,7 @@ class Sitting:
         self.kept = kept
         named = draft.given.get("format")
         self.interview = self.interview_of() if named is None else self.interview_of(str(named))
-        draft = _cast_by_seat(draft)
-        self.draft, wrong = self.interview.checked(draft)
+        self.draft, wrong = self.interview.checked(_cast_by_seat(draft, self.interview.rules))
         return wrong
 
     def keep(self) -> None:
