@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from test_interview import CLEAR, MUDDY, PAIR, TO_POSITIONS, TO_READY, TO_ROUNDS, question, said
 
 from debate_orchestrator import answers, formats, library
-from debate_orchestrator.core.rules import Format, Rounds
+from debate_orchestrator.core.parts import Rounds
+from debate_orchestrator.core.rules import Format
 from debate_orchestrator.errors import BadAnswers
 from debate_orchestrator.interview import Interview
 from debate_orchestrator.talk import Ask, Draft, Propose, Ready, Words

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from conftest import Run
 from persons import BACK, CTRL_C, CTRL_D, ERASE, TO_CAST, Held, hold, kept
 
-from debate_orchestrator import formats
+from debate_orchestrator import formats, library
 from debate_orchestrator.datafiles import read_mapping
 from debate_orchestrator.errors import BadAnswers
 from debate_orchestrator.files import Files
@@ -136,7 +137,8 @@ class TestChange:
         held = hold(*TO_CAST, "rehearse", "change", "format", "transcript", "", "yes")
 
         assert held.draft.given["format"] == "adversarial"
-        assert "transcript" not in held.text.partition("Which format?")[2].partition(">")[0]
+        listed = held.text.partition("Which format?")[2].partition(">")[0]
+        assert re.search(r"\d adversarial ", listed) and not re.search(r"\d transcript ", listed)
 
     def test_what_can_not_be_opened_is_not_begun(self, here: Path) -> None:
         """Where the debate could not be opened, that is told before it begins, and an answer can be changed."""
@@ -274,6 +276,19 @@ class TestOptions:
 
         assert (held.draft.given["format"], held.draft.given["rounds"]) == ("transcript", 40)
         assert held.sitting.interview.rules == formats.load("transcript")
+
+    @pytest.mark.parametrize("name", [name for name in library.format_names() if name != "transcript"])
+    def test_every_format(self, here: Path, name: str) -> None:
+        """Every format is set up by the same conversation, with as many sides, rounds and judges as it has."""
+        rules = formats.load(name)
+        rounds = ["1"] if rules.rounds.insist > 1 else []
+        positions = [f"Position {side}." for side in rules.sides]
+        held = hold("T?", "yes", "own", *positions, "yes", *rounds, "strict", "out.md", "rehearse", "yes", format=name)
+        answers = conversation.settled(held.draft, held.sitting.interview)
+
+        assert held.ended == "confirmed"
+        assert set(answers.cast) == set(rules.seated)
+        assert len(answers.cast.get("judge", ())) == (rules.panel if "judge" in rules.seated else 0)
 
     @pytest.mark.parametrize("columns", [40, 80, 160])
     def test_every_width(self, here: Path, columns: int) -> None:

@@ -15,7 +15,19 @@ from debate_orchestrator.estimate import Estimate, estimate
 from debate_orchestrator.files import REPORT
 from debate_orchestrator.wizard.beside import beside
 
-_COUNTS = ("rounds", "insist", "strictness", "cast", "context", "search", "leader_first")
+_COUNTS = (
+    "rounds",
+    "insist",
+    "strictness",
+    "cast",
+    "context",
+    "search",
+    "leader_first",
+    "mirror",
+    "quorum",
+    "each_round",
+    "blind",
+)
 """Answers on which the estimate depends."""
 _PLACEHOLDER = "What is debated, in a sentence of about this length that somebody has still to say."
 
