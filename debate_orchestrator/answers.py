@@ -286,11 +286,14 @@ def rounds(value: Any, most: int) -> int | None:
 def bad_rounds(value: Any, rules: Format) -> str:
     """The complaint about a number of rounds that will not do."""
     limits = rules.rounds
-    hint = (
-        f"More than {limits.most} tend to produce diminishing returns; 4 or 5 is a good cap, and "
-        f"{limits.most + 1} to {limits.insist} are taken from somebody who insists (insist: true, or --insist)."
-    )
-    return complaint("rounds", shown(value), f"a whole number from 1 to {limits.most}", hint)
+    hint = f"More than {limits.most} tend to produce diminishing returns"
+    hint += "; 4 or 5 is a good cap" if limits.most > 4 else ""
+    if limits.insist > limits.most:
+        beyond = " to ".join(str(n) for n in dict.fromkeys((limits.most + 1, limits.insist)))
+        taken = "are" if limits.insist > limits.most + 1 else "is"
+        hint += f", and {beyond} {taken} taken from somebody who insists (insist: true, or --insist)"
+    expected = f"a whole number from 1 to {limits.most}" if limits.most > 1 else "1"
+    return complaint("rounds", shown(value), expected, f"{hint}." if limits.most > 1 else "")
 
 
 def line(key: str, said: str) -> str:

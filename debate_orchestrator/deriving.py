@@ -1,7 +1,6 @@
-"""The moderator's work done by a provider: two positions from a topic, where nobody can confirm them.
+"""The moderator's work done by a provider: a topic restated, two positions derived from it.
 
-What it said is kept in the debate's first event, since it may have cost money and since a reader must be
-able to tell that nobody chose these positions.
+What it said is kept, since it may have cost money and since a reader must be able to tell what nobody chose.
 """
 
 from __future__ import annotations
@@ -9,8 +8,8 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Awaitable, Callable
-from functools import partial
+from collections.abc import Callable
+from typing import NamedTuple
 
 from debate_orchestrator import casts, patience
 from debate_orchestrator.answers import Answers
@@ -18,13 +17,36 @@ from debate_orchestrator.briefs import Brief, Message, propose
 from debate_orchestrator.core.events import Reply
 from debate_orchestrator.errors import BadAnswers, BadReply, Failed, Paused, Theirs, Trouble, complaint
 from debate_orchestrator.estimate import expected
-from debate_orchestrator.interview import Draft, Interview, Propose, Talk
+from debate_orchestrator.interview import Interview
 from debate_orchestrator.providers import Provider
 from debate_orchestrator.replies import structured
+from debate_orchestrator.talk import Draft, Propose, Talk
 
 _ATTEMPTS = 2
 _WORDS = 80
+_WORK = {"topic": "Restating the topic", "positions": "Deriving the two positions"}
+_LACKED = {"topic": "no restated topic", "positions": "no positions"}
 _GIVE = "Or give the positions: --position-a and --position-b."
+_OPENED_NOTHING = "Nothing was opened; run it again."
+
+
+class Terms(NamedTuple):
+    """On what terms a moderator is asked."""
+
+    patience: float
+    """Seconds that the call may be in trouble."""
+    cap: float | None
+    """US dollars that it may cost."""
+    tell: Callable[[str], None]
+    """Is told what happens."""
+    after: str
+    """What became of the debate where nothing came of the work, for a complaint."""
+    instead: str
+    """What to do instead, for a complaint."""
+
+    def then(self) -> list[str]:
+        """What a complaint ends with."""
+        return [said] if (said := f"{self.after} {self.instead}".strip()) else []
 
 
 def derive(
@@ -32,54 +54,69 @@ def derive(
 ) -> tuple[dict[str, str], tuple[Reply, ...]]:
     """Side to position, and every reply that was paid for on the way, the one that counts last. Failed where none
     can be used, Paused where no answer is to be had or none within the cap. `tell` is told what happens."""
-    topic, cap = answers.topic, answers.max_cost
-    tell(f"Deriving the two positions: {provider.name}.")
-    draft = Draft(given={"topic": topic}, talk=Talk(heard=(topic,), topic_ok=True, positions="auto"))
+    talk = Talk(heard=(answers.topic,), topic_ok=True, positions="auto", nonce=secrets.token_hex(8))
+    draft = Draft(given={"topic": answers.topic}, talk=talk)
+    terms = Terms(answers.patience, answers.max_cost, tell, _OPENED_NOTHING, _GIVE)
+    paid: list[Reply] = []
+    after = moderated(draft, provider, interview, terms, paid)
+    return after.given["positions"], tuple(paid)
+
+
+def moderated(draft: Draft, provider: Provider, interview: Interview, terms: Terms, paid: list[Reply]) -> Draft:
+    """The draft with the moderator's work that its conversation needs now. Every reply is added to `paid`, also
+    those that can't be used. Failed where none can, Paused where no answer is to be had or none within the cap."""
     wanted = interview.next(draft)
     assert isinstance(wanted, Propose)
-    values = {"turn": wanted.turn, "nonce": secrets.token_hex(8), "schema": wanted.json_schema, "reply_name": ""}
-    text = propose(wanted.name, **values, **wanted.values)
-    brief = Brief(
+    brief = _brief(wanted, draft)
+    price = expected(provider.name, brief)
+    about = f" (about ${price:.4f})" if price else ""
+    terms.tell(f"{_WORK[wanted.name]}: {provider.name}{about}.")
+    if terms.cap is not None and (price or 0.0) > terms.cap:
+        got = f"about ${price:.4f} for {_WORK[wanted.name].lower()}"
+        raise Paused(complaint("max_cost", got, f"at most ${terms.cap:.4f}", terms.instead))
+    return asyncio.run(_asked(brief, wanted, draft, provider, interview, terms, paid))
+
+
+def _brief(wanted: Propose, draft: Draft) -> Brief:
+    values = {"turn": wanted.turn, "nonce": draft.talk.nonce, "schema": wanted.json_schema, "reply_name": ""}
+    return Brief(
         turn=wanted.turn,
         system="You help to set up a structured debate.",
-        messages=(Message(role="user", parts=(text,)),),
+        messages=(Message(role="user", parts=(propose(wanted.name, **values, **wanted.values),)),),
         wants="json",
         json_schema=wanted.json_schema,
         words=_WORDS,
     )
-    if cap is not None and (price := expected(provider.name, brief) or 0.0) > cap:
-        raise Paused(complaint("max_cost", f"about ${price:.4f} to derive the positions", f"at most ${cap:.4f}", _GIVE))
-    answered = partial(_patiently, brief, provider, answers.patience, tell)
-    return asyncio.run(_asked(brief, answered, provider, interview, draft))
 
 
 async def _asked(
     brief: Brief,
-    answered: Callable[[], Awaitable[Reply]],
+    wanted: Propose,
+    draft: Draft,
     provider: Provider,
     interview: Interview,
-    draft: Draft,
-) -> tuple[dict[str, str], tuple[Reply, ...]]:
-    """The positions of the first reply that can be used, and the replies up to it."""
-    replies: list[Reply] = []
+    terms: Terms,
+    paid: list[Reply],
+) -> Draft:
+    """The draft with the first reply that can be used."""
     try:
-        while True:
-            reply = await answered()
+        for left in reversed(range(_ATTEMPTS)):
+            reply = await _patiently(brief, provider, terms)
             update = {"brief": brief.digest, "by": provider.name, "called": casts.is_called(provider.name)}
-            replies.append(reply.model_copy(update=update))
+            paid.append(reply.model_copy(update=update))
             try:
-                after = interview.proposed(draft, "positions", structured(brief.turn, reply.text))
-                return after.given["positions"], tuple(replies)
+                return interview.proposed(draft, wanted.name, structured(brief.turn, reply.text))
             except (BadReply, BadAnswers) as error:
-                if len(replies) == _ATTEMPTS:
-                    paid = sum(one.cost or 0.0 for one in replies)
-                    said = f"{len(replies)} replies (${paid:.4f}) gave no positions, and nothing was opened. {_GIVE}"
-                    raise Failed([*error.complaints, said]) from error
+                if not left:
+                    cost = sum(one.cost or 0.0 for one in paid[-_ATTEMPTS:])
+                    said = f"{_ATTEMPTS} replies (${cost:.4f}) gave {_LACKED[wanted.name]}."
+                    raise Failed([*error.complaints, said, *terms.then()]) from error
     finally:
         await provider.close()
+    raise AssertionError("the last attempt ends in a draft or in a failure")
 
 
-async def _patiently(brief: Brief, provider: Provider, most: float, tell: Callable[[str], None]) -> Reply:
+async def _patiently(brief: Brief, provider: Provider, terms: Terms) -> Reply:
     failures, since = 0, time.monotonic()
     while True:
         try:
@@ -87,10 +124,10 @@ async def _patiently(brief: Brief, provider: Provider, most: float, tell: Callab
         except Trouble as trouble:
             failures += 1
             since = time.monotonic() if failures == 1 else since
-            wait = patience.again(trouble, failures, time.monotonic() - since, most)
+            wait = patience.again(trouble, failures, time.monotonic() - since, terms.patience)
             if wait is None:
-                raise Paused([*trouble.complaints, f"Nothing was opened; run it again. {_GIVE}"]) from trouble
-            tell(f"  {' '.join(trouble.complaints)} Asked again in {wait:.0f} s.")
+                raise Paused([*trouble.complaints, *terms.then()]) from trouble
+            terms.tell(f"  {' '.join(trouble.complaints)} Asked again in {wait:.0f} s.")
             await asyncio.sleep(wait)
         except Theirs as failure:
-            raise type(failure)([*failure.complaints, f"Nothing was opened; run it again. {_GIVE}"]) from failure
+            raise type(failure)([*failure.complaints, *terms.then()]) from failure

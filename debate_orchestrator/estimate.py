@@ -60,18 +60,31 @@ class Estimate(Value):
         """The estimate in a line."""
         if not self.calls:
             return "no calls"
-        said = [f"{self.calls} call{'s' * (self.calls != 1)}", f"about {_duration(self.seconds)}"]
+        said = [self._calls(), f"about {_duration(self.seconds)}"]
         if self.waits:
             said[-1] += " and what the other seats take"
         if self.cost:
-            money = f"about ${self.cost:.2f}" if self.cost >= 0.01 else "less than $0.01"
-            said.append(f"{money} (prices of {models.table().date})")
+            said.append(f"{self._money()} (prices of {models.table().date})")
         elif not self.unknown:
             said.append("$0")
         besides = ["what models think"] if self.cost else []
         besides += [f"{', '.join(self.unknown)}, whose price is unknown"] if self.unknown else []
         besides += ["searches of the web"] if self.searches else []
         return ", ".join(said) + (f"; not counted: {'; '.join(besides)}" if besides else "")
+
+    def short(self) -> str:
+        """Its calls, minutes and money in a few words."""
+        if not self.calls:
+            return "no calls"
+        money = self._money() if self.cost else "" if self.unknown else "$0"
+        money += f"{' and ' if money else ''}an unknown price" if self.unknown else ""
+        return f"{self._calls()}, about {_duration(self.seconds)}, {money}"
+
+    def _calls(self) -> str:
+        return f"{self.calls} call{'s' * (self.calls != 1)}"
+
+    def _money(self) -> str:
+        return f"about ${self.cost:.2f}" if self.cost >= 0.01 else "less than $0.01"
 
 
 def _duration(seconds: float) -> str:

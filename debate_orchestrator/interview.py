@@ -4,98 +4,29 @@ The terminal, the skill and the answers file are three ways to answer the same q
 language (restating the topic, deriving positions, framing an ambiguous one) is a moderator's turn,
 asked for with `Propose` and answered by whoever plays the moderator. A confirmation counts only for a
 question that was really put: an answer that comes before its question is refused, and so is an empty
-or automatic one. Nothing is assumed.
+or automatic one. Nothing is assumed. Any earlier answer may be given again: what depended on it is asked
+again, and everything else stays.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Iterator
+from typing import Any
 
 from debate_orchestrator import answers, speech
 from debate_orchestrator.core.events import Source
 from debate_orchestrator.core.rules import Format
-from debate_orchestrator.core.shapes import Shape, Terms, check, json_schema
-from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.shapes import Terms, check, json_schema
 from debate_orchestrator.errors import BadAnswers, complaint, shown
+from debate_orchestrator.talk import Ask, Draft, Propose, Ready, Words, dropped, given, sound, talked
 
 _YES = ("yes", "y", "true", "correct", "ok", "accurate")
 _NO = ("no", "n", "false", "incorrect")
 _AFTER_THE_QUESTION = ("framing", "topic_ok", "positions_ok", "insist")
 """Keys that answer something proposed: taken only once it was put."""
-
-
-class Wording(Value):
-    """One question as prompts/interview.yaml words it."""
-
-    text: str
-    help: str = ""
-    choices: dict[str, str] = {}
-    default: bool = False
-
-
-class Words(Value):
-    """Everything in prompts/interview.yaml."""
-
-    questions: dict[str, Wording]
-    automatic: tuple[str, ...]
-    confirmed: str
-    shapes: dict[str, Shape]
-
-
-class Talk(Value):
-    """What was said on the way, so that the conversation can go on in another process."""
-
-    heard: tuple[str, ...] = ()
-    """What the user called the topic, corrections last."""
-    proposal: dict[str, Any] | None = None
-    """The moderator's restatement or framings of what was heard."""
-    topic_ok: bool = False
-    positions: Literal["auto", "own"] | None = None
-    rejected: tuple[dict[str, str], ...] = ()
-    positions_ok: bool = False
-    asked: str | None = None
-    """The question that was put last."""
-    nonce: str = ""
-    """What fences speech in the moderator's briefs; drawn by whoever drives the conversation."""
-
-
-class Draft(Value):
-    """The answers so far."""
-
-    given: dict[str, Any] = {}
-    """Settled answers, by their key in an answers file."""
-    sources: dict[str, Source] = {}
-    talk: Talk = Talk()
-
-
-class Ask(Value):
-    """A question for the user."""
-
-    key: str
-    text: str
-    choices: tuple[tuple[str, str], ...]
-    """Value and what it means; empty for a free answer."""
-    default: str | int | None
-    help: str
-
-
-class Propose(Value):
-    """Work for the moderator: `topic` or `positions`."""
-
-    name: Literal["topic", "positions"]
-    values: dict[str, Any]
-    """What its brief is made of."""
-    json_schema: dict[str, Any]
-
-    @property
-    def turn(self) -> str:
-        return f"setup.{self.name}.moderator"
-
-
-class Ready(Value):
-    """Nothing is left to ask."""
-
-    show: str
+_TOPIC, _POSITIONS = "setup.topic", "setup.positions"
+"""Steps that are a moderator's work."""
+_NO_TERMS = Terms(sides=("a", "b"), criteria=(), least=0, most=0, rounds=1, strictness="")
 
 
 class Interview:
@@ -108,50 +39,76 @@ class Interview:
 
     def next(self, draft: Draft) -> Ask | Propose | Ready:
         """What the conversation needs now."""
-        talk, given = draft.talk, draft.given
-        if not talk.heard:
-            return self._ask("topic")
-        if not talk.topic_ok:
-            if talk.proposal is None:
-                return self._propose("topic", heard=talk.heard)
-            if talk.proposal["ambiguous"]:
-                return self._ask("framing", **talk.proposal)
-            return self._ask("topic_ok", restated=talk.proposal["restated"])
-        positions = given.get("positions", {})
-        if talk.positions is None:
-            return self._ask("positions")
+        step = next((key for key, done in self._steps(draft) if not done), None)
+        if step is None:
+            return Ready(show=self.confirmed(draft.given))
+        if step == _TOPIC:
+            values: dict[str, Any] = {"heard": draft.talk.heard}
+            return Propose(name="topic", values=values, json_schema=self._schema("topic"))
+        if step == _POSITIONS:
+            values = {"topic": draft.given["topic"], "rejected": draft.talk.rejected}
+            return Propose(name="positions", values=values, json_schema=self._schema("positions"))
+        return self.question(draft, step)
+
+    def trail(self, draft: Draft) -> tuple[str, ...]:
+        """The questions that were answered before the one that comes next, in their order."""
+        behind: list[str] = []
+        for key, done in self._steps(draft):
+            if not done:
+                break
+            behind.append(key)
+        return tuple(behind)
+
+    def _steps(self, draft: Draft) -> Iterator[tuple[str, bool]]:
+        """Every question in its order, and the moderator's work where some is needed; and whether it is done."""
+        talk, settled = draft.talk, draft.given
+        yield "topic", bool(talk.heard)
+        if talk.proposal is None and not talk.topic_ok:
+            yield _TOPIC, False
+        yield "framing" if (talk.proposal or {}).get("ambiguous") else "topic_ok", talk.topic_ok
+        yield "positions", talk.positions is not None
+        positions = settled.get("positions", {})
         if talk.positions == "auto" and not positions:
-            return self._propose("positions", topic=given["topic"], rejected=talk.rejected)
-        for side in ("a", "b"):
-            if side not in positions:
-                return self._ask(f"position_{side}")
-        if not talk.positions_ok:
-            return self._ask("positions_ok", **positions)
-        return self._rest(given)
-
-    def _rest(self, given: dict[str, Any]) -> Ask | Ready:
+            yield _POSITIONS, False
+        if talk.positions == "own":
+            yield from ((f"position_{side}", side in positions) for side in self.rules.sides)
+        yield "positions_ok", talk.positions_ok
         limits = self.rules.rounds
-        if "rounds" not in given:
-            return self._ask("rounds", default=limits.default, most=limits.most)
-        if given["rounds"] > limits.most and not given.get("insist"):
-            return self._ask("insist", rounds=given["rounds"])
-        if "strictness" not in given:
-            return self._ask("strictness")
-        if "output" not in given:
-            return self._ask("output", default=self.default_output)
-        return Ready(show=self.confirmed(given))
+        if limits.insist > 1:
+            yield "rounds", "rounds" in settled
+        if settled.get("rounds", 1) > limits.most:
+            yield "insist", bool(settled.get("insist"))
+        if len(self.rules.rubric.strictness) > 1:
+            yield "strictness", "strictness" in settled
+        yield "output", "output" in settled
 
-    def confirmed(self, given: dict[str, Any]) -> str:
-        """The block that says what was settled."""
-        shown_values = {key: given[key] for key in ("topic", "rounds", "strictness", "output")} | given["positions"]
-        return self.words.confirmed.format(**{key: speech.one_line(str(v)) for key, v in shown_values.items()})
-
-    def _ask(self, key: str, **values: Any) -> Ask:
-        wording = self.words.questions[key]
+    def question(self, draft: Draft, key: str) -> Ask:
+        """A question as it is put, also once more: one that comes next, or one of the trail."""
+        wording, rules = self.words.questions[key], self.rules
+        proposal, limits = draft.talk.proposal or {}, rules.rounds
+        values: dict[str, Any] = {}
+        match key:
+            case "framing":
+                values = {name: proposal[name] for name in ("recommended", "alternative")}
+            case "topic_ok":
+                values = {"restated": proposal.get("restated") or draft.given["topic"]}
+            case "position_a" | "position_b":
+                values = {"who": self.who(key.removeprefix("position_"))}
+            case "positions_ok":
+                keys = " or ".join(f"position_{side}=..." for side in rules.sides)
+                values = {"argued": self._argued(draft.given["positions"]), "keys": keys}
+            case "rounds":
+                values = {"default": limits.default, "most": limits.most, "about": self._about_rounds()}
+            case "insist":
+                cap = "4 or 5" if limits.most > 4 else limits.most
+                values = {"rounds": draft.given["rounds"], "cap": cap}
+            case "output":
+                values = {"default": self.default_output}
         filled = {name: speech.one_line(str(value)).rstrip(".") for name, value in values.items()}
+        filled |= {"argued": values["argued"]} if "argued" in values else {}
         choices = {value: about.format(**filled) for value, about in wording.choices.items()}
         if key == "strictness":
-            choices = {name: one.about for name, one in self.rules.rubric.strictness.items()}
+            choices = {name: one.about for name, one in rules.rubric.strictness.items()}
         return Ask(
             key=key,
             text=wording.text.format(**filled),
@@ -160,30 +117,86 @@ class Interview:
             help=wording.help.format(**filled),
         )
 
-    def _propose(self, name: Literal["topic", "positions"], **values: Any) -> Propose:
-        return Propose(name=name, values=values, json_schema=json_schema(self.words.shapes[name], _NO_TERMS))
+    def said(self, draft: Draft, key: str) -> str:
+        """What stands as the answer to a question, or stood before others were wanted; empty where nothing does."""
+        talk, settled = draft.talk, draft.given
+        match key:
+            case "topic":
+                return str(settled.get("topic") or (talk.heard[0] if talk.heard else ""))
+            case "framing":
+                offered = talk.proposal or {}
+                return next((name for name in offered if settled.get("topic") == offered[name]), "")
+            case "topic_ok" | "positions_ok" | "insist":
+                return "yes" if settled.get(key) or getattr(talk, key, False) else ""
+            case "positions":
+                return talk.positions or ""
+            case "position_a" | "position_b":
+                side = key.removeprefix("position_")
+                return str(settled.get("positions", {}).get(side) or talk.own.get(side, ""))
+        return str(settled.get(key, ""))
+
+    def confirmed(self, settled: dict[str, Any]) -> str:
+        """The block that says what was settled."""
+        rules, lines = self.rules, []
+        for side in rules.sides:
+            position = speech.one_line(settled["positions"][side])
+            lines.append(self.words.side.format(who=self.who(side), position=position))
+        shown_values = {
+            "topic": settled["topic"],
+            "rounds": settled.get("rounds", rules.rounds.default),
+            "strictness": settled.get("strictness", tuple(rules.rubric.strictness)[-1]),
+            "output": settled["output"],
+        }
+        flat = {key: speech.one_line(str(value)) for key, value in shown_values.items()}
+        return self.words.confirmed.format(positions="\n".join(lines), **flat)
+
+    def who(self, side: str) -> str:
+        """What a side is called, with what it stands for: `Researcher A (Pro)`."""
+        seat = self.rules.seats[side]
+        return f"{seat.name} ({seat.side})" if seat.side else seat.name
+
+    def _argued(self, positions: dict[str, str]) -> str:
+        flat = {side: speech.one_line(positions[side]).rstrip(".") for side in self.rules.sides}
+        argues = self.words.argues
+        said = [argues.format(name=self.rules.name_of(side), position=flat[side]) for side in flat]
+        return " ".join(one[:-1] if one.endswith(("?.", "!.")) else one for one in said)
+
+    def _about_rounds(self) -> str:
+        phases = self.rules.round
+        if {"challenge", "rebuttal"} <= {phase.name for phase in phases}:
+            return self.words.quick
+        titles = dict.fromkeys(phase.title for phase in phases if phase.on is None)
+        return self.words.each.format(phases=", ".join(titles))
+
+    def _schema(self, name: str) -> dict[str, Any]:
+        return json_schema(self.words.shapes[name], _NO_TERMS)
 
     def checked(self, draft: Draft) -> tuple[Draft, list[str]]:
         """The draft without the answers, written by hand into its file, that would have been refused; and why."""
         wrong: list[str] = []
+        draft = sound(draft, self.rules.sides)
+        if draft.talk.proposal is not None and check(self.words.shapes["topic"], draft.talk.proposal, _NO_TERMS):
+            draft = talked(draft, proposal=None)
         for key in ("rounds", "strictness"):
             if key in draft.given:
                 try:
                     draft = getattr(self, f"_take_{key}")(draft, str(draft.given[key]), draft.sources.get(key, "file"))
                 except BadAnswers as error:
                     wrong += error.complaints
-                    draft = _drop(draft, key)
-        return draft, wrong
+                    draft = dropped(draft, key)
+        now = self.next(draft)
+        put = (*self.trail(draft), now.key if isinstance(now, Ask) else None)
+        return draft if draft.talk.asked in put else talked(draft, asked=None), wrong
 
     # Taking answers
 
     def put(self, draft: Draft, question: Ask) -> Draft:
         """The draft once a question was really put to the user."""
-        return _talk(draft, asked=question.key)
+        return talked(draft, asked=question.key)
 
     def answer(self, draft: Draft, key: str, value: str, source: Source = "user") -> Draft:
         """The draft with one more answer; BadAnswers where it will not do. An earlier answer may be given
-        again: what depended on it is asked again."""
+        again: what depended on it is asked again, and where it is the same, nothing is."""
         said = value.strip()
         if said.lower() in self.words.automatic:
             hint = "Ask the user, and pass on what they say."
@@ -198,7 +211,7 @@ class Interview:
             said, source = str({"rounds": self.rules.rounds.default, "output": self.default_output}[key]), "default"
         after: Draft = take(draft, said, source)
         still_put = key != draft.talk.asked and self.next(after) == self.next(draft)
-        return after if still_put else _talk(after, asked=None)
+        return after if still_put else talked(after, asked=None)
 
     def proposed(self, draft: Draft, name: str, value: Any) -> Draft:
         """The draft with the moderator's work; BadAnswers where it is not in the shape asked for."""
@@ -206,13 +219,25 @@ class Interview:
         if wrong:
             raise BadAnswers([f"setup.{name}.moderator: {one}" for one in wrong])
         if name == "topic":
-            return _talk(draft, proposal=value)
-        positions = {side: speech.one_line(value[side]) for side in ("a", "b")}
-        return _given(draft, "derived", positions=positions)
+            return talked(draft, proposal=value)
+        return given(draft, "derived", positions={side: speech.one_line(value[side]) for side in self.rules.sides})
+
+    def as_stated(self, draft: Draft) -> Draft:
+        """The draft with the topic as the user stated it last, where no moderator restates it; it is still to be
+        confirmed."""
+        stated = {"ambiguous": False, "restated": speech.one_line(draft.talk.heard[-1])}
+        return talked(draft, proposal={**stated, "recommended": None, "alternative": None})
+
+    def reworded(self, draft: Draft, said: str) -> Draft:
+        """The draft with the topic in exactly these words of the user's, still to be confirmed."""
+        same = said.strip() == (draft.talk.proposal or {}).get("restated")
+        return draft if same else self.as_stated(self._correct(draft, said.strip()))
 
     def _take_topic(self, draft: Draft, said: str, source: Source) -> Draft:
         line = answers.line("topic", said)
-        return _talk(self._afresh(draft), heard=(line,))
+        if draft.talk.heard and line in (self.said(draft, "topic"), draft.talk.heard[-1]):
+            return draft
+        return talked(self._unsettled(draft), heard=(line,))
 
     def _take_framing(self, draft: Draft, said: str, source: Source) -> Draft:
         offered = draft.talk.proposal or {}
@@ -221,28 +246,45 @@ class Interview:
         chosen = chosen or next((text for text in offered.values() if isinstance(text, str) and text == said), None)
         if chosen is None:
             return self._correct(draft, said)
-        return _talk(_given(draft, "derived", topic=speech.one_line(chosen)), topic_ok=True)
+        return self._settled(draft, speech.one_line(chosen), "derived")
 
     def _take_topic_ok(self, draft: Draft, said: str, source: Source) -> Draft:
         if said.lower() in _YES:
-            restated = speech.one_line((draft.talk.proposal or {})["restated"])
-            return _talk(_given(draft, "derived", topic=restated), topic_ok=True)
+            restated = speech.one_line((draft.talk.proposal or {}).get("restated") or draft.given["topic"])
+            return self._settled(draft, restated, source if restated == _last(draft) else "derived")
         if said.lower() in _NO:
-            return self._afresh(draft)
+            return talked(self._unsettled(draft), heard=())
         return self._correct(draft, said)
 
-    def _afresh(self, draft: Draft) -> Draft:
-        given = {key: value for key, value in draft.given.items() if key not in ("topic", "positions")}
-        return Draft(given=given, sources=draft.sources, talk=Talk(nonce=draft.talk.nonce))
+    def _settled(self, draft: Draft, topic: str, source: Source) -> Draft:
+        """The draft with its topic confirmed."""
+        if draft.given.get("topic") != topic:
+            draft = given(self._unsettled(draft, draft.talk.proposal), source, topic=topic)
+        return talked(draft, topic_ok=True)
+
+    def _unsettled(self, draft: Draft, proposal: dict[str, Any] | None = None) -> Draft:
+        """The draft without its topic, and without positions that were derived from it."""
+        derived = draft.talk.positions == "auto"
+        draft = dropped(draft, "topic", *(["positions"] if derived else []))
+        return talked(draft, proposal=proposal, topic_ok=False, positions_ok=False, rejected=())
 
     def _correct(self, draft: Draft, said: str) -> Draft:
-        return _talk(draft, heard=(*draft.talk.heard, answers.line("topic", said)), proposal=None)
+        heard = (*draft.talk.heard, answers.line("topic", said))
+        return talked(self._unsettled(draft), heard=heard)
 
     def _take_positions(self, draft: Draft, said: str, source: Source) -> Draft:
         if said.lower() not in ("auto", "own"):
             hint = "Positions of the user's own are given as position_a=... and position_b=..."
             raise BadAnswers(complaint("positions", shown(said), "auto or own", hint))
-        return _talk(_drop(draft, "positions"), positions=said.lower(), positions_ok=False)
+        if said.lower() == draft.talk.positions:
+            return draft
+        return talked(self._put_aside(draft), positions=said.lower())
+
+    def _put_aside(self, draft: Draft) -> Draft:
+        """The draft without its positions; those of the user's own are kept to be offered again."""
+        standing, talk = draft.given.get("positions", {}), draft.talk
+        own = {**talk.own, **standing} if talk.positions == "own" else talk.own or standing
+        return talked(dropped(draft, "positions"), own=own, positions_ok=False)
 
     def _take_position_a(self, draft: Draft, said: str, source: Source) -> Draft:
         return self._position(draft, "a", said, source)
@@ -251,54 +293,44 @@ class Interview:
         return self._position(draft, "b", said, source)
 
     def _position(self, draft: Draft, side: str, said: str, source: Source) -> Draft:
-        positions = {**draft.given.get("positions", {}), side: answers.line(f"position_{side}", said)}
-        return _talk(_given(draft, source, positions=positions), positions="own", positions_ok=False)
+        before = draft.given.get("positions", {})
+        if before.get(side) == (line := answers.line(f"position_{side}", said)):
+            return draft
+        return talked(given(draft, source, positions={**before, side: line}), positions="own", positions_ok=False)
 
     def _take_positions_ok(self, draft: Draft, said: str, source: Source) -> Draft:
         if said.lower() in _YES:
-            return _talk(draft, positions_ok=True)
+            return talked(draft, positions_ok=True)
         if said.lower() not in _NO:
             hint = "position_a=... or position_b=... changes one."
             raise BadAnswers(complaint("positions_ok", shown(said), "yes or no", hint))
         refused = draft.given["positions"]
-        return _talk(_drop(draft, "positions"), positions=None, rejected=(*draft.talk.rejected, refused))
+        return talked(self._put_aside(draft), positions=None, rejected=(*draft.talk.rejected, refused))
 
     def _take_rounds(self, draft: Draft, said: str, source: Source) -> Draft:
-        limits = self.rules.rounds
-        number = answers.rounds(said, limits.insist)
+        number = answers.rounds(said, self.rules.rounds.insist)
         if number is None:
             raise BadAnswers(answers.bad_rounds(said, self.rules))
         same = draft.given.get("rounds") == number
-        return _given(draft if same else _drop(draft, "insist"), source, rounds=number)
+        return given(draft if same else dropped(draft, "insist"), source, rounds=number)
 
     def _take_insist(self, draft: Draft, said: str, source: Source) -> Draft:
         if said.lower() in _YES:
-            return _given(draft, source, insist=True)
+            return given(draft, source, insist=True)
         if said.lower() in _NO:
-            return _drop(draft, "rounds")
+            return dropped(draft, "rounds", "insist")
         raise BadAnswers(complaint("insist", shown(said), "yes or no"))
 
     def _take_strictness(self, draft: Draft, said: str, source: Source) -> Draft:
         names = self.rules.rubric.strictness
         if said.lower() not in names:
             raise BadAnswers(complaint("strictness", shown(said), " or ".join(names)))
-        return _given(draft, source, strictness=said.lower())
+        return given(draft, source, strictness=said.lower())
 
     def _take_output(self, draft: Draft, said: str, source: Source) -> Draft:
-        return _given(draft, source, output=said)
+        return given(draft, source, output=said)
 
 
-_NO_TERMS = Terms(sides=("a", "b"), criteria=(), least=0, most=0, rounds=1, strictness="")
-
-
-def _talk(draft: Draft, **changes: Any) -> Draft:
-    return draft.model_copy(update={"talk": draft.talk.model_copy(update=changes)})
-
-
-def _given(draft: Draft, source: Source, **values: Any) -> Draft:
-    sources = draft.sources | dict.fromkeys(values, source)
-    return draft.model_copy(update={"given": draft.given | values, "sources": sources})
-
-
-def _drop(draft: Draft, *keys: str) -> Draft:
-    return draft.model_copy(update={"given": {key: value for key, value in draft.given.items() if key not in keys}})
+def _last(draft: Draft) -> str:
+    """What the user called the topic last."""
+    return speech.one_line(draft.talk.heard[-1]) if draft.talk.heard else ""

@@ -76,3 +76,9 @@ def finish(debate: Run, told: dict[str, Any], say: Any = None, **terms: Any) -> 
         assert ran.code == 0, ran.err
         told = ran.json
     return told
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is remembered between conversations is remembered for one test alone."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))

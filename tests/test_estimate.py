@@ -89,6 +89,7 @@ def test_servers_of_ones_own_are_called_for_nothing() -> None:
 
     assert (made.calls, made.cost, made.unknown) == (5, 0.0, ())
     assert made.said() == "5 calls, about 3 min, $0"
+    assert made.short() == "5 calls, about 3 min, $0"
 
 
 def test_the_unknown_is_named_once() -> None:

@@ -8,7 +8,8 @@ import pytest
 
 from debate_orchestrator import formats, library
 from debate_orchestrator.errors import BadAnswers
-from debate_orchestrator.interview import Ask, Draft, Interview, Propose, Ready, Words
+from debate_orchestrator.interview import Interview
+from debate_orchestrator.talk import Ask, Draft, Propose, Ready, Words
 
 CLEAR = {"ambiguous": False, "restated": "Tabs are better than spaces.", "recommended": None, "alternative": None}
 MUDDY = {"ambiguous": True, "restated": None, "recommended": "Tabs win.", "alternative": "Spaces win."}

@@ -9,7 +9,7 @@ import pytest
 from speakers import Speaker, begun, driven
 
 from debate_orchestrator import formats, library
-from debate_orchestrator.interview import Words
+from debate_orchestrator.talk import Words
 
 ROOT = library.prompts()
 

@@ -12,10 +12,12 @@ _SHOWN = 12
 
 
 def nothing(arguments: argparse.Namespace) -> int:
-    """What `debate` alone says."""
+    """What `debate` alone says where there is no terminal."""
     say("debate: guided debates with a judge, a verdict and the dissent on record.\n")
+    say("  debate                        at a terminal: the setup conversation, then the debate and its report")
     say("  debate demo                   replay a real debate: no key, no network")
     say('  debate run --topic "..."      a debate by models; `debate models` tells who can speak here')
+    say("  debate run --answers a.yaml   the same from a file, with no questions")
     say("  debate answers > a.yaml       an answers file to start from, for `debate open --answers a.yaml`")
     say("  debate ask a.yaml             the setup conversation, question by question, for agent hosts")
     say("  debate --help                 every verb")

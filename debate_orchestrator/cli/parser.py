@@ -8,6 +8,8 @@ from collections.abc import Callable
 from debate_orchestrator import __version__
 
 _JSON = "print one JSON object on stdout"
+_ALONE = "conversing.converse"
+"""What answers where no verb is given."""
 
 
 def parse(argv: list[str] | None) -> argparse.Namespace:
@@ -17,9 +19,17 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     arguments, rest = whole.parse_known_args(argv)
     if rest and (not hasattr(arguments, "given") or any(one.startswith("-") for one in rest)):
         whole.error(f"unrecognized arguments: {' '.join(rest)}")
+    if arguments.verb != _ALONE and (mine := _mine(arguments)):
+        whole.error(f"{mine} belongs after the verb")
     if rest:
         arguments.given = [*arguments.given, *rest]
     return arguments
+
+
+def _mine(arguments: argparse.Namespace) -> str:
+    """The first option of the setup conversation that was given; empty where none was."""
+    options = {"--answers": arguments.going_on, "--format": arguments.in_format, "--moderator": arguments.moderator}
+    return next((name for name, value in {**options, "--rehearse": arguments.rehearsing}.items() if value), "")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -31,7 +41,14 @@ def parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     made.add_argument("--version", action="version", version=f"debate-orchestrator {__version__}")
-    made.set_defaults(verb="listing.nothing")
+    made.set_defaults(verb=_ALONE)
+    alone = made.add_argument_group("options of the setup conversation, which `debate` alone holds at a terminal")
+    alone.add_argument(
+        "--answers", dest="going_on", metavar="FILE", help="go on with that conversation, or begin it there"
+    )
+    alone.add_argument("--format", dest="in_format", metavar="NAME", help="the format; `debate formats` lists them")
+    alone.add_argument("--moderator", metavar="WHO", help="who restates the topic and derives positions")
+    alone.add_argument("--rehearse", dest="rehearsing", action="store_true", help="call no model, in the setup neither")
     verbs = made.add_subparsers(title="verbs", metavar="VERB")
 
     def verb(name: str, function: str, about: str, example: str, *, json: bool = True) -> argparse.ArgumentParser:

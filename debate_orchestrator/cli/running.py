@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from debate_orchestrator import casts, opening, providers, spending
+from debate_orchestrator.answers import Answers
 from debate_orchestrator.calls import Watch, record
 from debate_orchestrator.cli.beginning import block, check, create, rehearsed, seats, with_positions, write_report
 from debate_orchestrator.cli.output import print_json, remark, say
@@ -30,7 +31,12 @@ from debate_orchestrator.reports import lines
 
 def run(arguments: argparse.Namespace) -> int:
     """Opens a debate and drives it to its report."""
-    answers = settled(arguments, reach.default if not arguments.rehearse else reach.best)
+    return begin(settled(arguments, reach.default if not arguments.rehearse else reach.best), arguments)
+
+
+def begin(answers: Answers, arguments: argparse.Namespace) -> int:
+    """Opens a debate with these answers and drives it to its report; `arguments` tell how it is told (`quiet`, `json`),
+    whether it is a rehearsal (`rehearse`), and which file the answers are from (`answers`)."""
     files = Files.of_output(answers.output)
     quiet = arguments.quiet or arguments.json
     if arguments.rehearse:

@@ -19,7 +19,8 @@ from debate_orchestrator.errors import BadAnswers, DebateError, complaint
 from debate_orchestrator.files import REPORT, Files
 from debate_orchestrator.host.asking import Exchange, load
 from debate_orchestrator.host.asking import ask as ask_host
-from debate_orchestrator.interview import Ask, Interview, Propose, Ready, Words
+from debate_orchestrator.interview import Interview
+from debate_orchestrator.talk import Ask, Propose, Ready, Words
 
 DEFAULT_FORMAT = "adversarial"
 
@@ -49,10 +50,16 @@ leader_first: false        # true: calls that share a cache wait for the first o
 """
 
 
-def interview(rules_name: str = DEFAULT_FORMAT) -> Interview:
+def interview(rules_name: str = DEFAULT_FORMAT, default_output: str = REPORT) -> Interview:
     """The setup conversation in the words of prompts/ and the limits of a format."""
     words = Words.model_validate(library.mapping("interview.yaml"))
-    return Interview(words, formats.load(rules_name), REPORT)
+    return Interview(words, formats.load(rules_name), default_output)
+
+
+def _interview_of(path: str) -> Interview:
+    """The conversation that a file keeps, in the format that it names."""
+    named = read_mapping(path).get("format") if os.path.exists(path) else None
+    return interview(DEFAULT_FORMAT if named is None else str(named))
 
 
 def answers(arguments: argparse.Namespace) -> int:
@@ -105,7 +112,7 @@ def ask(arguments: argparse.Namespace) -> int:
         if not found:
             raise BadAnswers(complaint("answer", repr(pair), "KEY=VALUE", 'Quote it, as in topic="..."'))
         given[key] = sys.stdin.read(LARGEST) if value == "-" else value
-    exchange = ask_host(arguments.file, given, interview())
+    exchange = ask_host(arguments.file, given, _interview_of(arguments.file))
     print_json(_told(arguments.file, exchange))
     complain(exchange.complaints)
     return 2 if exchange.complaints else 0
@@ -160,7 +167,7 @@ def settled(arguments: argparse.Namespace, filler: Callable[[str], str] = lambda
 
 
 def _must_be_ready(path: str) -> None:
-    now = interview().next(load(path))
+    now = _interview_of(path).next(load(path))
     if isinstance(now, Ready):
         return
     left = f"{now.turn} is still to be answered" if isinstance(now, Propose) else f"the question `{now.key}` is open"

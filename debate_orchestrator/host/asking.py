@@ -19,8 +19,9 @@ from debate_orchestrator.datafiles import read_mapping, to_yaml, write_whole
 from debate_orchestrator.errors import BadAnswers, BadFile, DebateError, complaint
 from debate_orchestrator.files import Files
 from debate_orchestrator.host.desk import Desk, Laid, read_reply
-from debate_orchestrator.interview import Ask, Draft, Interview, Propose, Ready, Talk
+from debate_orchestrator.interview import Interview
 from debate_orchestrator.replies import structured
+from debate_orchestrator.talk import Ask, Draft, Propose, Ready, Talk
 
 
 class Exchange(Value):

@@ -82,8 +82,13 @@ def best(seat: str) -> str:
     try:
         return default(seat)
     except BadAnswers:
-        chosen = models.table().defaults
-        return f"anthropic:{chosen.judge if seat == JUDGE else chosen.debater}"
+        return unlimited(seat)
+
+
+def unlimited(seat: str) -> str:
+    """Who would fill a seat if everybody could be had."""
+    chosen = models.table().defaults
+    return f"anthropic:{chosen.judge if seat == JUDGE else chosen.debater}"
 
 
 def _dotted(name: str) -> str:

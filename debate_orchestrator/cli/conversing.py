@@ -1,0 +1,78 @@
+"""`debate` alone: at a terminal the setup conversation, then the debate and its report."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from functools import partial
+
+from debate_orchestrator.cli.listing import nothing
+from debate_orchestrator.errors import BadAnswers, complaint
+
+
+def converse(arguments: argparse.Namespace) -> int:
+    """Leads through the setup and begins the debate. Without a terminal it asks nothing, and says what goes without."""
+    if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout)):
+        return _without_terminal(arguments)
+    from debate_orchestrator.cli.beginning import check, rehearsed
+    from debate_orchestrator.cli.output import remark
+    from debate_orchestrator.cli.running import begin
+    from debate_orchestrator.cli.setup import interview
+    from debate_orchestrator.files import Files
+    from debate_orchestrator.talk import Draft
+    from debate_orchestrator.wizard import asking, conversation, moderating
+    from debate_orchestrator.wizard.beside import beside
+    from debate_orchestrator.wizard.hall import look
+    from debate_orchestrator.wizard.outlook import rehearsed as rehearses
+    from debate_orchestrator.wizard.sitting import Sitting
+
+    def checked(draft: Draft) -> Files:
+        answers = conversation.settled(draft, sitting.interview)
+        files = Files.of_output(answers.output)
+        if rehearses(draft.given["cast"]):
+            answers, files = rehearsed(answers), files.beside(".rehearsed")
+        check(answers, files)
+        return files
+
+    interview_of = partial(interview, default_output=_free_report())
+    asker = asking.here()
+    sitting = Sitting(asker, interview_of, beside(look), moderates=not arguments.rehearsing)
+    try:
+        with asker:
+            conversation.welcome(sitting, arguments.going_on, arguments.in_format, arguments.moderator)
+            draft = conversation.Conversation(sitting, checked, rehearse=arguments.rehearsing).hold()
+    except conversation.Later:
+        remark(f"debate: {sitting.kept.leaving()}")
+        return 0
+    except (KeyboardInterrupt, EOFError):
+        remark(f"debate: {sitting.kept.leaving()}")
+        return 130
+    answers = conversation.settled(draft, sitting.interview)
+    path = sitting.kept.moved(draft, Files.of_output(answers.output).report)
+    remark(f"The answers are in {path}: `debate run --answers {path}` takes them too.")
+    if paid := moderating.spent(draft):
+        remark(paid)
+    rehearse = rehearses(draft.given["cast"])
+    return begin(answers, argparse.Namespace(answers=path, rehearse=rehearse, quiet=False, json=False))
+
+
+def _without_terminal(arguments: argparse.Namespace) -> int:
+    """The list of what there is; BadAnswers where a conversation was asked for by its options."""
+    asked = (arguments.going_on, arguments.in_format, arguments.moderator, arguments.rehearsing)
+    if not any(asked):
+        return nothing(arguments)
+    hint = "`debate run --answers FILE` asks nothing; `debate ask FILE` asks one question a call."
+    raise BadAnswers(complaint("debate", "no terminal", "a terminal, to ask at", hint))
+
+
+def _free_report() -> str:
+    """The report's name that is proposed: one that no debate here has yet."""
+    from debate_orchestrator.files import REPORT
+
+    stem = REPORT.removesuffix(".md")
+    for name in (REPORT, *(f"{stem}-{n}.md" for n in range(2, 1000))):
+        journal = f"{name.removesuffix('.md')}.journal.jsonl"
+        if not (os.path.exists(name) or os.path.exists(journal)):
+            return name
+    return REPORT

@@ -1,0 +1,149 @@
+"""Where the answers are kept: in a file after every answer, beside the report in the end; and what was answered lately.
+
+The file is the one that `debate ask` keeps, so that either goes on with what the other began.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from debate_orchestrator.datafiles import read_mapping, strict_json, write_whole
+from debate_orchestrator.errors import DebateError
+from debate_orchestrator.host.asking import load, save
+from debate_orchestrator.talk import Draft
+
+_STEM, _ENDING = ".debate-setup", ".yaml"
+ANSWERS = ".answers.yaml"
+_MOST = 50
+"""Answers of one kind that are remembered."""
+
+
+class Kept:
+    """The file that a conversation is kept in."""
+
+    def __init__(self, path: str, *, own: bool):
+        self.path = path
+        self.own = own
+        """Whether it is a file of the conversation's own, which nobody named."""
+        self.lost = ""
+        """Why it could not be kept; empty where it could."""
+        self.saved = False
+
+    def keep(self, draft: Draft) -> None:
+        """Writes the answers so far; where that can't be, `lost` tells why, and the conversation goes on."""
+        try:
+            save(self.path, draft)
+            self.saved, self.lost = True, ""
+        except DebateError as error:
+            self.lost = " ".join(error.complaints)
+
+    def leaving(self) -> str:
+        """Where the answers are, and the command that goes on."""
+        if self.lost:
+            return f"left; the answers could not be kept: {self.lost}"
+        if not self.saved:
+            return "left; nothing was answered."
+        return f"left; your answers are in {self.path}. Go on with `debate --answers {self.path}`."
+
+    def moved(self, draft: Draft, report: str) -> str:
+        """Keeps the answers beside the report instead, in a file that is there for them alone; its path."""
+        stem = report.removesuffix(".md")
+        names = [f"{stem}{ANSWERS}", *(f"{stem}-{n}{ANSWERS}" for n in range(2, 100))]
+        path = next((name for name in names if not os.path.exists(name) or _holds_setup(name)), names[-1])
+        save(path, draft)
+        if self.own and self.saved and os.path.abspath(path) != os.path.abspath(self.path):
+            Path(self.path).unlink(missing_ok=True)
+        self.path, self.own, self.saved = path, False, True
+        return path
+
+
+def fresh() -> Kept:
+    """A file of its own in the working directory, for a conversation that nobody named one for."""
+    names = [f"{_STEM}{_ENDING}", *(f"{_STEM}-{n}{_ENDING}" for n in range(2, 1000))]
+    return Kept(next((name for name in names if not os.path.exists(name)), names[-1]), own=True)
+
+
+def left() -> tuple[Kept, Draft] | None:
+    """The conversation that was left last in this working directory, if there is one that can be gone on with."""
+    paths = sorted(Path(os.curdir).glob(f"{_STEM}*{_ENDING}"), key=_age)
+    for path in paths:
+        try:
+            if _holds_setup(str(path)):
+                kept = Kept(str(path), own=True)
+                kept.saved = True
+                return kept, load(str(path))
+        except DebateError:
+            continue
+    return None
+
+
+def named(path: str) -> tuple[Kept, Draft]:
+    """The conversation of a file that was named; a new one where there is none. A file that a person wrote is read
+    and left as it is, and the answers are kept in another."""
+    if not os.path.exists(path):
+        return Kept(path, own=False), Draft()
+    draft = load(path)
+    if not _holds_setup(path):
+        return fresh(), draft
+    kept = Kept(path, own=False)
+    kept.saved = True
+    return kept, draft
+
+
+def _holds_setup(path: str) -> bool:
+    try:
+        return "setup" in read_mapping(path)
+    except DebateError:
+        return False
+
+
+def _age(path: Path) -> float:
+    try:
+        return -path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+class Lately:
+    """What was answered lately, by kind of question, in a file of this user's. It is a convenience: where it can't
+    be read or written, nothing is remembered."""
+
+    def __init__(self) -> None:
+        self._path = _state() / "answered-lately.json"
+        self._known: dict[str, list[str]] = {}
+        try:
+            self._known = _lists(strict_json(self._path.read_text(encoding="utf-8")))
+        except (OSError, ValueError):
+            pass
+
+    def of(self, kind: str) -> tuple[str, ...]:
+        """Answers of that kind, oldest first."""
+        return tuple(self._known.get(kind, ()))
+
+    def add(self, kind: str, answer: str) -> None:
+        """Remembers an answer as the latest of its kind."""
+        if not (answer := answer.strip()):
+            return
+        others = [one for one in self._known.get(kind, []) if one != answer]
+        self._known[kind] = [*others, answer][-_MOST:]
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            write_whole(self._path, json.dumps(self._known, indent=1))
+        except (DebateError, OSError):
+            pass
+
+
+def _state() -> Path:
+    folder = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
+    return Path(folder) / "debate-orchestrator"
+
+
+def _lists(value: object) -> dict[str, list[str]]:
+    """The lists of texts in a value that was read."""
+    if not isinstance(value, Mapping):
+        return {}
+    lists = {str(key): one for key, one in value.items() if isinstance(one, list)}
+    return {key: [text for text in one if isinstance(text, str)] for key, one in lists.items()}
