@@ -95,7 +95,7 @@ def _of_transcript(
     digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
     given = {side: said for side, said in sides.items() if said is not None}
     found = judging.of_transcript(made, path, digest, judges, arguments.strictness, arguments.topic, given)
-    if not arguments.quiet and not arguments.json:
+    if not (arguments.quiet or arguments.json or arguments.events):
         for note in made.notes:
             remark(note)
     return found
