@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, get_args
 
 from debate_orchestrator import speech
-from debate_orchestrator.casts import HOST
+from debate_orchestrator.casts import FETCH, HOST
 from debate_orchestrator.core.events import Source
-from debate_orchestrator.core.rules import EVERYBODY, JUDGE, Format
+from debate_orchestrator.core.rules import CLERK, EVERYBODY, JUDGE, Format
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.errors import BadAnswers, complaint, shown
 
@@ -41,6 +41,10 @@ class Answers(Value):
     search: bool
     patience: float
     leader_first: bool
+    mirror: bool
+    quorum: int
+    each_round: bool
+    blind: bool
     one_agent: bool
     sources: dict[str, Source]
 
@@ -60,7 +64,7 @@ def settle(
         if key not in KEYS
     ]
     checks = _Checks(given, rules, wrong, filler)
-    made = {
+    made: dict[str, Any] = {
         "topic": checks.topic(),
         "positions": checks.positions(),
         "rounds": checks.rounds(),
@@ -78,9 +82,19 @@ def settle(
         "one_agent": checks.flag("one_agent", False),
         "sources": checks.sources(),
     }
+    made |= checks.voting(len(made["cast"].get(JUDGE, ())))
     if wrong:
         raise BadAnswers(wrong)
     return Answers.model_validate(made)
+
+
+def voting(given: Mapping[str, Any], rules: Format, panel: int) -> dict[str, Any]:
+    """How a panel of that size votes: mirror, quorum, each_round, blind; BadAnswers with all that is wrong."""
+    wrong: list[str] = []
+    made = _Checks(given, rules, wrong, lambda seat: HOST).voting(panel)
+    if wrong:
+        raise BadAnswers(wrong)
+    return made
 
 
 class _Checks:
@@ -151,6 +165,40 @@ class _Checks:
             return default
         return value
 
+    def voting(self, panel: int) -> dict[str, Any]:
+        return {
+            "mirror": self.mirror(),
+            "quorum": self.quorum(panel),
+            "each_round": self.option("each_round", "each round", self.rules.each_round),
+            "blind": self.option("blind", "blind", self.rules.decided_by == "swing"),
+        }
+
+    def mirror(self) -> bool:
+        value = self.flag("mirror", self.rules.mirror)
+        if value and not any(map(self.rules.votes, self.rules.phases())):
+            self._refuse("mirror", "false, since nobody votes in this format")
+        return value
+
+    def option(self, key: str, option: str, default: bool) -> bool:
+        """Whether an optional phase takes place, in a format that has it."""
+        value = self.flag(key, default)
+        if value and option not in self.rules.options:
+            self._refuse(key, f"false, since the format {self.rules.name} leaves no such thing open")
+        if not value and option == "blind" and self.rules.decided_by == "swing":
+            self._refuse(key, "true, since the winner is told by the votes before and after")
+        return value
+
+    def quorum(self, panel: int) -> int:
+        """How many judges' votes must count; more than half of the panel if nobody says."""
+        default = panel // 2 + 1
+        value = self.given.get("quorum")
+        if value is None:
+            return default
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= max(panel, 1):
+            self._refuse("quorum", f"a whole number from 1 to {max(panel, 1)}, the size of the panel")
+            return default
+        return value
+
     def texts(self, key: str) -> tuple[str, ...]:
         value = self.given.get(key)
         value = [] if value is None else value
@@ -164,8 +212,8 @@ class _Checks:
     def cast(self) -> dict[str, tuple[str, ...]]:
         value = self.given.get("cast") or {}
         if isinstance(value, str):
-            value = dict.fromkeys(EVERYBODY, value)
-        seats = (*self.rules.sides, JUDGE)
+            value = {seat: value for seat in EVERYBODY if seat in self.rules.seated}
+        seats = self.rules.seated
         if not isinstance(value, dict) or not set(value) <= {*seats, MODERATOR}:
             self._refuse("cast", f"a mapping of {', '.join((*seats, MODERATOR))} to who fills them")
             return {}
@@ -174,7 +222,7 @@ class _Checks:
             filled = None if seat in value else self._filled(seat)
             if seat not in value and filled is None:
                 continue
-            filler = value.get(seat, filled)
+            filler = value.get(seat, [filled] * self.rules.panel if seat == JUDGE else filled)
             fillers = filler if isinstance(filler, list) else [filler]
             most = MOST_JUDGES if seat == JUDGE else 1
             if not 1 <= len(fillers) <= most or not all(isinstance(one, str) and one.strip() for one in fillers):
@@ -184,6 +232,8 @@ class _Checks:
 
     def _filled(self, seat: str) -> str | None:
         """Who fills a seat that nobody is named for; None, with a complaint, where there is nobody."""
+        if seat == CLERK:
+            return FETCH
         try:
             return self.filler(seat)
         except BadAnswers as error:

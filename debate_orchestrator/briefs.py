@@ -19,8 +19,10 @@ from jinja2 import FileSystemLoader, StrictUndefined, TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from debate_orchestrator import library, speech
+from debate_orchestrator.core import presentation
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Declined
+from debate_orchestrator.core.events import Voted
+from debate_orchestrator.core.presentation import Shown
 from debate_orchestrator.core.rules import Turn
 from debate_orchestrator.core.shapes import json_schema
 from debate_orchestrator.core.values import Value
@@ -47,13 +49,15 @@ class Brief(Value):
     json_schema: dict[str, Any] | None = None
     words: int | None = None
     """About how many words are asked for, where that is said."""
+    tokens: int | None = None
+    """The most tokens that the reply may have, where the format says so."""
     search: bool = False
     """Whether whoever answers may search the web."""
 
     @property
     def digest(self) -> str:
         """The sha256 of everything that the seat is shown."""
-        return hashlib.sha256(self.model_dump_json(exclude={"turn", "words", "search"}).encode()).hexdigest()
+        return hashlib.sha256(self.model_dump_json(exclude={"turn", "words", "tokens", "search"}).encode()).hexdigest()
 
 
 def brief(debate: Debate, turn: Turn, complaints: Sequence[str] = ()) -> Brief:
@@ -62,9 +66,9 @@ def brief(debate: Debate, turn: Turn, complaints: Sequence[str] = ()) -> Brief:
     context = _context(debate, turn)
     dialogue = debate.format.history == "dialogue" and not turn.judging
     said: list[tuple[Literal["user", "assistant"], str]] = [("user", _render("shared/motion.md.j2", context))]
-    for heard in debate.heard(turn):
-        if dialogue and heard.seat == turn.seat:
-            said.append(("assistant", speech.fenced(debate.reply(heard).text, debate.opened.nonce)))
+    for heard in context["heard"]:
+        if dialogue and heard.turn.seat == turn.seat:
+            said.append(("assistant", speech.fenced(heard.text, debate.opened.nonce)))
             continue
         said.append(("user", _block(debate, heard, context)))
     task = f"formats/{debate.format.name}/{template(turn.phase)}"
@@ -80,23 +84,23 @@ def brief(debate: Debate, turn: Turn, complaints: Sequence[str] = ()) -> Brief:
         wants="json" if context["schema"] else "text",
         json_schema=context["schema"],
         words=turn.phase.words,
+        tokens=turn.phase.tokens,
         search=context["search"],
     )
 
 
-_blocks: WeakKeyDictionary[Debate, dict[str, str]] = WeakKeyDictionary()
-"""Debate to the blocks of its settled turns, which never change once they are made."""
+_blocks: WeakKeyDictionary[Debate, dict[tuple[str, bool], str]] = WeakKeyDictionary()
+"""Debate to the blocks of its settled turns, straight and mirrored, which never change once they are made."""
 
 
-def _block(debate: Debate, heard: Turn, context: dict[str, Any]) -> str:
+def _block(debate: Debate, heard: Shown, context: dict[str, Any]) -> str:
     """A speech as those who heard it find it in their transcript."""
     made = _blocks.setdefault(debate, {})
-    if heard.id not in made:
-        reply = debate.reply(heard)
-        values = {"turn": heard, "text": reply.text, "reply": reply}
-        values["declined"] = isinstance(debate.answers[heard.id], Declined)
-        made[heard.id] = _render("shared/turn.md.j2", context | values)
-    return made[heard.id]
+    place = heard.turn.id, context["mirrored"]
+    if place not in made:
+        values = {name: getattr(heard, name) for name in Shown.model_fields}
+        made[place] = _render("shared/turn.md.j2", context | values)
+    return made[place]
 
 
 def _merged(said: list[tuple[Literal["user", "assistant"], str]]) -> tuple[Message, ...]:
@@ -153,17 +157,21 @@ def _environment() -> ImmutableSandboxedEnvironment:
 
 def _context(debate: Debate, turn: Turn) -> dict[str, Any]:
     """Everything a template of this turn may name."""
-    rules, setup = debate.format, debate.opened.setup
-    heard = debate.heard(turn)
+    rules, setup, exchange = debate.format, debate.opened.setup, debate.exchange
     shape = debate.shape(turn)
+    as_they_are = {side: side for side in rules.sides}
+    real = exchange.keys(as_they_are) if turn.mirrored else as_they_are
     common = {
         "turn": turn,
+        "mirrored": turn.mirrored,
+        "heard": presentation.heard(debate, turn),
         "nonce": debate.opened.nonce,
         "topic": setup.topic,
-        "positions": setup.positions,
+        "as_of": setup.as_of,
+        "positions": {side: setup.positions[who] for side, who in real.items()},
         "sides": rules.sides,
         "name": rules.name_of,
-        "label": lambda side: rules.seats[side].side,
+        "label": lambda side: rules.seats[real[side]].side,
         "tag": rules.tag_of,
         "context": setup.context if turn.role in rules.context_heard_by else (),
         "rounds": setup.rounds,
@@ -171,41 +179,61 @@ def _context(debate: Debate, turn: Turn) -> dict[str, Any]:
         "strictness": rules.rubric.strictness[setup.strictness],
         "lines": rules.lines,
         "labels": rules.labels,
+        "private": rules.private,
+        "quotes": rules.quotes,
         "words": turn.phase.words,
-        "search": setup.search and not turn.judging and shape is None,
+        "search": setup.search and turn.speaking and shape is None,
         "schema": json_schema(shape, debate.terms(turn)) if shape is not None else None,
     }
-    return common | (_for_judge(debate, turn, heard) if turn.judging else _for_debater(debate, turn, heard))
+    return common | (_for_judge(debate, turn, common) if turn.judging else _for_debater(debate, turn, common))
 
 
-def _for_debater(debate: Debate, turn: Turn, heard: list[Turn]) -> dict[str, Any]:
+def _for_debater(debate: Debate, turn: Turn, common: dict[str, Any]) -> dict[str, Any]:
+    """What templates of a side's turn may name, and of a clerk's."""
     other = next((side for side in debate.format.sides if side != turn.seat), turn.seat)
-    theirs = [one for one in heard if one.seat == other]
+    theirs = [one.turn for one in common["heard"] if one.turn.seat == other]
     return {
         "other": other,
         "tells_rounds": debate.format.tells_rounds,
         "spoken": any(one.round == turn.round and one.phase.name == turn.phase.name for one in theirs),
         "target": theirs[-1] if theirs else None,
         "advice": debate.advice(turn.seat, turn.round or 0),
+        "evidence": evidence(debate, turn),
     }
 
 
-def _for_judge(debate: Debate, turn: Turn, heard: list[Turn]) -> dict[str, Any]:
-    rubric = debate.format.rubric
-    results = debate.results_of(turn.seat)
-    totals = sums(results, debate.format.sides)
-    share = gap(totals)
+def _for_judge(debate: Debate, turn: Turn, common: dict[str, Any]) -> dict[str, Any]:
+    rubric, exchange = debate.format.rubric, debate.exchange
+    results = debate.results_of(turn.seat, mirrored=turn.mirrored)
+    totals, won = sums(results, debate.format.sides), rounds_won(results, debate.format.sides)
+    share, conceded = gap(totals), debate.conceded()
+    heard: list[Shown] = common["heard"]
+    if turn.mirrored:
+        totals, won, conceded = exchange.keys(totals), exchange.keys(won), exchange.side(conceded or "") or None
     return {
         "scale": {"least": f"{rubric.least:g}", "most": f"{rubric.most:g}"},
+        "scales": {name: rubric.scale(name) for name in debate.criteria},
         "criteria": {name: rubric.criteria[name] for name in debate.criteria},
         "convergence": rubric.convergence,
-        "round_turns": [one.id for one in heard if one.round == turn.round],
-        "declined": [one for one in heard if isinstance(debate.answers[one.id], Declined)],
-        "ballots": [debate.answers[one.id] for one in debate.own_ballots(turn.seat)],
+        "round_turns": [one.turn.id for one in heard if one.turn.round == turn.round],
+        "declined": [one.turn for one in heard if one.declined],
+        "ballots": [debate.answers[one.id] for one in debate.own_ballots(turn)],
         "totals": totals,
-        "won": rounds_won(results, debate.format.sides),
+        "won": won,
         "gap": None if share is None else percent(share),
         "played": len(results),
-        "conceded": debate.conceded(),
+        "conceded": conceded,
         "persisted": bool(debate.persisted()),
     }
+
+
+def evidence(debate: Debate, turn: Turn) -> list[dict[str, str]]:
+    """What the sides cite in a round, for a clerk to look up: the turn, the address and the quote of each."""
+    cited = []
+    for one in debate.heard(turn):
+        answer = debate.answers[one.id]
+        if one.round != turn.round or not isinstance(answer, Voted) or debate.declined(one.id):
+            continue
+        if (url := answer.ballot.get("url")) and (quote := answer.ballot.get("quote")):
+            cited.append({"turn": one.id, "url": url, "quote": quote})
+    return cited

@@ -28,19 +28,27 @@ Hear = Callable[[Turn, str], None]
 class Calls:
     """The calls of one debate."""
 
-    def __init__(self, journal: Writer, debate: Debate, stop: asyncio.Event, watch: Watch | None, hear: Hear | None):
+    def __init__(
+        self,
+        journal: Writer,
+        debate: Debate,
+        stop: asyncio.Event,
+        watch: Watch | None,
+        hear: Hear | None,
+        purse: Purse | None = None,
+    ):
         self._journal, self._debate, self._stop, self._watch, self._hear = journal, debate, stop, watch, hear
-        self._purse = Purse(debate)
+        self._purse = purse or Purse(debate)
 
     def together(self, seated: Sequence[tuple[Turn, Provider]]) -> list[Awaitable[None]]:
         """One awaitable a turn, each of which settles it. Where the debate asks for that, those that share a
         cached beginning wait until the first of them has begun to answer."""
-        leaders: dict[tuple[str, str], asyncio.Event] = {}
+        leaders: dict[tuple[str, str, bool], asyncio.Event] = {}
         settling: list[Awaitable[None]] = []
         for turn, provider in seated:
             begun, before = asyncio.Event(), None
             if self._debate.opened.leader_first and provider.caches:
-                before = leaders.get(family := (provider.name, turn.phase.reply))
+                before = leaders.get(family := (provider.name, turn.phase.reply, turn.mirrored))
                 leaders.setdefault(family, begun)
             settling.append(self._settle(turn, provider, begun, before))
         return settling

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 HOST, REPLAY, REHEARSE, COMMAND = "host", "replay", "rehearse", "command"
+FETCH, OFFLINE = "fetch", "offline"
+"""Who looks up what the sides cite: the one fetches the pages, the other says that nothing was checked."""
 
 
 def kind(spec: str) -> str:
@@ -16,8 +20,20 @@ def rest(spec: str) -> str:
 
 
 def is_called(spec: str) -> bool:
-    """Whether somebody is called who may be paid for it. A host calls us; a recording and a stand-in call nobody."""
-    return kind(spec) not in (HOST, REPLAY, REHEARSE)
+    """Whether somebody is called who may be paid for it. A host calls us; a recording and a stand-in call nobody,
+    and a page costs nothing."""
+    return kind(spec) not in (HOST, REPLAY, REHEARSE, FETCH, OFFLINE)
+
+
+def vendor(spec: str) -> str:
+    """Whose model a seat is filled with, as far as the words of the cast tell; empty where they don't."""
+    spec = real(spec).partition("@")[0]
+    named = rest(spec)
+    if kind(spec) == "openrouter" and "/" in named:
+        return named.partition("/")[0].lower()
+    if kind(spec) in ("anthropic", "openai"):
+        return kind(spec)
+    return re.split(r"[:/\d-]", named.lower())[0] if kind(spec) == "ollama" else ""
 
 
 def real(spec: str) -> str:

@@ -12,6 +12,7 @@
     │       └── Locked          somebody else is writing it
     └── Theirs                  the world outside failed; what was said so far is saved
         ├── Paused              work is left and can be resumed; exit code 3
+        │   ├── OverCap         a call would take the cost over its cap
         │   └── Trouble         a call got no answer, and another may: it is asked again for a while
         └── Failed              it will not work as it is; exit code 4
 
@@ -79,6 +80,9 @@ class Theirs(DebateError): ...
 
 class Paused(Theirs):
     exit_code = 3
+
+
+class OverCap(Paused): ...
 
 
 class Trouble(Paused):

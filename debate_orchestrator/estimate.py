@@ -16,6 +16,7 @@ from debate_orchestrator.briefs import Brief, brief
 from debate_orchestrator.core.bill import Bill, Line
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Event, Opened, Reply, Usage
+from debate_orchestrator.core.parts import MIRRORED
 from debate_orchestrator.core.rules import Turn
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.providers import rehearse
@@ -113,7 +114,7 @@ def estimate(opened: Opened, given: Iterable[Event] = ()) -> Estimate:
     calls that are still to be made. Rehearsed seats count as those for whom they stand in."""
     debate = Debate([opened, *given])
     debate.cast = {seat: tuple(casts.real(spec) for spec in specs) for seat, specs in debate.cast.items()}
-    seated = [spec for seat in debate.format.seats for spec in debate.cast[seat]]
+    seated = [spec for seat in debate.format.seated for spec in debate.cast[seat]]
     waits = casts.HOST in seated
     made, took = _played(debate)
     lines: dict[tuple[str, str], Line] = {}
@@ -152,21 +153,21 @@ def _together(debate: Debate, due: tuple[Turn, ...], planned: dict[str, Plan], c
     """The calls of a stage that begins at `clock`. Where the debate asks for that, those that share a beginning
     start when the first of them is answered."""
     made: list[_Made] = []
-    leads: set[tuple[str, str]] = set()
+    leads: set[tuple[str, str, bool]] = set()
     for turn in due:
         spec = filler(debate, turn.seat)
         if not casts.is_called(spec):
             continue
         asked, known = brief(debate, turn), models.known(spec)
         blocks = _blocks(asked)
-        lead = (spec, turn.phase.reply)
+        lead = (spec, turn.phase.reply, turn.mirrored)
         start = clock + TO_BEGIN if debate.opened.leader_first and known and lead in leads else clock
         leads.add(lead)
         # The system text is the first block; the last is the call's own.
         plan = planned[turn.id] if known else Plan()
         marked = tuple(place + 1 for place in placed(plan, debate, len(blocks) - 1))
         least = known.least if known else 0
-        shared = family(debate, turn.phase, turn.seat)
+        shared = family(debate, turn.phase, turn.seat + (MIRRORED if turn.mirrored else ""))
         cache = Call(shared, tuple(blocks), marked, plan.hour, start, start + TO_BEGIN, least)
         made.append(_Made(turn, spec, cache, sizes(asked)[1]))
     return made

@@ -21,6 +21,8 @@ class Files(NamedTuple):
     report: str
     journal: str
     turns: str
+    evidence: str
+    """The folder for pages that sides cite."""
 
     @classmethod
     def of_output(cls, output: str) -> Files:
@@ -65,7 +67,7 @@ class Files(NamedTuple):
 
     @classmethod
     def _named(cls, stem: str) -> Files:
-        return cls(f"{stem}.md", f"{stem}{JOURNAL}", f"{stem}.turns")
+        return cls(f"{stem}.md", f"{stem}{JOURNAL}", f"{stem}.turns", f"{stem}.evidence")
 
 
 def _unwritable(output: str, reason: str | None) -> BadFile:

@@ -47,10 +47,11 @@ def agenda(made: Format, rounds: int, strictness: str, panel: int = 1) -> list[t
     """The format unrolled for so many rounds: for each stage the part it belongs to, how it comes about, and
     its turn ids. Phases that answer something found are shown as conditional."""
     stages: list[tuple[str, str, list[str]]] = []
-    for slot in calendar(made, rounds, strictness):
+    for slot in calendar(made, rounds, strictness, made.options):
         part = f"round {slot.round}" if slot.round is not None else "closing" if slot.closing else "before"
         taken = slot.stages(made.sides, judges(panel))
         how = "alone" if sum(len(seats) for seats in taken) < 2 else str(slot.phase.order)
         how = f"only on {slot.phase.on}, those it names" if slot.phase.on else how
+        how = f"{how}, only if asked for ({slot.phase.option})" if slot.phase.option else how
         stages += [(part, how, [slot.turn_id(seat) for seat in seats]) for seats in taken]
     return stages

@@ -11,11 +11,13 @@ import os
 import re
 import secrets
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from debate_orchestrator import __version__, answers, casts, formats, library
+from debate_orchestrator.core import presentation
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Course, Declined, EarlierRound, Opened, Reply, Setup, Spoke
-from debate_orchestrator.core.rules import JUDGE, Format, Lines, Phase, calendar
+from debate_orchestrator.core.rules import JUDGE, Format, Lines, Phase, Turn, calendar
 from debate_orchestrator.core.shapes import When
 from debate_orchestrator.errors import BadAnswers, BadJournal, complaint, shown
 from debate_orchestrator.files import JOURNAL, Files
@@ -32,26 +34,80 @@ _UNHEARD = Lines(concede="\n", decline="\n")
 """No line of a speech is a line feed: nothing in a transcript is said to the engine."""
 
 
-def again(entries: Sequence[Entry], path: str, judges: Sequence[str], strictness: str | None = None) -> Opened:
-    """The opening of a judging by `judges` of the debate whose journal, at `path`, holds these entries.
-    BadJournal where it is not finished, BadAnswers where it can't be judged so."""
+def again(
+    entries: Sequence[Entry],
+    path: str,
+    judges: Sequence[str],
+    strictness: str | None = None,
+    panel: Mapping[str, Any] | None = None,
+) -> tuple[Opened, list[Spoke | Declined]]:
+    """The opening of a judging by `judges` of the debate whose journal, at `path`, holds these entries, and the
+    speeches that follow it where they are not replayed. `panel` says how the judges vote where that is not as it
+    was: keys of an answers file. BadJournal where it is not finished, BadAnswers where it can't be judged so."""
     debate = Debate(entry.event for entry in entries)
     old = debate.opened
     if debate.due():
         due = ", ".join(turn.id for turn in debate.due())
         hint = f"Finish it with `debate resume {path}`."
         raise BadJournal(complaint(path, f"a debate that is not finished (due: {due})", "a finished one", hint))
+    if old.format.judged_by:
+        return _judged_elsewhere(debate, path, entries[-1].hash, judges, strictness, panel)
     setup = old.setup.model_copy(update={"strictness": strictness or old.setup.strictness})
     wrong = _judges_wrong(judges) + _strictness_wrong(setup, old)
+    setup = _voting(setup, old.format, len(judges), panel or {}, wrong)
     if wrong:
         raise BadAnswers(wrong)
     recording = (f"replay:{path}",)
-    return _opened(
+    opened = _opened(
         setup=setup,
         format=old.format,
-        cast={**dict.fromkeys(old.format.sides, recording), JUDGE: tuple(judges)},
+        cast={**{seat: recording for seat in old.format.seated if seat != JUDGE}, JUDGE: tuple(judges)},
         course=_course(debate, os.path.basename(path), entries[-1].hash),
     )
+    return opened, []
+
+
+def _voting(setup: Setup, rules: Format, judges: int, panel: Mapping[str, Any], wrong: list[str]) -> Setup:
+    """The setup with the way in which judges vote; what is wrong with it is added to `wrong`."""
+    given = {name: getattr(setup, name) for name in ("mirror", "blind", "each_round")} | dict(panel)
+    try:
+        return setup.model_copy(update=answers.voting(given, rules, judges))
+    except BadAnswers as error:
+        wrong += error.complaints
+        return setup
+
+
+def _judged_elsewhere(
+    debate: Debate,
+    path: str,
+    digest: str,
+    judges: Sequence[str],
+    strictness: str | None,
+    panel: Mapping[str, Any] | None,
+) -> tuple[Opened, list[Spoke | Declined]]:
+    """The judging of a debate whose format has no judge: its speeches, as they were heard, in the format that it
+    names for that, under the names that the speakers go by in them."""
+    rules, setup = debate.format, debate.opened.setup
+    made = Transcript(
+        topic=setup.topic,
+        positions=setup.positions,
+        speakers={side: ", ".join(debate.cast[side]) for side in rules.sides},
+        speeches=tuple(_speech(debate, turn) for turn in debate.settled() if turn.speaking),
+        notes=tuple(_weaknesses(debate)),
+    )
+    opened, spoken = of_transcript(made, path, digest, judges, strictness, judged_by=rules.judged_by, panel=panel)
+    seats = {
+        name: rules.seats.get(name, seat) if name in rules.sides else seat for name, seat in opened.format.seats.items()
+    }
+    return opened.model_copy(update={"format": opened.format.model_copy(update={"seats": seats})}), spoken
+
+
+def _speech(debate: Debate, turn: Turn) -> Speech:
+    """A settled speech as others heard it."""
+    one = presentation.shown(debate, turn)
+    round = turn.round or (debate.rounds if turn.closing else 1)
+    cut = one.cut or bool(one.dropped)
+    return Speech(side=turn.seat, round=round, title=turn.phase.title, text=one.text, declined=one.declined, cut=cut)
 
 
 def _course(debate: Debate, source: str, digest: str) -> Course:
@@ -113,7 +169,7 @@ def _strictness_wrong(setup: Setup, old: Opened) -> list[str]:
 
 def _speaking(made: Format, rounds: int, strictness: str) -> list[tuple[str, int | None]]:
     """The phases in which a side speaks under that strictness."""
-    slots = calendar(made, rounds, strictness)
+    slots = calendar(made, rounds, strictness, made.options)
     return [(slot.phase.name, slot.round) for slot in slots if set(slot.phase.seats) & set(made.sides)]
 
 
@@ -134,11 +190,14 @@ def of_transcript(
     strictness: str | None = None,
     topic: str | None = None,
     positions: dict[str, str] | None = None,
+    *,
+    judged_by: str = FORMAT,
+    panel: Mapping[str, Any] | None = None,
 ) -> tuple[Opened, list[Spoke | Declined]]:
     """The opening of a judging of a transcript, and its speeches as the events that follow. A topic and
     positions that are given count for more than the document's. All complaints at once: BadFile for the
     document's, BadAnswers where there are others."""
-    rules = formats.load(FORMAT)
+    rules = formats.load(judged_by)
     mode = strictness or list(rules.rubric.strictness)[-1]
     wrong = _judges_wrong(judges)
     if mode not in rules.rubric.strictness:
@@ -150,6 +209,11 @@ def of_transcript(
     motion = _line("topic", told, wrong) if told is not None else ""
     stances = made.positions | (positions or {})
     given = {side: _line(f"position {side}", said, wrong) for side, said in stances.items()}
+    voting: dict[str, Any] = {}
+    try:
+        voting = answers.voting(panel or {}, rules, len(judges))
+    except BadAnswers as error:
+        wrong += error.complaints
     if wrong:
         raise BadAnswers(wrong)
     setup = Setup(
@@ -159,6 +223,7 @@ def of_transcript(
         strictness=mode,
         first=made.speeches[0].side,
         feedback=False,
+        **voting,
     )
     source = os.path.basename(path)
     opened = _opened(

@@ -36,6 +36,10 @@ def opened(answers: Answers, derived: tuple[Reply, ...] = ()) -> Opened:
         search=answers.search,
         feedback=answers.feedback,
         context=_context(answers.context),
+        mirror=answers.mirror,
+        quorum=answers.quorum,
+        each_round=answers.each_round,
+        blind=answers.blind,
         sources=answers.sources,
     )
     return Opened(

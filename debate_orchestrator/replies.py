@@ -11,6 +11,7 @@ from typing import Any
 
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Declined, Reply, Spoke, Voted
+from debate_orchestrator.core.hearing import heard
 from debate_orchestrator.core.rules import Turn
 from debate_orchestrator.core.shapes import check
 from debate_orchestrator.datafiles import strict_json
@@ -50,13 +51,14 @@ def _must_be_text(turn_id: str, text: str) -> None:
 def read(debate: Debate, turn: Turn, reply: Reply) -> Spoke | Declined | Voted:
     """The event that a reply amounts to; BadReply, with every complaint, where it will not do."""
     shape = debate.shape(turn)
-    if reply.ended == "refused" and shape is None and not turn.judging:
+    if reply.ended == "refused" and turn.speaking:
         return Declined(turn=turn.id, reply=reply)
     _must_be_text(turn.id, reply.text)
     if shape is None:
         lines = [line.strip() for line in reply.text.splitlines()]
-        if not turn.judging and debate.format.lines.decline in lines:
+        if turn.speaking and debate.format.lines.decline in lines:
             return Declined(turn=turn.id, reply=reply)
+        _must_say_something(debate, turn, reply.text)
         return Spoke(turn=turn.id, reply=reply)
     if reply.ended == "cut":
         hint = "Reply with the JSON object alone, and more briefly."
@@ -66,6 +68,18 @@ def read(debate: Debate, turn: Turn, reply: Reply) -> Spoke | Declined | Voted:
     if wrong:
         raise BadReply([f"{turn.id}: {one}" for one in wrong])
     return Voted(turn=turn.id, ballot=ballot, reply=reply)
+
+
+def _must_say_something(debate: Debate, turn: Turn, text: str) -> None:
+    """BadReply for a speech of which nobody would hear anything, or, the first time, one that is too short."""
+    rules, phase = debate.format, turn.phase
+    said = heard(text, phase, private=rules.private)
+    if not said.text.strip():
+        hint = f"Close the <{rules.private}> tag, and write the speech after it."
+        raise BadReply(complaint(turn.id, "private working alone", "a speech that others can hear", hint))
+    least = phase.least_words
+    if least is not None and said.words + said.dropped < least and not debate.spoiled.get(turn.id):
+        raise BadReply(complaint(turn.id, f"{said.words} words", f"at least {least}", "Make the argument."))
 
 
 def structured(where: str, text: str) -> Any:

@@ -7,17 +7,18 @@ call more.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from debate_orchestrator import casts, models
 from debate_orchestrator.briefs import Brief
 from debate_orchestrator.core.bill import bill
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Reply, Usage
-from debate_orchestrator.errors import Paused, complaint
+from debate_orchestrator.errors import OverCap, complaint
 from debate_orchestrator.estimate import expected
 
 _HINT = "Raise it with `debate resume JOURNAL --max-cost USD` (none for no cap)."
+_AGAIN = "Run it again with a higher --max-cost: nothing that was answered is asked again."
 
 
 def unpriced(cast: Mapping[str, Iterable[str]]) -> list[str]:
@@ -34,34 +35,70 @@ def unpriced(cast: Mapping[str, Iterable[str]]) -> list[str]:
 class Purse:
     """What one debate has spent, with what its calls under way will."""
 
-    def __init__(self, debate: Debate):
-        self._debate = debate
+    def __init__(self, debate: Debate, fund: Fund | None = None, unseen: float = 0.0):
+        self._debate, self._fund = debate, fund
         self._under_way: dict[str, float] = {}
-        self._unseen = 0.0
+        self.unseen = unseen
         """What calls of this run may have cost of which nothing came back."""
 
     def take(self, turn_id: str, spec: str, brief: Brief) -> None:
-        """Sets the expected cost of a call aside. Paused where that would take the debate over its cap."""
+        """Sets the expected cost of a call aside. OverCap where that would take the debate, or all that share a
+        fund with it, over its cap."""
         price = expected(spec, brief)
-        cap = self._debate.max_cost
-        if cap is not None:
-            spent = self.spent() + sum(self._under_way.values())
-            if price is None:
-                raise Paused(complaint("max_cost", f"{spec}, whose price is unknown", "a price for every call", _HINT))
-            if spent + price > cap:
-                got = f"${spent:.4f} spent or under way, and about ${price:.4f} more for {turn_id}"
-                raise Paused(complaint("max_cost", got, f"at most ${cap:.2f} in all", _HINT))
+        _must_fit(self._debate.max_cost, self.committed, turn_id, spec, price, _HINT)
+        if self._fund is not None:
+            _must_fit(self._fund.cap, self._fund.committed, turn_id, spec, price, _AGAIN)
         self._under_way[turn_id] = price or 0.0
 
     def give(self, turn_id: str, *, unseen: bool = False) -> None:
         """The call is over; `unseen` says that it may have cost something that is not on record."""
         price = self._under_way.pop(turn_id, 0.0)
-        self._unseen += price if unseen else 0.0
+        self.unseen += price if unseen else 0.0
 
     def spent(self) -> float:
         """US dollars on record, with the least that broken answers can have cost."""
         broken = (one.reply for lost in self._debate.unanswered.values() for one in lost if one.reply is not None)
-        return bill(self._debate).total.cost + sum(map(_least, broken)) + self._unseen
+        return bill(self._debate).total.cost + sum(map(_least, broken)) + self.unseen
+
+    def committed(self) -> float:
+        """US dollars spent, and set aside for what is under way."""
+        return self.spent() + sum(self._under_way.values())
+
+
+class Fund:
+    """What several debates may cost together, with what each of them has on record already."""
+
+    def __init__(self, cap: float | None):
+        self.cap = cap
+        self._open: dict[str, Purse] = {}
+        self._settled: dict[str, float] = {}
+
+    def purse(self, key: str, debate: Debate) -> Purse:
+        """The purse of the debate that goes by `key`; it takes the place of an earlier one of that debate."""
+        before = self._open.get(key)
+        self._open[key] = made = Purse(debate, self, before.unseen if before else 0.0)
+        return made
+
+    def settle(self, key: str) -> None:
+        """Nothing is asked in that debate any more: what it has spent is counted once and for all."""
+        self._settled[key] = self._open.pop(key).spent()
+
+    def committed(self) -> float:
+        """US dollars spent in all of them, and set aside for what is under way."""
+        return sum(self._settled.values()) + sum(one.committed() for one in self._open.values())
+
+
+def _must_fit(
+    cap: float | None, committed: Callable[[], float], turn_id: str, spec: str, price: float | None, hint: str
+) -> None:
+    """OverCap where a call at that price is not within a cap."""
+    if cap is None:
+        return
+    if price is None:
+        raise OverCap(complaint("max_cost", f"{spec}, whose price is unknown", "a price for every call", hint))
+    if (spent := committed()) + price > cap:
+        got = f"${spent:.4f} spent or under way, and about ${price:.4f} more for {turn_id}"
+        raise OverCap(complaint("max_cost", got, f"at most ${cap:.2f} in all", hint))
 
 
 def _least(reply: Reply) -> float:

@@ -179,8 +179,11 @@ def answer(request: dict[str, Any], words: int = 60) -> str:
         return json.dumps({"kind": "technical", "a": "It should be done.", "b": "It should not be done."})
     if "scores" not in wanted:
         return json.dumps(puppets.final())
-    rounds = 2 if "directness_of_rebuttals" in wanted["scores"]["properties"]["a"]["properties"] else 1
-    return json.dumps(puppets.ballot(rounds=rounds, strict="unsupported_claims" in wanted))
+    marks = {
+        side: dict.fromkeys(of["properties"], 7 if side == "a" else 6)
+        for side, of in wanted["scores"]["properties"].items()
+    }
+    return json.dumps({name: value for name, value in (puppets.ballot() | {"scores": marks}).items() if name in wanted})
 
 
 async def _serve(server: Server, ready: threading.Event, done: asyncio.Event) -> None:

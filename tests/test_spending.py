@@ -8,9 +8,9 @@ import pytest
 from debate_orchestrator.briefs import Brief, brief
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Reply, Unanswered, Usage
-from debate_orchestrator.errors import Paused
+from debate_orchestrator.errors import OverCap, Paused
 from debate_orchestrator.estimate import expected
-from debate_orchestrator.spending import Purse, unpriced
+from debate_orchestrator.spending import Fund, Purse, unpriced
 
 OPUS = "anthropic:claude-opus-5-5"
 
@@ -75,3 +75,40 @@ def test_who_has_no_price() -> None:
 
     assert "command:cat, anthropic:who, whose" in said
     assert unpriced({"a": ("host",), "judge": (OPUS, "ollama:m")}) == []
+
+
+def test_a_fund_holds_over_several_debates() -> None:
+    """What one debate has under way or has spent is missing to the others of its fund, and only that."""
+    _, asked, price = capped(None)
+    fund = Fund(price * 2.5)
+    one, other = (fund.purse(key, capped(None)[0]) for key in ("one", "other"))
+    one.take("1.opening.a", OPUS, asked)
+    one.give("1.opening.a", unseen=True)
+    fund.settle("one")
+    other.take("1.opening.a", OPUS, asked)
+    with pytest.raises(OverCap, match="higher --max-cost"):
+        other.take("1.opening.b", OPUS, asked)
+    other.give("1.opening.a")
+    other.take("1.opening.b", OPUS, asked)
+
+    assert fund.committed() == pytest.approx(2 * price)
+
+
+def test_a_debate_taken_up_again_is_counted_once() -> None:
+    """The purse of a debate that is taken up again takes the first one's place, with what was never heard of again."""
+    _, asked, price = capped(None)
+    fund = Fund(None)
+    first = fund.purse("one", capped(None)[0])
+    first.take("1.opening.a", OPUS, asked)
+    first.give("1.opening.a", unseen=True)
+    fund.purse("one", capped(None)[0])
+
+    assert fund.committed() == pytest.approx(price)
+
+
+def test_a_debate_in_a_fund_keeps_its_own_cap() -> None:
+    """A debate's own cap holds where its fund would allow more."""
+    _, asked, price = capped(None)
+    purse = Fund(price * 100).purse("one", capped(price / 2)[0])
+    with pytest.raises(OverCap, match="debate resume"):
+        purse.take("1.opening.a", OPUS, asked)

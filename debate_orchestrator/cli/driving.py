@@ -16,6 +16,7 @@ from debate_orchestrator.drive import drive
 from debate_orchestrator.errors import Theirs
 from debate_orchestrator.journal import Writer
 from debate_orchestrator.providers import Provider
+from debate_orchestrator.spending import Purse
 
 if TYPE_CHECKING:
     from debate_orchestrator.screen.live import Live
@@ -105,8 +106,9 @@ class Chair:
     async def drive(self, journal: Writer, debate: Debate, seats: Mapping[str, Provider], watch: Watch) -> None:
         """Drives until nothing is left, or it was ended."""
         hear = None if self._live is None else self._live.hear
+        purse = Purse(debate)  # of all of it, so that a pause forgets nothing that may have cost something
         while not self.ended and _left(debate, seats):
-            await drive(journal, debate, seats, watch, hear, self._stop)
+            await drive(journal, debate, seats, watch, hear, self._stop, purse)
             self._waits = self._stop.is_set() and _left(debate, seats) and not self.ended
             if self._waits:
                 self.tell()

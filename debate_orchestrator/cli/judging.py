@@ -12,7 +12,7 @@ from debate_orchestrator.answers import LONGEST_PATIENCE
 from debate_orchestrator.calls import record
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.cli.running import go_on
-from debate_orchestrator.cli.setup import amount, cap
+from debate_orchestrator.cli.setup import amount, cap, panel
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Declined, Opened, Spoke
 from debate_orchestrator.core.rules import JUDGE
@@ -33,7 +33,7 @@ def judge(arguments: argparse.Namespace) -> int:
         raise BadAnswers(wrong)
     spoken: list[Spoke | Declined] = []
     if _is_journal(path):
-        first = _again(arguments, path, judges)
+        first, spoken = _again(arguments, path, judges)
     else:
         first, spoken = _of_transcript(arguments, path, judges)
     first = first.model_copy(update=_calls(arguments, first))
@@ -77,13 +77,13 @@ def _is_journal(path: str) -> bool:
         return True
 
 
-def _again(arguments: argparse.Namespace, path: str, judges: tuple[str, ...]) -> Opened:
+def _again(arguments: argparse.Namespace, path: str, judges: tuple[str, ...]) -> tuple[Opened, list[Spoke | Declined]]:
     given = (arguments.topic, arguments.position_a, arguments.position_b)
     flags = [flag for flag, said in zip(("--topic", "--position-a", "--position-b"), given, strict=True) if said]
     if flags:
         got = f"{', '.join(flags)} for a debate that has its own"
         raise BadAnswers(complaint(path, got, "them for a transcript alone", "A journal says what was debated."))
-    return judging.again(read(path).entries, path, judges, arguments.strictness)
+    return judging.again(read(path).entries, path, judges, arguments.strictness, panel(arguments))
 
 
 def _of_transcript(
@@ -94,7 +94,9 @@ def _of_transcript(
     made = reading.read(text, path)
     digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
     given = {side: said for side, said in sides.items() if said is not None}
-    found = judging.of_transcript(made, path, digest, judges, arguments.strictness, arguments.topic, given)
+    found = judging.of_transcript(
+        made, path, digest, judges, arguments.strictness, arguments.topic, given, panel=panel(arguments)
+    )
     if not (arguments.quiet or arguments.json or arguments.events):
         for note in made.notes:
             remark(note)

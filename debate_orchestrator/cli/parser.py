@@ -132,11 +132,27 @@ def _judging(verb: _Verb) -> None:
     judge.add_argument("--judge", metavar="WHO", action="append", help="who judges; repeat for a panel")
     judge.add_argument("--output", metavar="PATH", help="a .md file, or a folder; by default beside the source")
     judge.add_argument("--strictness", metavar="MODE", help="lenient or strict; by default as it was debated")
+    _panel(judge)
     _calls(judge)
     judge.add_argument("--topic", metavar="TEXT", help="what a transcript debates, where it does not say")
     judge.add_argument("--position-a", metavar="TEXT", help="what the side for it argues")
     judge.add_argument("--position-b", metavar="TEXT", help="what the side against it argues")
     _talk(judge)
+
+    judges = verb(
+        "judges",
+        "checking.judges",
+        "tell how often judges fall for length, polish, sources, orders and the like; without --probe, list the probes",
+        "debate judges --probe --judge anthropic:claude-opus-5-5 --max-cost 3",
+    )
+    judges.add_argument("--probe", action="store_true", help="put the probes before the judges, and write their card")
+    judges.add_argument("--judge", metavar="WHO", action="append", help="who is checked; repeat for more, side by side")
+    judges.add_argument("--times", metavar="N", help="how often each judge judges each version; once unless given")
+    judges.add_argument(
+        "--output", metavar="FOLDER", help="for card.md, card.json and journals; judge-check/ unless given"
+    )
+    judges.add_argument("--max-cost", metavar="USD", help="what all of it may cost, with what the folder has on record")
+    judges.add_argument("--quiet", action="store_true", help="say nothing but errors and the card")
 
 
 def _telling(verb: _Verb) -> None:
@@ -202,6 +218,7 @@ def _answers(one: argparse.ArgumentParser) -> None:
     one.add_argument("--first", metavar="SIDE", help="who speaks first: a or b")
     one.add_argument("--context", metavar="FILE", action="append", help="material for both sides; may be repeated")
     _cast(one)
+    _panel(one)
     one.add_argument("--search", action="store_true", help="debaters may search the web, where their provider can")
     _calls(one)
     one.add_argument("--insist", action="store_true", help="really have 7 or 8 rounds")
@@ -213,6 +230,24 @@ def _cast(one: argparse.ArgumentParser) -> None:
     one.add_argument("--a", metavar="WHO", help="who argues A, such as anthropic:MODEL; `debate models` tells who can")
     one.add_argument("--b", metavar="WHO", help="who argues B")
     one.add_argument("--judge", metavar="WHO", action="append", help="who judges; repeat for a panel")
+
+
+def _panel(one: argparse.ArgumentParser) -> None:
+    """How judges vote."""
+    one.add_argument(
+        "--mirror",
+        action=argparse.BooleanOptionalAction,
+        help="every judge also votes on the debate with the sides exchanged; what flips is no vote",
+    )
+    one.add_argument("--quorum", metavar="N", help="judges whose votes must count; more than half unless given")
+    one.add_argument(
+        "--blind", action=argparse.BooleanOptionalAction, help="judges also vote before the first word is said"
+    )
+    one.add_argument(
+        "--each-round",
+        action=argparse.BooleanOptionalAction,
+        help="judges vote after every round, in formats that leave that open",
+    )
 
 
 def _calls(one: argparse.ArgumentParser) -> None:

@@ -86,7 +86,7 @@ def go_on(journal: Writer, files: Files, arguments: argparse.Namespace) -> int:
         remark(estimate(debate.opened, journal.events[1:]).said())
     if debate.due() and (changed := opening.changed_prompts(debate)) is not None:
         record(journal, debate, changed, events)
-    seats: Mapping[str, providers.Provider] = providers.seated(debate)
+    seats: Mapping[str, providers.Provider] = providers.seated(debate, files.evidence)
     shown = None if quiet else watched(debate, sys.stderr)
     progress: Watch = events or (shown.live.watch if shown else Progress(debate, quiet=quiet))
     if any(casts.kind(spec) == casts.REHEARSE for specs in debate.cast.values() for spec in specs):

@@ -41,6 +41,10 @@ max_cost: null             # US dollars that calls may cost; null is no cap
 search: false              # whether debaters may search the web, where their provider can
 patience: 600              # seconds that a turn may be in trouble before the debate is paused
 leader_first: false        # true: calls that share a cache wait for the first of them; cheaper and a little slower
+# mirror: true             # every judge also votes on the debate with the sides exchanged; what flips is no vote
+# quorum: 2                # judges whose votes must count for a decision; more than half of the panel unless given
+# blind: true              # judges also vote before the first word is said
+# each_round: true         # judges vote after every round, in formats that leave that open
 """
 
 
@@ -77,6 +81,8 @@ def answers(arguments: argparse.Namespace) -> int:
         "search": setup.search,
         "patience": opened.patience,
         "leader_first": opened.leader_first,
+        **{name: True for name in ("mirror", "blind", "each_round") if getattr(setup, name)},
+        **({"quorum": setup.quorum} if setup.quorum > 1 else {}),
         **({"one_agent": True} if any(note.note == "one agent" for note in debate.notes) else {}),
         "sources": dict(setup.sources),
     }
@@ -166,6 +172,7 @@ def _flags(arguments: argparse.Namespace, given: dict[str, Any]) -> dict[str, An
     if arguments.one_agent:
         flags["one_agent"] = True
     flags |= {name: True for name in ("search", "leader_first") if getattr(arguments, name)}
+    flags |= panel(arguments)
     flags |= {name: amount(said) for name in ("max_cost", "patience") if (said := getattr(arguments, name)) is not None}
     sides = {side: getattr(arguments, f"position_{side}") for side in ("a", "b")}
     if any(sides.values()):
@@ -177,6 +184,15 @@ def _flags(arguments: argparse.Namespace, given: dict[str, Any]) -> dict[str, An
         cast = dict.fromkeys(EVERYBODY, cast) if isinstance(cast, str) else cast
         flags["cast"] = {**(cast if isinstance(cast, dict) else {}), **seats}
     return flags
+
+
+def panel(arguments: argparse.Namespace) -> dict[str, Any]:
+    """How judges vote, where flags say so."""
+    names = ("mirror", "blind", "each_round")
+    said: dict[str, Any] = {name: value for name in names if (value := getattr(arguments, name)) is not None}
+    if arguments.quorum is not None:
+        said["quorum"] = int(arguments.quorum) if arguments.quorum.isdigit() else arguments.quorum
+    return said
 
 
 def amount(said: str) -> float | str:

@@ -28,6 +28,7 @@ from debate_orchestrator.core.events import (
     Unanswered,
     Voted,
 )
+from debate_orchestrator.core.parts import MIRRORED
 from debate_orchestrator.core.record import Record
 from debate_orchestrator.core.rules import Slot, Turn
 from debate_orchestrator.core.shapes import Terms, check
@@ -95,6 +96,8 @@ class Debate(Record):
     def _must_answer(self, turn: Turn, event: Asked | Unanswered | Answer) -> None:
         shape = self.shape(turn)
         answers = isinstance(event, Spoke | Declined | Voted)
+        if isinstance(event, Declined) and turn.speaking:
+            return
         if answers and isinstance(event, Voted) == (shape is None):
             wanted = "a speech" if shape is None else "a structured reply"
             raise OutOfTurn(complaint(turn.id, f"an answer that {event.kind}", wanted))
@@ -118,7 +121,8 @@ class Debate(Record):
                 self.asked.setdefault(event.turn, []).append(event)
             case Spoiled():
                 self.spoiled.setdefault(event.turn, []).append(event)
-                if len(self.spoiled[event.turn]) >= ATTEMPTS and self.shape(self.turn(event.turn)) is not None:
+                turn = self.turn(event.turn)
+                if len(self.spoiled[event.turn]) >= ATTEMPTS and not turn.speaking:
                     self._settle(event)
             case Spoke() | Declined() | Voted():
                 self._settle(event)
@@ -159,8 +163,11 @@ class Debate(Record):
                 return
 
     def _agenda(self) -> Iterator[Stage]:
-        ended = False
+        ended, reached = False, 0
         for slot in self.calendar():
+            if slot.round is not None and slot.round > reached:
+                ended = ended or self._refused(reached)
+                reached = slot.round
             if ended and not slot.closing:
                 continue
             for stage in self._stages_of(slot):
@@ -169,19 +176,33 @@ class Debate(Record):
                     ended = True
                     break
 
+    def _refused(self, round: int) -> bool:
+        """Whether a refusal to argue in a round, which is over, ends the debate."""
+        if self.format.after_refusal == "goes on" or not round:
+            return False
+        speaking = [slot.turn_id(side) for slot in self.calendar() if slot.round == round for side in slot.phase.seats]
+        return any(self.declined(turn_id) for turn_id in speaking)
+
     def _stages_of(self, slot: Slot) -> Iterator[Stage]:
         if slot.phase.on == "convergence" and not self.intervened(slot.round or 0):
             return
         order = self.speaking_order()
         if slot.phase.on == "convergence":
             order = tuple(side for side in order if side in self.moved(slot.round or 0))
-        for seats in slot.stages(order, self.judges):
+        for seats in slot.stages(order, self.judges, mirror=self.mirrors(slot.phase)):
             yield tuple(self._turn(slot, seat) for seat in seats)
 
     def _turn(self, slot: Slot, seat: str) -> Turn:
         turn_id = slot.turn_id(seat)
         if turn_id not in self._turns:
-            self._turns[turn_id] = Turn(id=turn_id, seat=seat, phase=slot.phase, round=slot.round, closing=slot.closing)
+            self._turns[turn_id] = Turn(
+                id=turn_id,
+                seat=seat.removesuffix(MIRRORED),
+                phase=slot.phase,
+                round=slot.round,
+                closing=slot.closing,
+                mirrored=seat.endswith(MIRRORED),
+            )
         return self._turns[turn_id]
 
     def turn(self, turn_id: str) -> Turn:
@@ -197,8 +218,9 @@ class Debate(Record):
         return [turn for stage in self.stages() for turn in stage if turn.id in self.answers]
 
     def heard(self, listener: Turn) -> list[Turn]:
-        """The speeches that the taker of this turn has heard, in agenda order: those of earlier stages
-        whose phase is heard by the seat. Ballots are never among them."""
+        """The speeches, and what a clerk found, that the taker of this turn has heard, in agenda order: those of
+        earlier stages whose phase is heard by the seat. Ballots are never among them. They are as they were
+        given; a mirrored judge is shown them with the sides exchanged."""
         heard: list[Turn] = []
         for stage in self.stages():
             if any(turn.id == listener.id for turn in stage):
@@ -207,12 +229,26 @@ class Debate(Record):
         return [
             turn
             for turn in heard
-            if turn.phase.reply == "text" and (listener.role in turn.phase.heard_by or turn.seat == listener.seat)
+            if (turn.phase.reply == "text" or not turn.judging)
+            and (listener.role in self._hearers(turn) or turn.seat == listener.seat)
         ]
 
-    def own_ballots(self, seat: str) -> list[Turn]:
-        """The turns in which this judge has voted so far."""
-        return [turn for turn in self.settled() if turn.seat == seat and self.ballot(turn.id) is not None]
+    def _hearers(self, turn: Turn) -> tuple[str, ...]:
+        """The seats that are told of a settled turn."""
+        heard_by = turn.phase.heard_by
+        if not self.declined(turn.id):
+            return heard_by
+        return tuple(seat for seat in heard_by if seat in turn.phase.refusals_heard_by)
+
+    def own_ballots(self, turn: Turn) -> list[Turn]:
+        """The turns in which this judge has voted so far in the same presentation, without what it held before
+        the first word."""
+        return [
+            one
+            for one in self.settled()
+            if one.seat == turn.seat and one.mirrored == turn.mirrored and one.phase.option != "blind"
+            if self.ballot(one.id) is not None
+        ]
 
     def terms(self, turn: Turn) -> Terms:
         """What the fields of that turn's shape refer to."""
@@ -224,8 +260,13 @@ class Debate(Record):
             most=rubric.most,
             rounds=self.rounds,
             strictness=setup.strictness,
-            turns=tuple(heard.id for heard in self.heard(turn)),
+            turns=tuple(self._named(turn, heard.id) for heard in self.heard(turn)),
+            scales={name: rubric.scale(name) for name in self.criteria},
         )
+
+    def _named(self, listener: Turn, turn_id: str) -> str:
+        """A turn's id as the taker of a turn knows it."""
+        return self.exchange.turn_id(turn_id) if listener.mirrored else turn_id
 
     def conceded(self) -> str | None:
         """The side that gave up its whole position; `both` where they did so at once; None otherwise. Where a
@@ -252,7 +293,19 @@ class Debate(Record):
 
     def verdict(self) -> Verdict | None:
         """What the final ballots and the scores add up to; None until there is a final ballot."""
-        finals = self.finals()
-        if not finals:
+        votes = self.final_votes()
+        if all(vote.absent for vote in votes):
             return None
-        return final_verdict(finals, self.results(), self.format.sides, self.conceded(), bool(self.persisted()))
+        said = [ballot.ballot.get("strength") for ballot in self.finals()]
+        return final_verdict(
+            votes,
+            self.scored(),
+            self.format.sides,
+            quorum=self.opened.setup.quorum,
+            blind=self.blind_votes(),
+            by_swing=self.format.decided_by == "swing",
+            measured=any("scores" in shape for shape in self.format.shapes.values()),
+            concession=self.conceded(),
+            persisted=bool(self.persisted()),
+            said=[word for word in said if word is not None],
+        )

@@ -6,6 +6,7 @@ subclass an event, and do not add one without teaching `debate.Debate` what it m
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter, model_validator
@@ -15,6 +16,9 @@ from debate_orchestrator.core.values import Value
 
 Source = Literal["user", "file", "flag", "default", "derived"]
 """Where an answer came from; `derived` is a moderator's work that the user confirmed or asked for."""
+
+
+_DATED = re.compile(r"\s*as of ([^,.;:]{3,40}),", re.IGNORECASE)
 
 
 class Context(Value):
@@ -39,7 +43,26 @@ class Setup(Value):
     feedback: bool = True
     """Whether debaters hear the judge's advice for their next round."""
     context: tuple[Context, ...] = ()
+    mirror: bool = False
+    """Whether each judge also votes on the debate with the sides exchanged; what flips then is no vote."""
+    quorum: int = Field(default=1, ge=1)
+    """Judges whose votes must count for there to be a decision."""
+    each_round: bool = False
+    """Whether judges vote after every round, where the format leaves that open."""
+    blind: bool = False
+    """Whether judges vote before the first word too, where the format has such a vote."""
     sources: dict[str, Source] = {}
+
+    @property
+    def as_of(self) -> str | None:
+        """The time to which a dated topic binds both sides: `2019` in "As of 2019, ..."; None where it is not dated."""
+        dated = _DATED.match(self.topic)
+        return dated[1].strip() if dated else None
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The optional phases that are asked for."""
+        return tuple(name for name, asked in (("each round", self.each_round), ("blind", self.blind)) if asked)
 
 
 class Usage(Value):
@@ -158,7 +181,7 @@ class Opened(Value):
     @model_validator(mode="after")
     def _covers_the_seats(self) -> Opened:
         missing = [side for side in self.format.sides if side not in self.setup.positions]
-        missing += [seat for seat in self.format.seats if not self.cast.get(seat)]
+        missing += [seat for seat in self.format.seated if not self.cast.get(seat)]
         if missing:
             raise ValueError(f"no position or nobody in the seat: {', '.join(dict.fromkeys(missing))}")
         return self

@@ -7,11 +7,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any, NamedTuple
 
-from debate_orchestrator.core.events import Answer, Asked, Noted, Opened, Reply, Spoiled, Spoke, Unanswered, Voted
-from debate_orchestrator.core.rules import JUDGE, Format, Slot, Turn, calendar, judges
+from debate_orchestrator.core.events import (
+    Answer,
+    Asked,
+    Declined,
+    Noted,
+    Opened,
+    Reply,
+    Spoiled,
+    Spoke,
+    Unanswered,
+    Voted,
+)
+from debate_orchestrator.core.exchange import Exchange
+from debate_orchestrator.core.hearing import Heard, heard, writes_lines_for
+from debate_orchestrator.core.parts import JUDGE, MIRRORED, Phase
+from debate_orchestrator.core.rules import Format, Slot, Turn, calendar, judges
 from debate_orchestrator.core.shapes import Shape
 from debate_orchestrator.core.verdict import Finding, RoundResult, conceded, finding, round_result, sums
+from debate_orchestrator.core.votes import Reading, Vote, mean, read_ballot
+
+
+class _Cast(NamedTuple):
+    """The turns in which one judge votes in one phase, the mirrored one last."""
+
+    judge: str
+    shape: Shape
+    turns: tuple[str, ...]
 
 
 class Record:
@@ -28,7 +52,10 @@ class Record:
         self.cast = dict(opened.cast)
         """Who fills the seats now."""
         self.max_cost = opened.max_cost
+        self.exchange = Exchange(opened.format)
         self._calendar: list[Slot] = []
+        self._heard: dict[str, Heard] = {}
+        self._sides_end = tuple(f".{side}" for side in opened.format.sides)
 
     @property
     def format(self) -> Format:
@@ -40,7 +67,13 @@ class Record:
 
     @property
     def judges(self) -> tuple[str, ...]:
-        return judges(len(self.cast[JUDGE]))
+        """The judges' seats; none where the format has nobody judge."""
+        return judges(len(self.cast.get(JUDGE, ()))) if JUDGE in self.format.seated else ()
+
+    @property
+    def weights(self) -> dict[str, Fraction]:
+        """The criteria that apply in this debate, with how much each counts."""
+        return {name: Fraction(str(self.format.rubric.criteria[name].weight)) for name in self.criteria}
 
     @property
     def criteria(self) -> tuple[str, ...]:
@@ -73,41 +106,108 @@ class Record:
     def calendar(self) -> list[Slot]:
         """Every phase that this debate may have, in order."""
         if not self._calendar:
-            self._calendar = list(calendar(self.format, self.rounds, self.opened.setup.strictness))
+            setup = self.opened.setup
+            self._calendar = list(calendar(self.format, self.rounds, setup.strictness, setup.options))
         return self._calendar
 
+    def mirrors(self, phase: Phase) -> bool:
+        """Whether judges take a second, mirrored turn in a phase."""
+        return self.opened.setup.mirror and self.format.votes(phase)
+
     def ballots(self, round: int) -> list[Voted]:
-        """The scored ballots that count for a round, in the order of the panel; none before the whole
-        panel has voted."""
-        return self._votes([slot for slot in self.calendar() if slot.round == round], "scores")
+        """The ballots that count for a round, as judges cast them who saw it straight, in the order of the
+        panel; none before the whole panel has voted."""
+        return self._ballots(self.votes(round))
 
     def finals(self) -> list[Voted]:
-        """The final ballots that count; none before the whole panel has voted."""
-        return self._votes([slot for slot in self.calendar() if slot.closing], "winner")
+        """The same of the final ballots."""
+        return self._ballots(self.final_votes())
 
-    def _votes(self, slots: Sequence[Slot], field: str) -> list[Voted]:
-        """The ballots of the phases whose shape has that field."""
-        ids = self._vote_ids(slots, field)
-        if any(turn_id not in self.answers for turn_id in ids):
+    def _ballots(self, votes: Sequence[Vote]) -> list[Voted]:
+        return [ballot for vote in votes if (ballot := self.ballot(vote.turn)) is not None]
+
+    def votes(self, round: int) -> list[Vote]:
+        """What each judge makes of a round, absent ones among them; none before the whole panel has voted."""
+        return self._votes([slot for slot in self.calendar() if slot.round == round])
+
+    def final_votes(self) -> list[Vote]:
+        """What each judge makes of the debate."""
+        return self._votes([slot for slot in self.calendar() if slot.closing])
+
+    def blind_votes(self) -> list[Vote]:
+        """What each judge held before the first word; none where nobody was asked."""
+        return self._votes([slot for slot in self.calendar() if slot.phase.option == "blind"])
+
+    def _votes(self, slots: Sequence[Slot]) -> list[Vote]:
+        cast = self._cast(slots)
+        if any(turn_id not in self.answers for one in cast for turn_id in one.turns):
             return []
-        return [ballot for turn_id in ids if (ballot := self.ballot(turn_id)) is not None]
-
-    def _vote_ids(self, slots: Sequence[Slot], field: str) -> list[str]:
         return [
-            slot.turn_id(seat)
-            for slot in slots
-            if field in self.format.shapes.get(slot.phase.reply, {})
-            for stage in slot.stages((), self.judges)
-            for seat in stage
+            Vote(
+                judge=one.judge,
+                turn=one.turns[0],
+                straight=self._reading(one.shape, one.turns[0]),
+                mirrored=self._reading(one.shape, one.turns[1]) if len(one.turns) > 1 else None,
+                twice=len(one.turns) > 1,
+            )
+            for one in cast
         ]
+
+    def _reading(self, shape: Shape, turn_id: str) -> Reading | None:
+        """What a ballot says of the sides as they are; None where none counts."""
+        if (vote := self.ballot(turn_id)) is None:
+            return None
+        return read_ballot(self.seen(shape, vote), self.format.sides, self.weights, self.format.winner_of)
+
+    def seen(self, shape: Shape, vote: Voted) -> dict[str, Any]:
+        """A ballot in the terms of the sides as they are, in whichever presentation it was cast."""
+        return self.exchange.ballot(shape, vote.ballot) if vote.turn.endswith(MIRRORED) else vote.ballot
+
+    def _cast(self, slots: Sequence[Slot]) -> list[_Cast]:
+        """The turns in which each judge votes in some phases."""
+        made: list[_Cast] = []
+        for slot in slots:
+            if not self.format.votes(slot.phase):
+                continue
+            mirror, shape = self.mirrors(slot.phase), self.format.shapes[slot.phase.reply]
+            voting = self.judges if slot.phase.panel == "every judge" else self.judges[:1]
+            for judge in voting:
+                seats = (judge, judge + MIRRORED) if mirror else (judge,)
+                made.append(_Cast(judge, shape, tuple(slot.turn_id(seat) for seat in seats)))
+        return made
 
     def concedes(self, turn: Turn) -> bool:
         """Whether a debater's speech holds, on a line of its own, the line that concedes the debate."""
         answer = self.answers.get(turn.id)
-        if turn.judging or not isinstance(answer, Spoke):
+        if not turn.speaking or not isinstance(answer, Spoke):
             return False
         said, text = self.format.lines.concede, answer.reply.text
         return said in text and any(line.strip() == said for line in text.splitlines())
+
+    def declined(self, turn_id: str) -> bool:
+        """Whether a side declined to argue in a turn: in a speech, or in a structured reply."""
+        answer = self.answers.get(turn_id)
+        if isinstance(answer, Declined):
+            return True
+        return isinstance(answer, Voted) and turn_id.endswith(self._sides_end) and answer.ballot.get("refused") is True
+
+    def hear(self, turn: Turn) -> Heard:
+        """What others hear of a speech that was given: see `hearing`."""
+        text = self.reply(turn).text
+        if turn.id not in self._heard:
+            rules = self.format
+            material = [file.text for file in self.opened.setup.context]
+            self._heard[turn.id] = heard(
+                text, turn.phase, private=rules.private, quotes=rules.quotes, material=material
+            )
+        return self._heard[turn.id]
+
+    def writes_for_the_other(self, turn: Turn) -> bool:
+        """Whether a speech has lines for the other side in it, where the format forbids that."""
+        if "other's lines" not in self.format.forbids or not isinstance(self.answers.get(turn.id), Spoke):
+            return False
+        names = [self.format.seats[side].name for side in self.format.sides if side != turn.seat]
+        return writes_lines_for(self.hear(turn).text, names)
 
     def finding(self, round: int) -> Finding:
         """What the ballots of a round say of convergence."""
@@ -152,12 +252,14 @@ class Record:
 
     def result(self, round: int) -> RoundResult | None:
         """The scores and the winner of a round; None until it is judged."""
-        ballots = self.ballots(round)
-        return round_result(round, ballots, self.format.sides, self.criteria) if ballots else None
+        votes = self.votes(round)
+        if all(vote.absent for vote in votes):
+            return None
+        return round_result(round, votes, self.format.sides, self.opened.setup.quorum)
 
     def unjudged(self, round: int) -> bool:
         """Whether a round's panel has had its turns, and no ballot of theirs counts."""
-        return self._voted(round) and not self.ballots(round)
+        return self._voted(round) and self.result(round) is None
 
     def _voted(self, round: int) -> bool:
         """Whether the whole panel of a round has had its turns; False where the round has no ballots."""
@@ -168,17 +270,48 @@ class Record:
         return bool(self._round_votes(round))
 
     def _round_votes(self, round: int) -> list[str]:
-        return self._vote_ids([slot for slot in self.calendar() if slot.round == round], "scores")
+        cast = self._cast([slot for slot in self.calendar() if slot.round == round])
+        return [turn_id for one in cast for turn_id in one.turns]
 
     def results(self) -> list[RoundResult]:
+        """The rounds that were judged."""
         return [result for n in range(1, self.rounds + 1) if (result := self.result(n)) is not None]
 
-    def results_of(self, judge: str) -> list[RoundResult]:
-        """The rounds as one judge of the panel sees them: by that judge's ballots alone."""
-        own = [[vote for vote in self.ballots(n) if vote.turn.endswith(f".{judge}")] for n in range(1, self.rounds + 1)]
-        made = enumerate(own, start=1)
-        return [round_result(n, votes, self.format.sides, self.criteria) for n, votes in made if votes]
+    def scored(self) -> list[RoundResult]:
+        """Everything that gave points: the rounds, and final ballots that score the debate as a whole."""
+        votes = [vote for vote in self.final_votes() if vote.scores]
+        return [*self.results(), *([round_result(0, votes, self.format.sides)] if votes else [])]
+
+    def means(self) -> dict[str, dict[str, Fraction]]:
+        """Side to criterion to the mean of what judges gave it, over all ballots that score; empty without any."""
+        marks: dict[str, dict[str, list[Fraction]]] = {}
+        for one in self._cast(self.calendar()):
+            votes = [vote for turn_id in one.turns if (vote := self.ballot(turn_id)) is not None]
+            for vote in votes if "scores" in one.shape else ():
+                scores = self.seen(one.shape, vote)["scores"]
+                for side in self.format.sides:
+                    given = marks.setdefault(side, {})
+                    for name in self.criteria:
+                        given.setdefault(name, []).append(Fraction(str(scores[side][name])))
+        return {side: {name: mean(all_of) for name, all_of in given.items()} for side, given in marks.items()}
+
+    def flips(self) -> tuple[int, int]:
+        """How many of the votes that were cast in both presentations changed with it, and how many there are."""
+        every = [vote for slot in self.calendar() for vote in self._votes([slot])]
+        pairs = [vote for vote in every if vote.twice and not vote.absent]
+        return sum(not vote.stable for vote in pairs), len(pairs)
+
+    def results_of(self, judge: str, *, mirrored: bool = False) -> list[RoundResult]:
+        """The rounds as one judge of the panel saw them in one presentation: by those ballots alone, in the
+        terms of the sides as they are."""
+        made = []
+        for n in range(1, self.rounds + 1):
+            own = [vote for vote in self.votes(n) if vote.judge == judge]
+            given = [vote.mirrored if mirrored else vote.straight for vote in own]
+            votes = [Vote(judge=judge, turn="", straight=one) for one in given if one is not None]
+            made += [round_result(n, votes, self.format.sides)] if votes else []
+        return made
 
     def totals(self) -> dict[str, Fraction]:
-        """Side to the sum of its round scores."""
-        return sums(self.results(), self.format.sides)
+        """Side to the sum of its scores."""
+        return sums(self.scored(), self.format.sides)

@@ -7,114 +7,33 @@ interprets it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Literal
 
 from pydantic import Field as Default
 from pydantic import model_validator
 
+from debate_orchestrator.core.parts import (
+    CLERK,
+    EVERYBODY,
+    JUDGE,
+    MIRRORED,
+    NAME,
+    SEATS,
+    VOTES,
+    Intervention,
+    Labels,
+    Lines,
+    Phase,
+    Quotes,
+    Rounds,
+    Rubric,
+    Seat,
+)
 from debate_orchestrator.core.shapes import Shape, When
 from debate_orchestrator.core.values import Value
 
-NAME = r"^[a-z][a-z0-9-]{0,40}$"
-"""What a name may be that becomes part of a turn's id, and so of a file's name."""
-JUDGE = "judge"
-EVERYBODY = ("a", "b", JUDGE)
-
-
-class Seat(Value):
-    """How a seat is called in briefs and reports. Neutral: no model's name comes in here."""
-
-    name: str
-    side: str = ""
-    """Pro or Con, for a debater."""
-    tag: str
-    """How the seat is written in a turn's tag, as in [R1 - ROUND 1 - OPENING]."""
-
-
-class Rounds(Value):
-    """How many rounds there may be."""
-
-    default: int = 3
-    most: int = 6
-    insist: int = 8
-    """The most that is taken from somebody who insists."""
-
-
-class Phase(Value):
-    """One kind of turn: who takes it, when, who hears it, and what is wanted."""
-
-    name: str = Default(pattern=NAME)
-    title: str
-    tag: str
-    seats: tuple[str, ...]
-    """Who takes a turn: `a`, `b`, `judge`."""
-    order: Literal["in turn", "at once"] = "in turn"
-    """In turn, the second speaker has heard the first; at once, neither hears the other."""
-    panel: Literal["every judge", "first judge"] = "every judge"
-    when: When = Default(default_factory=When)
-    on: Literal["convergence"] | None = None
-    """Only as an answer to something found in the round: here, a fresh convergence."""
-    reply: str = "text"
-    """`text`, or the name of a shape of this format."""
-    heard_by: tuple[str, ...] = EVERYBODY
-    """Seats that find the turn in their transcript. A judge's ballots are never in anybody else's."""
-    words: int | None = None
-    """About how many words are asked for."""
-    template: str = Default(default="", pattern=rf"{NAME}|^$")
-    """The template of the task, in the format's folder; the phase's name if empty."""
-
-
-class Criterion(Value):
-    """Something that is scored."""
-
-    title: str
-    about: str
-    when: When = Default(default_factory=When)
-
-
-class Strictness(Value):
-    """One way of judging, explained to the user and demanded of the judge and the debaters."""
-
-    about: str
-    judge: str
-    debaters: str
-
-
-class Rubric(Value):
-    """What a round is judged by, and on what scale."""
-
-    name: str
-    least: float
-    most: float
-    criteria: dict[str, Criterion]
-    strictness: dict[str, Strictness]
-    convergence: dict[str, str] = {}
-    """The signs of convergence that a judge may name, with what each means."""
-
-
-class Intervention(Value):
-    """What happens when a round's ballots find that the sides converge."""
-
-    most_in_a_row: int = 1
-    """Rounds in a row that may be answered; convergence after that is flagged for the final verdict."""
-
-
-class Labels(Value):
-    """What is announced, word for word; {round} and {rounds} are filled in."""
-
-    round: str
-    intervention: str
-    divergence: str
-    persisted: str
-    final: str
-
-
-class Lines(Value):
-    """Lines that say something to the engine when a debater writes exactly that on a line of its own."""
-
-    concede: str
-    decline: str
+__all__ = ["CLERK", "EVERYBODY", "JUDGE", "Format", "Lines", "Phase", "Rubric", "Slot", "Turn", "calendar", "judges"]
 
 
 class Format(Value):
@@ -131,23 +50,61 @@ class Format(Value):
     """Who may read the context files."""
     tells_rounds: bool = True
     """Whether debaters know how many rounds there are."""
+    mirror: bool = False
+    """Whether judges see the debate twice, the second time with sides exchanged, unless the setup says otherwise."""
+    each_round: bool = False
+    """Whether phases with the option `each round` take place, unless the setup says otherwise."""
+    private: str = ""
+    """The tag around a speaker's private working, which nobody else hears; none if empty."""
+    quotes: Quotes | None = None
+    forbids: tuple[Literal["other's lines"], ...] = ()
+    """What a speaker must not do: it is on record as a fault where it is seen."""
+    after_refusal: Literal["goes on", "verdict"] = "goes on"
+    """Whether a refusal to argue ends the debate after its round."""
+    decided_by: Literal["votes", "swing"] = "votes"
+    """Whether the side wins that has more votes, or the one that gained more since the blind verdict."""
+    winner_of: dict[str, str] = {}
+    """The winner that each label stands for, where ballots have a `label` and no `winner`."""
+    judged_by: str = ""
+    """The format in which `debate judge` judges a debate of this one, which has no judge of its own."""
+    report: Literal["report", "transcript"] = "report"
+    """What is left of a debate: a report, or the bare transcript."""
     before: tuple[Phase, ...] = ()
     round: tuple[Phase, ...]
     after: tuple[Phase, ...] = ()
     shapes: dict[str, Shape] = {}
-    """What structured replies look like. Some names mean something to the engine: in a phase of a round, a
-    shape with `scores` and `winner` is a ballot, whose `feedback`, `convergence` (`detected`, `side`,
-    `criteria`) and `conceded` are acted on; after the rounds, one with `winner` is a final verdict, and one
-    with `rows` a dissent record."""
+    """What structured replies look like. Some names mean something to the engine. A judge's shape with
+    `scores`, `winner` or `label` is a vote: its winner is the one it declares, else the one with the better
+    scores, else what `winner_of` makes of its label; `score` and `probability` are averaged. A vote in a round is a
+    ballot, whose `feedback`, `convergence` (`detected`, `side`, `criteria`) and `conceded` are acted on; one
+    after the rounds is a final verdict. `rows` is a dissent record; `faults` and `sources` are listed in the report. A
+    debater's shape with `refused` lets a side decline; `url` and `quote` in it are what a clerk looks up."""
     rubric: Rubric
     intervention: Intervention = Intervention()
-    labels: Labels
-    lines: Lines
+    labels: Labels = Labels()
+    lines: Lines = Lines()
+    panel: int = Default(default=1, ge=1, le=9)
+    """How many judges sit where the setup names nobody."""
 
     @property
     def sides(self) -> tuple[str, ...]:
         """The debaters, in the order of the format."""
-        return tuple(seat for seat in self.seats if seat != JUDGE)
+        return tuple(seat for seat in self.seats if seat not in (JUDGE, CLERK))
+
+    @property
+    def seated(self) -> tuple[str, ...]:
+        """The seats that somebody must fill: those that take a turn."""
+        taken = {seat for phase in self.phases() for seat in phase.seats}
+        return tuple(seat for seat in self.seats if seat in taken)
+
+    @property
+    def options(self) -> set[str]:
+        """What a setup may ask for or leave out."""
+        return {phase.option for phase in self.phases() if phase.option is not None}
+
+    def votes(self, phase: Phase) -> bool:
+        """Whether a phase is one in which judges vote."""
+        return JUDGE in phase.seats and bool(VOTES & set(self.shapes.get(phase.reply, {})))
 
     def phases(self) -> tuple[Phase, ...]:
         return (*self.before, *self.round, *self.after)
@@ -163,16 +120,17 @@ class Format(Value):
         _, _, number = turn.seat.partition("-")
         seat = self.seats[turn.role].tag + (f" {number}" if number else "")
         parts = [seat, f"ROUND {turn.round}", turn.phase.tag] if turn.round else [seat, turn.phase.tag]
-        tag = f"[{' - '.join(parts)}]"
+        tag = f"[{' - '.join([*parts, 'MIRRORED'] if turn.mirrored else parts)}]"
         return f"{tag} {self.labels.divergence}" if turn.phase.on else tag
 
     def heading_of(self, turn: Turn) -> str:
         """A turn's title: `Challenge — Researcher A`, `Judge Verdict — Round 2`, `Final Verdict`."""
-        if not turn.judging:
+        if turn.speaking:
             title = f"{turn.phase.title} — {self.name_of(turn.seat)}"
             return f"{title} {self.labels.divergence}" if turn.phase.on else title
         title = f"{turn.phase.title} — Round {turn.round}" if turn.round else turn.phase.title
-        return f"{title} ({self.name_of(turn.seat)})" if "-" in turn.seat else title
+        title = f"{title} ({self.name_of(turn.seat)})" if "-" in turn.seat else title
+        return f"{title}, Mirrored" if turn.mirrored else title
 
     @model_validator(mode="after")
     def _hangs_together(self) -> Format:
@@ -182,9 +140,11 @@ class Format(Value):
         return self
 
     def _seats_wrong(self) -> Iterator[str]:
-        yield from (f"{seat!r} is no seat: there are {', '.join(EVERYBODY)}" for seat in set(self.seats) - {*EVERYBODY})
-        if JUDGE not in self.seats or not self.sides:
-            yield "there must be a judge and at least one side"
+        yield from (f"{seat!r} is no seat: there are {', '.join(SEATS)}" for seat in set(self.seats) - {*SEATS})
+        if not self.sides:
+            yield "there must be at least one side"
+        if JUDGE not in self.seats and not self.judged_by:
+            yield "there must be a judge, or a format in which the debate is judged later (judged_by)"
         yield from (f"context_heard_by names {seat!r}, no seat" for seat in set(self.context_heard_by) - {*EVERYBODY})
 
     def _phases_wrong(self) -> Iterator[str]:
@@ -195,30 +155,47 @@ class Format(Value):
         for phase in self.phases():
             which = f"phase {phase.name!r}"
             yield from (f"{which} seats {one!r}, which is no seat" for one in set(phase.seats) - set(self.seats))
-            yield from (f"{which} is heard by {one!r}, no seat" for one in set(phase.heard_by) - {*EVERYBODY})
+            listed = {*phase.heard_by, *phase.refusals_heard_by}
+            yield from (f"{which} is heard by {one!r}, no seat" for one in listed - {*SEATS})
+            yield from self._reply_wrong(phase)
             if phase.reply != "text" and phase.reply not in self.shapes:
                 yield f"phase {phase.name!r} wants the shape {phase.reply!r}, which is not among the shapes"
             if phase.on and not (seen and phase in self.round):
                 yield f"phase {phase.name!r} answers {phase.on}, but no phase of the round before it looks for that"
             seen = seen or (phase in self.round and "convergence" in self.shapes.get(phase.reply, {}))
+        if self.decided_by == "swing" and not any(one.option == "blind" for one in self.before):
+            yield "a debate decided by swing needs a vote before it: a phase in `before` with the option blind"
+
+    def _reply_wrong(self, phase: Phase) -> Iterator[str]:
+        if CLERK in phase.seats and phase.reply == "text":
+            yield f"phase {phase.name!r} has a clerk speak; a clerk gives a structured reply"
+        if phase.option == "blind" and not (phase in self.before and self.votes(phase)):
+            yield f"phase {phase.name!r} has the option blind, but is no vote before the rounds"
+        if phase.least_words and phase.most_words and phase.least_words > phase.most_words:
+            yield f"phase {phase.name!r} asks for at least {phase.least_words} words and at most {phase.most_words}"
 
     def _shapes_wrong(self) -> Iterator[str]:
         for name, shape in self.shapes.items():
-            if "scores" in shape and "winner" not in shape:
-                yield f"shape {name!r} has scores but no winner"
+            if "label" in shape and not {"scores", "winner"} & set(shape):
+                unnamed = set(shape["label"].of) - set(self.winner_of)
+                yield from (f"winner_of lacks the label {one!r} of shape {name!r}" for one in unnamed)
             for where, fields in _records(name, shape):
                 for key, field in fields.items():
-                    yield from (
-                        f"{where}.{key} depends on {one!r}, not beside it" for one in set(field.only_if) - set(fields)
-                    )
+                    needed = {*field.only_if, *field.unless}
+                    yield from (f"{where}.{key} depends on {one!r}, not beside it" for one in needed - set(fields))
                     if field.when.round is not None:
                         yield f"{where}.{key} depends on the round, which a shape can't"
 
     def _rubric_wrong(self) -> Iterator[str]:
         if not 0 <= self.rubric.least < self.rubric.most:
             yield "the rubric's scale must go from 0 or more to something larger"
-        if not any(one.when == When() for one in self.rubric.criteria.values()):
+        scored = any(field.kind == "scores" for shape in self.shapes.values() for field in shape.values())
+        if scored and not any(one.when == When() for one in self.rubric.criteria.values()):
             yield "the rubric needs a criterion that always applies"
+        for name in self.rubric.criteria:
+            least, most = self.rubric.scale(name)
+            if not 0 <= least < most:
+                yield f"the scale of criterion {name!r} must go from 0 or more to something larger"
         if not self.rubric.strictness:
             yield "the rubric needs at least one strictness"
 
@@ -242,6 +219,8 @@ class Turn(Value):
     round: int | None = None
     """None before the first round and after the last."""
     closing: bool = False
+    mirrored: bool = False
+    """Whether the judge sees the debate with the sides exchanged."""
 
     @property
     def role(self) -> str:
@@ -251,6 +230,11 @@ class Turn(Value):
     @property
     def judging(self) -> bool:
         return self.role == JUDGE
+
+    @property
+    def speaking(self) -> bool:
+        """Whether a side speaks in it."""
+        return self.role not in (JUDGE, CLERK)
 
 
 class Slot(Value):
@@ -266,26 +250,37 @@ class Slot(Value):
         prefix = str(self.round) if self.round is not None else "final" if self.closing else "start"
         return f"{prefix}.{self.phase.name}.{seat}"
 
-    def stages(self, order: Sequence[str], panel: Sequence[str]) -> list[tuple[str, ...]]:
-        """The seats that take a turn here, stage by stage, with the sides in this speaking order."""
-        seats = [side for side in order if side in self.phase.seats]
+    def stages(self, order: Sequence[str], panel: Sequence[str], *, mirror: bool = False) -> list[tuple[str, ...]]:
+        """The seats that take a turn here, stage by stage, with the sides in this speaking order. With `mirror`
+        each judge takes a second one, marked as mirrored, beside the first."""
+        seats: list[tuple[str, ...]] = [(side,) for side in order if side in self.phase.seats]
         if JUDGE in self.phase.seats:
-            seats += panel if self.phase.panel == "every judge" else panel[:1]
-        return [tuple(seats)] if self.phase.order == "at once" else [(seat,) for seat in seats]
+            voting = panel if self.phase.panel == "every judge" else panel[:1]
+            seats += [(judge, judge + MIRRORED) if mirror else (judge,) for judge in voting]
+        if CLERK in self.phase.seats:
+            seats.append((CLERK,))
+        if self.phase.order == "at once":
+            return [tuple(seat for group in seats for seat in group)]
+        return seats
 
 
-def calendar(made: Format, rounds: int, strictness: str) -> Iterator[Slot]:
-    """Every phase of a debate of so many rounds, in order; those that answer something found (`on`) are in it
-    as if it were found. This is the one place that knows the order of a format."""
+def calendar(made: Format, rounds: int, strictness: str, options: Collection[str] = ()) -> Iterator[Slot]:
+    """Every phase of a debate of so many rounds, in order, with those that are optional and asked for; those that
+    answer something found (`on`) are in it as if it were found. This is the one place that knows the order of a
+    format."""
     places: list[tuple[tuple[Phase, ...], int | None, bool]] = [(made.before, None, False)]
     places += [(made.round, n, False) for n in range(1, rounds + 1)]
     places.append((made.after, None, True))
     for phases, round, closing in places:
         for phase in phases:
+            if phase.option is not None and phase.option not in options:
+                continue
             if phase.when.holds(rounds=rounds, strictness=strictness, round=round):
                 yield Slot(phase=phase, round=round, closing=closing)
 
 
 def judges(panel: int) -> tuple[str, ...]:
     """The seats of a panel of that size."""
+    if not panel:
+        return ()
     return (JUDGE,) if panel == 1 else tuple(f"{JUDGE}-{i}" for i in range(1, panel + 1))

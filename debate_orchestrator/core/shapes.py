@@ -9,6 +9,7 @@ fields, so those are checked here and nowhere else. Nothing is repaired and noth
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -19,13 +20,15 @@ from debate_orchestrator.errors import complaint, shown
 
 LONGEST = 20_000
 """Characters that one text of a structured reply may have."""
+LONGEST_URL = 2_000
 MOST_ITEMS = 100
+_URL = re.compile(r"https?://[^\s<>\"`\x00-\x20\x7f]+", re.IGNORECASE)
 
 
 class When(Value):
     """Conditions on the setup and the round; all that are given must hold."""
 
-    round: Literal["first", "later", "last"] | int | None = None
+    round: Literal["first", "later", "last", "not last"] | int | None = None
     """Which rounds: some by name, or just the one of that number."""
     rounds_at_least: int | None = None
     strictness: str | None = None
@@ -39,14 +42,18 @@ class When(Value):
             return True
         if isinstance(self.round, int):
             return round == self.round
-        return round is not None and {"first": round == 1, "later": round > 1, "last": round == rounds}[self.round]
+        if round is None:
+            return False
+        names = {"first": round == 1, "later": round > 1, "last": round == rounds, "not last": round < rounds}
+        return names[self.round]
 
 
 class Field(Value):
     """One field of a structured reply."""
 
-    kind: Literal["text", "flag", "number", "choice", "choices", "list", "record", "scores", "turns"]
-    """`scores` is a number for each side and criterion of the rubric; `turns` a list of turn ids."""
+    kind: Literal["text", "url", "flag", "number", "choice", "choices", "list", "record", "scores", "turn", "turns"]
+    """`scores` is a number for each side and criterion of the rubric; `turn` the id of a turn, `turns` a list of
+    such; `url` the address of a page."""
     about: str = ""
     of: tuple[str, ...] = ()
     """What a choice may be; empty means the sides."""
@@ -55,12 +62,16 @@ class Field(Value):
     least: float | None = None
     most: float | None = None
     whole: bool = False
+    words: int | None = None
+    """The most words that a text may have."""
     per_side: bool = False
     """One value for each side instead of a single one."""
     optional: bool = False
     """Whether null will do."""
     only_if: dict[str, bool | str] = {}
     """The values of fields beside it with which it is filled in; otherwise it is null or empty."""
+    unless: dict[str, bool | str] = {}
+    """The values of fields beside it with any of which it is left out, as null or empty."""
     when: When = Default(default_factory=When)
 
 
@@ -78,6 +89,12 @@ class Terms(Value):
     strictness: str
     turns: tuple[str, ...] = ()
     """The turns that may be named."""
+    scales: dict[str, tuple[float, float]] = {}
+    """Criterion to its own least and most, where they are not those of the rubric."""
+
+    def scale(self, criterion: str) -> tuple[float, float]:
+        """The least and the most that a criterion may be given."""
+        return self.scales.get(criterion, (self.least, self.most))
 
 
 def asked(shape: Mapping[str, Field], terms: Terms) -> Shape:
@@ -102,7 +119,7 @@ def _schema(field: Field, terms: Terms) -> dict[str, Any]:
     made = _plain(field, terms)
     if field.per_side:
         made = _object(dict.fromkeys(terms.sides, made))
-    if (field.only_if or field.optional) and _nothing(field) is None:
+    if (field.only_if or field.unless or field.optional) and _nothing(field) is None:
         made |= {"type": [made["type"], "null"]}
         made |= {"enum": [*made["enum"], None]} if "enum" in made else {}
     return made | ({"description": field.about} if field.about else {})
@@ -111,7 +128,7 @@ def _schema(field: Field, terms: Terms) -> dict[str, Any]:
 def _plain(field: Field, terms: Terms) -> dict[str, Any]:
     """The schema of one value of a field, for one side and filled in."""
     match field.kind:
-        case "text":
+        case "text" | "url" | "turn":
             return {"type": "string"}
         case "flag":
             return {"type": "boolean"}
@@ -164,22 +181,36 @@ def _dependent(field: Field, record: Mapping[str, Any], name: str, terms: Terms,
     empty = value == nothing and type(value) is type(nothing)
     if field.optional and empty:
         return []
-    if not field.only_if:
+    if not field.only_if and not field.unless:
         return _one(field, value, terms, where)
-    applies = all(record.get(other) == needed for other, needed in field.only_if.items())
-    reason = " and ".join(f"{other} is {str(needed).lower()}" for other, needed in field.only_if.items())
-    if applies and empty:
-        return [complaint(where, _kind(value), f"{_expected(field, terms)}, since {reason}")]
-    if not applies:
-        return [] if empty else [complaint(where, shown(value), f"{json.dumps(nothing)}, unless {reason}")]
-    return _one(field, value, terms, where)
+    if applies(field, record):
+        if empty:
+            return [complaint(where, _kind(value), f"{_expected(field, terms)}, {_condition(field, 'since')}")]
+        return _one(field, value, terms, where)
+    if empty:
+        return []
+    barred = [f"{other} is {value}" for other, value in field.unless.items() if record.get(other) == value]
+    why = f"since {' and '.join(barred)}" if barred else _condition(field, "unless")
+    return [complaint(where, shown(value), f"{json.dumps(nothing)}, {why}")]
+
+
+def applies(field: Field, record: Mapping[str, Any]) -> bool:
+    """Whether a field is to be filled in, by the values of the fields beside it."""
+    wanted = all(record.get(other) == needed for other, needed in field.only_if.items())
+    return wanted and not any(record.get(other) == barred for other, barred in field.unless.items())
+
+
+def _condition(field: Field, word: Literal["if", "since", "unless"]) -> str:
+    """When a field is filled in: `if detected is true`."""
+    wanted = [f"{other} is {str(needed).lower()}" for other, needed in field.only_if.items()]
+    barred = [f"{other} is not {str(value).lower()}" for other, value in field.unless.items()]
+    return f"{word} {' and '.join(wanted + barred)}"
 
 
 def _or_nothing(field: Field) -> str:
     """When a field may be empty, and how that is written."""
-    if field.only_if:
-        reason = " and ".join(f"{other} is {str(needed).lower()}" for other, needed in field.only_if.items())
-        return f" if {reason}, and {json.dumps(_nothing(field))} otherwise"
+    if field.only_if or field.unless:
+        return f" {_condition(field, 'if')}, and {json.dumps(_nothing(field))} otherwise"
     return f", or {json.dumps(_nothing(field))}" if field.optional else ""
 
 
@@ -204,12 +235,13 @@ def _each_side(value: Any, terms: Terms, where: str, check_one: Any) -> list[str
 def _scores(value: Any, terms: Terms, where: str) -> list[str]:
     if not isinstance(value, dict) or set(value) != set(terms.criteria):
         return [complaint(where, _kind(value), f"an object with the keys {', '.join(terms.criteria)}")]
-    scale = Field(kind="number", least=terms.least, most=terms.most)
-    return [
-        complaint(f"{where}.{name}", _kind(value[name]), _expected(scale, terms))
-        for name in terms.criteria
-        if not _fits(scale, value[name], terms)
-    ]
+    wrong = []
+    for name in terms.criteria:
+        least, most = terms.scale(name)
+        scale = Field(kind="number", least=least, most=most)
+        if not _fits(scale, value[name], terms):
+            wrong.append(complaint(f"{where}.{name}", _kind(value[name]), _expected(scale, terms)))
+    return wrong
 
 
 def _list(field: Field, value: Any, terms: Terms, where: str) -> list[str]:
@@ -224,7 +256,9 @@ def _list(field: Field, value: Any, terms: Terms, where: str) -> list[str]:
 def _fits(field: Field, value: Any, terms: Terms) -> bool:
     match field.kind:
         case "text":
-            return isinstance(value, str) and bool(value.strip()) and len(value) <= LONGEST
+            return isinstance(value, str) and bool(value.strip()) and len(value) <= LONGEST and _brief(field, value)
+        case "url":
+            return isinstance(value, str) and len(value) <= LONGEST_URL and _URL.fullmatch(value) is not None
         case "flag":
             return isinstance(value, bool)
         case "number":
@@ -233,9 +267,15 @@ def _fits(field: Field, value: Any, terms: Terms) -> bool:
             return isinstance(value, str) and value in (field.of or terms.sides)
         case "choices":
             return _all_of(value, field.of or terms.sides)
+        case "turn":
+            return isinstance(value, str) and value in terms.turns
         case "turns":
             return _all_of(value, terms.turns) and bool(value)
     return False
+
+
+def _brief(field: Field, value: str) -> bool:
+    return field.words is None or len(value.split()) <= field.words
 
 
 def _number(field: Field, value: Any) -> bool:
@@ -258,8 +298,12 @@ def _expected(field: Field, terms: Terms) -> str:
 
 def _expected_one(field: Field, terms: Terms) -> str:
     match field.kind:
+        case "text" if field.words is not None:
+            return f"text of at most {field.words} words"
         case "text":
             return f"text of 1 to {LONGEST:,} characters"
+        case "url":
+            return "the address of a page, such as https://example.org/page"
         case "flag":
             return "true or false"
         case "number":
@@ -270,6 +314,8 @@ def _expected_one(field: Field, terms: Terms) -> str:
             return "one of " + ", ".join(field.of or terms.sides)
         case "choices":
             return "a list of any of " + ", ".join(field.of or terms.sides)
+        case "turn":
+            return "the id of a turn in the transcript, such as " + ", ".join(terms.turns[:2])
         case "turns":
             return "a list of turn ids from the transcript, such as " + ", ".join(terms.turns[:2])
         case "list":

@@ -1,12 +1,20 @@
 """Ballots in, numbers out. Every number in a report is made here, exactly, from ballots.
 
-Round score of a side   the mean of its criteria on a ballot; in a panel, the mean over the ballots.
+A judge's vote          what the ballot declares; where it declares no winner, the side with the better scores; where it
+                        has no scores either, the winner that the format names for its label.
+Mirrored                a judge who saw the debate twice votes only if both ballots say the same; otherwise the vote is
+                        unstable, and an abstention. Its scores are the mean of both.
+Absent                  a judge without a ballot that counts, in either presentation. No vote, no scores.
+Score of a side         the mean of its criteria on a ballot, by their weights; in a panel, the mean over the judges.
 Total                   the sum of its round scores, unrounded (fractions, so that totals add up).
-Round winner            what the judge declares; in a panel, whoever more ballots name; equal, a tie.
-Final winner            the same for a and b; `consensus` where more than half of the ballots say so,
-                        and always after a concession of the whole position.
+Round winner            whoever more judges vote for; equal, a tie. Votes for a tie are not counted against anybody.
+Final winner            the same for a and b; `consensus` where more than half of the votes say so, and always
+                        after a concession of the whole position. By swing: whoever gained more votes since the
+                        blind verdict.
+No decision             where fewer judges than the quorum voted for a side, a tie or consensus.
 Strength                gap = |A - B| / larger total. `decisive`: gap over 20 % and the declared winner
-                        leads. `consensus`: the winner is consensus. `narrow`: everything else.
+                        leads. `consensus`: the winner is consensus. `narrow`: everything else. None where the format
+                        scores nothing, or nothing was decided.
 
 A ballot that declares what its own numbers deny stands as it is; the disagreement becomes a remark.
 """
@@ -20,12 +28,21 @@ from typing import Literal
 
 from debate_orchestrator.core.events import Voted
 from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.votes import (
+    CONSENSUS,
+    NO_DECISION,
+    TIE,
+    Vote,
+    counted,
+    leader,
+    mean,
+    panel_winner,
+    plural_label,
+    swing,
+)
 
 DECISIVE = Fraction(20, 100)
 """The gap, as a share of the larger total, over which a win is decisive."""
-
-TIE = "tie"
-CONSENSUS = "consensus"
 
 Remark = Literal[
     "winner is behind on points",
@@ -35,6 +52,7 @@ Remark = Literal[
     "concession overrides the declared winner",
     "consensus without a finding",
     "judges disagree",
+    "no quorum",
 ]
 
 
@@ -44,14 +62,19 @@ class RoundResult(Value):
     model_config = {**Value.model_config, "arbitrary_types_allowed": True}
 
     round: int
+    """0 for ballots on the debate as a whole."""
     scores: dict[str, Fraction]
+    """Empty where sides are not scored."""
     winner: str
     ballots: int
+    """Judges who are not absent."""
+    label: str | None = None
+    score: Fraction | None = None
 
     @property
     def leader(self) -> str:
-        """The side with the higher score, or `tie`."""
-        return leader(self.scores)
+        """The side with the higher score, or `tie`; the winner where sides are not scored."""
+        return leader(self.scores) if self.scores else self.winner
 
 
 class Finding(Value):
@@ -66,8 +89,11 @@ class Finding(Value):
 class Verdict(Value):
     """How the debate ended."""
 
+    model_config = {**Value.model_config, "arbitrary_types_allowed": True}
+
     winner: str
-    strength: Literal["decisive", "narrow", "consensus"]
+    """A side, tie, consensus, or no decision."""
+    strength: Literal["decisive", "narrow", "consensus"] | None
     totals: dict[str, Fraction]
     rounds_won: dict[str, int]
     """Side, or `tie`, to rounds."""
@@ -75,7 +101,18 @@ class Verdict(Value):
     """Share of the larger total; None where nobody scored."""
     remarks: tuple[Remark, ...]
     votes: dict[str, int]
-    """Declared winner to the number of final ballots that name it."""
+    """Winner to the number of judges who vote for it; abstentions are not among them."""
+    panel: tuple[Vote, ...] = ()
+    """The judges' final votes, one by one, absent ones among them."""
+    quorum: int = 1
+    label: str | None = None
+    score: Fraction | None = None
+    probability: Fraction | None = None
+    """What the judges who voted for the winner give it, on average; None where they say nothing of it."""
+    blind: tuple[Vote, ...] = ()
+    """The judges' votes before the first word."""
+    swing: dict[str, int] = {}
+    """Side to the votes it gained between; empty where there was no vote before."""
 
 
 def decimals(value: Fraction) -> str:
@@ -85,22 +122,9 @@ def decimals(value: Fraction) -> str:
     return f"-{text}" if value < 0 and hundredths else text
 
 
-def score(ballot: Voted, side: str, criteria: Sequence[str]) -> Fraction:
-    """A side's score on one ballot: the mean of the criteria that apply."""
-    marks = ballot.ballot["scores"][side]
-    return sum((Fraction(str(marks[name])) for name in criteria), Fraction(0)) / len(criteria)
-
-
-def leader(scores: dict[str, Fraction]) -> str:
-    """The side with the highest score; `tie` where two have it."""
-    best = max(scores.values())
-    ahead = [side for side, points in scores.items() if points == best]
-    return ahead[0] if len(ahead) == 1 else TIE
-
-
 def sums(results: Sequence[RoundResult], sides: Sequence[str]) -> dict[str, Fraction]:
     """Side to the sum of its round scores."""
-    return {side: sum((one.scores[side] for one in results), Fraction(0)) for side in sides}
+    return {side: sum((one.scores.get(side, Fraction(0)) for one in results), Fraction(0)) for side in sides}
 
 
 def rounds_won(results: Sequence[RoundResult], sides: Sequence[str]) -> dict[str, int]:
@@ -119,22 +143,18 @@ def gap(totals: dict[str, Fraction]) -> Fraction | None:
     return (larger - min(totals.values())) / larger if larger else None
 
 
-def round_result(round: int, ballots: Sequence[Voted], sides: Sequence[str], criteria: Sequence[str]) -> RoundResult:
-    """The result of a round from the ballots that count, of which there is at least one."""
-    scores = {side: sum((score(b, side, criteria) for b in ballots), Fraction(0)) / len(ballots) for side in sides}
+def round_result(round: int, votes: Sequence[Vote], sides: Sequence[str], quorum: int = 1) -> RoundResult:
+    """The result of a round from its votes, of which at least one is no absent judge's."""
+    scored = [vote.scores for vote in votes if vote.scores]
+    numbers = [vote.score for vote in votes if vote.score is not None]
     return RoundResult(
-        round=round, scores=scores, winner=plurality([b.ballot["winner"] for b in ballots], sides), ballots=len(ballots)
+        round=round,
+        scores={side: mean([one[side] for one in scored]) for side in sides} if scored else {},
+        winner=panel_winner(votes, sides, quorum),
+        ballots=sum(not vote.absent for vote in votes),
+        label=plural_label(votes),
+        score=mean(numbers) if numbers else None,
     )
-
-
-def plurality(votes: Sequence[str], sides: Sequence[str]) -> str:
-    """The side that more votes name than any other; votes for a tie are not counted; equal is a tie."""
-    counts = Counter(vote for vote in votes if vote in sides)
-    if not counts:
-        return TIE
-    best = max(counts.values())
-    ahead = [side for side in sides if counts[side] == best]
-    return ahead[0] if len(ahead) == 1 else TIE
 
 
 def finding(ballots: Sequence[Voted], sides: Sequence[str]) -> Finding:
@@ -156,57 +176,89 @@ def conceded(ballots: Sequence[Voted]) -> str | None:
 
 
 def final_verdict(
-    finals: Sequence[Voted],
+    votes: Sequence[Vote],
     results: Sequence[RoundResult],
     sides: Sequence[str],
-    concession: str | None,
-    persisted: bool,
+    *,
+    quorum: int = 1,
+    blind: Sequence[Vote] = (),
+    by_swing: bool = False,
+    measured: bool = True,
+    concession: str | None = None,
+    persisted: bool = False,
+    said: Sequence[str] = (),
 ) -> Verdict:
-    """The verdict from the final ballots (at least one) and the rounds' results."""
-    declared = [ballot.ballot["winner"] for ballot in finals]
+    """The verdict from the final votes (of at least one judge) and the rounds' results. `measured` says whether
+    the format scores the sides at all; `said` are the judges' own words for the strength."""
     totals = sums(results, sides)
-    agreed = 2 * declared.count(CONSENSUS) > len(declared)
-    winner = CONSENSUS if concession or agreed else plurality(declared, sides)
+    winner = panel_winner(votes, sides, quorum)
+    gained = swing(blind, votes, sides) if blind else {}
+    if by_swing and winner != NO_DECISION:
+        winner = leader({side: Fraction(n) for side, n in gained.items()}) if gained else NO_DECISION
+    winner = CONSENSUS if concession else winner
     apart = gap(totals)
-    strength: Literal["decisive", "narrow", "consensus"] = "narrow"
-    if winner == CONSENSUS:
-        strength = "consensus"
-    elif apart is not None and apart > DECISIVE and winner == leader(totals):
-        strength = "decisive"
-    remarks = _remarks(winner, strength, totals, finals, concession, persisted)
+    strength = _strength(winner, totals, measured=measured)
+    decided = counted(votes)
+    shares = [one.probability for vote in decided for one in vote.readings if vote.winner == winner]
+    given = [share for share in shares if share is not None]
+    numbers = [vote.score for vote in votes if vote.score is not None]
     return Verdict(
         winner=winner,
         strength=strength,
         totals=totals,
-        rounds_won=rounds_won(results, sides),
+        rounds_won=rounds_won([one for one in results if one.round], sides),
         gap=apart,
-        remarks=tuple(remarks),
-        votes=dict(Counter(declared)),
+        remarks=tuple(_remarks(winner, strength, totals, votes, concession, persisted, said, quorum)),
+        votes=dict(Counter(vote.winner for vote in decided)),
+        panel=tuple(votes),
+        quorum=quorum,
+        label=plural_label(votes),
+        score=mean(numbers) if numbers else None,
+        probability=mean(given) if given else None,
+        blind=tuple(blind),
+        swing=gained,
     )
+
+
+def _strength(
+    winner: str, totals: dict[str, Fraction], *, measured: bool
+) -> Literal["decisive", "narrow", "consensus"] | None:
+    """How firmly, by the totals alone; None where nothing was decided, or nothing is measured."""
+    apart = gap(totals)
+    if winner == CONSENSUS:
+        return "consensus"
+    if winner == NO_DECISION or not measured:
+        return None
+    return "decisive" if apart is not None and apart > DECISIVE and winner == leader(totals) else "narrow"
 
 
 def _remarks(
     winner: str,
-    strength: str,
+    strength: str | None,
     totals: dict[str, Fraction],
-    finals: Sequence[Voted],
+    votes: Sequence[Vote],
     concession: str | None,
     persisted: bool,
+    said: Sequence[str],
+    quorum: int,
 ) -> list[Remark]:
-    declared = {ballot.ballot["winner"] for ballot in finals}
+    declared = {vote.winner for vote in votes if not vote.absent}
     ahead = leader(totals)
+    scored = any(totals.values())
     found: list[Remark] = []
+    if len(counted(votes)) < max(1, quorum):
+        found.append("no quorum")
     if concession and declared != {CONSENSUS}:
         found.append("concession overrides the declared winner")
     if winner == CONSENSUS and not concession and not persisted:
         found.append("consensus without a finding")
-    if winner in totals and ahead not in (winner, TIE):
+    if winner in totals and scored and ahead not in (winner, TIE):
         found.append("winner is behind on points")
-    if winner != CONSENSUS and ahead == TIE and any(totals.values()):
+    if winner not in (CONSENSUS, NO_DECISION) and ahead == TIE and scored:
         found.append("scores are equal")
     if winner == TIE and ahead != TIE:
         found.append("tie declared on unequal scores")
-    if any(ballot.ballot.get("strength") not in (None, strength) for ballot in finals):
+    if any(word != strength for word in said):
         found.append("strength differs from the judge's word")
     if len(declared) > 1:
         found.append("judges disagree")

@@ -17,6 +17,7 @@ from debate_orchestrator.core.rules import Turn
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.drive import drive
 from debate_orchestrator.errors import BadReply, OutOfTurn
+from debate_orchestrator.files import Files
 from debate_orchestrator.host.desk import Desk, Laid
 from debate_orchestrator.journal import Writer
 from debate_orchestrator.opening import changed_prompts
@@ -68,7 +69,7 @@ class _Stepper:
     def __init__(self, journal: Writer, desk: Desk):
         self.journal, self.desk = journal, desk
         self.debate = Debate(journal.events)
-        self.callable = providers.seated(self.debate)
+        self.callable = providers.seated(self.debate, Files.of_journal(journal.path).evidence)
         self.accepted: list[Accepted] = []
         self.complaints: list[str] = []
         self.refused: set[str] = set()

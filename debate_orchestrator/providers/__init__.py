@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from debate_orchestrator import casts
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.rules import JUDGE, judges
+from debate_orchestrator.core.rules import CLERK, JUDGE, judges
 from debate_orchestrator.errors import BadAnswers, complaint, shown
 from debate_orchestrator.providers import servers
 
@@ -30,6 +30,8 @@ _KINDS = {
     "openrouter": "anthropic",
     "openai": "openai",
     "command": "command",
+    "fetch": "clerk",
+    "offline": "clerk",
     "rehearse": "rehearse",
     "replay": "replay",
 }
@@ -59,6 +61,14 @@ class Provider(Protocol):
         ...
 
 
+@runtime_checkable
+class Archiving(Protocol):
+    """A provider that keeps what it finds beside the journal."""
+
+    archive: str | None
+    """The folder for it; None keeps nothing."""
+
+
 def complaints(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
     """What is wrong with a cast: every seat whose filler nobody here knows."""
     return [said for seat, specs in cast.items() for spec in specs for said in _complaints(f"cast: {seat}", spec)]
@@ -68,6 +78,8 @@ def _complaints(where: str, spec: str) -> list[str]:
     kind = casts.kind(spec)
     if spec == casts.HOST:
         return []
+    if kind in (casts.FETCH, casts.OFFLINE) and where != f"cast: {CLERK}":
+        return [complaint(where, shown(spec), "somebody who can speak", f"{spec} fills the clerk's seat alone.")]
     if kind not in _KINDS:
         hint = "`debate models` tells what is reachable."
         hint = f"Is it anthropic:{spec}?" if spec.startswith("claude-") else hint
@@ -89,9 +101,9 @@ def lacking(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
     ]
 
 
-def seated(debate: Debate) -> dict[str, Provider]:
-    """The provider of every seat that has one; seats with the same filler share it. BadAnswers where a seat's
-    filler is unknown."""
+def seated(debate: Debate, archive: str | None = None) -> dict[str, Provider]:
+    """The provider of every seat that has one; seats with the same filler share it. `archive` is the folder for
+    pages that are looked up. BadAnswers where a seat's filler is unknown."""
     if wrong := complaints(debate.cast):
         raise BadAnswers(wrong)
     made: dict[str, Provider] = {}
@@ -101,6 +113,9 @@ def seated(debate: Debate) -> dict[str, Provider]:
         for seat, spec in zip(seats, specs, strict=True):
             if spec != casts.HOST:
                 filled[seat] = made[spec] = made.get(spec) or maker(spec)(spec, debate)
+    for provider in made.values():
+        if isinstance(provider, Archiving):
+            provider.archive = archive
     return filled
 
 

@@ -188,9 +188,10 @@ def request(
     for place in marked:
         blocks[place]["cache_control"] = {"type": "ephemeral", **({"ttl": "1h"} if hour else {})}
     known = models.known(spec)
+    most = min(known.most_output, _MOST_TOKENS) if known else _MOST_UNKNOWN
     made: dict[str, Any] = {
         "model": servers.server(spec).model,
-        "max_tokens": min(known.most_output, _MOST_TOKENS) if known else _MOST_UNKNOWN,
+        "max_tokens": min(most, brief.tokens or most),
         "system": brief.system,
         "messages": messages,
     }

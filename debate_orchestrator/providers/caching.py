@@ -13,9 +13,16 @@ from typing import NamedTuple
 
 from debate_orchestrator import casts, models
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.rules import JUDGE, Phase
+from debate_orchestrator.core.parts import JUDGE, MIRRORED, Phase
 
-_SLOW = {casts.HOST: 600.0, casts.COMMAND: 60.0, casts.REPLAY: 0.0, casts.REHEARSE: 0.0}
+_SLOW = {
+    casts.HOST: 600.0,
+    casts.COMMAND: 60.0,
+    casts.FETCH: 10.0,
+    casts.OFFLINE: 0.0,
+    casts.REPLAY: 0.0,
+    casts.REHEARSE: 0.0,
+}
 """Seconds that a turn may take where no model is called directly; assumed, not measured."""
 TO_BEGIN = 5.0
 """Seconds until an answer begins; assumed too, as is how fast it goes on."""
@@ -57,7 +64,7 @@ def plans(debate: Debate) -> dict[str, Plan]:
     calls: list[_Call] = []
     begins = [0.0]  # seconds from the start at which each stage is expected to begin
     for slot in debate.calendar():
-        for seats in slot.stages(debate.speaking_order(), debate.judges):
+        for seats in slot.stages(debate.speaking_order(), debate.judges, mirror=debate.mirrors(slot.phase)):
             stage = len(begins) - 1
             sure = slot.phase.on is None
             calls += [_Call(slot.turn_id(seat), family(debate, slot.phase, seat), stage, sure) for seat in seats]
@@ -120,8 +127,8 @@ def _lasts(*, hour: bool) -> float:
 
 
 def filler(debate: Debate, seat: str) -> str:
-    """Who fills a seat: `judge-2` is the second of the panel."""
-    role, _, number = seat.partition("-")
+    """Who fills a seat: `judge-2` is the second of the panel, `judge-2.mirrored` the same."""
+    role, _, number = seat.removesuffix(MIRRORED).partition("-")
     return debate.cast[role][int(number) - 1 if number else 0]
 
 
@@ -129,9 +136,10 @@ def family(debate: Debate, phase: Phase, seat: str) -> Hashable:
     """What calls must have in common to send the same beginning under the same rules of the provider."""
     role = JUDGE if seat.startswith(JUDGE) else seat
     own = seat if debate.format.history == "dialogue" and role != JUDGE else ""
-    speeches = [one for one in debate.format.phases() if one.reply == "text"]
+    speeches = [one for one in debate.format.phases() if JUDGE not in one.seats]
     hears = tuple(role in one.heard_by or (seat if role in one.seats else "") for one in speeches)
-    return filler(debate, seat), phase.reply, own, role in debate.format.context_heard_by, hears
+    mirrored = seat.endswith(MIRRORED)
+    return filler(debate, seat), phase.reply, own, role in debate.format.context_heard_by, hears, mirrored
 
 
 def seconds(spec: str, phase: Phase) -> float:

@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 _ENDED: dict[str, Literal["whole", "cut", "refused"]] = {"stop": "whole", "length": "cut", "content_filter": "refused"}
-_USAGE, _STRUCTURED, _SEARCH = "usage", "structured output", "search"
+_USAGE, _STRUCTURED, _SEARCH, _LIMIT = "usage", "structured output", "search", "limit of tokens"
 _OPTIONAL = (
     (_USAGE, "stream_options", ("stream_options", "include_usage")),
+    (_LIMIT, "max_completion_tokens", ("max_completion_tokens",)),
     (_STRUCTURED, "response_format", ("response_format", "schema", "structured", "grammar")),
 )
 """What not every server takes, where it stands in a request, and the words of a server that complains of it."""
@@ -70,6 +71,7 @@ class Completions:
             raise faults.broken(self.name, wrong, answer.partial(self.name))
         self._reached = True
         wanted = {_STRUCTURED} if brief.json_schema is not None else set()
+        wanted |= {_LIMIT} if brief.tokens is not None else set()
         return answer.reply(self.name, sorted(self._lacks & wanted | ({_SEARCH} if brief.search else set())))
 
     def _request(self, brief: Brief) -> dict[str, Any]:
@@ -83,6 +85,8 @@ class Completions:
         if brief.json_schema is not None:
             shape = {"name": "reply", "strict": True, "schema": brief.json_schema}
             made["response_format"] = {"type": "json_schema", "json_schema": shape}
+        if brief.tokens is not None:
+            made["max_completion_tokens"] = brief.tokens
         for name, key, _ in _OPTIONAL:
             if name in self._lacks:
                 made.pop(key, None)

@@ -18,11 +18,12 @@ from debate_orchestrator import casts, errors
 from debate_orchestrator.briefs import Brief
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Reply
-from debate_orchestrator.core.rules import Turn
-from debate_orchestrator.core.shapes import Field, Terms, asked
-from debate_orchestrator.core.verdict import DECISIVE, gap, leader
+from debate_orchestrator.core.rules import CLERK, Turn
+from debate_orchestrator.core.shapes import Field, Terms, applies, asked
+from debate_orchestrator.core.verdict import DECISIVE, gap
+from debate_orchestrator.core.votes import leader
 from debate_orchestrator.errors import OutOfTurn
-from debate_orchestrator.providers import Piece, complaints
+from debate_orchestrator.providers import Piece, clerk, complaints
 
 KIND = casts.REHEARSE
 _WORDS = 200
@@ -69,7 +70,7 @@ class Rehearsal:
 def complaint(spec: str) -> str | None:
     """What is wrong with whom it stands in for; None where nothing is."""
     _, _, named = spec.partition(":")
-    if named in ("", casts.HOST):
+    if named in ("", casts.HOST, casts.FETCH, casts.OFFLINE):
         return None
     if named.partition(":")[0] == KIND:
         return errors.complaint(KIND, errors.shown(named), "somebody who does not rehearse, such as anthropic:MODEL")
@@ -88,6 +89,8 @@ def said(debate: Debate, turn: Turn) -> str:
         name = debate.format.name_of(turn.seat)
         first = f"This is a rehearsal: in {turn.id} a stand-in speaks for {name}, and no model was called."
         return _text(first, turn.phase.words or _WORDS)
+    if turn.role == CLERK and "checks" in shape:
+        return clerk.unchecked(debate, turn)
     totals = debate.totals()
     apart = gap(totals)
     winner = leader(totals)
@@ -106,8 +109,8 @@ def filled(shape: Mapping[str, Field], terms: Terms, about: str, prefer: Mapping
         if name not in made:
             field = wanted[name]
             made[name] = _nothing(field)  # so that fields that depend on each other come to an end
-            applies = all(other in wanted and value(other) == needed for other, needed in field.only_if.items())
-            if applies and not field.optional:
+            beside = {other: value(other) for other in (*field.only_if, *field.unless) if other in wanted}
+            if applies(field, beside) and not field.optional:
                 chosen = _ahead(value("scores")) if name == "winner" and "scores" in wanted else prefer.get(name)
                 made[name] = _value(field, terms, f"{about}, {name}", chosen, prefer)
         return made[name]
@@ -152,7 +155,11 @@ def _value(field: Field, terms: Terms, about: str, chosen: str | None, prefer: M
     options = field.of or terms.sides
     match field.kind:
         case "text":
-            return _text(_field(about), _WORDS_OF_A_FIELD)
+            return _text(_field(about), min(_WORDS_OF_A_FIELD, field.words or _WORDS_OF_A_FIELD))
+        case "url":
+            return f"https://example.org/rehearsed-{_draw(about) % 1000}"
+        case "turn":
+            return terms.turns[_draw(about) % len(terms.turns)] if terms.turns else ""
         case "flag":
             return False
         case "number":

@@ -34,7 +34,7 @@ def earlier(story: Story) -> Earlier | None:
     verdicts = [
         ("Judges", markup.cell(", ".join(course.judges)), markup.cell(", ".join(story.judges))),
         ("Winner", _winner(course.winner), _winner(verdict.winner if verdict else None)),
-        ("Strength", markup.cell(course.strength or UNDECIDED), verdict.strength if verdict else UNDECIDED),
+        ("Strength", markup.cell(course.strength or UNDECIDED), (verdict.strength if verdict else None) or UNDECIDED),
     ]
     for side in sides:
         verdicts.append((f"Total, {story.seats[side]}", _points(course.totals.get(side)), _points(totals.get(side))))

@@ -7,7 +7,8 @@ from fractions import Fraction
 
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Voted
-from debate_orchestrator.core.verdict import Verdict, decimals, score
+from debate_orchestrator.core.verdict import Verdict, decimals
+from debate_orchestrator.core.votes import read_ballot
 from debate_orchestrator.screen.cells import Line, Span, clipped, width
 from debate_orchestrator.screen.layout import paragraph
 from debate_orchestrator.screen.voices import INDENT, WIDEST
@@ -50,21 +51,23 @@ def style(debate: Debate, side: str) -> str:
 
 
 def ballot(debate: Debate, voted: Voted, wide: int) -> list[Line]:
-    """A round's ballot: each side's score, and each criterion for both sides."""
-    rubric, sides = debate.format.rubric, debate.format.sides
-    points = {side: score(voted, side, debate.criteria) for side in sides}
-    made = rows(debate, points, Fraction(str(rubric.most)), wide)
+    """A ballot with scores: what each side gets, and each criterion for both sides. A mirrored ballot is told in the
+    terms of the sides as they are."""
+    rules, turn = debate.format, debate.turn(voted.turn)
+    seen = debate.seen(rules.shapes[turn.phase.reply], voted)
+    points = read_ballot(seen, rules.sides, debate.weights, rules.winner_of).scores
+    made = rows(debate, points, Fraction(str(rules.rubric.most)), wide)
     each = (
-        f"{rubric.criteria[name].title} "
-        + " | ".join(decimals(Fraction(str(voted.ballot["scores"][side][name]))) for side in sides)
+        f"{rules.rubric.criteria[name].title} "
+        + " | ".join(decimals(Fraction(str(seen["scores"][side][name]))) for side in rules.sides)
         for name in debate.criteria
     )
     return made + paragraph("; ".join(each), min(wide, WIDEST), style="dim", indent=INDENT)
 
 
 def totals(debate: Debate, verdict: Verdict, wide: int) -> list[Line]:
-    """The points of the whole debate; nothing where no round was scored."""
-    rounds = len(debate.results())
-    if not rounds:
+    """The points of the whole debate; nothing where nothing was scored."""
+    judged = sum(bool(one.scores) for one in debate.scored())
+    if not judged:
         return []
-    return rows(debate, verdict.totals, rounds * Fraction(str(debate.format.rubric.most)), wide)
+    return rows(debate, verdict.totals, judged * Fraction(str(debate.format.rubric.most)), wide)

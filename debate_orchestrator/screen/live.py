@@ -9,11 +9,12 @@ import time
 from collections.abc import Callable, Sequence
 
 from debate_orchestrator import speech
+from debate_orchestrator.core import hearing
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Answer, Asked, Declined, Event, Reply, Spoiled, Spoke, Unanswered, Voted
+from debate_orchestrator.core.events import Answer, Asked, Declined, Event, Spoiled, Spoke, Unanswered, Voted
 from debate_orchestrator.core.rules import Turn
 from debate_orchestrator.reports.announcements import announcements
-from debate_orchestrator.screen import bars, status
+from debate_orchestrator.screen import bars, forms, status
 from debate_orchestrator.screen.cells import Line, Span
 from debate_orchestrator.screen.layout import paragraph
 from debate_orchestrator.screen.terminal import Terminal
@@ -23,6 +24,8 @@ BETWEEN = " │ "
 """What stands between the columns of speeches."""
 _OUTCOMES = ("Scores: ", "Winner: ")
 """How an announcement begins that somebody will look for."""
+_WHOLE = {"most_words": None}
+"""Of a phase: without the limit after which nobody hears a speech."""
 
 
 class Live:
@@ -37,8 +40,8 @@ class Live:
         self._lines: list[Line] = []
         """Finished, and not printed yet."""
         self._floor: Floor | None = None
-        self._judges: dict[str, Voice] = {}
-        """Those who are asked for a ballot, by turn: of what they write the words are counted, and nothing is shown."""
+        self._forms: dict[str, Voice] = {}
+        """Those who are asked for a structured reply, by turn: its words are counted, and it is shown when it is whole."""
         self._said = len(announcements(debate)) if debate.answers else 0
         self._spent = status.spent(debate) if money else []
         self._empty = False
@@ -58,7 +61,7 @@ class Live:
             case Asked():
                 self._voice(event.turn).begin(self._now())
             case Spoke() | Declined():
-                self._voice(event.turn).settle(event.reply.text, _note(event.reply))
+                self._settle(event)
             case Voted():
                 self._vote(event)
             case Spoiled() | Unanswered():
@@ -125,9 +128,9 @@ class Live:
 
     def _status(self) -> list[Line]:
         now = self._now()
-        busy = [*(self._floor.voices if self._floor else ()), *self._judges.values()]
+        busy = [*(self._floor.voices if self._floor else ()), *self._forms.values()]
         writing = [
-            status.writer(self._debate.format.name_of(one.turn.seat), one.words, now, one.since, one.until)
+            status.writer(self._name(one.turn), one.words, now, one.since, one.until)
             for one in busy
             if one.asked and not one.settled
         ]
@@ -147,15 +150,15 @@ class Live:
 
     def _voice(self, turn_id: str) -> Voice:
         """The voice of a turn; it comes with all that are due beside it."""
-        if turn_id in self._judges:
-            return self._judges[turn_id]
+        if turn_id in self._forms:
+            return self._forms[turn_id]
         for voice in self._floor.voices if self._floor else ():
             if voice.turn.id == turn_id:
                 return voice
         turn = self._debate.turn(turn_id)
         stage = next(stage for stage in self._debate.stages() if turn in stage)
         if self._debate.shape(turn) is not None:
-            return self._judges.setdefault(turn_id, self._new(turn))
+            return self._forms.setdefault(turn_id, self._new(turn))
         due = [one for one in stage if one == turn or one.id not in self._debate.answers]
         if self._floor is not None:
             self._floor.leave()
@@ -166,9 +169,22 @@ class Live:
         return self._voice(turn_id)
 
     def _new(self, turn: Turn) -> Voice:
-        sides = self._debate.format.sides
-        style = bars.style(self._debate, turn.seat) if turn.seat in sides else "judge"
-        return Voice(turn, self._debate.format.heading_of(turn), style, self._now())
+        rules = self._debate.format
+        style = bars.style(self._debate, turn.seat) if turn.seat in rules.sides else "judge"
+        public = lambda said: hearing.heard(said, turn.phase.model_copy(update=_WHOLE), private=rules.private).text
+        return Voice(turn, rules.heading_of(turn), style, self._now(), public if rules.private else None)
+
+    def _name(self, turn: Turn) -> str:
+        return self._debate.format.name_of(turn.seat) + (", mirrored," if turn.mirrored else "")
+
+    def _settle(self, event: Spoke | Declined) -> None:
+        voice = self._voice(event.turn)
+        if event.turn in self._forms:  # a structured reply was wanted, and declined
+            del self._forms[event.turn]
+            self._heading(voice.turn)
+            self._put(paragraph(event.reply.text, self._prose, indent=INDENT))
+            return
+        voice.settle(event.reply.text, _notes(self._debate, voice.turn, event))
 
     def _clear_the_floor(self) -> None:
         assert self._floor is not None
@@ -177,12 +193,16 @@ class Live:
         self._floor = None
 
     def _vote(self, voted: Voted) -> None:
-        judge = self._judges.pop(voted.turn, None)
-        turn = judge.turn if judge else self._debate.turn(voted.turn)
-        if "scores" in voted.ballot:
+        form = self._forms.pop(voted.turn, None)
+        turn = form.turn if form else self._debate.turn(voted.turn)
+        ballot = voted.ballot
+        if "scores" in ballot:
             self._heading(turn)
             self._put(bars.ballot(self._debate, voted, self._wide))
-            self._drawn = len(self._debate.judges) == 1
+            self._drawn = len(self._debate.judges) == 1 and not self._debate.mirrors(turn.phase)
+        elif not (turn.closing and turn.judging and ("winner" in ballot or "rows" in ballot)):
+            self._heading(turn)  # of those that are left out here, everything is announced
+            self._put(forms.fields(ballot, self._wide))
 
     def _heading(self, turn: Turn) -> None:
         self._put(paragraph(self._debate.format.heading_of(turn), self._prose, style="judge"))
@@ -196,14 +216,14 @@ class Live:
         else:
             until = None if event.wait is None else self._now() + event.wait
             why = event.trouble + ("" if event.wait is None else f" Asked again in {event.wait:.0f} s.")
-        if event.turn not in self._judges:
+        if event.turn not in self._forms:
             voice.break_off(why, until)
             return
         self._put(paragraph(f"{self._debate.format.heading_of(voice.turn)}: {why}", self._prose, style="alarm"))
         voice.words, voice.until = 0, until
         if event.turn in self._debate.answers:
-            self._put(paragraph("No ballot of this judge counts here.", self._prose, style="alarm"), gap=False)
-            del self._judges[event.turn]
+            self._put(paragraph("No reply counts here.", self._prose, style="alarm"), gap=False)
+            del self._forms[event.turn]
 
     def _announce(self) -> None:
         """Prints what is announced since the last time."""
@@ -245,6 +265,13 @@ class Live:
             self._empty = not lines[-1]
 
 
-def _note(reply: Reply) -> str:
+def _notes(debate: Debate, turn: Turn, event: Spoke | Declined) -> str:
     """What there is to say of a speech besides its words."""
-    return "-- cut short by a limit of length." if reply.ended == "cut" else ""
+    said = ["cut short by a limit of length"] if event.reply.ended == "cut" else []
+    if isinstance(event, Spoke):
+        heard = debate.hear(turn)
+        said += [f"the last {heard.dropped} words are over the limit, and nobody hears them"] if heard.dropped else []
+        false = sum(not quote.verified for quote in heard.quotes)
+        said += [f"{false} of {len(heard.quotes)} quotes not found in the material"] if false else []
+        said += ["has lines for the other side in it"] if debate.writes_for_the_other(turn) else []
+    return f"-- {'; '.join(said)}." if said else ""

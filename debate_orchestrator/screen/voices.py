@@ -8,7 +8,7 @@ the others are kept until their turn comes to be shown.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import repeat
 
 from debate_orchestrator.core.rules import Turn
@@ -27,8 +27,9 @@ INDENT = 2
 class Voice:
     """One turn that is being taken: what was heard of it, attempt after attempt."""
 
-    def __init__(self, turn: Turn, heading: str, style: str, since: float):
-        self.turn, self.since = turn, since
+    def __init__(self, turn: Turn, heading: str, style: str, since: float, public: Callable[[str], str] | None = None):
+        """`public` makes of what was said so far what others may hear of it; None for all of it."""
+        self.turn, self.since, self._public = turn, since, public
         self.words = 0
         self.until: float | None = None
         """When it is asked again; None while nobody waits for that."""
@@ -36,7 +37,7 @@ class Voice:
         self.asked = 0
         self._heading, self._style = heading, style
         self._flows = deque([Flow(heading, style=style).close()])
-        self._heard = ""
+        self._heard = self._shown = ""
 
     def begin(self, now: float) -> None:
         """It is asked: for the first time, or again after what came to nothing."""
@@ -48,7 +49,8 @@ class Voice:
     def _anew(self, heading: str) -> None:
         self._close()
         self._flows.append(Flow(heading, style=self._style, gap=True).close())
-        self._heard, self.words = "", 0
+        self._heard = self._shown = ""
+        self.words = 0
 
     def hear(self, piece: str) -> None:
         """A piece of the speech."""
@@ -58,6 +60,15 @@ class Voice:
         joined = bool(self._heard) and not self._heard[-1].isspace() and not piece[0].isspace()
         self.words += len(piece.split()) - joined if piece.strip() else 0
         self._heard += piece
+        if self._public is None:
+            self._show(piece)
+        elif (said := self._public(self._heard)).startswith(self._shown):
+            self._show(said[len(self._shown) :])
+
+    def _show(self, piece: str) -> None:
+        if not piece:
+            return
+        self._shown += piece
         if self._flows[-1].closed:
             self._flows.append(Flow(indent=INDENT, gap=True, markup=True))
         self._flows[-1].feed(piece)
@@ -66,10 +77,12 @@ class Voice:
         """The speech as it is on record: what was not heard of it follows; if it is another, it is shown anew."""
         if text.startswith(self._heard):
             self.hear(text[len(self._heard) :])
-        elif text.split() != self._heard.split():
-            self.mark("What is on record is not what was heard on the way:")
-            self._anew(self._heading)
-            self.hear(text)
+        said = text if self._public is None else self._public(text)
+        if said.split() != self._shown.split():
+            if self._shown.strip():
+                self.mark("-- what is on record is not what was heard on the way:")
+                self._anew(self._heading)
+            self._show(said)
         if note:
             self.mark(note)
         self._close()
@@ -77,13 +90,14 @@ class Voice:
 
     def break_off(self, why: str, until: float | None = None) -> None:
         """This attempt came to nothing."""
-        broken = "-- broken off here, and not counted: " if self._heard.strip() else ""
+        broken = "-- broken off here, and not counted: " if self._shown.strip() else ""
         self.mark(f"{broken}{why}")
-        self._heard, self.words, self.until = "", 0, until
+        self._heard = self._shown = ""
+        self.words, self.until = 0, until
 
     def leave(self) -> None:
         """Nobody listens any more."""
-        if not self.settled and self._heard.strip():
+        if not self.settled and self._shown.strip():
             self.mark("-- left here, before its end.")
         self._close()
 

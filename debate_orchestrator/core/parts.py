@@ -1,0 +1,151 @@
+"""What a format is made of: seats, phases, rubric, labels. `rules.Format` puts them together."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field as Default
+
+from debate_orchestrator.core.shapes import When
+from debate_orchestrator.core.values import Value
+
+NAME = r"^[a-z][a-z0-9-]{0,40}$"
+"""What a name may be that becomes part of a turn's id, and so of a file's name."""
+JUDGE = "judge"
+CLERK = "clerk"
+"""Looks up what the sides cite; takes no part in the argument and has no vote."""
+EVERYBODY = ("a", "b", JUDGE)
+SEATS = (*EVERYBODY, CLERK)
+VOTES = {"scores", "winner", "label"}
+"""What makes a judge's shape a vote."""
+MIRRORED = ".mirrored"
+"""What the id of a mirrored turn ends in."""
+
+
+class Seat(Value):
+    """How a seat is called in briefs and reports. Neutral: no model's name comes in here."""
+
+    name: str
+    side: str = ""
+    """Pro or Con, for a debater."""
+    tag: str
+    """How the seat is written in a turn's tag, as in [R1 - ROUND 1 - OPENING]."""
+
+
+class Rounds(Value):
+    """How many rounds there may be."""
+
+    default: int = 3
+    most: int = 6
+    insist: int = 8
+    """The most that is taken from somebody who insists."""
+
+
+class Phase(Value):
+    """One kind of turn: who takes it, when, who hears it, and what is wanted."""
+
+    name: str = Default(pattern=NAME)
+    title: str
+    tag: str
+    seats: tuple[str, ...]
+    """Who takes a turn: `a`, `b`, `judge`."""
+    order: Literal["in turn", "at once"] = "in turn"
+    """In turn, the second speaker has heard the first; at once, neither hears the other."""
+    panel: Literal["every judge", "first judge"] = "every judge"
+    when: When = Default(default_factory=When)
+    on: Literal["convergence"] | None = None
+    """Only as an answer to something found in the round: here, a fresh convergence."""
+    reply: str = "text"
+    """`text`, or the name of a shape of this format."""
+    heard_by: tuple[str, ...] = EVERYBODY
+    """Seats that find the turn in their transcript. A judge's ballots are never in anybody else's."""
+    refusals_heard_by: tuple[str, ...] = EVERYBODY
+    """Those of them that are told of a refusal to argue in it."""
+    option: Literal["each round", "blind"] | None = None
+    """Only where the setup asks for it: the judge's verdict after each round, or before the first word."""
+    words: int | None = None
+    """About how many words are asked for."""
+    tokens: int | None = None
+    """The most tokens that a reply may have, where the provider takes such a limit."""
+    least_words: int | None = None
+    """A speech of fewer is asked for again, once."""
+    most_words: int | None = None
+    """What others hear of a speech ends after so many; the record keeps it whole."""
+    template: str = Default(default="", pattern=rf"{NAME}|^$")
+    """The template of the task, in the format's folder; the phase's name if empty."""
+
+
+class Criterion(Value):
+    """Something that is scored."""
+
+    title: str
+    about: str
+    weight: float = Default(default=1, gt=0)
+    """How much it counts in the mean, beside the others."""
+    least: float | None = None
+    most: float | None = None
+    """A scale of its own; the rubric's where it has none."""
+    when: When = Default(default_factory=When)
+
+
+class Strictness(Value):
+    """One way of judging, explained to the user and demanded of the judge and the debaters."""
+
+    about: str
+    judge: str
+    debaters: str
+
+
+class Rubric(Value):
+    """What a round is judged by, and on what scale."""
+
+    name: str
+    least: float
+    most: float
+    criteria: dict[str, Criterion] = {}
+    strictness: dict[str, Strictness]
+    convergence: dict[str, str] = {}
+    """The signs of convergence that a judge may name, with what each means."""
+
+    def scale(self, criterion: str) -> tuple[float, float]:
+        """The least and the most that a criterion may be given."""
+        one = self.criteria[criterion]
+        return (self.least if one.least is None else one.least, self.most if one.most is None else one.most)
+
+
+class Quotes(Value):
+    """How a debater marks what is quoted from the material, and how the marks are heard: names of tags."""
+
+    tag: str = "quote"
+    verified: str = "v_quote"
+    unverified: str = "u_quote"
+    least_words: int = 4
+    """A quote of fewer words proves nothing, and is heard as unverified."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.tag, self.verified, self.unverified)
+
+
+class Intervention(Value):
+    """What happens when a round's ballots find that the sides converge."""
+
+    most_in_a_row: int = 1
+    """Rounds in a row that may be answered; convergence after that is flagged for the final verdict."""
+
+
+class Labels(Value):
+    """What is announced, word for word; {round} and {rounds} are filled in."""
+
+    round: str = "--- ROUND {round} OF {rounds} ---"
+    intervention: str = "[INTERVENTION - ROUND {round}]"
+    divergence: str = "[FORCED DIVERGENCE]"
+    persisted: str = "The sides converged again right after an intervention."
+    final: str = "[JUDGE - FINAL VERDICT]"
+
+
+class Lines(Value):
+    """Lines that say something to the engine when a debater writes exactly that on a line of its own."""
+
+    concede: str = "I CONCEDE THE DEBATE."
+    decline: str = "I DECLINE TO ARGUE THIS POSITION."

@@ -1,0 +1,148 @@
+"""One judge's vote, whatever the shape of its ballots, and what the votes of a panel come to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from debate_orchestrator.core.values import Value
+
+TIE = "tie"
+CONSENSUS = "consensus"
+NO_DECISION = "no decision"
+
+
+class Reading(Value):
+    """What one ballot says, in the terms of the sides as they are."""
+
+    model_config = {**Value.model_config, "arbitrary_types_allowed": True}
+
+    winner: str
+    """A side, tie, consensus or no decision."""
+    scores: dict[str, Fraction] = {}
+    label: str | None = None
+    score: Fraction | None = None
+    """A single number for what is debated, such as how well a claim is supported."""
+    probability: Fraction | None = None
+    """What the judge gives the winner it declares."""
+
+
+class Vote(Value):
+    """What one judge makes of a round or of the debate, in one presentation or in both."""
+
+    judge: str
+    turn: str
+    straight: Reading | None
+    """What the ballot says; None where none counts."""
+    mirrored: Reading | None = None
+    """The same of the ballot on the mirrored debate."""
+    twice: bool = False
+    """Whether the judge was shown both."""
+
+    @property
+    def readings(self) -> list[Reading]:
+        """The ballots that count."""
+        return [one for one in (self.straight, self.mirrored) if one is not None]
+
+    @property
+    def absent(self) -> bool:
+        return len(self.readings) < 1 + self.twice
+
+    @property
+    def stable(self) -> bool:
+        """Whether every ballot says the same."""
+        return len({(one.winner, one.label) for one in self.readings}) < 2
+
+    @property
+    def winner(self) -> str:
+        """Whom the vote is for; no decision where the judge abstains, is absent, or unstable."""
+        return NO_DECISION if self.absent or not self.stable else self.readings[0].winner
+
+    @property
+    def label(self) -> str | None:
+        return None if self.absent or not self.stable else self.readings[0].label
+
+    @property
+    def scores(self) -> dict[str, Fraction]:
+        """Side to the mean of its scores in both presentations; empty where there are none, or the judge is absent."""
+        if self.absent or not all(one.scores for one in self.readings):
+            return {}
+        return {side: mean([one.scores[side] for one in self.readings]) for side in self.readings[0].scores}
+
+    @property
+    def score(self) -> Fraction | None:
+        given = [one.score for one in self.readings if one.score is not None]
+        return None if self.absent or not given else mean(given)
+
+
+def leader(scores: dict[str, Fraction]) -> str:
+    """The side with the highest score; `tie` where two have it."""
+    best = max(scores.values())
+    ahead = [side for side, points in scores.items() if points == best]
+    return ahead[0] if len(ahead) == 1 else TIE
+
+
+def score(marks: Mapping[str, float], weights: Mapping[str, Fraction]) -> Fraction:
+    """A side's score on one ballot: the mean of the criteria that apply, by their weights."""
+    given = sum((Fraction(str(marks[name])) * weight for name, weight in weights.items()), Fraction(0))
+    return given / sum(weights.values())
+
+
+def read_ballot(
+    ballot: Mapping[str, Any], sides: Sequence[str], weights: Mapping[str, Fraction], winner_of: Mapping[str, str]
+) -> Reading:
+    """What a vote says, whatever its shape is."""
+    scores = {side: score(ballot["scores"][side], weights) for side in sides} if "scores" in ballot else {}
+    label = ballot.get("label")
+    winner = ballot.get("winner") or (leader(scores) if scores else winner_of.get(str(label), NO_DECISION))
+    number, share = ballot.get("score"), ballot.get("probability")
+    return Reading(
+        winner=winner,
+        scores=scores,
+        label=label,
+        score=None if number is None else Fraction(str(number)),
+        probability=None if share is None else Fraction(str(share)),
+    )
+
+
+def mean(values: Sequence[Fraction]) -> Fraction:
+    return sum(values, Fraction(0)) / len(values)
+
+
+def counted(votes: Sequence[Vote]) -> list[Vote]:
+    """The votes for a side, a tie or consensus: neither absent nor an abstention."""
+    return [vote for vote in votes if vote.winner != NO_DECISION]
+
+
+def panel_winner(votes: Sequence[Vote], sides: Sequence[str], quorum: int) -> str:
+    """The side that more judges vote for; consensus where more than half do; no decision short of the quorum."""
+    decided = [vote.winner for vote in counted(votes)]
+    if len(decided) < max(1, quorum):
+        return NO_DECISION
+    return CONSENSUS if 2 * decided.count(CONSENSUS) > len(decided) else plurality(decided, sides)
+
+
+def plural_label(votes: Sequence[Vote]) -> str | None:
+    """The label that more judges give than any other; None where two are given as often, or none is."""
+    ranked = Counter(vote.label for vote in votes if vote.label is not None).most_common(2)
+    if not ranked or (len(ranked) > 1 and ranked[0][1] == ranked[1][1]):
+        return None
+    return ranked[0][0]
+
+
+def swing(before: Sequence[Vote], after: Sequence[Vote], sides: Sequence[str]) -> dict[str, int]:
+    """Side to the votes that it has after the debate over those that it had before."""
+    had, has = Counter(vote.winner for vote in before), Counter(vote.winner for vote in after)
+    return {side: has[side] - had[side] for side in sides}
+
+
+def plurality(votes: Sequence[str], sides: Sequence[str]) -> str:
+    """The side that more votes name than any other; votes for a tie are not counted; equal is a tie."""
+    counts = Counter(vote for vote in votes if vote in sides)
+    if not counts:
+        return TIE
+    best = max(counts.values())
+    ahead = [side for side in sides if counts[side] == best]
+    return ahead[0] if len(ahead) == 1 else TIE
