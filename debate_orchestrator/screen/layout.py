@@ -88,20 +88,22 @@ class Flow:
     def _lines(self, wide: int) -> Iterator[Wrapped]:
         indent = self._indent if wide >= _NARROWEST else 0
         state, end = self._state, 0
-        if self._gap and _BLACK.search(self._text):
+        # Whether signs at the very end mean something depends on what follows them.
+        text = self._text.rstrip("*") if self._markup and not self.closed else self._text
+        if self._gap and _BLACK.search(text):
             yield Wrapped((), 0, state, True)
-        while (one := self._next(end, state, wide - indent)) is not None:
+        while (one := self._next(text, end, state, wide - indent)) is not None:
             end, state = one.end, one.after
             yield one._replace(line=(Span(" " * indent), *one.line)) if indent and one.line else one
 
-    def _next(self, start: int, state: State, wide: int) -> Wrapped | None:
-        if not (black := _BLACK.search(self._text, start)):
+    def _next(self, text: str, start: int, state: State, wide: int) -> Wrapped | None:
+        if not (black := _BLACK.search(text, start)):
             return None  # blank lines at the end are none until something follows
-        if state.hang is None and (blanks := _BLANKS.match(self._text, start, black.start())):
+        if state.hang is None and (blanks := _BLANKS.match(text, start, black.start())):
             start = blanks.end()
             if state.begun:
                 return Wrapped((), start, state, True)
-        return _Filler(self._text, start, state, max(wide, 1), self._style, self._markup).line(self.closed)
+        return _Filler(text, start, state, max(wide, 1), self._style, self._markup).line(self.closed)
 
     def take(self, taken: list[Wrapped]) -> None:
         """These lines, the first of those that `lines` gave, were shown for good."""

@@ -24,8 +24,6 @@ BETWEEN = " │ "
 """What stands between the columns of speeches."""
 _OUTCOMES = ("Scores: ", "Winner: ")
 """How an announcement begins that somebody will look for."""
-_WHOLE = {"most_words": None}
-"""Of a phase: without the limit after which nobody hears a speech."""
 
 
 class Live:
@@ -41,7 +39,7 @@ class Live:
         """Finished, and not printed yet."""
         self._floor: Floor | None = None
         self._forms: dict[str, Voice] = {}
-        """Those who are asked for a structured reply, by turn: its words are counted, and it is shown when it is whole."""
+        """Those who are asked for a structured reply, by turn: it is shown when it is whole, and counted before."""
         self._said = len(announcements(debate)) if debate.answers else 0
         self._spent = status.spent(debate) if money else []
         self._empty = False
@@ -58,6 +56,8 @@ class Live:
         """An event has happened."""
         self._debate = debate
         match event:
+            case Asked() | Spoke() | Declined() if self._known(debate.turn(event.turn)):
+                self._recall(event)
             case Asked():
                 self._voice(event.turn).begin(self._now())
             case Spoke() | Declined():
@@ -76,7 +76,8 @@ class Live:
 
     def hear(self, turn: Turn, piece: str) -> None:
         """A piece of an answer has come. It is shown when the screen is painted next."""
-        self._voice(turn.id).hear(piece)
+        if not self._known(turn):
+            self._voice(turn.id).hear(piece)
 
     def say(self, text: str) -> None:
         """A word of the house's, above the status."""
@@ -171,8 +172,7 @@ class Live:
     def _new(self, turn: Turn) -> Voice:
         rules = self._debate.format
         style = bars.style(self._debate, turn.seat) if turn.seat in rules.sides else "judge"
-        public = lambda said: hearing.heard(said, turn.phase.model_copy(update=_WHOLE), private=rules.private).text
-        return Voice(turn, rules.heading_of(turn), style, self._now(), public if rules.private else None)
+        return Voice(turn, rules.heading_of(turn), style, self._now(), _public(turn, rules.private))
 
     def _name(self, turn: Turn) -> str:
         return self._debate.format.name_of(turn.seat) + (", mirrored," if turn.mirrored else "")
@@ -181,10 +181,23 @@ class Live:
         voice = self._voice(event.turn)
         if event.turn in self._forms:  # a structured reply was wanted, and declined
             del self._forms[event.turn]
+            public = _public(voice.turn, self._debate.format.private) or str
             self._heading(voice.turn)
-            self._put(paragraph(event.reply.text, self._prose, indent=INDENT))
+            self._put(paragraph(public(event.reply.text), self._prose, indent=INDENT))
             return
         voice.settle(event.reply.text, _notes(self._debate, voice.turn, event))
+
+    def _known(self, turn: Turn) -> bool:
+        """Whether a turn was taken in an earlier debate, which is only judged again."""
+        return self._debate.opened.course is not None and turn.speaking
+
+    def _recall(self, event: Asked | Spoke | Declined) -> None:
+        """A speech that was given before: that it was, and not what it says."""
+        self._announce()
+        if not isinstance(event, Asked):
+            heading = self._debate.format.heading_of(self._debate.turn(event.turn))
+            told = f"{heading}: as recorded, {speech.words(event.reply.text):,} words."
+            self._put(paragraph(told, self._prose, style="dim"), gap=False)
 
     def _clear_the_floor(self) -> None:
         assert self._floor is not None
@@ -249,6 +262,8 @@ class Live:
         verdict = self._debate.verdict()
         if line == self._debate.format.labels.final and verdict is not None:
             self._put(bars.totals(self._debate, verdict, self._wide), gap=False)
+        else:
+            self._put([])
 
     def _reasons(self) -> list[str]:
         """What judges gave as their reasons so far: their words, and not the house's."""
@@ -263,6 +278,12 @@ class Live:
         self._lines += lines
         if lines:
             self._empty = not lines[-1]
+
+
+def _public(turn: Turn, private: str) -> Callable[[str], str] | None:
+    """What leaves a speaker's private working out of a speech, where the format has a tag for it."""
+    phase = turn.phase.model_copy(update={"most_words": None})
+    return (lambda said: hearing.heard(said, phase, private=private).text) if private else None
 
 
 def _notes(debate: Debate, turn: Turn, event: Spoke | Declined) -> str:
