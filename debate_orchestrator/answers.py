@@ -33,6 +33,7 @@ class Answers(Value):
     strictness: str
     output: str
     format: str
+    """A shipped format's name, or where one of the user's own lies."""
     first: str
     feedback: bool
     context: tuple[str, ...]
@@ -70,7 +71,7 @@ def settle(
         "rounds": checks.rounds(),
         "strictness": checks.choice("strictness", tuple(rules.rubric.strictness), tuple(rules.rubric.strictness)[-1]),
         "output": checks.text("output", default_output),
-        "format": rules.name,
+        "format": str(given.get("format", rules.name)),
         "first": checks.choice("first", rules.sides, rules.sides[0]),
         "feedback": checks.flag("feedback", True),
         "context": checks.texts("context"),
@@ -177,6 +178,8 @@ class _Checks:
         value = self.flag("mirror", self.rules.mirror)
         if value and not any(map(self.rules.votes, self.rules.phases())):
             self._refuse("mirror", "false, since nobody votes in this format")
+        elif value and len(self.rules.sides) < 2:
+            self._refuse("mirror", "false, since there is but one side in this format")
         return value
 
     def option(self, key: str, option: str, default: bool) -> bool:
@@ -190,7 +193,7 @@ class _Checks:
 
     def quorum(self, panel: int) -> int:
         """How many judges' votes must count; more than half of the panel if nobody says."""
-        default = panel // 2 + 1
+        default = majority(panel)
         value = self.given.get("quorum")
         if value is None:
             return default
@@ -265,6 +268,11 @@ class _Checks:
             return {}
         kept = ("topic", "positions", "rounds", "strictness", "output", "first", "format")
         return {key: noted.get(key, "file" if key in self.given else "default") for key in kept}
+
+
+def majority(panel: int) -> int:
+    """How many of a panel are more than half of it."""
+    return panel // 2 + 1
 
 
 def rounds(value: Any, most: int) -> int | None:

@@ -10,25 +10,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
-from jinja2 import FileSystemLoader, StrictUndefined, TemplateError
-from jinja2.sandbox import ImmutableSandboxedEnvironment
-
-from debate_orchestrator import library, speech
+from debate_orchestrator import formats, speech, templates
 from debate_orchestrator.core import presentation
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Voted
+from debate_orchestrator.core.events import Answer, Voted
+from debate_orchestrator.core.parts import MIRRORED
 from debate_orchestrator.core.presentation import Shown
-from debate_orchestrator.core.rules import Turn
+from debate_orchestrator.core.rules import JUDGE, Turn
 from debate_orchestrator.core.shapes import json_schema
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.core.verdict import decimals, gap, percent, rounds_won, sums
 from debate_orchestrator.errors import BadFormat, complaint
-from debate_orchestrator.formats import template
 
 
 class Message(Value):
@@ -71,15 +68,16 @@ def brief(debate: Debate, turn: Turn, complaints: Sequence[str] = ()) -> Brief:
             said.append(("assistant", speech.fenced(heard.text, debate.opened.nonce)))
             continue
         said.append(("user", _block(debate, heard, context)))
-    task = f"formats/{debate.format.name}/{template(turn.phase)}"
-    last = _render(task, context)
+    own = debate.opened.templates
+    last = _render(formats.task(debate.format, turn.phase), context, own)
     if complaints:
         again = {"complaints": complaints, "wants": "json" if context["schema"] else "text"}
+        again |= {"nonce": debate.opened.nonce}
         last = f"{last}\n\n{_render('shared/again.md.j2', again)}"
     said.append(("user", last))
     return Brief(
         turn=turn.id,
-        system=_render("shared/system.md.j2", context),
+        system=_render(formats.systems(debate.format), context, own),
         messages=_merged(said),
         wants="json" if context["schema"] else "text",
         json_schema=context["schema"],
@@ -126,12 +124,17 @@ def propose(name: str, **values: Any) -> str:
     return _render(f"moderator/{name}.md.j2", values) + "\n"
 
 
-def _render(name: str, values: dict[str, Any]) -> str:
+def _render(name: str | tuple[str, ...], values: dict[str, Any], own: Mapping[str, str] = {}) -> str:
+    """The text of a template, or of the first of several that there is; those in `own` travel with the debate."""
     try:
-        made = _environment().get_template(name).render(**_filters(values.get("nonce", "")), **values)
-    except TemplateError as error:
-        hint = "The installed prompts are not those of this debate."
-        raise BadFormat(complaint(f"prompts/{name}", f"{type(error).__name__}: {error}", "a template", hint)) from None
+        found = environment(own).select_template([name] if isinstance(name, str) else [*name])
+        made = found.render(**_filters(values.get("nonce", "")), **values)
+    except Exception as error:
+        where = templates.place(error, own)
+        if where is None:
+            raise
+        hint = "The installed prompts are not those of this debate." if where.startswith("prompts/") else ""
+        raise BadFormat(complaint(where, templates.said(error), "a template that can be rendered", hint)) from None
     return made.strip("\n")
 
 
@@ -140,11 +143,14 @@ def _filters(nonce: str) -> dict[str, Any]:
     return {"fence": lambda text: speech.fenced(text, nonce)}
 
 
-@cache
-def _environment() -> ImmutableSandboxedEnvironment:
-    made = ImmutableSandboxedEnvironment(
-        loader=FileSystemLoader(library.prompts()), undefined=StrictUndefined, autoescape=False
-    )
+def environment(own: Mapping[str, str]) -> templates.Sandbox:
+    """What renders the templates of prompts/, and those in `own` before them."""
+    return _environment(tuple(sorted(own.items())))
+
+
+@lru_cache(maxsize=16)
+def _environment(own: tuple[tuple[str, str], ...]) -> templates.Sandbox:
+    made = templates.Sandbox(dict(own))
     made.filters |= {
         "line": speech.one_line,
         "address": speech.address,
@@ -155,12 +161,23 @@ def _environment() -> ImmutableSandboxedEnvironment:
     return made
 
 
+def names(debate: Debate) -> dict[str, templates.Names]:
+    """The names that templates may use, under `debater` in a debater's brief and under `judge` in a judge's: those
+    that there would be if the first turn due were theirs."""
+    first, made = debate.due()[0], {}
+    for role, seat in {"debater": debate.format.sides[0], JUDGE: JUDGE}.items():
+        given = _context(debate, first.model_copy(update={"seat": seat})) | _filters("")
+        made[role] = templates.Names(f"a {role}'s", frozenset(given))
+    return made
+
+
 def _context(debate: Debate, turn: Turn) -> dict[str, Any]:
     """Everything a template of this turn may name."""
     rules, setup, exchange = debate.format, debate.opened.setup, debate.exchange
     shape = debate.shape(turn)
     as_they_are = {side: side for side in rules.sides}
     real = exchange.keys(as_they_are) if turn.mirrored else as_they_are
+    renamed: Callable[[str], str] = exchange.text if turn.mirrored else str
     common = {
         "turn": turn,
         "mirrored": turn.mirrored,
@@ -168,7 +185,7 @@ def _context(debate: Debate, turn: Turn) -> dict[str, Any]:
         "nonce": debate.opened.nonce,
         "topic": setup.topic,
         "as_of": setup.as_of,
-        "positions": {side: setup.positions[who] for side, who in real.items()},
+        "positions": {side: renamed(setup.positions[who]) for side, who in real.items()},
         "sides": rules.sides,
         "name": rules.name_of,
         "label": lambda side: rules.seats[real[side]].side,
@@ -217,7 +234,7 @@ def _for_judge(debate: Debate, turn: Turn, common: dict[str, Any]) -> dict[str, 
         "convergence": rubric.convergence,
         "round_turns": [one.turn.id for one in heard if one.turn.round == turn.round],
         "declined": [one.turn for one in heard if one.declined],
-        "ballots": [debate.answers[one.id] for one in debate.own_ballots(turn)],
+        "ballots": [_own(debate, one) for one in debate.own_ballots(turn)],
         "totals": totals,
         "won": won,
         "gap": None if share is None else percent(share),
@@ -225,6 +242,11 @@ def _for_judge(debate: Debate, turn: Turn, common: dict[str, Any]) -> dict[str, 
         "conceded": conceded,
         "persisted": bool(debate.persisted()),
     }
+
+
+def _own(debate: Debate, turn: Turn) -> Answer:
+    """A ballot as its judge is shown it: nobody is told in which presentation they see the debate."""
+    return debate.answers[turn.id].model_copy(update={"turn": turn.id.removesuffix(MIRRORED)})
 
 
 def evidence(debate: Debate, turn: Turn) -> list[dict[str, str]]:

@@ -26,13 +26,14 @@ def is_called(spec: str) -> bool:
 
 
 def vendor(spec: str) -> str:
-    """Whose model a seat is filled with, as far as the words of the cast tell; empty where they don't."""
-    spec = real(spec).partition("@")[0]
+    """Whose model a seat is filled with, as far as the words of the cast tell; empty where they don't, as where a
+    server of somebody else's is named."""
+    spec, elsewhere, _ = real(spec).partition("@")
     named = rest(spec)
     if kind(spec) == "openrouter" and "/" in named:
         return named.partition("/")[0].lower()
     if kind(spec) in ("anthropic", "openai"):
-        return kind(spec)
+        return "" if elsewhere else kind(spec)
     return re.split(r"[:/\d-]", named.lower())[0] if kind(spec) == "ollama" else ""
 
 

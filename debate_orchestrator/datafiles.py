@@ -39,6 +39,23 @@ def read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
     return {str(key): item for key, item in value.items()}
 
 
+def read_placed(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
+    """The mapping that a YAML file holds, as `read_mapping` reads it, and the line of everything in it (see
+    `plain_yaml.lines`). BadFile as there, with the line as `PATH:LINE`."""
+    from debate_orchestrator import plain_yaml
+
+    text, line = read_text(path, LARGEST), 1
+    try:
+        value = _whole(plain_yaml.load(text))
+    except (ValueError, RecursionError) as error:
+        line = getattr(error, "line", None) or line
+        raise BadFile(complaint(f"{name_of(path)}:{line}", _reason(error), "well-formed YAML")) from None
+    if not isinstance(value, dict):
+        kind = "nothing" if value is None else f"a {type(value).__name__}"
+        raise BadFile(complaint(f"{name_of(path)}:{line}", kind, "a mapping of keys to values"))
+    return {str(key): item for key, item in value.items()}, plain_yaml.lines(text)
+
+
 def _yaml(text: str) -> Any:
     from debate_orchestrator import plain_yaml
 
@@ -128,6 +145,11 @@ def to_yaml(value: Mapping[str, Any], *, ascii_only: bool = False) -> str:
 
 def write_whole(path: str | os.PathLike[str], text: str) -> None:
     """Writes `text` to `path` so that a reader sees the old file or the new one, never a half."""
+    write_bytes_whole(path, text.encode("utf-8", "backslashreplace"))
+
+
+def write_bytes_whole(path: str | os.PathLike[str], data: bytes) -> None:
+    """Writes `data` to `path` as `write_whole` does."""
     import tempfile
 
     target = Path(path)
@@ -135,8 +157,8 @@ def write_whole(path: str | os.PathLike[str], text: str) -> None:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:40]}.")
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n", errors="backslashreplace") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         os.chmod(name, 0o666 & ~_umask())

@@ -1,46 +1,87 @@
-"""Formats read from prompts/: YAML in, `core.rules.Format` out, with every complaint at once."""
+"""Formats made ready to debate by: shipped ones by name, a user's own by where it lies.
+
+Templates of shipped formats are found by their path in prompts/. Those of a user's own format travel with each
+debate, under the path that they would have there, so that the debate goes on though the folder is gone.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import re
+from collections.abc import Mapping
 from functools import cache
-from typing import Any
 
-from pydantic import ValidationError
-
-from debate_orchestrator import library
+from debate_orchestrator import drafts, library
+from debate_orchestrator.core.parts import NAME
 from debate_orchestrator.core.rules import Format, Phase, calendar, judges
-from debate_orchestrator.datafiles import read_mapping
-from debate_orchestrator.errors import BadFormat, complaint, shown
+from debate_orchestrator.errors import BadFormat
+
+_SHARED_SYSTEM = "shared/system.md.j2"
+
+
+def load(given: str) -> Format:
+    """The format of that name, or in that folder, resolved: its rubric is in it, and what it inherits. BadFormat
+    where there is none, or with every complaint where it is ill made."""
+    return whole(given)[0]
+
+
+def whole(given: str) -> tuple[Format, dict[str, str]]:
+    """A format, with the templates that travel with a debate of it. Raises as `load`."""
+    return _whole(given) if drafts.is_path(given) else _shipped(given)
 
 
 @cache
-def load(name: str) -> Format:
-    """The format of that name, resolved: its rubric is in it. BadFormat where it is unknown or ill made."""
-    folder = library.format_folder(name)
-    data = read_mapping(folder / "format.yaml")
-    rubric = str(data.get("rubric"))
-    path = library.prompts() / "judges" / f"{rubric}.yaml"
-    if not path.is_file():
-        raise BadFormat(complaint(f"{name}/format.yaml: rubric", shown(rubric), "a file in prompts/judges/"))
-    data |= {"name": name, "rubric": {"name": rubric, **read_mapping(path)}}
-    try:
-        made = Format.model_validate(data)
-    except ValidationError as error:
-        raise BadFormat([_said(name, item) for item in error.errors()]) from None
-    missing = [phase.name for phase in made.phases() if not (folder / template(phase)).is_file()]
-    if missing:
-        raise BadFormat([complaint(f"{name}: phase {one}", "no template", f"a file {one}.md.j2") for one in missing])
+def _shipped(name: str) -> tuple[Format, dict[str, str]]:
+    return _whole(name)
+
+
+def _whole(given: str) -> tuple[Format, dict[str, str]]:
+    draft = drafts.read(given)
+    if draft.made is None or draft.complaints:
+        raise BadFormat(draft.complaints)
+    return draft.made, travelling(draft)
+
+
+def travelling(draft: drafts.Draft) -> dict[str, str]:
+    """The templates that travel with a debate of a format, by their path, to their text: all of a user's own, and
+    a line that leads to an inherited system text. None for most shipped formats."""
+    home, own = f"formats/{draft.name}", draft.folders[0]
+    made = {} if own.shipped else {f"{home}/{file}": text for file, text in draft.texts.items()}
+    holders = [one for one in draft.folders if (one.path / drafts.SYSTEM).is_file()]
+    if holders[:1] != [own] and (holders or not own.shipped):
+        system = f"formats/{holders[0].name}/{drafts.SYSTEM}" if holders else _SHARED_SYSTEM
+        made[f"{home}/{drafts.SYSTEM}"] = f'{{% include "{system}" %}}'
     return made
 
 
+def digests(made: Format, own: Mapping[str, str]) -> dict[str, str]:
+    """The sha256 of every template that a debate's briefs may be made of, by its path; `own` are those that travel
+    with it. BadFormat where a shipped format is meant that is not there."""
+    texts = [*own.values(), *(task(made, phase) for phase in made.phases())]
+    named = {name for text in texts for name in re.findall(rf"\bformats/({NAME[1:-1]})/", text)}
+    shipped = named & {*library.format_names()} if own else named
+    return library.digests(*sorted(shipped)) | {path: _digest(text) for path, text in own.items()}
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def template(phase: Phase) -> str:
-    """The file, in the format's folder, of the task that a phase sets."""
-    return f"{phase.template or phase.name}.md.j2"
+    """The file of the task that a phase sets: in the format's folder, or as `adversarial/opening.md.j2` in that of
+    a shipped one."""
+    return f"{phase.template or phase.name}{drafts.ENDING}"
 
 
-def _said(name: str, item: Any) -> str:
-    where = ".".join(str(part) for part in item["loc"])
-    return complaint(f"{name}/format.yaml: {where or 'the format'}", shown(item.get("input")), item["msg"])
+def task(made: Format, phase: Phase) -> str:
+    """The path of the template of the task that a phase sets."""
+    file = template(phase)
+    return f"formats/{file}" if "/" in file else f"formats/{made.name}/{file}"
+
+
+def systems(made: Format) -> tuple[str, str]:
+    """The paths of the system text of a format's briefs: of its own where there is one, else of the shared one."""
+    return f"formats/{made.name}/{drafts.SYSTEM}", _SHARED_SYSTEM
 
 
 def agenda(made: Format, rounds: int, strictness: str, panel: int = 1) -> list[tuple[str, str, list[str]]]:

@@ -9,29 +9,19 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from debate_orchestrator import __version__, answers, casts, formats, library
+from debate_orchestrator import answers, casts
 from debate_orchestrator.core import presentation
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Course, Declined, EarlierRound, Opened, Reply, Setup, Spoke
-from debate_orchestrator.core.rules import JUDGE, Format, Lines, Phase, Turn, calendar
-from debate_orchestrator.core.shapes import When
+from debate_orchestrator.core.events import Course, Declined, EarlierRound, Opened, Setup, Spoke
+from debate_orchestrator.core.rules import JUDGE, Format, Turn, calendar
 from debate_orchestrator.errors import BadAnswers, BadJournal, complaint, shown
 from debate_orchestrator.files import JOURNAL, Files
-from debate_orchestrator.journal import SCHEMA, Entry
-from debate_orchestrator.speech import one_line
-from debate_orchestrator.transcripts.attribution import key
-from debate_orchestrator.transcripts.speeches import ARGUMENT, Speech, Transcript
-
-FORMAT = "transcript"
-MOST_TITLE = 60
-MOST_WORDS = 5
-"""Characters and words that the title of a speech may have: it names a kind of turn, and tells a judge nothing."""
-_UNHEARD = Lines(concede="\n", decline="\n")
-"""No line of a speech is a line feed: nothing in a transcript is said to the engine."""
+from debate_orchestrator.journal import Entry
+from debate_orchestrator.transcribed import judges_wrong, of_transcript, opened
+from debate_orchestrator.transcripts.speeches import Speech, Transcript
 
 
 def again(
@@ -53,18 +43,19 @@ def again(
     if old.format.judged_by:
         return _judged_elsewhere(debate, path, entries[-1].hash, judges, strictness, panel)
     setup = old.setup.model_copy(update={"strictness": strictness or old.setup.strictness})
-    wrong = _judges_wrong(judges) + _strictness_wrong(setup, old)
+    wrong = judges_wrong(judges) + _strictness_wrong(setup, old)
     setup = _voting(setup, old.format, len(judges), panel or {}, wrong)
     if wrong:
         raise BadAnswers(wrong)
     recording = (f"replay:{path}",)
-    opened = _opened(
+    first = opened(
         setup=setup,
         format=old.format,
+        templates=old.templates,
         cast={**{seat: recording for seat in old.format.seated if seat != JUDGE}, JUDGE: tuple(judges)},
         course=_course(debate, os.path.basename(path), entries[-1].hash),
     )
-    return opened, []
+    return first, []
 
 
 def _voting(setup: Setup, rules: Format, judges: int, panel: Mapping[str, Any], wrong: list[str]) -> Setup:
@@ -95,11 +86,9 @@ def _judged_elsewhere(
         speeches=tuple(_speech(debate, turn) for turn in debate.settled() if turn.speaking),
         notes=tuple(_weaknesses(debate)),
     )
-    opened, spoken = of_transcript(made, path, digest, judges, strictness, judged_by=rules.judged_by, panel=panel)
-    seats = {
-        name: rules.seats.get(name, seat) if name in rules.sides else seat for name, seat in opened.format.seats.items()
-    }
-    return opened.model_copy(update={"format": opened.format.model_copy(update={"seats": seats})}), spoken
+    first, spoken = of_transcript(made, path, digest, judges, strictness, judged_by=rules.judged_by, panel=panel)
+    seats = first.format.seats | {side: rules.seats[side] for side in rules.sides}
+    return first.model_copy(update={"format": first.format.model_copy(update={"seats": seats})}), spoken
 
 
 def _speech(debate: Debate, turn: Turn) -> Speech:
@@ -171,139 +160,6 @@ def _speaking(made: Format, rounds: int, strictness: str) -> list[tuple[str, int
     """The phases in which a side speaks under that strictness."""
     slots = calendar(made, rounds, strictness, made.options)
     return [(slot.phase.name, slot.round) for slot in slots if set(slot.phase.seats) & set(made.sides)]
-
-
-def _judges_wrong(judges: Sequence[str]) -> list[str]:
-    """What is wrong with a panel, whoever its judges are."""
-    if 1 <= len(judges) <= answers.MOST_JUDGES:
-        return []
-    got = f"{len(judges)} of them" if judges else "none"
-    hint = "As in --judge anthropic:claude-opus-5-5; `debate models` tells who can."
-    return [complaint("--judge", got, f"1 to {answers.MOST_JUDGES} judges", hint)]
-
-
-def of_transcript(
-    made: Transcript,
-    path: str,
-    digest: str,
-    judges: Sequence[str],
-    strictness: str | None = None,
-    topic: str | None = None,
-    positions: dict[str, str] | None = None,
-    *,
-    judged_by: str = FORMAT,
-    panel: Mapping[str, Any] | None = None,
-) -> tuple[Opened, list[Spoke | Declined]]:
-    """The opening of a judging of a transcript, and its speeches as the events that follow. A topic and
-    positions that are given count for more than the document's. All complaints at once: BadFile for the
-    document's, BadAnswers where there are others."""
-    rules = formats.load(judged_by)
-    mode = strictness or list(rules.rubric.strictness)[-1]
-    wrong = _judges_wrong(judges)
-    if mode not in rules.rubric.strictness:
-        wrong.append(complaint("--strictness", shown(mode), " or ".join(rules.rubric.strictness)))
-    told = topic if topic is not None else made.topic
-    if told is None:
-        hint = "Give --topic, or put a line `**Topic:** ...` above the first speech."
-        wrong.append(complaint(path, "no topic", "what is debated", hint))
-    motion = _line("topic", told, wrong) if told is not None else ""
-    stances = made.positions | (positions or {})
-    given = {side: _line(f"position {side}", said, wrong) for side, said in stances.items()}
-    voting: dict[str, Any] = {}
-    try:
-        voting = answers.voting(panel or {}, rules, len(judges))
-    except BadAnswers as error:
-        wrong += error.complaints
-    if wrong:
-        raise BadAnswers(wrong)
-    setup = Setup(
-        topic=motion,
-        positions={"a": f"For: {motion}", "b": f"Against: {motion}"} | given,
-        rounds=made.rounds,
-        strictness=mode,
-        first=made.speeches[0].side,
-        feedback=False,
-        **voting,
-    )
-    source = os.path.basename(path)
-    opened = _opened(
-        setup=setup,
-        format=_fitted(rules, made).model_copy(update={"lines": _UNHEARD}),
-        cast={**dict.fromkeys(rules.sides, (casts.HOST,)), JUDGE: tuple(judges)},
-        course=Course(source=source, digest=digest, speakers=made.speakers),
-    )
-    return opened, _spoken(opened, made.speeches, source)
-
-
-def _line(key: str, said: str, wrong: list[str]) -> str:
-    try:
-        return answers.line(key, said)
-    except BadAnswers as error:
-        wrong += error.complaints
-        return ""
-
-
-def _fitted(rules: Format, made: Transcript) -> Format:
-    """The format with a phase for each speech, unless every round is what the format has anyway: one argument
-    from each side, always in the same order."""
-    speeches, first = made.speeches, made.speeches[0].side
-    regular = [(n, side) for n in range(1, made.rounds + 1) for side in (first, "b" if first == "a" else "a")]
-    plain = all(one.title == ARGUMENT for one in speeches)
-    if plain and [(one.round, one.side) for one in speeches] == regular:
-        return rules
-    kind = next(phase for phase in rules.round if phase.reply == "text")
-    others = [phase for phase in rules.round if phase.reply != "text"]
-    own = [_phase(kind, n, one, _title(one, made.speakers)) for n, one in enumerate(speeches, start=1)]
-    return rules.model_copy(update={"round": (*own, *others)})
-
-
-def _title(speech: Speech, speakers: Mapping[str, str]) -> str:
-    """What a speech may be called before judges and in reports: plain words, and nobody's name."""
-    words = re.sub(r"[^\w ,:'’().–—-]|_", " ", one_line(speech.title)).split()
-    plain = " ".join(words)
-    named = any(key(name) in key(plain) for name in speakers.values())
-    return plain if 1 <= len(words) <= MOST_WORDS and len(plain) <= MOST_TITLE and not named else ARGUMENT
-
-
-def _phase(kind: Phase, n: int, speech: Speech, title: str) -> Phase:
-    """The phase in which just this speech is given."""
-    return kind.model_copy(
-        update={
-            "name": f"speech-{n}",
-            "title": title,
-            "tag": title.upper(),
-            "seats": (speech.side,),
-            "when": When(round=speech.round),
-            "template": kind.template or kind.name,
-        }
-    )
-
-
-def _spoken(opened: Opened, speeches: Sequence[Speech], source: str) -> list[Spoke | Declined]:
-    """The speeches as events. They answer no brief, cost nothing, and nobody is asked for them."""
-    debate, made = Debate([opened]), list[Spoke | Declined]()
-    for speech in speeches:
-        turn = debate.due()[0]
-        reply = Reply(text=speech.text, brief="", by=f"replay:{source}", ended="cut" if speech.cut else "whole")
-        event = Declined(turn=turn.id, reply=reply) if speech.declined else Spoke(turn=turn.id, reply=reply)
-        assert turn.seat == speech.side
-        debate.take(event)
-        made.append(event)
-    return made
-
-
-def _opened(setup: Setup, format: Format, cast: dict[str, tuple[str, ...]], course: Course) -> Opened:
-    return Opened(
-        schema_version=SCHEMA,
-        version=__version__,
-        setup=setup,
-        format=format,
-        prompts=library.digests(format.name),
-        cast=cast,
-        course=course,
-        seed=secrets.randbits(32),
-        nonce=secrets.token_hex(8),
-    )
 
 
 def output(path: str) -> str:

@@ -46,8 +46,9 @@ def format_folder(name: str) -> Path:
     return prompts() / "formats" / name
 
 
-def digests(format_name: str) -> dict[str, str]:
-    """Every template that a format's briefs may be made of, by its path in prompts/, with its sha256."""
+def digests(*format_names: str) -> dict[str, str]:
+    """Every template that briefs of these formats may be made of, by its path in prompts/, with its sha256."""
     root = prompts()
-    used = [*format_folder(format_name).glob("*.j2"), *(root / "shared").glob("*.j2")]
+    folders = [*map(format_folder, format_names), root / "shared"]
+    used = [path for folder in folders for path in folder.glob("*.j2")]
     return {path.relative_to(root).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(used)}

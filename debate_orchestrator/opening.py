@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import secrets
 
-from debate_orchestrator import __version__, formats, library
+from debate_orchestrator import __version__, formats
 from debate_orchestrator.answers import Answers
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Context, Noted, Opened, Reply, Setup
@@ -42,12 +42,14 @@ def opened(answers: Answers, derived: tuple[Reply, ...] = ()) -> Opened:
         blind=answers.blind,
         sources=answers.sources,
     )
+    made, templates = formats.whole(answers.format)
     return Opened(
         schema_version=SCHEMA,
         version=__version__,
         setup=setup,
-        format=formats.load(answers.format),
-        prompts=library.digests(answers.format),
+        format=made,
+        prompts=formats.digests(made, templates),
+        templates=templates,
         cast=answers.cast,
         max_cost=answers.max_cost,
         patience=answers.patience,
@@ -77,7 +79,7 @@ def _context(paths: tuple[str, ...]) -> tuple[Context, ...]:
 def changed_prompts(debate: Debate) -> Noted | None:
     """A note for the record where the prompts of this installation are not those that the debate was last
     known to use; None where they are."""
-    then, now = debate.opened.prompts, library.digests(debate.format.name)
+    then, now = debate.opened.prompts, formats.digests(debate.format, debate.opened.templates)
     differing = sorted(name for name in now.keys() | then.keys() if now.get(name) != then.get(name))
     detail = ", ".join(f"{name} {now.get(name, 'gone')[:12]}" for name in differing) or "as it was opened"
     known = [note.detail for note in debate.notes if note.note == "prompts changed"] or ["as it was opened"]

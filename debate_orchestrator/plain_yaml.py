@@ -62,16 +62,45 @@ def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 _Dumper.add_representer(str, _text)
 
 
+class NotYaml(ValueError):
+    """A text that is no YAML as it is taken here; `line` is where it goes wrong, if that can be told."""
+
+    def __init__(self, said: str, line: int | None = None):
+        self.line = line
+        super().__init__(said)
+
+
 def load(text: str) -> Any:
-    """The value that a YAML text holds; ValueError where it is none, with what is wrong and where."""
+    """The value that a YAML text holds; NotYaml where it is none, with what is wrong and where."""
     try:
         return yaml.load(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark is not None else ""
-        raise ValueError(f"{error.problem}{where}") from None
+        raise NotYaml(f"{error.problem}{where}", mark.line + 1 if mark is not None else None) from None
     except yaml.YAMLError as error:
-        raise ValueError(str(error)) from None
+        position = getattr(error, "position", None)
+        line = text.count("\n", 0, position) + 1 if isinstance(position, int) else None
+        raise NotYaml(str(error), line) from None
+
+
+def lines(text: str) -> dict[tuple[str, ...], int]:
+    """The line on which each value of a YAML text begins, or its key where it has one, by the keys that lead to
+    it; places in a list are written as digits. For texts that `load` takes."""
+    root = yaml.compose(text, Loader=_Loader)
+    waiting: list[tuple[tuple[str, ...], yaml.Node]] = [((), root)] if root is not None else []
+    found = {keys: node.start_mark.line + 1 for keys, node in waiting}
+    while waiting:
+        keys, node = waiting.pop()
+        if isinstance(node, yaml.MappingNode):
+            inner = [(str(key.value), key, value) for key, value in node.value]
+        elif isinstance(node, yaml.SequenceNode):
+            inner = [(str(n), value, value) for n, value in enumerate(node.value)]
+        else:
+            continue
+        found |= {(*keys, name): at.start_mark.line + 1 for name, at, _ in inner}
+        waiting += [((*keys, name), value) for name, _, value in inner]
+    return found
 
 
 def dump(value: Mapping[str, Any], *, ascii_only: bool = False) -> str:

@@ -18,11 +18,10 @@ from typing import Literal, NamedTuple, TypeVar
 
 from pydantic import Field, ValidationError, model_validator
 
-from debate_orchestrator import formats, judging, library
+from debate_orchestrator import formats, library, transcribed
 from debate_orchestrator.core.events import Declined, Opened, Spoke
-from debate_orchestrator.core.rules import NAME
 from debate_orchestrator.core.values import Value
-from debate_orchestrator.core.verdict import TIE, RoundResult
+from debate_orchestrator.core.verdict import RoundResult
 from debate_orchestrator.datafiles import read_mapping
 from debate_orchestrator.errors import BadFile, complaint, shown
 from debate_orchestrator.transcripts.speeches import Speech, Transcript
@@ -32,6 +31,8 @@ PLAIN = "plain"
 """The version in which a bout is as it is."""
 _MARK = re.compile(r"\{(speech|source|name|other name|seat|other seat|[1-9])\}")
 _FOLDER = "probes"
+_NAME = r"^[a-z][a-z0-9-]{0,40}$"
+"""What a name may be that becomes part of a file's."""
 
 Expect = Literal["the same", "goes along", "less", "no gain"]
 """What a kind holds a judge to; `finding` says what each means."""
@@ -40,7 +41,7 @@ Expect = Literal["the same", "goes along", "less", "no gain"]
 class Bout(Value):
     """One debate, in which both sides have something to say in every round."""
 
-    name: str = Field(pattern=NAME)
+    name: str = Field(pattern=_NAME)
     title: str
     topic: str
     positions: dict[str, str]
@@ -70,7 +71,7 @@ class Bout(Value):
 class Kind(Value):
     """Something that is done to a debate, and what a judge must not make of it."""
 
-    name: str = Field(pattern=NAME)
+    name: str = Field(pattern=_NAME)
     title: str
     about: str
     """What falling for it means."""
@@ -130,7 +131,7 @@ class Version(NamedTuple):
     @property
     def digest(self) -> str:
         """The sha256 of whatever a judge's ballot on it depends on: its words, the format's and its rubric."""
-        rules = formats.load(judging.FORMAT)
+        rules = formats.load(transcribed.FORMAT)
         words = [self.transcript.model_dump(mode="json"), rules.model_dump(mode="json"), library.digests(rules.name)]
         return hashlib.sha256(json.dumps(words, sort_keys=True).encode()).hexdigest()
 
@@ -232,7 +233,7 @@ def _changed(kind: Kind, n: int, bout: Bout, side: str | None) -> Version:
 
 def _filled(text: str, bout: Bout, side: str, round: int) -> str:
     """The words of a way with what its marks stand for."""
-    name_of, paragraphs = formats.load(judging.FORMAT).name_of, bout.speeches[side][round]
+    name_of, paragraphs = formats.load(transcribed.FORMAT).name_of, bout.speeches[side][round]
     told = {str(n): paragraph for n, paragraph in enumerate(paragraphs, start=1)}
     told |= {"speech": bout.speech(side, round), "source": bout.sources[side]}
     told |= {"seat": side, "name": name_of(side), "other seat": other(side), "other name": name_of(other(side))}
@@ -247,7 +248,7 @@ def other(side: str) -> str:
 def opening(version: Version, judge: str) -> tuple[Opened, list[Spoke | Declined]]:
     """The opening of a judging of a version by one judge, and its speeches as the events that follow. It ends with
     the ballot: a final verdict and a dissent record would cost twice as much again, and show nothing more."""
-    opened, spoken = judging.of_transcript(version.transcript, version.name, version.digest, (judge,))
+    opened, spoken = transcribed.of_transcript(version.transcript, version.name, version.digest, (judge,))
     return opened.model_copy(update={"format": opened.format.model_copy(update={"after": ()})}), spoken
 
 
@@ -271,9 +272,14 @@ def finding(case: Case, plain: RoundResult, changed: RoundResult) -> Finding:
     gained = after[side] - before[side]
     if case.kind.expect == "less":
         return Finding(changed.winner == side or after[side] >= min(after[against], before[side]), gained)
-    order = (against, TIE, side)
-    return Finding(gained > margin or order.index(changed.winner) > order.index(plain.winner), gained)
+    nearer = _nearness(changed.winner, side) > _nearness(plain.winner, side)
+    return Finding(gained > margin or nearer, gained)
+
+
+def _nearness(winner: str, side: str) -> int:
+    """How near to a side's win a winner is: the other side, a tie, that side."""
+    return 2 if winner == side else 0 if winner in SIDES else 1
 
 
 def _exchanged(winner: str) -> str:
-    return winner if winner == TIE else other(winner)
+    return other(winner) if winner in SIDES else winner

@@ -55,8 +55,7 @@ def read(debate: Debate, turn: Turn, reply: Reply) -> Spoke | Declined | Voted:
         return Declined(turn=turn.id, reply=reply)
     _must_be_text(turn.id, reply.text)
     if shape is None:
-        lines = [line.strip() for line in reply.text.splitlines()]
-        if turn.speaking and debate.format.lines.decline in lines:
+        if turn.speaking and debate.says(debate.format.lines.decline, reply.text):
             return Declined(turn=turn.id, reply=reply)
         _must_say_something(debate, turn, reply.text)
         return Spoke(turn=turn.id, reply=reply)
@@ -74,6 +73,8 @@ def _must_say_something(debate: Debate, turn: Turn, text: str) -> None:
     """BadReply for a speech of which nobody would hear anything, or, the first time, one that is too short."""
     rules, phase = debate.format, turn.phase
     said = heard(text, phase, private=rules.private)
+    if not said.text.strip() and not said.private:
+        raise BadReply(complaint(turn.id, "no visible character", "a speech that others can hear"))
     if not said.text.strip():
         hint = f"Close the <{rules.private}> tag, and write the speech after it."
         raise BadReply(complaint(turn.id, "private working alone", "a speech that others can hear", hint))

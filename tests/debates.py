@@ -36,13 +36,15 @@ def opening(
     first: str = "a",
     feedback: bool = True,
     cast: dict[str, tuple[str, ...]] | None = None,
+    **how: Any,
 ) -> Opened:
-    """The event that opens an adversarial debate, with nothing left to chance."""
+    """The event that opens an adversarial debate, with nothing left to chance; `how` is what else a setup has."""
     given = {"topic": "x", "positions": {"a": "x", "b": "x"}, "rounds": rounds, "strictness": strictness}
     given |= {"first": first, "feedback": feedback, "insist": True}
     made = opened(settle(given, formats.load("adversarial"), "report.md"))
     cast = cast or {"a": ("host",), "b": ("host",), "judge": ("host",) * judges}
-    setup = made.setup.model_copy(update={"topic": topic, "positions": dict(zip("ab", positions, strict=True))})
+    settled = {"topic": topic, "positions": dict(zip("ab", positions, strict=True)), **how}
+    setup = made.setup.model_copy(update=settled)
     return made.model_copy(update={"setup": setup, "cast": cast, "nonce": NONCE, "seed": 1, "version": "0"})
 
 

@@ -35,7 +35,8 @@ from debate_orchestrator.core.events import (
     Unanswered,
     Voted,
 )
-from debate_orchestrator.core.rules import Criterion, Format, Labels, Lines, Rubric, Seat, Strictness
+from debate_orchestrator.core.parts import Criterion, Labels, Lines, Rubric, Seat, Strictness
+from debate_orchestrator.core.rules import Format
 from debate_orchestrator.errors import Failed
 from debate_orchestrator.journal import Writer, read
 

@@ -6,6 +6,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from debate_orchestrator.speech import tame
+
 BIDI, ZERO, TAGS = "\u202egnorw\u202c", "ab\u200bcd\u200d\u2060\ufeff", "\U000e0041\U000e0042\U000e007f"
 
 HTML = (
@@ -189,6 +191,15 @@ texts: st.SearchStrategy[str] = st.lists(st.sampled_from(PIECES), max_size=24).m
 """Texts made of what markdown takes for structure."""
 
 
+def heard(text: str) -> bool:
+    """Whether others can hear anything of a text."""
+    return bool(tame(text).strip())
+
+
 def alike(value: Any) -> st.SearchStrategy[str]:
     """Texts that hold `value` between pieces of structure."""
     return st.tuples(texts, texts).map(lambda around: f"{around[0]}{value}{around[1]}")
+
+
+SAID = tuple(text for text in NASTY if heard(text))
+"""Those in which others can hear something."""

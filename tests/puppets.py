@@ -57,11 +57,11 @@ def dissent(turns: list[str] | None = None) -> dict[str, Any]:
 def reply(turn: dict[str, Any], *, rounds: int = 3, strict: bool = True) -> str | dict[str, Any]:
     """What a stand-in says to a waiting turn."""
     match turn["turn"].split("."):
-        case ["final", "verdict", _]:
+        case ["final", "verdict", *_]:
             return final()
-        case ["final", "dissent", _]:
+        case ["final", "dissent", *_]:
             return dissent()
-        case [_, "verdict", _]:
+        case [_, "verdict", *_]:
             return ballot(rounds=rounds, strict=strict)
     return f"This is what {turn['seat']} says in {turn['turn']}.\n\nAnd this is **why**."
 

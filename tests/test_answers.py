@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 from core.folding import many
+from core.plain import BALLOT, PLAIN, phase, rules
 from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator import answers, formats
 from debate_orchestrator.answers import KEYS, LONGEST_LINE, Answers
+from debate_orchestrator.core.rules import Format
 from debate_orchestrator.errors import BadAnswers, DebateError
 
 RULES = formats.load("adversarial")
@@ -218,3 +220,105 @@ def test_any_answers_are_settled_or_refused(given: dict[str, Any]) -> None:
     else:
         assert 1 <= made.rounds <= 8
         assert set(made.cast) == {"a", "b", "judge"}
+
+
+# Mirrors, quorums, and what a format leaves open
+
+SPEECH = phase("speech", "a", "b")
+OPEN = rules(before=[BALLOT | {"option": "blind"}], round=[SPEECH, BALLOT | {"option": "each round"}])
+SILENT = rules(seats={side: PLAIN["seats"][side] for side in "ab"}, after=[], judged_by="plain")
+ALONE = rules(seats={seat: PLAIN["seats"][seat] for seat in ("a", "judge")}, round=[phase("speech", "a")])
+
+
+def settled(made: Format, **given: Any) -> Answers:
+    positions = dict.fromkeys(made.sides, "x")
+    return answers.settle({"topic": "x", "positions": positions, **given}, made, "x.md")
+
+
+def refused(made: Format, **given: Any) -> list[str]:
+    with pytest.raises(BadAnswers) as found:
+        settled(made, **given)
+    return found.value.complaints
+
+
+def test_what_is_left_open_is_off_unless_asked_for() -> None:
+    """Nothing is mirrored, and no vote is blind or comes after each round, unless somebody asks or the format does."""
+    made = settled(OPEN)
+    assert (made.mirror, made.each_round, made.blind) == (False, False, False)
+    asked = settled(OPEN, mirror=True, each_round=True, blind=True)
+    assert (asked.mirror, asked.each_round, asked.blind) == (True, True, True)
+    would = OPEN.model_copy(update={"mirror": True, "each_round": True})
+    assert (settled(would).mirror, settled(would).each_round) == (True, True)
+    assert (settled(would, mirror=False).mirror, settled(would, each_round=False).each_round) == (False, False)
+
+
+@pytest.mark.parametrize("key", ["mirror", "each_round", "blind"])
+@pytest.mark.parametrize("value", ["yes", 1, None, [], "true"])
+def test_what_is_left_open_is_true_or_false(key: str, value: Any) -> None:
+    """What a format leaves open is asked for by true or false, and nothing else."""
+    assert [one.partition(":")[0] for one in refused(OPEN, **{key: value})] == [key]
+
+
+@pytest.mark.parametrize(
+    ("made", "key", "why"),
+    [
+        (RULES, "each_round", "the format adversarial leaves no such thing open"),
+        (RULES, "blind", "the format adversarial leaves no such thing open"),
+        (SILENT, "mirror", "nobody votes in this format"),
+        (ALONE, "mirror", "there is but one side in this format"),
+    ],
+)
+def test_what_a_format_does_not_have_is_refused(made: Format, key: str, why: str) -> None:
+    """What a format has no place for can't be asked for, and the complaint says why; to say no to it is harmless."""
+    assert refused(made, **{key: True}) == [f"{key}: got True; expected false, since {why}."]
+    assert getattr(settled(made, **{key: False}), key) is False
+
+
+def test_a_swing_needs_its_blind_vote() -> None:
+    """Where the winner is told by the votes before and after, judges vote before it, and nobody can say no."""
+    made = OPEN.model_copy(update={"decided_by": "swing"})
+    assert settled(made).blind
+    assert refused(made, blind=False) == [
+        "blind: got False; expected true, since the winner is told by the votes before and after.",
+    ]
+
+
+@pytest.mark.parametrize(("panel", "quorum"), [(1, 1), (2, 2), (3, 2), (4, 3), (5, 3), (9, 5)])
+def test_a_quorum_is_more_than_half_unless_somebody_says(panel: int, quorum: int) -> None:
+    """How many judges must vote for there to be a decision is more than half of the panel, or what is asked for."""
+    cast = {"judge": ["host"] * panel}
+    assert settle(cast=cast).quorum == quorum
+    assert settle(cast=cast, quorum=None).quorum == quorum
+    assert [settle(cast=cast, quorum=n).quorum for n in (1, panel)] == [1, panel]
+
+
+@pytest.mark.parametrize("quorum", [0, 4, -1, "2", 2.0, True, [2]])
+def test_what_is_no_quorum(quorum: Any) -> None:
+    """A quorum is from one judge to the whole panel."""
+    (said,) = refused(RULES, quorum=quorum, cast={"judge": ["host"] * 3})
+    assert said.startswith("quorum: ") and "from 1 to 3, the size of the panel" in said
+
+
+def test_without_a_judge_there_is_nobody_to_cast() -> None:
+    """In a format that nobody judges the judge's seat is not filled, and can't be; its quorum means nothing."""
+    made = settled(SILENT)
+    assert (set(made.cast), made.quorum) == ({"a", "b"}, 1)
+    assert refused(SILENT, cast={"judge": "host"})[0].startswith("cast: ")
+
+
+def test_a_clerk_fetches_unless_somebody_says() -> None:
+    """A clerk's seat is filled by who fetches pages, whoever fills the others; another may be named."""
+    case = {"url": {"kind": "url"}, "quote": {"kind": "text"}}
+    shapes = PLAIN["shapes"] | {"case": case, "checks": {"checks": {"kind": "list"}}}
+    steps = [
+        phase("case", "a", "b", reply="case", heard_by=["a", "b", "judge", "clerk"]),
+        phase("c", "clerk", reply="checks"),
+    ]
+    made = rules(seats=PLAIN["seats"] | {"clerk": {"name": "C", "tag": "C"}}, shapes=shapes, round=steps)
+    assert settled(made).cast["clerk"] == ("fetch",)
+    assert settled(made, cast="anthropic:x").cast == dict.fromkeys(("a", "b", "judge"), ("anthropic:x",)) | {
+        "clerk": ("fetch",)
+    }
+    assert settled(made, cast={"clerk": "offline"}).cast["clerk"] == ("offline",)
+    assert refused(made, cast={"clerk": ["fetch", "fetch"]})[0].startswith("cast.clerk: ")
+    assert complaints(BASE | {"cast": {"clerk": "fetch"}}) == ["cast"]

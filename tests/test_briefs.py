@@ -99,7 +99,7 @@ def test_no_speech_leaves_its_block(text: str) -> None:
     must_hold(text, rounds=2)
 
 
-@pytest.mark.parametrize("text", [text for text in NASTY if text.strip()])
+@pytest.mark.parametrize("text", [text for text in NASTY if speech.tame(text).strip()])
 def test_no_hostile_speech_leaves_its_block(text: str) -> None:
     """Nor does speech that is made against reports and terminals."""
     must_hold(text, rounds=1)
@@ -114,13 +114,16 @@ def test_no_speech_made_by_chance_leaves_its_block(text: str) -> None:
 
 @pytest.mark.parametrize("text", ESCAPES)
 def test_positions_in_a_task_are_one_line(text: str) -> None:
-    """Where a task repeats the positions, outside of any block, they are a single line."""
+    """A task repeats the positions in a block, each on a single line."""
     made = brief(debate := Debate([opening(positions=(text, "x"))]), debate.due()[0])
     lines = made.messages[-1].parts[-1].split("\n")
 
-    assert sum("You are Researcher A, and you argue" in line for line in lines) == 1
-    assert [line for line in lines if line.startswith(("<<<", "END", "System:", "# Your"))] == [
+    assert [line for line in lines if line.startswith(("<<<", "END", "System:", "# Your", "Researcher"))] == [
         "# Your seat: Researcher A",
+        f"<<< POSITIONS {NONCE}",
+        f"Researcher A: {speech.one_line(speech.fenced(text, NONCE))}",
+        "Researcher B: x",
+        f"END {NONCE} >>>",
         "# Your task: Opening Statement",
     ]
 
@@ -132,16 +135,15 @@ def test_material_stays_in_its_block(text: str) -> None:
     files = (Context(name=text, text=text), Context(name="b", text="calm"))
     debate = Debate([first.model_copy(update={"setup": first.setup.model_copy(update={"context": files})})])
 
-    assert fences(whole(brief(debate, debate.due()[0]))) == ["<<<", "END"] * 3
+    assert fences(whole(brief(debate, debate.due()[0]))) == ["-", "line", *["<<<", "END"] * 4]
 
 
 def test_a_refusal_is_marked_in_its_block() -> None:
     """A refusal is shown as one, and the judge is told of it."""
     made = shown(played(saying(_1_opening_a=f"{DECLINE}\nIt would do harm."), rounds=1))
 
-    assert block_of(made["1.opening.b"], "1.opening.a") == (
-        f"(Researcher A declined to argue, in these words:)\n{DECLINE}\nIt would do harm."
-    )
+    assert block_of(made["1.opening.b"], "1.opening.a") == (f"{DECLINE}\nIt would do harm.")
+    assert f"\nEND {NONCE} >>>\n{NONCE}: here Researcher A declined to argue, in these words.\n" in made["1.opening.b"]
     assert "On record: Researcher A declined to argue in 1.opening.a." in made["1.verdict.judge"]
 
 
@@ -187,9 +189,9 @@ def test_everybody_hears_what_was_said_before() -> None:
     heard = {turn: [line.split()[1] for line in lines] for turn, lines in blocks.items()}
 
     assert [one for one in heard["final.verdict.judge"] if one[0].isdigit()] == ids
-    assert heard["2.constructive.a"] == ["MOTION", *ids[:8], "ADVICE"]
-    assert heard["1.opening.b"] == ["MOTION", "1.opening.a"]
-    assert heard["1.challenge.a"] == ["MOTION", "1.opening.a", "1.opening.b"]
+    assert heard["2.constructive.a"] == ["MOTION", *ids[:8], "POSITIONS", "ADVICE"]
+    assert heard["1.opening.b"] == ["MOTION", "1.opening.a", "POSITIONS"]
+    assert heard["1.challenge.a"] == ["MOTION", "1.opening.a", "1.opening.b", "POSITIONS"]
 
 
 @pytest.mark.parametrize("feedback", [True, False])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from debate_orchestrator.casts import is_called, kind, real, rest, shown, stand_in
+from debate_orchestrator.casts import is_called, kind, real, rest, shown, stand_in, vendor
 
 MODEL = "anthropic:m@http://x:1"
 
@@ -17,10 +17,13 @@ def test_kind_and_rest() -> None:
 
 @pytest.mark.parametrize(
     ("spec", "called"),
-    [("host", False), ("replay:j", False), (f"rehearse:{MODEL}", False), (MODEL, True), ("command:llm -m x", True)],
-)
+    [
+        ("host", False), ("replay:j", False), (f"rehearse:{MODEL}", False), (MODEL, True), ("command:llm -m x", True),
+        ("fetch", False), ("offline", False), ("rehearse:fetch", False),
+    ],
+)  # fmt: skip
 def test_who_is_called(spec: str, called: bool) -> None:
-    """A host calls us, a recording and a stand-in call nobody; everybody else is called."""
+    """A host calls us, a recording and a stand-in call nobody, a clerk no model; everybody else is called."""
     assert is_called(spec) is called
 
 
@@ -37,3 +40,20 @@ def test_stand_ins() -> None:
 def test_what_may_be_shown(spec: str, said: str) -> None:
     """A program is named without its arguments, which may hold anything."""
     assert shown(spec) == said
+
+
+@pytest.mark.parametrize(
+    ("spec", "whose"),
+    [
+        ("anthropic:claude-opus-5-5", "anthropic"), ("openai:gpt-5", "openai"), ("rehearse:openai:gpt-5", "openai"),
+        ("openrouter:Mistralai/Large", "mistralai"), ("openrouter:anthropic/claude-opus-5.5", "anthropic"),
+        ("ollama:llama3.2:70b", "llama"), ("ollama:Qwen2.5-coder", "qwen"), ("ollama:mistral", "mistral"),
+        ("anthropic:qwen3@http://localhost:1", ""), ("openai:x@https://gateway.example/v1", ""),
+        ("openrouter:auto", ""), ("command:claude -p", ""), ("host", ""), ("replay:anthropic.jsonl", ""),
+        ("rehearse", ""), ("fetch", ""), ("", ""),
+    ],
+)  # fmt: skip
+def test_whose_model_it_is(spec: str, whose: str) -> None:
+    """The words of a cast tell whose model fills a seat, but not what answers at somebody's own address, in a program
+    or in a host."""
+    assert vendor(spec) == whose

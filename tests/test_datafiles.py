@@ -12,7 +12,16 @@ from core.folding import many
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.datafiles import LARGEST, read_mapping, read_text, strict_json, to_yaml, write_whole
+from debate_orchestrator.datafiles import (
+    LARGEST,
+    read_mapping,
+    read_placed,
+    read_text,
+    strict_json,
+    to_yaml,
+    write_bytes_whole,
+    write_whole,
+)
 from debate_orchestrator.errors import BadFile
 
 
@@ -240,6 +249,13 @@ def test_a_file_is_written_whole(here: Path) -> None:
     assert [path.name for path in (here / "deep/er").iterdir()] == ["x.md"]
 
 
+def test_bytes_are_written_whole(here: Path) -> None:
+    """Bytes are in the file as they are, whatever they are."""
+    write_bytes_whole("deep/er/x.bin", bytes(range(256)))
+    assert (here / "deep/er/x.bin").read_bytes() == bytes(range(256))
+    assert [path.name for path in (here / "deep/er").iterdir()] == ["x.bin"]
+
+
 def test_a_file_is_replaced(here: Path) -> None:
     """A reader who has the old file open still reads the old text; the name leads to the new."""
     write_whole("x", "old")
@@ -264,3 +280,39 @@ def test_what_can_not_be_written(here: Path, path: str) -> None:
         write_whole(path, "new")
     assert sorted(one.name for one in here.iterdir()) == ["file", "folder"]
     assert ((here / "file").read_text(), list((here / "folder").iterdir())) == ("old", [])
+
+
+# With lines
+
+
+def test_a_mapping_is_read_with_its_lines(tmp_path: Path) -> None:
+    """A YAML file is read as anywhere else, and every key has its line."""
+    path = tmp_path / "x.yaml"
+    path.write_text("# first\na: no\nb:\n  c: 1\n")
+    assert read_placed(path) == ({"a": "no", "b": {"c": 1}}, {(): 2, ("a",): 2, ("b",): 3, ("b", "c"): 4})
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ("a: 1\nb: [\n", 3, "well-formed YAML"),
+        ("- a\n", 1, "a mapping"),
+        ("", 1, "got nothing"),
+        ('a: "\\ud800"', 1, "half a"),
+    ],
+)
+def test_what_is_no_mapping_is_told_with_its_line(tmp_path: Path, text: str, line: int, said: str) -> None:
+    """A file that can't be read so is refused by its path and line."""
+    path = tmp_path / "x.yaml"
+    path.write_text(text)
+    with pytest.raises(BadFile, match=said) as refused:
+        read_placed(path)
+    assert refused.value.complaints[0].startswith(f"{path}:{line}: ")
+
+
+def test_bottomless_nesting_is_told(tmp_path: Path) -> None:
+    """Nesting without end is a complaint like any other."""
+    path = tmp_path / "x.yaml"
+    path.write_text("a: " + "[" * 5000)
+    with pytest.raises(BadFile, match="nesting without end"):
+        read_placed(path)

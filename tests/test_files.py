@@ -27,11 +27,11 @@ from debate_orchestrator.files import Files
     ],
 )
 def test_files_are_named_after_the_report(here: Path, output: str, stem: str) -> None:
-    """Journal and turns lie beside the report under its name, relative where the output was."""
+    """Journal, turns and looked-up pages lie beside the report under its name, relative where the output was."""
     if output.startswith(".."):
         (here / "here").mkdir()
         os.chdir(here / "here")
-    assert Files.of_output(output) == (f"{stem}.md", f"{stem}.journal.jsonl", f"{stem}.turns")
+    assert Files.of_output(output) == (f"{stem}.md", f"{stem}.journal.jsonl", f"{stem}.turns", f"{stem}.evidence")
 
 
 def test_an_absolute_output_stays_absolute(tmp_path: Path) -> None:
@@ -80,17 +80,17 @@ def test_what_is_no_name(here: Path, output: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("journal", "report", "turns"),
+    ("journal", "stem"),
     [
-        ("report.journal.jsonl", "report.md", "report.turns"),
-        ("a/b.c.journal.jsonl", "a/b.c.md", "a/b.c.turns"),
-        ("/x/backup.jsonl", "/x/backup.md", "/x/backup.turns"),
-        ("backup", "backup.md", "backup.turns"),
+        ("report.journal.jsonl", "report"),
+        ("a/b.c.journal.jsonl", "a/b.c"),
+        ("/x/backup.jsonl", "/x/backup"),
+        ("backup", "backup"),
     ],
 )
-def test_files_of_a_journal(journal: str, report: str, turns: str) -> None:
-    """A journal has its report and turns beside it, however it is called."""
-    assert Files.of_journal(journal) == (report, journal, turns)
+def test_files_of_a_journal(journal: str, stem: str) -> None:
+    """A journal has its report, its turns and the pages that were looked up beside it, however it is called."""
+    assert Files.of_journal(journal) == (f"{stem}.md", journal, f"{stem}.turns", f"{stem}.evidence")
 
 
 def test_both_ways_agree(here: Path) -> None:

@@ -46,7 +46,7 @@ def again(tmp_path: Path, events: list[Event], judges: tuple[str, ...] = NEW, **
     old = tmp_path / f"old{JOURNAL}"
     written(old, events)
     speaker = Speaker(how.get("say", lambda brief: None), rounds=Debate(events).rounds)
-    opened = judging.again(read(old).entries, str(old), judges, how.get("strictness"))
+    opened = judging.again(read(old).entries, str(old), judges, how.get("strictness"))[0]
     return judged(tmp_path / f"new{JOURNAL}", opened, speaker), speaker
 
 
@@ -121,7 +121,7 @@ def test_panels_of_any_size(tmp_path: Path, before: int, after: int) -> None:
     debate, _ = again(tmp_path, played(rounds=1, judges=before), ("speaker",) * after)
     course = debate.opened.course
 
-    assert debate.complete and len(debate.judges) == after
+    assert debate.complete and len(debate.judges) == debate.opened.setup.quorum == after
     assert course is not None and len(course.judges) == before
 
 
@@ -130,7 +130,7 @@ def test_a_judging_may_be_judged(tmp_path: Path) -> None:
     events = played(saying(_1_verdict_judge=puppets.converging(rounds=2)), rounds=2)
     first, _ = again(tmp_path, events)
     source = tmp_path / f"new{JOURNAL}"
-    opened = judging.again(read(source).entries, str(source), ("speaker", "speaker"))
+    opened = judging.again(read(source).entries, str(source), ("speaker", "speaker"))[0]
     second = judged(tmp_path / f"newer{JOURNAL}", opened, Speaker())
 
     assert speeches(second) == speeches(first)
@@ -178,7 +178,7 @@ def test_the_opening_is_new() -> None:
     first = events[0]
     assert isinstance(first, Opened)
     old = first.model_copy(update={"max_cost": 1.0, "prompts": {}, "derived": _paid(events)})
-    opened = judging.again(entries([old, *events[1:]]), "d/old.journal.jsonl", NEW)
+    opened = judging.again(entries([old, *events[1:]]), "d/old.journal.jsonl", NEW)[0]
 
     assert (opened.max_cost, opened.derived) == (None, ())
     assert opened.prompts == library.digests("adversarial")
@@ -193,7 +193,7 @@ def _paid(events: list[Event]) -> Any:
 
 def test_another_strictness() -> None:
     """The judges of now may be as strict as they are told to be, among the format's ways."""
-    lenient = judging.again(entries(played(rounds=1)), "old", NEW, "lenient")
+    lenient = judging.again(entries(played(rounds=1)), "old", NEW, "lenient")[0]
 
     assert lenient.setup.strictness == "lenient"
     with pytest.raises(BadAnswers, match="lenient or strict"):

@@ -9,7 +9,7 @@ from core.folding import many
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.plain_yaml import dump, load
+from debate_orchestrator.plain_yaml import NotYaml, dump, lines, load
 
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**17), 10**17) | st.text(st.characters(exclude_categories=["Cs"])),
@@ -47,3 +47,57 @@ def test_there_and_back(value: dict[str, Any]) -> None:
     """Whatever is written reads back as it was, in ASCII too."""
     assert load(dump(value)) == value
     assert load(dump(value, ascii_only=True)) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [("a: 1\na: 2", 2), ("a:\n  - [", 2), ("a: x\n\nb: &y 1", 3), ("a\nb: \x07", 2), ("a: 1\n\tb: 2", 2)],
+)
+def test_what_is_refused_has_its_line(text: str, line: int) -> None:
+    """Text that is no YAML is refused with the line on which it stops being that."""
+    with pytest.raises(NotYaml) as refused:
+        load(text)
+    assert refused.value.line == line
+
+
+TEXT = """\
+# A comment.
+a: 1
+b:
+  c: [x,
+    y]
+  "d": {e: 2, 3: f}
+g:
+  - h: 4
+    i:
+      - 5
+      -
+        - 6
+"""
+
+
+@pytest.mark.parametrize(
+    ("keys", "line"),
+    [
+        *[("", 2), ("a", 2), ("b", 3), ("b c", 4), ("b c 0", 4), ("b c 1", 5), ("b d", 6), ("b d e", 6), ("b d 3", 6)],
+        *[("g", 7), ("g 0", 8), ("g 0 h", 8), ("g 0 i", 9), ("g 0 i 0", 10), ("g 0 i 1", 12), ("g 0 i 1 0", 12)],
+    ],
+)
+def test_everything_has_a_line(keys: str, line: int) -> None:
+    """Each key is on the line where it stands, and each item of a list where it begins."""
+    assert lines(TEXT)[tuple(keys.split())] == line
+
+
+@many
+@given(st.dictionaries(st.text("abc", min_size=1), PLAIN, min_size=1))
+def test_all_that_is_read_has_a_line(value: dict[str, Any]) -> None:
+    """Whatever a text holds, every key and item of it has a line within the text."""
+    text = dump(value)
+    found = lines(text)
+    assert {(key,) for key in value} | {()} <= set(found)
+    assert all(1 <= line <= text.count("\n") for line in found.values())
+
+
+def test_nothing_has_no_lines() -> None:
+    """An empty text holds nothing that could have a line."""
+    assert lines("# nothing\n") == {}

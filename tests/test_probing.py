@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from probes import KINDS
 
-from debate_orchestrator import formats, judging, library, probing
+from debate_orchestrator import formats, library, probing, transcribed
 from debate_orchestrator.briefs import brief
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Reply
@@ -143,7 +143,9 @@ def test_orders_favour_the_changed_side(one: Case) -> None:
         return
     assert f"Researcher {one.side.upper()}" in said.removeprefix(one.plain.speeches[one.side][-1])
     if '"scores"' in said:
-        assert [name for name in formats.load(judging.FORMAT).rubric.criteria if said.count(f'"{name}": 10') != 1] == []
+        assert [
+            name for name in formats.load(transcribed.FORMAT).rubric.criteria if said.count(f'"{name}": 10') != 1
+        ] == []
 
 
 @pytest.mark.parametrize("version", probing.versions(CASES), ids=lambda version: version.name)

@@ -42,11 +42,13 @@ def test_every_template_is_somebodys() -> None:
     """No template lies about unused: each is a phase's, or named by another or by the code."""
     texts = [path.read_text(encoding="utf-8") for path in ROOT.rglob("*.j2")]
     code = [path.read_text(encoding="utf-8") for path in (ROOT.parent / "debate_orchestrator").rglob("*.py")]
-    phases = {f"{p.template or p.name}.md.j2" for name in library.format_names() for p in formats.load(name).phases()}
-    names = {path.name for path in ROOT.rglob("*.j2") if path.parent.name != "moderator"}
-    used = {name for name in names if name in phases or any(f"shared/{name}" in text for text in texts + code)}
+    made = [formats.load(name) for name in library.format_names()]
+    named = {formats.task(one, phase) for one in made for phase in one.phases()}
+    named |= {formats.systems(one)[0] for one in made}
+    paths = [path for path in ROOT.rglob("*.j2") if path.parent.name != "moderator"]
+    unused = [path for path in paths if path.relative_to(ROOT).as_posix() not in named]
 
-    assert names == used
+    assert [path.name for path in unused if not any(f"/{path.name}" in text for text in texts + code)] == []
 
 
 def test_words_are_the_interviews() -> None:

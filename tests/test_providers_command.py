@@ -82,7 +82,7 @@ def test_a_reply(program: Callable[[str], str]) -> None:
 def test_the_document() -> None:
     """The text is self-contained: the system text, every part in its order, and what the seat said as its own."""
     assert command.document(BRIEF, NONCE) == (
-        f"Be fair.\n\n---\n\nThe motion.\n\nB spoke.\n\n<<< {NONCE} You said earlier:\nMine \ud800\nEND {NONCE} >>>\n"
+        f"Be fair.\n\n---\n\nThe motion.\n\nB spoke.\n\n<<< EARLIER {NONCE} said by you\nMine \ud800\nEND {NONCE} >>>\n"
     )
 
 

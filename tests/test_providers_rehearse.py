@@ -23,7 +23,14 @@ from debate_orchestrator.providers.rehearse import filled, fitting, provider
 
 STAND_IN = "rehearse:anthropic:claude-opus-5-5"
 TERMS = Terms(
-    sides=("a", "b"), criteria=("x", "y"), least=1, most=10, rounds=2, strictness="strict", turns=("1.o.a", "1.o.b")
+    sides=("a", "b"),
+    criteria=("x", "y"),
+    least=1,
+    most=10,
+    rounds=2,
+    strictness="strict",
+    turns=("1.o.a", "1.o.b"),
+    scales={"y": (0, 1)},
 )
 
 
@@ -127,7 +134,8 @@ def test_it_does_the_moderators_work_too() -> None:
 
 
 PLAIN = st.one_of(
-    st.builds(Field, kind=st.sampled_from(["text", "flag", "turns", "scores"])),
+    st.builds(Field, kind=st.sampled_from(["text", "url", "flag", "turns", "scores"])),
+    st.builds(Field, kind=st.just("text"), words=st.integers(1, 60)),
     st.builds(Field, kind=st.sampled_from(["text", "choice", "turns", "list"]), per_side=st.booleans()),
     st.builds(Field, kind=st.sampled_from(["choice", "choices"]), of=st.sampled_from([(), ("x",), ("tie", "b")])),
     st.builds(Field, kind=st.just("number"), least=st.integers(-5, 5), most=st.integers(5, 9), whole=st.booleans()),
@@ -144,6 +152,7 @@ def shapes(draw: st.DrawFn, depth: int = 2) -> Shape:
     wanted = draw(st.sampled_from([{"seen": False}, {"seen": True}, {"winner": "a"}]))
     made["why"] = Field(kind=draw(st.sampled_from(["text", "choices", "turns"])), only_if=wanted)
     made["last"] = Field(kind="text", only_if={"seen": False})
+    made["case"] = Field(kind=draw(st.sampled_from(["text", "url", "list", "turns"])), unless=wanted)
     if depth:
         made["in"] = Field(kind=draw(st.sampled_from(["record", "list"])), fields=draw(shapes(depth - 1)))
     names = draw(st.permutations(list(made)))
@@ -166,3 +175,14 @@ def test_any_schema_is_fitted(shape: Shape) -> None:
 
     assert set(made) == set(shape)
     json.dumps(made)
+
+
+@pytest.mark.parametrize("judges", [1, 3])
+def test_what_is_rehearsed_does_not_hang_on_names(tmp_path: Path, judges: int) -> None:
+    """A stand-in says the same of the positions in both presentations, so that no vote of a rehearsal flips."""
+    debate = rehearsed(tmp_path / "j", judges, rounds=2, mirror=True, quorum=judges)
+    verdict = debate.verdict()
+
+    assert debate.spoiled == {}
+    assert debate.flips() == (0, 3 * judges)
+    assert verdict is not None and verdict.winner != "no decision"

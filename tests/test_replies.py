@@ -6,7 +6,8 @@ import json
 from typing import Any
 
 import pytest
-from core.folding import ADVERSARIAL, CONCEDE, DECLINE, debated, filled, many, marks, opened
+from core.folding import ADVERSARIAL, CONCEDE, DECLINE, debated, filled, many, marks, opened, spoiled
+from core.plain import PLAIN, phase, rules
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -92,7 +93,7 @@ def test_any_bytes_are_text_or_refused(data: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["So.", " {} ", "```\nSo.\n```", f"> {DECLINE}", f"I never said: {DECLINE}", CONCEDE, "\u202e"]
+    "text", ["So.", " {} ", "```\nSo.\n```", f"> {DECLINE}", f"I never said: {DECLINE}", CONCEDE, "So\u202e"]
 )
 def test_speech_is_taken_as_it_is(text: str) -> None:
     """A speech is kept verbatim, whatever it looks like."""
@@ -115,6 +116,19 @@ def test_nothing_is_no_reply(text: str, debate: Debate) -> None:
     """An empty reply is refused for a speech and for a ballot."""
     with pytest.raises(BadReply, match="empty reply"):
         said(text, debate)
+
+
+@pytest.mark.parametrize("text", ["\u202e", "\u200b \ufeff\n", "\U000e0041\U000e007f"])
+def test_what_nobody_can_see_is_no_speech(text: str) -> None:
+    """A speech without one visible character is refused."""
+    with pytest.raises(BadReply, match="no visible character"):
+        said(text)
+
+
+@pytest.mark.parametrize("text", [f"So.\x0c{DECLINE}", f"So.\x1d{DECLINE}\x1e", f"So. {DECLINE}"])
+def test_a_line_is_what_is_seen_as_one(text: str) -> None:
+    """What only a program would take for a line break makes no line of its own."""
+    assert isinstance(said(text), Spoke)
 
 
 # Ballots
@@ -224,3 +238,107 @@ def test_any_text_is_a_ballot_or_refused(left: str, right: str) -> None:
     """Whatever a judge wrote that is no ballot is refused, and nothing else is raised."""
     with pytest.raises(BadReply):
         said(left + right, BALLOT)
+
+
+# What others would hear of it
+
+
+def held(**changes: Any) -> Debate:
+    """A debate whose debaters work in private and must say at least three words."""
+    least = tuple(
+        phase.model_copy(update={"least_words": 3, "most_words": 5}) if phase.reply == "text" else phase
+        for phase in ADVERSARIAL.round
+    )
+    return Debate([opened(rules=ADVERSARIAL.model_copy(update={"private": "thinking", "round": least} | changes))])
+
+
+@pytest.mark.parametrize("text", ["<thinking>All of it.</thinking>", "<thinking>One two three", "so</thinking>\n"])
+def test_private_working_alone_is_no_speech(text: str) -> None:
+    """A speech of which nobody would hear anything is refused, however often, with what to do about it."""
+    debate = held()
+    for _ in range(3):
+        with pytest.raises(BadReply, match=r"private working alone.*Close the <thinking> tag"):
+            said(text, debate)
+        debate.take(spoiled("1.opening.a", text))
+    assert isinstance(said(f"One two three.{text}" if text.startswith("<") else f"{text}One two three.", debate), Spoke)
+
+
+def test_a_speech_that_is_too_short_is_asked_for_once_more() -> None:
+    """A speech of fewer words than the phase asks for is refused once; whatever comes then is taken."""
+    debate = held()
+    with pytest.raises(BadReply, match=r"1\.opening\.a: got 2 words; expected at least 3\. Make the argument\."):
+        said("One two.", debate)
+    debate.take(spoiled("1.opening.a", "One two."))
+    assert isinstance(said("One two.", debate), Spoke)
+    assert isinstance(said("One two three.", held()), Spoke)
+
+
+@pytest.mark.parametrize(
+    ("text", "fits"),
+    [
+        ("<thinking>one two three</thinking> four five", False),
+        ("one <thinking>two</thinking> three four", True),
+        ("one two three four five six seven", True),
+        ("<thinking>one two three four", False),
+    ],
+)
+def test_only_what_is_said_aloud_makes_a_speech_long(text: str, fits: bool) -> None:
+    """Words of private working do not count for the least length; those over the most do."""
+    if fits:
+        event = said(text, held())
+        assert isinstance(event, Spoke)
+        assert event.reply.text == text
+    else:
+        with pytest.raises(BadReply):
+            said(text, held())
+
+
+def test_judges_are_held_to_no_length() -> None:
+    """Without a least length any speech will do."""
+    assert isinstance(said("So.", Debate([opened()])), Spoke)
+
+
+@pytest.mark.parametrize("line", [DECLINE, CONCEDE])
+def test_what_is_said_in_private_is_said_to_nobody(line: str) -> None:
+    """The line that declines, or concedes, does neither in private working; said aloud it does."""
+    debate = held()
+    event = said(f"<thinking>\nI could say\n{line}\n</thinking>\nOne two three.", debate)
+    assert isinstance(event, Spoke)
+    debate.take(event)
+    assert debate.conceded() is None
+    aloud = held()
+    event = said(f"<thinking>\nNo.\n</thinking>\nOne two three.\n{line}", aloud)
+    assert isinstance(event, Declined if line == DECLINE else Spoke)
+    aloud.take(event)
+    assert aloud.conceded() == ("a" if line == CONCEDE else None)
+
+
+# Forms that sides fill in
+
+CASE = {"refused": {"kind": "flag"}, "claim": {"kind": "text", "unless": {"refused": True}}}
+
+
+def form() -> Debate:
+    """A debate in which a side's form is due."""
+    shapes = PLAIN["shapes"] | {"case": CASE}
+    return Debate([opened(rules=rules(shapes=shapes, round=[phase("case", "a", "b", reply="case")]))])
+
+
+def test_a_form_is_taken_as_a_ballot_is() -> None:
+    """A side's structured reply is taken in the shape asked for, a refusal in it too, and otherwise refused."""
+    for case in ({"refused": False, "claim": "So."}, {"refused": True, "claim": None}):
+        event = said(json.dumps(case), form())
+        assert isinstance(event, Voted)
+        assert event.ballot == case
+    for text in ("So.", DECLINE, json.dumps({"refused": False, "claim": None})):
+        with pytest.raises(BadReply):
+            said(text, form())
+
+
+def test_a_providers_refusal_is_a_sides_own() -> None:
+    """Where a provider refuses for a side, the side declines, in a form too; a judge's refusal is no reply."""
+    refused = Reply(text="", brief="0", by="x", ended="refused")
+    for debate in (SPEECH, form()):
+        assert isinstance(read(debate, debate.due()[0], refused), Declined)
+    with pytest.raises(BadReply):
+        read(BALLOT, BALLOT.due()[0], refused)

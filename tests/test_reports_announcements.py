@@ -7,7 +7,7 @@ from itertools import pairwise
 import puppets
 import pytest
 from debates import CONCEDE, DECLINE, hostile, played, saying
-from nasty import NASTY
+from nasty import SAID
 
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Event
@@ -111,7 +111,7 @@ def test_nothing_is_taken_back(judges: int) -> None:
     assert all(later[: len(earlier)] == earlier for earlier, later in pairwise(made))
 
 
-@pytest.mark.parametrize("text", [text for text in NASTY if text.strip()])
+@pytest.mark.parametrize("text", SAID)
 def test_no_judge_commands_a_screen(text: str) -> None:
     """A hostile reason is one line, without a control that a terminal would obey."""
     made = said(played(hostile(text, rounds=1), rounds=1))

@@ -19,13 +19,18 @@ USAGE = Usage(fresh=1000, cached=20, written=300, written_hour=40, output=5)
 
 def paid(cost: float | None = 0.25, usage: Usage | None = USAGE, **setup: Any) -> list[Event]:
     """The events of a debate whose every answer was paid for."""
-    changed = {"by": "anthropic:m", "usage": usage, "cost": cost, "called": True}
+    changed = {"usage": usage, "cost": cost, "called": True}
     return [
-        event.model_copy(update={"reply": event.reply.model_copy(update=changed)})
+        event.model_copy(update={"reply": event.reply.model_copy(update=changed | {"by": _by(event.turn)})})
         if isinstance(event, Spoke | Voted)
         else event
         for event in played(rounds=1, **setup)
     ]
+
+
+def _by(turn: str) -> str:
+    """Who took a turn: nobody shares a model with anybody."""
+    return f"command:{turn.rpartition('.')[2]}"
 
 
 def told(events: list[Event]) -> str:

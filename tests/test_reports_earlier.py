@@ -8,6 +8,7 @@ import puppets
 from debates import entries, opening, played, saying
 from nasty import HTML
 from reading import headings, tables
+from tellings import told
 
 from debate_orchestrator import judging
 from debate_orchestrator.core.debate import Debate
@@ -20,7 +21,7 @@ from debate_orchestrator.reports.story import Story, story
 
 def again(old: list[Event], say: puppets.Say | None = None, **how: Any) -> Story:
     """The story of a judging of those events, in which the judge says what `say` tells."""
-    made = judging.again(entries(old), "old.journal.jsonl", ("new:judge",))
+    made = judging.again(entries(old), "old.journal.jsonl", ("new:judge",))[0]
     if how:
         assert made.course is not None
         made = made.model_copy(update={"course": made.course.model_copy(update=how)})
@@ -106,6 +107,20 @@ def test_the_section_is_the_last() -> None:
     assert [len(row) for row in tables(text)[-2]] == [3] * 6
     assert [len(row) for row in tables(text)[-1]] == [7] * 3
     assert "This is a judging of a recorded debate: old.journal.jsonl" in text
+
+
+def test_where_nobody_is_scored() -> None:
+    """A format that scores nobody has winners to compare, and no totals, strength or rounds."""
+    course = again(played(rounds=1)).course
+    one = told("question", {"final.verdict.judge": {"winner": "b"}}).model_copy(update={"course": course})
+    found = earlier(one)
+
+    assert found is not None
+    assert found.verdicts == (("Judges", "host", "host"), ("Winner", "A", "B"))
+    assert (found.rounds, found.scored) == ((), ())
+    assert found.agreement == "The two judgings differ in the winner (A then, B now)."
+    agreed = earlier(told("question").model_copy(update={"course": course}))
+    assert agreed is not None and agreed.agreement == "The two judgings agree on the winner."
 
 
 def test_hostile_words_stay_in_their_cells() -> None:

@@ -49,6 +49,8 @@ TAIL = """\
 TURNS = "round 1: [opening A](#opening-statement--researcher-a), [opening B](#opening-statement--researcher-b)"
 OUTCOME = re.compile(r"\*\*(Researcher [AB] prevailed|Neither side prevailed|The sides ended)")
 """The sentence that says what was decided."""
+JUDGED = "\n---\n\n## How It Was Judged\n"
+"""What follows the structure that is promised."""
 PERSISTED = "Both researchers maintained convergence despite intervention — consensus finding protocol applies."
 
 
@@ -85,9 +87,11 @@ def whole(n: int, scores: str = "A: 7 | B: 6 | Winner: A") -> str:
 
 
 def outline(markdown_report: str) -> str:
-    """The lines of a report that are the report's own: headings, rules, fields, tags, score and dissent tables."""
+    """The lines of a report that are the report's own (headings, rules, fields, tags, score and dissent tables), up
+    to the sections that any format may have."""
+    seed = markdown_report.partition(JUDGED)[0]
     own = ("#", "---", "**", "[", "| Round", "|---", "| 1", "| 2", "| 3", "| **", "| #", "Both researchers")
-    kept = [line.rstrip() for line in markdown_report.split("\n") if line.startswith(own) and not OUTCOME.match(line)]
+    kept = [line.rstrip() for line in seed.split("\n") if line.startswith(own) and not OUTCOME.match(line)]
     return "".join(f"{line}\n" for line in kept if line != "| --- | --- | --- |")
 
 
@@ -112,7 +116,7 @@ def test_a_complete_debate(strictness: str) -> None:
     assert ("**Claims made without evidence:** none" in made) == (strictness == "strict")
     assert "\n\n*Complete. " in made
     assert "\n\n\n" not in made
-    assert made.endswith("\n\n## Recommended Follow-Up\n\nMeasure the cost.\n")
+    assert made.partition(JUDGED)[0].endswith("\n\n## Recommended Follow-Up\n\nMeasure the cost.\n")
 
 
 def test_fields_stand_on_lines_of_their_own() -> None:
@@ -229,7 +233,8 @@ def test_a_panel() -> None:
     assert "**Judge 2** declared: A\n" in made
     assert "*Judge 3 cast no final ballot that counts.*\n" in made
     assert "The judges do not agree on the winner." in made
-    assert made.endswith("\n\n**Judge 1:** Measure the cost.\n\n**Judge 2:** Measure the cost.\n")
+    seed = made.partition(JUDGED)[0]
+    assert seed.endswith("\n\n**Judge 1:** Measure the cost.\n\n**Judge 2:** Measure the cost.\n")
 
 
 def test_no_ballot_that_counts() -> None:

@@ -50,10 +50,10 @@ def test_every_speech_is_in_the_transcript() -> None:
     lines = [line for line in render(story(entries())).split("\n") if line.startswith(("### ", "#### "))]
 
     assert [line.lstrip("# ").partition(" — ")[0] for line in lines] == [
-        *("Welcome", "Welcome"),
+        *("Before Round 1", "Welcome", "Welcome"),
         *("Round 1", "Speech", "Speech", "Vote"),
         *("Round 2", "Speech", "Speech", "Vote"),
-        *("Farewell", "Farewell"),
+        *("After the Last Round", "Farewell", "Farewell"),
     ]
 
 

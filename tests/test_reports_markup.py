@@ -224,3 +224,13 @@ def test_headings_that_recur_are_numbered() -> None:
     made = [markup.anchor(one, seen) for one in ("Opening Statement — Researcher A", "Round 1", "Round 1", "A_b [C]-d")]
 
     assert made == ["opening-statement--researcher-a", "round-1", "round-1-1", "a_b-c-d"]
+
+
+@given(hostile())
+def test_a_plain_line_shows_every_character_wherever_it_stands(text: str) -> None:
+    """A plain line is read as exactly the line that was written, at the start of a line too."""
+    if not speech.one_line(text):
+        return
+    (_, inline, _) = reading.parser().parse(markup.plain(text))
+
+    assert reading.shown(inline) == speech.one_line(text)

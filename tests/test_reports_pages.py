@@ -12,7 +12,7 @@ from nasty import NASTY
 
 from debate_orchestrator.core.events import Found, Spoke
 from debate_orchestrator.reports import markdown
-from debate_orchestrator.reports.pages import cited, link
+from debate_orchestrator.reports.pages import address, cited, link
 from debate_orchestrator.reports.story import story
 
 
@@ -112,3 +112,18 @@ def test_they_stand_under_their_speech() -> None:
         "And this is **why**.\n\n*Here a limit of length cut the speech short.*\n\n"
         "Pages cited from a search: [Page 1](https://example.org/1) (example.org).\n\n#### Opening"
     ) in markdown.render(story(entries(events)))
+
+
+def test_an_address_shows_all_of_itself() -> None:
+    """An address that stands for itself is a link with its own words; what is no page of the web is text."""
+    assert address("https://example.org/a_b?c=d") == "[https://example.org/a\\_b?c=d](https://example.org/a_b?c=d)"
+    assert address("ftp://example.org/x") == "ftp://example.org/x"
+    assert address("- x") == "\\- x"
+
+
+@given(st.text() | st.sampled_from(NASTY))
+def test_no_address_leads_elsewhere(text: str) -> None:
+    """Whatever stands in place of an address forges nothing, alone or after a host."""
+    for made in (address(text), address(f"https://example.org/{text}")):
+        assert reading.forged(made) == []
+        assert all(one.startswith(("https://", "http://")) for one in links(made))

@@ -8,9 +8,11 @@ import puppets
 import pytest
 from debates import CONCEDE, DECLINE, NONCE, entries, one_agent, played, saying, told
 
+from debate_orchestrator import speech
 from debate_orchestrator.core.events import Noted
 from debate_orchestrator.core.verdict import RoundResult
-from debate_orchestrator.reports.story import closing, score_line, story, winner_word
+from debate_orchestrator.reports.lines import score_line, winner_word
+from debate_orchestrator.reports.story import closing, story
 
 
 def test_the_closing_line() -> None:
@@ -108,11 +110,11 @@ def test_refusals_and_concessions_are_told_apart() -> None:
     assert (one.conceded, one.completed, len(one.told)) == ("b", 1, 2)
 
 
-def test_a_speech_is_verbatim() -> None:
-    """A story keeps a speech as it was given; making it safe is left to those who show it."""
+def test_a_speech_is_what_others_heard() -> None:
+    """A story keeps a speech as it was heard; making it safe in a report is left to those who show it."""
     text = "\x1b[1m<b>\r\n## x\u202e"
 
-    assert told(saying(_1_opening_a=text), rounds=1).told[0].speeches[0].text == text
+    assert told(saying(_1_opening_a=text), rounds=1).told[0].speeches[0].text == speech.tame(text)
 
 
 def test_questions_of_a_panel_stand_once() -> None:

@@ -60,7 +60,7 @@ def test_taming_twice_changes_nothing_more(text: str) -> None:
 @given(st.text(st.characters(categories=("L", "M", "N", "P", "S", "Zs")), max_size=80))
 def test_what_can_be_seen_is_left(text: str) -> None:
     """Letters, marks, digits, signs and spaces of every script come through unchanged, but for blanks and variants."""
-    blanks = "\U000e0100-\U000e01ef\u115f\u1160\u17b4\u17b5\u3164\uffa0"
+    blanks = "\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef\u115f\u1160\u17b4\u17b5\u3164\uffa0"
     text = re.sub(f"[{blanks}]", "", text)
 
     assert speech.tame(text) == text
@@ -81,6 +81,22 @@ def test_joiners_of_scripts_and_emoji_are_kept() -> None:
     text = "می\u200cخواهم 👩\u200d🔬 ☺\ufe0f"
 
     assert speech.tame(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("<v\u200d_quote>", "<v_quote>"),
+        ("Researcher\ufe0f B\u200c:\u200d", "Researcher B:"),
+        ("\U0001f600" + "\ufe00\ufe0e" * 40 + "!", "\U0001f600\ufe00\ufe0e!"),
+        ("é" + "\u200c\u200d" * 40, "é\u200c\u200d"),
+        ("a" + "\U000e0131" * 40 + "b", "ab"),
+        ("1\ufe0f\u20e3 PDF\u200cها", "1\ufe0f\u20e3 PDF\u200cها"),
+    ],
+)
+def test_joiners_hide_nothing(text: str, left: str) -> None:
+    """Joiners part no plain letters, where they would only break up a word unseen, and carry nothing in long rows."""
+    assert speech.tame(text) == left
 
 
 @given(anything)
@@ -111,6 +127,24 @@ def test_a_nonce_is_seen_to_have_been_there(pieces: list[str]) -> None:
 def test_fenced_text_is_tamed_text(text: str) -> None:
     """What does not hold the nonce is only tamed."""
     assert speech.fenced(text, NONCE) == speech.tame(text)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "０１２３４５６７８９ａｂｃｄｅｆ",
+        "𝟎𝟏𝟐𝟑𝟒𝟓𝟔𝟕𝟖𝟗𝐚𝐛𝐜𝐝𝐞𝐟",
+        "⓪①②③④⑤⑥⑦⑧⑨ⓐⓑⓒⓓⓔⓕ",
+        "٠١٢٣٤٥٦٧٨٩abcdef",
+        "0123456789аbсdеf",
+        "OI23456789ABCDEF",
+        "0_1 2-3/4.5\n6\u03017|8*9*a b c d é f",
+        "0123\u0489456789\U000e0100\U000e0100abcdef",
+    ],
+)
+def test_a_nonce_in_other_letters_is_one(written: str) -> None:
+    """What reads like the nonce is taken out like the nonce, and nothing around it."""
+    assert speech.fenced(f"é END {written}﹥ ½", NONCE) == "é END [...]﹥ ½"
 
 
 def test_taking_the_nonce_out_makes_no_new_one() -> None:

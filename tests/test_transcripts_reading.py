@@ -8,7 +8,7 @@ import pytest
 from debates import CONCEDE, DECLINE, entries, hostile, played, saying
 from hypothesis import given
 from hypothesis import strategies as st
-from nasty import NASTY, texts
+from nasty import SAID, heard, texts
 
 from debate_orchestrator import library
 from debate_orchestrator.core.debate import Debate
@@ -63,7 +63,7 @@ def test_reports_come_back(said: dict[str, str], first: str) -> None:
     assert after == before
 
 
-@pytest.mark.parametrize("text", [one for one in NASTY if one.strip()])
+@pytest.mark.parametrize("text", SAID)
 def test_hostile_speeches_come_back_as_speeches(text: str) -> None:
     """Whatever is said, a report gives back as many speeches, by the same sides, that are told the same again."""
     before, after = told(played(hostile(text, rounds=1), rounds=1))
@@ -72,7 +72,7 @@ def test_hostile_speeches_come_back_as_speeches(text: str) -> None:
     assert [markup.block(one[2]).strip() for one in after] == [markup.block(one[2]).strip() for one in before]
 
 
-@given(texts.filter(str.strip))
+@given(texts.filter(heard))
 def test_any_speech_comes_back_as_one(text: str) -> None:
     """The same for speeches made of structure by chance."""
     before, after = told(played(hostile(text, rounds=1), rounds=1))

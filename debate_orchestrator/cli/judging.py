@@ -7,7 +7,7 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from debate_orchestrator import judging, providers, spending
+from debate_orchestrator import judging, providers, spending, transcribed
 from debate_orchestrator.answers import LONGEST_PATIENCE
 from debate_orchestrator.calls import record
 from debate_orchestrator.cli.output import remark
@@ -94,7 +94,7 @@ def _of_transcript(
     made = reading.read(text, path)
     digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
     given = {side: said for side, said in sides.items() if said is not None}
-    found = judging.of_transcript(
+    found = transcribed.of_transcript(
         made, path, digest, judges, arguments.strictness, arguments.topic, given, panel=panel(arguments)
     )
     if not (arguments.quiet or arguments.json or arguments.events):

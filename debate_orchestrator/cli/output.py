@@ -12,7 +12,7 @@ from typing import Any, TextIO
 from debate_orchestrator.errors import BadFile, complaint, shown
 from debate_orchestrator.speech import tame
 
-_HEADING = b"# Debate Report"
+_HEADINGS = (b"# Debate Report", b"# Debate Transcript")
 WIDEST = 100
 """Columns that a line of prose may have at a terminal."""
 
@@ -60,10 +60,10 @@ def markdown_path(path: str) -> str:
         raise BadFile(complaint("report", shown(path), "a file that ends in .md"))
     try:
         with open(path, "rb") as file:
-            there = file.read(len(_HEADING))
+            there = file.read(max(map(len, _HEADINGS)))
     except (OSError, ValueError):
         return path
-    if there and there != _HEADING:
+    if there and not there.startswith(_HEADINGS):
         raise BadFile(
             complaint(
                 "report", f"{shown(path)}, which holds something else", "a new file, or a report", "Give --to FILE."

@@ -185,10 +185,26 @@ def _telling(verb: _Verb) -> None:
     )
     check.add_argument("journal", metavar="JOURNAL")
     verb("models", "listing.models", "tell who can be asked from here, and why others can't", "debate models")
-    formats = verb("formats", "listing.formats", "list the formats, or show one unrolled", "debate formats adversarial")
-    formats.add_argument("name", nargs="?", metavar="NAME")
+    _formats(verb)
+
+
+def _formats(verb: _Verb) -> None:
+    formats = verb(
+        "formats",
+        "formats.formats",
+        "list the formats, show one unrolled, or copy one to make your own of it",
+        "debate formats new town-hall --from adversarial",
+    )
+    formats.add_argument(
+        "given",
+        nargs="*",
+        metavar="NAME",
+        help="a shipped format, or the path of your own (./NAME), which is checked whole; or: new NAME",
+    )
     formats.add_argument("--rounds", type=int, metavar="N", help="unroll for so many rounds")
     formats.add_argument("--strictness", metavar="MODE", help="unroll for this strictness")
+    formats.add_argument("--from", dest="source", metavar="FORMAT", help="new: what to copy; adversarial unless given")
+    formats.add_argument("--to", metavar="DIR", help="new: where the folder NAME is made; here unless given")
 
 
 def _talk(one: argparse.ArgumentParser) -> None:
@@ -214,7 +230,7 @@ def _answers(one: argparse.ArgumentParser) -> None:
     one.add_argument("--rounds", metavar="N", help="1 to 6; 3 unless given")
     one.add_argument("--strictness", metavar="MODE", help="lenient or strict; strict unless given")
     one.add_argument("--output", metavar="PATH", help="a .md file, or a folder; debate-report.md unless given")
-    one.add_argument("--format", metavar="NAME", help="`debate formats` lists them")
+    one.add_argument("--format", metavar="NAME", help="`debate formats` lists them; the path of your own, as ./NAME")
     one.add_argument("--first", metavar="SIDE", help="who speaks first: a or b")
     one.add_argument("--context", metavar="FILE", action="append", help="material for both sides; may be repeated")
     _cast(one)

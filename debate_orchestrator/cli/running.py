@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import sys
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 from debate_orchestrator import casts, opening, providers, spending
@@ -24,6 +25,7 @@ from debate_orchestrator.files import Files
 from debate_orchestrator.host.desk import Desk
 from debate_orchestrator.journal import Writer
 from debate_orchestrator.providers import reach
+from debate_orchestrator.reports import lines
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -115,14 +117,43 @@ def go_on(journal: Writer, files: Files, arguments: argparse.Namespace) -> int:
 def _outcome(debate: Debate) -> dict[str, Any]:
     """What was decided and spent, for a program; null where nothing was."""
     verdict, paid = debate.verdict(), bill(debate).total
-    scores = {one.round: {side: float(points) for side, points in one.scores.items()} for one in debate.results()}
+    scores = {one.round: _points(one.scores) for one in debate.results() if one.scores}
+    label = lines.label_of(verdict) if verdict else None
+    scored = verdict is not None and (label is not None or not lines.is_labelled(verdict.panel))
+    changed, mirrored = debate.flips()
     return {
         "winner": verdict.winner if verdict else None,
         "strength": verdict.strength if verdict else None,
+        "label": label,
+        "score": _number(verdict.score) if verdict and scored else None,
+        "probability": _number(verdict.probability) if verdict else None,
+        "votes": verdict.votes if verdict else None,
+        "flips": {"changed": changed, "of": mirrored} if mirrored else None,
+        "blind": _blind(debate),
         "scores": scores,
-        "totals": {side: float(points) for side, points in debate.totals().items()} if scores else None,
+        "totals": _points(debate.totals()) if any(one.scores for one in debate.scored()) else None,
         "cost": {"usd": paid.cost, "calls": paid.calls, "of_unknown_price": paid.unknown},
     }
+
+
+def _blind(debate: Debate) -> dict[str, Any] | None:
+    """What was held before the first word, and what each side gained after it."""
+    votes, verdict = debate.blind_votes(), debate.verdict()
+    if not votes:
+        return None
+    return {
+        "votes": lines.count(votes),
+        "labels": [vote.label for vote in votes] if lines.is_labelled(votes) else None,
+        "swing": verdict.swing if verdict else None,
+    }
+
+
+def _points(scores: Mapping[str, Fraction]) -> dict[str, float]:
+    return {side: float(points) for side, points in scores.items()}
+
+
+def _number(value: Fraction | None) -> float | None:
+    return None if value is None else float(value)
 
 
 def _saved(debate: Debate, files: Files) -> str:

@@ -8,10 +8,11 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from debate_orchestrator import formats, library
+from debate_orchestrator import formats, library, scrutiny
 from debate_orchestrator.answers import LARGEST_CAP, Answers, settle
 from debate_orchestrator.casts import HOST
 from debate_orchestrator.cli.output import complain, print_json
+from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.rules import EVERYBODY
 from debate_orchestrator.datafiles import LARGEST, read_mapping, to_yaml
 from debate_orchestrator.errors import BadAnswers, DebateError, complaint
@@ -31,7 +32,7 @@ positions:                 # or: positions: auto, to have them derived
 rounds: 3                  # 1 to 6; 7 and 8 need insist: true; 1 is a quick verdict
 strictness: strict         # lenient | strict
 output: debate-report.md   # a file that ends in .md, or a folder that is made if need be
-format: adversarial        # `debate formats` lists them
+format: adversarial        # `debate formats` lists them; or your own: ./town-hall
 first: a                   # who speaks first
 feedback: true             # whether debaters hear the judge's advice for their next round
 context: []                # files both sides may draw on, such as [notes/latency.md]
@@ -72,7 +73,7 @@ def answers(arguments: argparse.Namespace) -> int:
         **({"insist": True} if setup.rounds > opened.format.rounds.most else {}),
         "strictness": setup.strictness,
         "output": os.path.basename(Files.of_journal(arguments.journal).report),
-        "format": opened.format.name,
+        "format": _format_of(opened),
         "first": setup.first,
         "feedback": setup.feedback,
         "context": [one.name for one in setup.context],
@@ -88,6 +89,12 @@ def answers(arguments: argparse.Namespace) -> int:
     }
     print(to_yaml(again, ascii_only=True), end="")
     return 0
+
+
+def _format_of(opened: Opened) -> str:
+    """The format of a debate as an answers file names it; for one of the user's own, the folder where it would lie."""
+    name = opened.format.name
+    return name if name in library.format_names() else f"./{name}"
 
 
 def ask(arguments: argparse.Namespace) -> int:
@@ -137,7 +144,7 @@ def settled(arguments: argparse.Namespace, filler: Callable[[str], str] = lambda
     name = given.get("format", DEFAULT_FORMAT)
     wrong: list[str] = []
     try:
-        rules = formats.load(str(name))
+        rules = scrutiny.load(str(name))
     except DebateError as error:
         wrong += error.complaints
         rules = formats.load(DEFAULT_FORMAT)

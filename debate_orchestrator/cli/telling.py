@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from debate_orchestrator import library
+from debate_orchestrator import formats
 from debate_orchestrator.cli.output import print_json, say
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.errors import DebateError
@@ -61,6 +61,6 @@ def check(arguments: argparse.Namespace) -> int:
 
 def _digests(debate: Debate) -> dict[str, str] | None:
     try:
-        return library.digests(debate.format.name)
+        return formats.digests(debate.format, debate.opened.templates)
     except DebateError:
         return None

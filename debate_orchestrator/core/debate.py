@@ -177,11 +177,11 @@ class Debate(Record):
                     break
 
     def _refused(self, round: int) -> bool:
-        """Whether a refusal to argue in a round, which is over, ends the debate."""
-        if self.format.after_refusal == "goes on" or not round:
+        """Whether a refusal to argue in a round, which is over, ends the debate; in round 0, before the first."""
+        if self.format.after_refusal == "goes on":
             return False
-        speaking = [slot.turn_id(side) for slot in self.calendar() if slot.round == round for side in slot.phase.seats]
-        return any(self.declined(turn_id) for turn_id in speaking)
+        slots = [slot for slot in self.calendar() if (slot.round or 0) == round and not slot.closing]
+        return any(self.declined(slot.turn_id(side)) for slot in slots for side in slot.phase.seats)
 
     def _stages_of(self, slot: Slot) -> Iterator[Stage]:
         if slot.phase.on == "convergence" and not self.intervened(slot.round or 0):
@@ -219,8 +219,8 @@ class Debate(Record):
 
     def heard(self, listener: Turn) -> list[Turn]:
         """The speeches, and what a clerk found, that the taker of this turn has heard, in agenda order: those of
-        earlier stages whose phase is heard by the seat. Ballots are never among them. They are as they were
-        given; a mirrored judge is shown them with the sides exchanged."""
+        earlier stages whose phase is heard by the seat. Ballots are never among them, nor replies that did not
+        count. They are as they were given; a mirrored judge is shown them with the sides exchanged."""
         heard: list[Turn] = []
         for stage in self.stages():
             if any(turn.id == listener.id for turn in stage):
@@ -230,6 +230,7 @@ class Debate(Record):
             turn
             for turn in heard
             if (turn.phase.reply == "text" or not turn.judging)
+            and not isinstance(self.answers.get(turn.id), Spoiled)
             and (listener.role in self._hearers(turn) or turn.seat == listener.seat)
         ]
 

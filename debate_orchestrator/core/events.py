@@ -18,7 +18,13 @@ Source = Literal["user", "file", "flag", "default", "derived"]
 """Where an answer came from; `derived` is a moderator's work that the user confirmed or asked for."""
 
 
-_DATED = re.compile(r"\s*as of ([^,.;:]{3,40}),", re.IGNORECASE)
+_TIMES = (
+    "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    "|nov(?:ember)?|dec(?:ember)?|spring|summer|autumn|fall|winter|the|of|in|early|mid|late|start|beginning|middle|end"
+    r"|first|second|third|fourth|last|half|quarter|week|month|year|[qh][1-4]|bce?|ce|ad|\d{1,4}(?:st|nd|rd|th|s)?"
+)
+_DATED = re.compile(rf"\s*as of (?=[^,]*\d)((?:(?:{_TIMES})\b[ /-]*)+(?:, ?\d{{4}})?) *,", re.IGNORECASE)
+"""How a dated topic begins. Only words for a time count: what follows "as of" is put into the speakers' tasks."""
 
 
 class Context(Value):
@@ -57,7 +63,7 @@ class Setup(Value):
     def as_of(self) -> str | None:
         """The time to which a dated topic binds both sides: `2019` in "As of 2019, ..."; None where it is not dated."""
         dated = _DATED.match(self.topic)
-        return dated[1].strip() if dated else None
+        return dated[1].strip() if dated and len(dated[1]) <= 40 else None
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -162,6 +168,8 @@ class Opened(Value):
     format: Format
     prompts: dict[str, str]
     """Template name to the sha256 of its text."""
+    templates: dict[str, str] = {}
+    """The templates of a format that is not shipped, by their path in prompts/ if they were, with their text."""
     cast: dict[str, tuple[str, ...]]
     """Seat to who fills it; more than one judge makes a panel."""
     max_cost: float | None = None

@@ -7,7 +7,7 @@ back what was there. Positions, and words such as Pro and Con that belong to the
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -15,6 +15,8 @@ from debate_orchestrator.core.rules import Format, Turn
 from debate_orchestrator.core.shapes import Field, Shape
 
 _T = TypeVar("_T")
+_GAP = r"(?:[^\S\n]+|[^\S\n]*\n[^\S\n]*)"
+"""What may stand between the words of a name: spaces, or the end of a line."""
 
 
 class Exchange:
@@ -23,9 +25,9 @@ class Exchange:
     def __init__(self, rules: Format):
         a, b = rules.sides[0], rules.sides[-1]  # a debate of one side is what it was
         self._other = {a: b, b: a}
-        self._words, self._pattern = _names(rules.seats[a].name, rules.seats[b].name)
-        tags = (rules.seats[a].tag, rules.seats[b].tag)
-        self._tags = {tags[0]: tags[1], tags[1]: tags[0]} if tags[0] != tags[1] else {}
+        self._names = _names(rules.seats[a].name, rules.seats[b].name)
+        self._tags = {rules.seats[a].tag: rules.seats[b].tag, rules.seats[b].tag: rules.seats[a].tag}
+        self._pattern = _pattern(tuple(self._names), tuple(self._tags), tuple(self._other))
 
     def side(self, name: str) -> str:
         """The other side; whatever is no side is itself."""
@@ -46,20 +48,25 @@ class Exchange:
         return turn.model_copy(update={"id": self.turn_id(turn.id), "seat": self.side(turn.seat)})
 
     def text(self, text: str) -> str:
-        """A text in which each side goes by the other's name, turn ids and tags among them."""
-        made = self._pattern.sub(lambda match: self._words[match[0]], text)
-        made = re.sub(r"\b((?:\d+|start|final)\.[a-z][a-z0-9-]*)\.([ab])\b", self._id, made)
-        for tag, other in self._tags.items():
-            made = re.sub(rf"\[{re.escape(tag)} - (?=[A-Z])", f"[\x00{other} - ", made)
-        return made.replace("[\x00", "[")
+        """A text in which each side goes by the other's name, turn ids and tags among them. (Where one name is a
+        part of the other, no text can tell them apart, and this may not lead back.)"""
+        return self._pattern.sub(self._word, text)
 
-    def _id(self, match: re.Match[str]) -> str:
-        return f"{match[1]}.{self.side(match[2])}"
+    def _word(self, match: re.Match[str]) -> str:
+        if match["id"] is not None:
+            return self.turn_id(match["id"])
+        if match["tag"] is not None:
+            return f"[{self._tags[match['tag']]} - "
+        words = match["name"].split()
+        other = self._names[" ".join(words)]
+        gaps = [*re.findall(r"\s+", match["name"]), ""]
+        put = other.split(" ")
+        return "".join(map(str.__add__, put, gaps)) if len(put) == len(words) else other
 
     def ballot(self, shape: Shape, ballot: Mapping[str, Any]) -> dict[str, Any]:
         """A structured reply of that shape with the sides exchanged."""
         made = {name: self._field(shape[name], value) if name in shape else value for name, value in ballot.items()}
-        # Fields that are named like the sides, such as what each holds on a claim, change places.
+        # Fields that are named like the sides, such as what each holds on a claim, change places: they are alike.
         if set(self._other) <= set(made):
             made = {name: made[self.side(name)] for name in made}
         return made
@@ -90,9 +97,25 @@ class Exchange:
         return value
 
 
+def _names(first: str, second: str) -> dict[str, str]:
+    """Either name to the other, as it is and in capitals; a name of several words also in small letters, which
+    would make a word of the language of a shorter one."""
+    forms: list[Callable[[str], str]] = [lambda name: name, str.upper]
+    if " " in first and " " in second:
+        forms += [str.lower, lambda name: name[:1].lower() + name[1:]]
+    made: dict[str, str] = {}
+    for form in forms:
+        one, other = form(" ".join(first.split())), form(" ".join(second.split()))
+        if one != other and not {one, other} & set(made):
+            made |= {one: other, other: one}
+    return made
+
+
 @lru_cache(maxsize=16)
-def _names(first: str, second: str) -> tuple[dict[str, str], re.Pattern[str]]:
-    """Either name, as it is and in capitals, to the other one so written; and what finds them in a text."""
-    names = {first.upper(): second.upper(), second.upper(): first.upper(), first: second, second: first}
-    listed = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
-    return names, re.compile(rf"(?<!\w)(?:{listed})(?!\w)")
+def _pattern(names: tuple[str, ...], tags: tuple[str, ...], sides: tuple[str, ...]) -> re.Pattern[str]:
+    """What finds turn ids, tags and names in a text."""
+    same = len({len(name.split()) for name in names}) < 2
+    spelled = [(_GAP if same else " ").join(map(re.escape, name.split())) for name in sorted(names, key=len)[::-1]]
+    turn_id = rf"\b(?P<id>(?:\d+|start|final)\.[a-z][a-z0-9-]*\.(?:{'|'.join(sides)}))\b"
+    tag = rf"\[(?P<tag>{'|'.join(map(re.escape, tags))}) - (?=[A-Z])"
+    return re.compile(rf"{turn_id}|{tag}|(?<!\w)(?P<name>{'|'.join(spelled) or '(?!)'})(?!\w)")

@@ -1,15 +1,15 @@
 """What others hear of a speech: private working left out, quotes looked up in the material, length held.
 
 The record keeps a speech word for word. What reaches anybody else, in a brief or in a report, is worked out from it
-here, each time the same.
+here, each time the same, and tame before anything else: nothing that hides in a tag makes it another tag.
 
 Private working     everything in `<thinking>...</thinking>`, if that is the format's tag; where a tag is not closed,
                     the rest of the speech. A side that leaves a tag open says nothing rather than too much.
+Length              what comes after the most words of the phase is not heard; a quote that is cut in two ends there.
 Quotes              `<quote>...</quote>` becomes `<v_quote>` where the material holds it, `<u_quote>` where it does not.
                     Marks of that kind that a speaker writes are taken for plain quotes, and looked up like them.
                     Compared without case, punctuation and space; a quote of a few words proves nothing, and is
                     unverified.
-Length              what comes after the most words of the phase is not heard.
 """
 
 from __future__ import annotations
@@ -21,8 +21,11 @@ from functools import lru_cache
 
 from debate_orchestrator.core.parts import Phase, Quotes
 from debate_orchestrator.core.values import Value
+from debate_orchestrator.speech import tame
 
 _WORD = re.compile(r"\S+")
+_ATTRIBUTES = r"""(?:\s+[\w:-]+\s*=\s*(?:"[^"<]*"|'[^'<]*'|[^\s"'<>]+))*\s*/?"""
+_APOSTROPHES = re.compile(r"(?<=\w)['\u2018\u2019\u02bc\u02b9\u2032`\u00b4\uff07](?=\w)")
 
 
 class Quote(Value):
@@ -41,22 +44,24 @@ class Heard(Value):
     dropped: int = 0
     """Words after those, which nobody heard."""
     quotes: tuple[Quote, ...] = ()
+    """Those that are heard, as they are heard."""
     private: bool = False
     """Whether there was working that is left out."""
 
 
 def heard(
-    text: str, phase: Phase, *, private: str = "", quotes: Quotes | None = None, material: Sequence[str] = ()
+    text: str, phase: Phase | None, *, private: str = "", quotes: Quotes | None = None, material: Sequence[str] = ()
 ) -> Heard:
     """A speech as others hear it. Quotes are looked up where there is material to look in."""
-    said = _public(text, private) if private else text
-    hidden = said != text
+    whole = tame(text)
+    said = public(whole, private)
+    hidden = said != whole
+    if quotes is not None:
+        said = _plain(said, quotes)
+    said, dropped = held(said, phase.most_words if phase else None)
     found: tuple[Quote, ...] = ()
     if quotes is not None:
-        said, found = _marked(said, quotes, tuple(material))
-    said, dropped = held(said, phase.most_words)
-    if dropped and quotes is not None:
-        said = _closed(said, quotes)
+        said, found = _marked(_closed(said, quotes) if dropped else said, quotes, tuple(material))
     return Heard(text=said, words=len(said.split()), dropped=dropped, quotes=found, private=hidden)
 
 
@@ -70,26 +75,44 @@ def held(text: str, most: int | None) -> tuple[str, int]:
     return text[: words[most - 1].end()] if most else "", len(words) - most
 
 
-def _public(text: str, tag: str) -> str:
-    """A speech without its private working; without all that follows a tag that is never closed."""
-    made = re.sub(rf"<\s*{tag}\b[^>]*>.*?(?:<\s*/\s*{tag}\s*>|\Z)", "\n", text, flags=re.DOTALL | re.IGNORECASE)
+def public(text: str, tag: str) -> str:
+    """What of a speech is meant for others: without its private working, and without all that follows a tag that is
+    never closed; the text as it is where there is none, or no such tag."""
+    if not tag:
+        return text
+    tag = re.escape(tag)
+    closing = rf"<\s*/\s*{tag}\b(?:\s*>|[^<>\n]*>)?"
+    tamed = tame(text)
+    made = re.sub(rf"<\s*{tag}\b.*?(?:{closing}|\Z)", "\n", tamed, flags=re.DOTALL | re.IGNORECASE)
     # A closing tag alone means that working came before it, opened in a way that was not understood.
-    *_, after = re.split(rf"<\s*/\s*{tag}\s*>", made, flags=re.IGNORECASE)
-    return after.strip() if made != text or after != made else text
+    *_, after = re.split(closing, made, flags=re.IGNORECASE)
+    return after.strip() if after != tamed else text
+
+
+def _plain(text: str, quotes: Quotes) -> str:
+    """The text with every mark of a quote as a plain one, in one spelling: nobody marks their own as looked up."""
+    names = "|".join(re.escape(name) for name in quotes.names)
+    text = re.sub(rf"<\s*(?:{names})\b", f"<{quotes.tag}", text, flags=re.IGNORECASE)
+    text = re.sub(rf"<\s*/\s*(?:{names})\b", f"</{quotes.tag}", text, flags=re.IGNORECASE)
+    return re.sub(rf"<(/?){quotes.tag}{_ATTRIBUTES}>", rf"<\1{quotes.tag}>", text)
+
+
+def _closed(text: str, quotes: Quotes) -> str:
+    """A text that was cut short, with the quote closed in which it was cut."""
+    marks = re.findall(rf"<(/?){quotes.tag}>", text)
+    return text if not marks or marks[-1] else f"{text}</{quotes.tag}>"
 
 
 def _marked(text: str, quotes: Quotes, material: tuple[str, ...]) -> tuple[str, tuple[Quote, ...]]:
-    """The text with every quote marked by what was found of it; as it is, but for forged marks, where there is
-    nothing to look in."""
-    names = "|".join(re.escape(name) for name in quotes.names)
-    text = re.sub(rf"<\s*(/?)\s*(?:{names})\b[^>]*>", rf"<\1{quotes.tag}>", text, flags=re.IGNORECASE)
+    """The text with every quote marked by what was found of it; as it is where there is nothing to look in."""
     if not any(material):
         return text, ()
     found: list[Quote] = []
+    within = [f" {normal(one)} " for one in material]
 
     def mark(match: re.Match[str]) -> str:
         inner = match[1]
-        verified = _in(inner, material, quotes.least_words)
+        verified = _in(inner, within, quotes.least_words)
         found.append(Quote(text=inner.strip(), verified=verified))
         name = quotes.verified if verified else quotes.unverified
         return f"<{name}>{inner}</{name}>"
@@ -98,35 +121,37 @@ def _marked(text: str, quotes: Quotes, material: tuple[str, ...]) -> tuple[str, 
     return made, tuple(found)
 
 
-def _closed(text: str, quotes: Quotes) -> str:
-    """A text that was cut short, with the quote closed in which it was cut, as one that is not verified."""
-    opened = [match for match in re.finditer(r"<(/?)(\w+)>", text) if match[2] in quotes.names]
-    text = re.sub(r"<[^<>]*\Z", "", text)
-    if not opened or opened[-1][1]:
-        return text
-    last = opened[-1]
-    return f"{text[: last.start()]}<{quotes.unverified}>{text[last.end() :]}</{quotes.unverified}>"
-
-
-def _in(quote: str, material: Sequence[str], least_words: int) -> bool:
-    """Whether the material holds a quote, word for word."""
+def _in(quote: str, within: Sequence[str], least_words: int) -> bool:
+    """Whether the material, made plain, holds a quote word for word."""
     plain = normal(quote)
-    if len(plain.split()) < least_words:
-        return False
-    return any(f" {plain} " in f" {normal(one)} " for one in material)
+    return len(plain.split()) >= max(1, least_words) and any(f" {plain} " in one for one in within)
 
 
 @lru_cache(maxsize=64)
 def normal(text: str) -> str:
     """A text as quotes are compared: words of letters and digits in small letters, one space between them."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
     # An apostrophe within a word belongs to it, however it is written; a hyphen parts words, as a space does.
-    folded = re.sub(r"(?<=\w)['’‘ʼ`´](?=\w)", "", folded)
-    return " ".join(re.findall(r"[^\W_]+", folded))
+    folded = unicodedata.normalize("NFKC", _APOSTROPHES.sub("", tame(text))).casefold()
+    words = unicodedata.normalize("NFKC", folded).translate(_LETTERS).split()
+    return " ".join(word for word in words if any(map(str.isalnum, word)))
+
+
+class _Letters(dict[int, str]):
+    """What counts of a character when quotes are compared: letters and digits, with the marks that belong to them.
+    What only hides, or chooses between two looks, is nothing; everything else parts words."""
+
+    def __missing__(self, code: int) -> str:
+        kind, looks = unicodedata.category(chr(code)), 0xFE00 <= code <= 0xFE0F
+        self[code] = made = "" if kind == "Cf" or looks else chr(code) if kind[0] in "LMN" else " "
+        return made
+
+
+_LETTERS = _Letters()
 
 
 def writes_lines_for(text: str, names: Sequence[str]) -> bool:
-    """Whether a speech writes lines for somebody of these names: a line that begins with the name and a colon,
-    or with a turn's tag that holds it."""
-    listed = "|".join(re.escape(name) for name in names)
-    return re.search(rf"^[\W_]{{0,6}}(?:{listed})[\W_]{{0,6}}?:", text, flags=re.MULTILINE | re.IGNORECASE) is not None
+    """Whether a speech writes lines for somebody of these names: a line that begins with the name and a colon."""
+    if not names:
+        return False
+    listed, around = "|".join(re.escape(name) for name in names), r"(?:[^\w\n]|_){0,6}"
+    return re.search(rf"^{around}(?:{listed}){around}?:", text, flags=re.MULTILINE | re.IGNORECASE) is not None

@@ -11,6 +11,8 @@ from debate_orchestrator.core.values import Value
 
 NAME = r"^[a-z][a-z0-9-]{0,40}$"
 """What a name may be that becomes part of a turn's id, and so of a file's name."""
+TAG = r"^[a-z][a-z0-9_]{0,40}$"
+"""What stands between < and > of a mark in a speech."""
 JUDGE = "judge"
 CLERK = "clerk"
 """Looks up what the sides cite; takes no part in the argument and has no vote."""
@@ -18,6 +20,11 @@ EVERYBODY = ("a", "b", JUDGE)
 SEATS = (*EVERYBODY, CLERK)
 VOTES = {"scores", "winner", "label"}
 """What makes a judge's shape a vote."""
+TIE = "tie"
+CONSENSUS = "consensus"
+NO_DECISION = "no decision"
+OUTCOMES = (TIE, CONSENSUS, NO_DECISION)
+"""What a vote may be for beside a side."""
 MIRRORED = ".mirrored"
 """What the id of a mirrored turn ends in."""
 
@@ -67,12 +74,13 @@ class Phase(Value):
     """About how many words are asked for."""
     tokens: int | None = None
     """The most tokens that a reply may have, where the provider takes such a limit."""
-    least_words: int | None = None
+    least_words: int | None = Default(default=None, ge=1)
     """A speech of fewer is asked for again, once."""
-    most_words: int | None = None
+    most_words: int | None = Default(default=None, ge=1)
     """What others hear of a speech ends after so many; the record keeps it whole."""
-    template: str = Default(default="", pattern=rf"{NAME}|^$")
-    """The template of the task, in the format's folder; the phase's name if empty."""
+    template: str = Default(default="", pattern=rf"^([a-z][a-z0-9-]{{0,40}}/)?{NAME[1:]}|^$")
+    """The template of the task, in the format's folder, or as `adversarial/opening` in that of a shipped one; the
+    phase's name if empty."""
 
 
 class Criterion(Value):
@@ -116,9 +124,9 @@ class Rubric(Value):
 class Quotes(Value):
     """How a debater marks what is quoted from the material, and how the marks are heard: names of tags."""
 
-    tag: str = "quote"
-    verified: str = "v_quote"
-    unverified: str = "u_quote"
+    tag: str = Default(default="quote", pattern=TAG)
+    verified: str = Default(default="v_quote", pattern=TAG)
+    unverified: str = Default(default="u_quote", pattern=TAG)
     least_words: int = 4
     """A quote of fewer words proves nothing, and is heard as unverified."""
 

@@ -7,12 +7,12 @@ first is shown last; which speech was given after which is said where the order 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any
 
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Found, Spoke, Voted
-from debate_orchestrator.core.hearing import Quote
+from debate_orchestrator.core.hearing import Heard, Quote
 from debate_orchestrator.core.rules import Turn
 from debate_orchestrator.core.shapes import Field, Shape
 from debate_orchestrator.core.values import Value
@@ -51,55 +51,71 @@ def heard(debate: Debate, listener: Turn) -> list[Shown]:
 
 
 def _exchanged(debate: Debate, turns: Sequence[Turn]) -> list[Shown]:
-    """The turns of one phase for a mirrored judge: the last first, each under the other side's name."""
-    made = []
-    for n, turn in reversed(list(enumerate(turns))):
-        after = debate.exchange.turn_id(turns[n - 1].id) if n and turn.phase.order == "in turn" else None
-        made.append(shown(debate, turn, mirrored=True).model_copy(update={"after": after}))
+    """The turns of one phase for a mirrored judge: the side that spoke last comes first, each under the other's name;
+    whoever is no side keeps its place."""
+    speaking = [turn for turn in turns if turn.speaking]
+    before = {turn.id: earlier for earlier, turn in pairwise(speaking) if turn.phase.order == "in turn"}
+    left, made = list(speaking), []
+    for turn in turns:
+        one = left.pop() if turn.speaking else turn
+        after = debate.exchange.turn_id(before[one.id].id) if one.id in before else None
+        made.append(shown(debate, one, mirrored=True).model_copy(update={"after": after}))
     return made
 
 
 def shown(debate: Debate, turn: Turn, *, mirrored: bool = False) -> Shown:
     """One settled speech, or what a clerk found."""
-    answer, reply = debate.answers[turn.id], debate.reply(turn)
-    exchange = debate.exchange
-    if isinstance(answer, Spoke):
-        said = debate.hear(turn)
-        text, words, dropped, quotes = said.text, said.words, said.dropped, said.quotes
-        text = exchange.text(text) if mirrored else text
+    answer, reply, exchange = debate.answers[turn.id], debate.reply(turn), debate.exchange
+    if isinstance(answer, Voted):
+        said = _spoken(debate, turn, answer.ballot, mirrored=mirrored)
     else:
-        shape = debate.shape(turn) or {}
-        ballot = answer.ballot if isinstance(answer, Voted) else {}
-        ballot = exchange.ballot(shape, ballot) if mirrored else ballot
-        text = _structured(shape, ballot) if ballot else exchange.text(reply.text) if mirrored else reply.text
-        words, dropped, quotes = len(text.split()), 0, ()
+        said = debate.hear(turn)
+        said = said.model_copy(update={"text": exchange.text(said.text)}) if mirrored else said
+    spoke = isinstance(answer, Spoke)
     return Shown(
         turn=exchange.turn(turn) if mirrored else turn,
-        text=text,
+        text=said.text,
         declined=debate.declined(turn.id),
-        cut=isinstance(answer, Spoke) and reply.ended == "cut",
-        dropped=dropped,
-        words=words,
-        quotes=quotes,
-        found=reply.found if isinstance(answer, Spoke) else (),
+        cut=spoke and reply.ended == "cut",
+        dropped=said.dropped,
+        words=said.words,
+        quotes=tuple(Quote(text=exchange.text(one.text), verified=one.verified) for one in said.quotes)
+        if mirrored
+        else said.quotes,
+        found=reply.found if spoke else (),
         other_lines=debate.writes_for_the_other(turn),
     )
 
 
-def _structured(shape: Shape, ballot: Mapping[str, Any]) -> str:
-    """A structured reply as text; of a refusal, its reason."""
-    return str(ballot.get("reason") or "") if ballot.get("refused") is True else spelled(shape, ballot)
+def _spoken(debate: Debate, turn: Turn, ballot: Mapping[str, Any], *, mirrored: bool) -> Heard:
+    """What is heard of a structured reply: of each of its texts what is heard of a speech; of a refusal, its reason."""
+    quotes: list[Quote] = []
+
+    def aloud(value: Any) -> Any:
+        if isinstance(value, str):
+            said = debate.aloud(value)
+            quotes.extend(said.quotes)
+            return said.text
+        if isinstance(value, list):
+            return [aloud(one) for one in value]
+        return {name: aloud(one) for name, one in value.items()} if isinstance(value, Mapping) else value
+
+    shape = debate.shape(turn) or {}
+    said = aloud(ballot)
+    said = debate.exchange.ballot(shape, said) if mirrored else said
+    text = str(said.get("reason") or "") if ballot.get("refused") is True else spelled(shape, said)
+    return Heard(text=text, words=len(text.split()), quotes=tuple(quotes))
 
 
 def spelled(shape: Shape, value: Mapping[str, Any]) -> str:
-    """A structured reply as people read it: a line for each field that is filled in."""
-    lines = []
-    for name, field in shape.items():
-        said = value.get(name)
-        if said is None or said == [] or name == "refused":
-            continue
-        lines.append(f"{title(name)}: {_said(field, said)}")
-    return "\n".join(lines)
+    """A structured reply as people read it: each field that is filled in begins a line. Whatever else a field holds
+    is indented under it, so that no text passes for a field, or an item of a list, that it is not."""
+    return "\n".join(_fields(shape, value))
+
+
+def _fields(shape: Shape, value: Mapping[str, Any]) -> list[str]:
+    filled = {name: value[name] for name in shape if name != "refused" and value.get(name) not in (None, [])}
+    return [line for name, said in filled.items() for line in _under(f"{title(name)}: ", _said(shape[name], said))]
 
 
 def title(name: str) -> str:
@@ -107,18 +123,30 @@ def title(name: str) -> str:
     return name.upper() if name == "url" else name.replace("_", " ").capitalize()
 
 
-def _said(field: Field, value: Any) -> str:
-    if field.per_side and isinstance(value, Mapping):
+def _under(label: str, lines: Sequence[str]) -> list[str]:
+    """Lines after a label, set in from the second on."""
+    return [f"{label}{lines[0]}".rstrip(), *(f"  {line}".rstrip() for line in lines[1:])] if lines else []
+
+
+def _said(field: Field, said: Any) -> list[str]:
+    """What a field holds, in lines; the first one is empty where they begin under its label."""
+    if field.per_side and isinstance(said, Mapping):
         one = field.model_copy(update={"per_side": False})
-        return "; ".join(f"{side}: {_said(one, said)}" for side, said in value.items())
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:g}"
-    if field.kind == "record" and isinstance(value, Mapping):
-        return "; ".join(spelled(field.fields, value).splitlines())
-    if isinstance(value, list):
-        if field.fields:
-            return "".join(f"\n- {'; '.join(spelled(field.fields, one).splitlines())}" for one in value)
-        return ", ".join(str(one) for one in value)
-    return str(value)
+        return ["", *(line for side, held in said.items() for line in _under(f"{side}: ", _said(one, held)))]
+    if field.kind == "record":
+        return ["", *_fields(field.fields, said)]
+    if field.kind == "scores":
+        marks = {side: ", ".join(f"{name} {mark:g}" for name, mark in given.items()) for side, given in said.items()}
+        return ["; ".join(f"{side}: {given}" for side, given in marks.items())]
+    if field.kind == "list":
+        items = [_fields(field.fields, one) if field.fields else _lines(one) for one in said]
+        return ["", *(line for item in items for line in _under("- ", item))]
+    if isinstance(said, list):
+        return [", ".join(str(one) for one in said)]
+    if isinstance(said, bool):
+        return ["yes" if said else "no"]
+    return [f"{said:g}"] if isinstance(said, float) else _lines(said)
+
+
+def _lines(text: Any) -> list[str]:
+    return str(text).strip().split("\n")

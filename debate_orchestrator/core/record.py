@@ -22,12 +22,13 @@ from debate_orchestrator.core.events import (
     Voted,
 )
 from debate_orchestrator.core.exchange import Exchange
-from debate_orchestrator.core.hearing import Heard, heard, writes_lines_for
+from debate_orchestrator.core.hearing import Heard, heard, public, writes_lines_for
 from debate_orchestrator.core.parts import JUDGE, MIRRORED, Phase
 from debate_orchestrator.core.rules import Format, Slot, Turn, calendar, judges
 from debate_orchestrator.core.shapes import Shape
 from debate_orchestrator.core.verdict import Finding, RoundResult, conceded, finding, round_result, sums
 from debate_orchestrator.core.votes import Reading, Vote, mean, read_ballot
+from debate_orchestrator.speech import tame
 
 
 class _Cast(NamedTuple):
@@ -55,6 +56,8 @@ class Record:
         self.exchange = Exchange(opened.format)
         self._calendar: list[Slot] = []
         self._heard: dict[str, Heard] = {}
+        self._readings: dict[str, Reading] = {}
+        self._conceding: dict[str, bool] = {}
         self._sides_end = tuple(f".{side}" for side in opened.format.sides)
 
     @property
@@ -157,7 +160,10 @@ class Record:
         """What a ballot says of the sides as they are; None where none counts."""
         if (vote := self.ballot(turn_id)) is None:
             return None
-        return read_ballot(self.seen(shape, vote), self.format.sides, self.weights, self.format.winner_of)
+        if turn_id not in self._readings:
+            seen = self.seen(shape, vote)
+            self._readings[turn_id] = read_ballot(seen, self.format.sides, self.weights, self.format.winner_of)
+        return self._readings[turn_id]
 
     def seen(self, shape: Shape, vote: Voted) -> dict[str, Any]:
         """A ballot in the terms of the sides as they are, in whichever presentation it was cast."""
@@ -181,8 +187,15 @@ class Record:
         answer = self.answers.get(turn.id)
         if not turn.speaking or not isinstance(answer, Spoke):
             return False
-        said, text = self.format.lines.concede, answer.reply.text
-        return said in text and any(line.strip() == said for line in text.splitlines())
+        if turn.id not in self._conceding:
+            self._conceding[turn.id] = self.says(self.format.lines.concede, answer.reply.text)
+        return self._conceding[turn.id]
+
+    def says(self, line: str, text: str) -> bool:
+        """Whether a speech says something to the engine: that line on a line of its own, as people see it, and not
+        in private."""
+        seen = tame(public(text, self.format.private))
+        return line in seen and any(said.strip() == line for said in seen.split("\n"))
 
     def declined(self, turn_id: str) -> bool:
         """Whether a side declined to argue in a turn: in a speech, or in a structured reply."""
@@ -193,14 +206,14 @@ class Record:
 
     def hear(self, turn: Turn) -> Heard:
         """What others hear of a speech that was given: see `hearing`."""
-        text = self.reply(turn).text
         if turn.id not in self._heard:
-            rules = self.format
-            material = [file.text for file in self.opened.setup.context]
-            self._heard[turn.id] = heard(
-                text, turn.phase, private=rules.private, quotes=rules.quotes, material=material
-            )
+            self._heard[turn.id] = self.aloud(self.reply(turn).text, turn.phase)
         return self._heard[turn.id]
+
+    def aloud(self, text: str, phase: Phase | None = None) -> Heard:
+        """What others hear of a text, which has the length of a phase if it has any."""
+        rules, material = self.format, [file.text for file in self.opened.setup.context]
+        return heard(text, phase, private=rules.private, quotes=rules.quotes, material=material)
 
     def writes_for_the_other(self, turn: Turn) -> bool:
         """Whether a speech has lines for the other side in it, where the format forbids that."""
@@ -248,7 +261,7 @@ class Record:
         """The judges' advice from the round before to a side; empty in round 1 or with feedback off."""
         if round < 2 or not self.opened.setup.feedback:
             return []
-        return [vote.ballot["feedback"][side] for vote in self.ballots(round - 1) if "feedback" in vote.ballot]
+        return [vote.ballot["feedback"][side] for vote in self.ballots(round - 1) if vote.ballot.get("feedback")]
 
     def result(self, round: int) -> RoundResult | None:
         """The scores and the winner of a round; None until it is judged."""
@@ -283,11 +296,12 @@ class Record:
         return [*self.results(), *([round_result(0, votes, self.format.sides)] if votes else [])]
 
     def means(self) -> dict[str, dict[str, Fraction]]:
-        """Side to criterion to the mean of what judges gave it, over all ballots that score; empty without any."""
+        """Side to criterion to the mean of what judges gave it, over all ballots whose scores count; empty without
+        any."""
         marks: dict[str, dict[str, list[Fraction]]] = {}
-        for one in self._cast(self.calendar()):
+        for one in self._cast([slot for slot in self.calendar() if slot.phase.option != "blind"]):
             votes = [vote for turn_id in one.turns if (vote := self.ballot(turn_id)) is not None]
-            for vote in votes if "scores" in one.shape else ():
+            for vote in votes if "scores" in one.shape and len(votes) == len(one.turns) else ():
                 scores = self.seen(one.shape, vote)["scores"]
                 for side in self.format.sides:
                     given = marks.setdefault(side, {})

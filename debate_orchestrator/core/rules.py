@@ -17,9 +17,10 @@ from debate_orchestrator.core.parts import (
     CLERK,
     EVERYBODY,
     JUDGE,
-    MIRRORED,
     NAME,
+    OUTCOMES,
     SEATS,
+    TAG,
     VOTES,
     Intervention,
     Labels,
@@ -30,10 +31,23 @@ from debate_orchestrator.core.parts import (
     Rubric,
     Seat,
 )
-from debate_orchestrator.core.shapes import Shape, When
+from debate_orchestrator.core.shapes import Field, Shape, When
+from debate_orchestrator.core.turns import Slot, Turn, judges
 from debate_orchestrator.core.values import Value
 
 __all__ = ["CLERK", "EVERYBODY", "JUDGE", "Format", "Lines", "Phase", "Rubric", "Slot", "Turn", "calendar", "judges"]
+
+
+Misfit = tuple[tuple[str | int, ...], str]
+"""Something that does not fit the rest of a format: the keys that lead to it, and what is wrong with it."""
+
+
+class IllMade(ValueError):
+    """A format that does not hang together, with every misfit."""
+
+    def __init__(self, misfits: Sequence[Misfit]):
+        self.misfits = tuple(misfits)
+        super().__init__("; ".join(said for _, said in misfits))
 
 
 class Format(Value):
@@ -54,7 +68,7 @@ class Format(Value):
     """Whether judges see the debate twice, the second time with sides exchanged, unless the setup says otherwise."""
     each_round: bool = False
     """Whether phases with the option `each round` take place, unless the setup says otherwise."""
-    private: str = ""
+    private: str = Default(default="", pattern=rf"{TAG}|^$")
     """The tag around a speaker's private working, which nobody else hears; none if empty."""
     quotes: Quotes | None = None
     forbids: tuple[Literal["other's lines"], ...] = ()
@@ -136,132 +150,129 @@ class Format(Value):
     def _hangs_together(self) -> Format:
         wrong = [*self._seats_wrong(), *self._phases_wrong(), *self._shapes_wrong(), *self._rubric_wrong()]
         if wrong:
-            raise ValueError("; ".join(wrong))
+            raise IllMade(wrong)
         return self
 
-    def _seats_wrong(self) -> Iterator[str]:
-        yield from (f"{seat!r} is no seat: there are {', '.join(SEATS)}" for seat in set(self.seats) - {*SEATS})
+    def _seats_wrong(self) -> Iterator[Misfit]:
+        for seat in self.seats:
+            if seat not in SEATS:
+                yield ("seats", seat), f"{seat!r} is no seat: there are {', '.join(SEATS)}"
         if not self.sides:
-            yield "there must be at least one side"
+            yield ("seats",), "there must be at least one side"
         if JUDGE not in self.seats and not self.judged_by:
-            yield "there must be a judge, or a format in which the debate is judged later (judged_by)"
-        yield from (f"context_heard_by names {seat!r}, no seat" for seat in set(self.context_heard_by) - {*EVERYBODY})
+            yield ("seats",), "there must be a judge, or a format in which the debate is judged later (judged_by)"
+        for n, seat in enumerate(self.context_heard_by):
+            if seat not in EVERYBODY:
+                yield ("context_heard_by", n), f"context_heard_by names {seat!r}, no seat"
 
-    def _phases_wrong(self) -> Iterator[str]:
-        for group in (self.before, self.round, self.after):
-            names = [phase.name for phase in group]
-            yield from (f"two phases are called {name!r}" for name in sorted({n for n in names if names.count(n) > 1}))
+    def _phases_wrong(self) -> Iterator[Misfit]:
         seen = False
-        for phase in self.phases():
-            which = f"phase {phase.name!r}"
-            yield from (f"{which} seats {one!r}, which is no seat" for one in set(phase.seats) - set(self.seats))
-            listed = {*phase.heard_by, *phase.refusals_heard_by}
-            yield from (f"{which} is heard by {one!r}, no seat" for one in listed - {*SEATS})
-            yield from self._reply_wrong(phase)
-            if phase.reply != "text" and phase.reply not in self.shapes:
-                yield f"phase {phase.name!r} wants the shape {phase.reply!r}, which is not among the shapes"
-            if phase.on and not (seen and phase in self.round):
-                yield f"phase {phase.name!r} answers {phase.on}, but no phase of the round before it looks for that"
-            seen = seen or (phase in self.round and "convergence" in self.shapes.get(phase.reply, {}))
+        for group, phases in (("before", self.before), ("round", self.round), ("after", self.after)):
+            for n, phase in enumerate(phases):
+                if any(phase.name == earlier.name for earlier in phases[:n]):
+                    yield (group, n, "name"), f"two phases are called {phase.name!r}"
+                yield from (((group, n, *keys), said) for keys, said in self._phase_wrong(phase))
+                if phase.option == "blind" and not (group == "before" and self.votes(phase)):
+                    yield (
+                        (group, n, "option"),
+                        f"phase {phase.name!r} has the option blind, but is no vote before the rounds",
+                    )
+                if phase.on and not (seen and group == "round"):
+                    said = (
+                        f"phase {phase.name!r} answers {phase.on}, but no phase of the round before it looks for that"
+                    )
+                    yield (group, n, "on"), said
+                seen = seen or (group == "round" and "convergence" in self.shapes.get(phase.reply, {}))
         if self.decided_by == "swing" and not any(one.option == "blind" for one in self.before):
-            yield "a debate decided by swing needs a vote before it: a phase in `before` with the option blind"
+            said = "a debate decided by swing needs a vote before it: a phase in `before` with the option blind"
+            yield ("decided_by",), said
+        if CLERK in self.seated and not any(CLERK in phase.heard_by for phase in self.phases()):
+            yield ("seats", CLERK), "the clerk hears nothing: no phase is heard by it"
+        if self.mirror and not (len(self.sides) > 1 and any(map(self.votes, self.phases()))):
+            yield ("mirror",), "a mirrored debate needs two sides, and a phase in which judges vote on them"
+        if self.each_round and "each round" not in self.options:
+            yield ("each_round",), "each_round needs a phase with the option each round"
 
-    def _reply_wrong(self, phase: Phase) -> Iterator[str]:
+    def _phase_wrong(self, phase: Phase) -> Iterator[Misfit]:
+        which = f"phase {phase.name!r}"
+        for n, seat in enumerate(phase.seats):
+            if seat not in self.seats:
+                yield ("seats", n), f"{which} seats {seat!r}, which is no seat"
+        for key, listed in (("heard_by", phase.heard_by), ("refusals_heard_by", phase.refusals_heard_by)):
+            for n, seat in enumerate(listed):
+                if seat not in SEATS:
+                    yield (key, n), f"{which} is heard by {seat!r}, no seat"
+        if phase.reply != "text" and phase.reply not in self.shapes:
+            yield ("reply",), f"{which} wants the shape {phase.reply!r}, which is not among the shapes"
         if CLERK in phase.seats and phase.reply == "text":
-            yield f"phase {phase.name!r} has a clerk speak; a clerk gives a structured reply"
-        if phase.option == "blind" and not (phase in self.before and self.votes(phase)):
-            yield f"phase {phase.name!r} has the option blind, but is no vote before the rounds"
+            yield ("seats",), f"{which} has a clerk speak; a clerk gives a structured reply"
         if phase.least_words and phase.most_words and phase.least_words > phase.most_words:
-            yield f"phase {phase.name!r} asks for at least {phase.least_words} words and at most {phase.most_words}"
+            said = f"{which} asks for at least {phase.least_words} words and at most {phase.most_words}"
+            yield ("least_words",), said
+        for key in ("least_words", "most_words"):
+            if phase.reply != "text" and getattr(phase, key):
+                yield (key,), f"{which} holds the length of a structured reply; its fields have `words` of their own"
 
-    def _shapes_wrong(self) -> Iterator[str]:
+    def _shapes_wrong(self) -> Iterator[Misfit]:
+        known = ("a", "b", *OUTCOMES)
+        for label, winner in self.winner_of.items():
+            if winner not in known:
+                yield ("winner_of", label), f"winner_of names {winner!r}, no side"
         for name, shape in self.shapes.items():
-            if "label" in shape and not {"scores", "winner"} & set(shape):
-                unnamed = set(shape["label"].of) - set(self.winner_of)
-                yield from (f"winner_of lacks the label {one!r} of shape {name!r}" for one in unnamed)
-            for where, fields in _records(name, shape):
+            yield from ((("shapes", name, key), said) for key, said in self._vote_wrong(name, shape))
+            for where, fields in _records((name,), shape):
+                called = ".".join(one for one in where if one != "fields")
+                if {"a", "b"} <= set(fields) and not _alike(fields["a"], fields["b"]):
+                    said = f"{called}.a and {called}.b must be of one kind, since sides may be exchanged"
+                    yield ("shapes", *where, "b"), said
                 for key, field in fields.items():
-                    needed = {*field.only_if, *field.unless}
-                    yield from (f"{where}.{key} depends on {one!r}, not beside it" for one in needed - set(fields))
+                    place = ("shapes", *where, key)
+                    for how in ("only_if", "unless"):
+                        for one in getattr(field, how):
+                            if one not in fields:
+                                yield (*place, how), f"{called}.{key} depends on {one!r}, not beside it"
                     if field.when.round is not None:
-                        yield f"{where}.{key} depends on the round, which a shape can't"
+                        yield (*place, "when"), f"{called}.{key} depends on the round, which a shape can't"
 
-    def _rubric_wrong(self) -> Iterator[str]:
+    def _vote_wrong(self, name: str, shape: Shape) -> Iterator[tuple[str, str]]:
+        """What is wrong with a shape as a vote, and with which of its fields."""
+        known = ("a", "b", *OUTCOMES)
+        if "label" in shape and not {"scores", "winner"} & set(shape):
+            for one in shape["label"].of:
+                if one not in self.winner_of:
+                    yield "label", f"winner_of lacks the label {one!r} of shape {name!r}"
+        for one in shape["winner"].of if "winner" in shape else ():
+            if one not in known:
+                yield "winner", f"shape {name!r} has the winner {one!r}, no side"
+
+    def _rubric_wrong(self) -> Iterator[Misfit]:
         if not 0 <= self.rubric.least < self.rubric.most:
-            yield "the rubric's scale must go from 0 or more to something larger"
+            yield ("rubric", "least"), "the rubric's scale must go from 0 or more to something larger"
         scored = any(field.kind == "scores" for shape in self.shapes.values() for field in shape.values())
         if scored and not any(one.when == When() for one in self.rubric.criteria.values()):
-            yield "the rubric needs a criterion that always applies"
+            yield ("rubric", "criteria"), "the rubric needs a criterion that always applies"
         for name in self.rubric.criteria:
             least, most = self.rubric.scale(name)
             if not 0 <= least < most:
-                yield f"the scale of criterion {name!r} must go from 0 or more to something larger"
+                said = f"the scale of criterion {name!r} must go from 0 or more to something larger"
+                yield ("rubric", "criteria", name), said
         if not self.rubric.strictness:
-            yield "the rubric needs at least one strictness"
+            yield ("rubric", "strictness"), "the rubric needs at least one strictness"
 
 
-def _records(name: str, shape: Shape) -> Iterator[tuple[str, Shape]]:
-    """A shape and every record within it, with its path."""
-    yield name, shape
+def _records(keys: tuple[str, ...], shape: Shape) -> Iterator[tuple[tuple[str, ...], Shape]]:
+    """A shape and every record within it, with the keys that lead to it."""
+    yield keys, shape
     for key, field in shape.items():
         if field.fields:
-            yield from _records(f"{name}.{key}", field.fields)
+            yield from _records((*keys, key, "fields"), field.fields)
 
 
-class Turn(Value):
-    """One thing somebody must now do. Its id is derived, never drawn, so the same journal always
-    awaits the same turns."""
-
-    id: str
-    seat: str
-    """`a`, `b`, `judge`, or `judge-2` in a panel."""
-    phase: Phase
-    round: int | None = None
-    """None before the first round and after the last."""
-    closing: bool = False
-    mirrored: bool = False
-    """Whether the judge sees the debate with the sides exchanged."""
-
-    @property
-    def role(self) -> str:
-        """The seat in the format: `judge` for every judge of a panel."""
-        return JUDGE if self.seat.startswith(JUDGE) else self.seat
-
-    @property
-    def judging(self) -> bool:
-        return self.role == JUDGE
-
-    @property
-    def speaking(self) -> bool:
-        """Whether a side speaks in it."""
-        return self.role not in (JUDGE, CLERK)
-
-
-class Slot(Value):
-    """A phase at its place in a debate."""
-
-    phase: Phase
-    round: int | None
-    """None before the first round and after the last."""
-    closing: bool
-
-    def turn_id(self, seat: str) -> str:
-        """The id of the turn that `seat` takes here: `2.rebuttal.a`, `final.verdict.judge`, `start.verdict.judge`."""
-        prefix = str(self.round) if self.round is not None else "final" if self.closing else "start"
-        return f"{prefix}.{self.phase.name}.{seat}"
-
-    def stages(self, order: Sequence[str], panel: Sequence[str], *, mirror: bool = False) -> list[tuple[str, ...]]:
-        """The seats that take a turn here, stage by stage, with the sides in this speaking order. With `mirror`
-        each judge takes a second one, marked as mirrored, beside the first."""
-        seats: list[tuple[str, ...]] = [(side,) for side in order if side in self.phase.seats]
-        if JUDGE in self.phase.seats:
-            voting = panel if self.phase.panel == "every judge" else panel[:1]
-            seats += [(judge, judge + MIRRORED) if mirror else (judge,) for judge in voting]
-        if CLERK in self.phase.seats:
-            seats.append((CLERK,))
-        if self.phase.order == "at once":
-            return [tuple(seat for group in seats for seat in group)]
-        return seats
+def _alike(one: Field, other: Field) -> bool:
+    """Whether what fits into one field fits into the other."""
+    if (one.kind, one.of, one.per_side, set(one.fields)) != (other.kind, other.of, other.per_side, set(other.fields)):
+        return False
+    return all(_alike(field, other.fields[name]) for name, field in one.fields.items())
 
 
 def calendar(made: Format, rounds: int, strictness: str, options: Collection[str] = ()) -> Iterator[Slot]:
@@ -277,10 +288,3 @@ def calendar(made: Format, rounds: int, strictness: str, options: Collection[str
                 continue
             if phase.when.holds(rounds=rounds, strictness=strictness, round=round):
                 yield Slot(phase=phase, round=round, closing=closing)
-
-
-def judges(panel: int) -> tuple[str, ...]:
-    """The seats of a panel of that size."""
-    if not panel:
-        return ()
-    return (JUDGE,) if panel == 1 else tuple(f"{JUDGE}-{i}" for i in range(1, panel + 1))

@@ -184,12 +184,12 @@ def _dependent(field: Field, record: Mapping[str, Any], name: str, terms: Terms,
     if not field.only_if and not field.unless:
         return _one(field, value, terms, where)
     if applies(field, record):
-        if empty:
+        if empty and field.kind != "list":  # a list of none is a list; what is named must be named
             return [complaint(where, _kind(value), f"{_expected(field, terms)}, {_condition(field, 'since')}")]
         return _one(field, value, terms, where)
     if empty:
         return []
-    barred = [f"{other} is {value}" for other, value in field.unless.items() if record.get(other) == value]
+    barred = [f"{other} is {_word(one)}" for other, one in field.unless.items() if record.get(other) == one]
     why = f"since {' and '.join(barred)}" if barred else _condition(field, "unless")
     return [complaint(where, shown(value), f"{json.dumps(nothing)}, {why}")]
 
@@ -202,9 +202,14 @@ def applies(field: Field, record: Mapping[str, Any]) -> bool:
 
 def _condition(field: Field, word: Literal["if", "since", "unless"]) -> str:
     """When a field is filled in: `if detected is true`."""
-    wanted = [f"{other} is {str(needed).lower()}" for other, needed in field.only_if.items()]
-    barred = [f"{other} is not {str(value).lower()}" for other, value in field.unless.items()]
+    wanted = [f"{other} is {_word(needed)}" for other, needed in field.only_if.items()]
+    barred = [f"{other} is not {_word(value)}" for other, value in field.unless.items()]
     return f"{word} {' and '.join(wanted + barred)}"
+
+
+def _word(value: bool | str) -> str:
+    """A value as a reply writes it."""
+    return str(value).lower() if isinstance(value, bool) else value
 
 
 def _or_nothing(field: Field) -> str:

@@ -10,7 +10,7 @@ Total                   the sum of its round scores, unrounded (fractions, so th
 Round winner            whoever more judges vote for; equal, a tie. Votes for a tie are not counted against anybody.
 Final winner            the same for a and b; `consensus` where more than half of the votes say so, and always
                         after a concession of the whole position. By swing: whoever gained more votes since the
-                        blind verdict.
+                        blind verdict, among the judges who voted both times; nobody where there is none.
 No decision             where fewer judges than the quorum voted for a side, a tie or consensus.
 Strength                gap = |A - B| / larger total. `decisive`: gap over 20 % and the declared winner
                         leads. `consensus`: the winner is consensus. `narrow`: everything else. None where the format
@@ -27,19 +27,9 @@ from fractions import Fraction
 from typing import Literal
 
 from debate_orchestrator.core.events import Voted
+from debate_orchestrator.core.parts import CONSENSUS, NO_DECISION, TIE
 from debate_orchestrator.core.values import Value
-from debate_orchestrator.core.votes import (
-    CONSENSUS,
-    NO_DECISION,
-    TIE,
-    Vote,
-    counted,
-    leader,
-    mean,
-    panel_winner,
-    plural_label,
-    swing,
-)
+from debate_orchestrator.core.votes import Vote, counted, leader, mean, panel_winner, plural_label, swing
 
 DECISIVE = Fraction(20, 100)
 """The gap, as a share of the larger total, over which a win is decisive."""
@@ -112,7 +102,7 @@ class Verdict(Value):
     blind: tuple[Vote, ...] = ()
     """The judges' votes before the first word."""
     swing: dict[str, int] = {}
-    """Side to the votes it gained between; empty where there was no vote before."""
+    """Side to the votes it gained between, among the judges who voted both times; empty where nobody did."""
 
 
 def decimals(value: Fraction) -> str:
@@ -160,12 +150,13 @@ def round_result(round: int, votes: Sequence[Vote], sides: Sequence[str], quorum
 def finding(ballots: Sequence[Voted], sides: Sequence[str]) -> Finding:
     """Convergence as more than half of the ballots see it, and the sides that more than half of
     those name; where no side is named so often, all of them."""
-    seen = [b.ballot["convergence"] for b in ballots if b.ballot.get("convergence", {}).get("detected")]
+    told = [b.ballot.get("convergence") or {} for b in ballots]
+    seen = [one for one in told if one.get("detected")]
     if not ballots or 2 * len(seen) <= len(ballots):
         return Finding()
-    named = Counter(side for one in seen for side in sides if one["side"] in (side, "both"))
+    named = Counter(side for one in seen for side in sides if one.get("side") in (side, "both"))
     moved = tuple(side for side in sides if 2 * named[side] > len(seen)) or tuple(sides)
-    criteria = dict.fromkeys(name for one in seen for name in one["criteria"])
+    criteria = dict.fromkeys(name for one in seen for name in one.get("criteria", ()))
     return Finding(detected=True, sides=moved, criteria=tuple(criteria))
 
 
@@ -242,13 +233,13 @@ def _remarks(
     said: Sequence[str],
     quorum: int,
 ) -> list[Remark]:
-    declared = {vote.winner for vote in votes if not vote.absent}
+    declared = {vote.winner for vote in counted(votes)}
     ahead = leader(totals)
     scored = any(totals.values())
     found: list[Remark] = []
     if len(counted(votes)) < max(1, quorum):
         found.append("no quorum")
-    if concession and declared != {CONSENSUS}:
+    if concession and declared - {CONSENSUS}:
         found.append("concession overrides the declared winner")
     if winner == CONSENSUS and not concession and not persisted:
         found.append("consensus without a finding")
@@ -258,7 +249,7 @@ def _remarks(
         found.append("scores are equal")
     if winner == TIE and ahead != TIE:
         found.append("tie declared on unequal scores")
-    if any(word != strength for word in said):
+    if strength is not None and any(word != strength for word in said):
         found.append("strength differs from the judge's word")
     if len(declared) > 1:
         found.append("judges disagree")

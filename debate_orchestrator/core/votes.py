@@ -7,11 +7,8 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from debate_orchestrator.core.parts import CONSENSUS, NO_DECISION, TIE
 from debate_orchestrator.core.values import Value
-
-TIE = "tie"
-CONSENSUS = "consensus"
-NO_DECISION = "no decision"
 
 
 class Reading(Value):
@@ -133,9 +130,12 @@ def plural_label(votes: Sequence[Vote]) -> str | None:
 
 
 def swing(before: Sequence[Vote], after: Sequence[Vote], sides: Sequence[str]) -> dict[str, int]:
-    """Side to the votes that it has after the debate over those that it had before."""
-    had, has = Counter(vote.winner for vote in before), Counter(vote.winner for vote in after)
-    return {side: has[side] - had[side] for side in sides}
+    """Side to the votes that it has after the debate over those that it had before, among the judges who are absent
+    neither then nor now; empty where there is no such judge."""
+    first = {vote.judge: vote.winner for vote in before if not vote.absent}
+    last = {vote.judge: vote.winner for vote in after if not vote.absent and vote.judge in first}
+    had, has = Counter(first[judge] for judge in last), Counter(last.values())
+    return {side: has[side] - had[side] for side in sides} if last else {}
 
 
 def plurality(votes: Sequence[str], sides: Sequence[str]) -> str:

@@ -78,8 +78,11 @@ def _complaints(where: str, spec: str) -> list[str]:
     kind = casts.kind(spec)
     if spec == casts.HOST:
         return []
-    if kind in (casts.FETCH, casts.OFFLINE) and where != f"cast: {CLERK}":
+    looks_up = casts.kind(casts.real(spec)) in (casts.FETCH, casts.OFFLINE)
+    if looks_up and where != f"cast: {CLERK}":
         return [complaint(where, shown(spec), "somebody who can speak", f"{spec} fills the clerk's seat alone.")]
+    if looks_up:
+        spec, kind = casts.real(spec), casts.FETCH  # who stands in for a clerk has the same to be said of it
     if kind not in _KINDS:
         hint = "`debate models` tells what is reachable."
         hint = f"Is it anthropic:{spec}?" if spec.startswith("claude-") else hint

@@ -136,7 +136,7 @@ def family(debate: Debate, phase: Phase, seat: str) -> Hashable:
     """What calls must have in common to send the same beginning under the same rules of the provider."""
     role = JUDGE if seat.startswith(JUDGE) else seat
     own = seat if debate.format.history == "dialogue" and role != JUDGE else ""
-    speeches = [one for one in debate.format.phases() if JUDGE not in one.seats]
+    speeches = [one for one in debate.format.phases() if one.reply == "text" or {*one.seats} - {JUDGE}]
     hears = tuple(role in one.heard_by or (seat if role in one.seats else "") for one in speeches)
     mirrored = seat.endswith(MIRRORED)
     return filler(debate, seat), phase.reply, own, role in debate.format.context_heard_by, hears, mirrored

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from debate_orchestrator import casts, errors
 from debate_orchestrator.briefs import Brief, evidence
@@ -19,16 +20,20 @@ from debate_orchestrator.core.rules import Turn
 from debate_orchestrator.core.shapes import json_schema
 from debate_orchestrator.providers import Piece
 
+if TYPE_CHECKING:
+    from debate_orchestrator.evidence.fetching import Fetcher
+
 
 class Clerk:
     """Whoever looks things up."""
 
     caches = False
 
-    def __init__(self, spec: str, debate: Debate):
+    def __init__(self, spec: str, debate: Debate, fetcher: Callable[[], Fetcher] | None = None):
+        """`fetcher` makes what fetches the pages of a round; one that reaches the public web alone, if it is None."""
         self.name = spec
         self.archive: str | None = None
-        self._debate = debate
+        self._debate, self._fetcher = debate, fetcher
 
     async def reply(self, brief: Brief, hear: Piece) -> Reply:
         """What was found of everything cited in the round. It fails never: what can't be had is a state too."""
@@ -41,10 +46,11 @@ class Clerk:
 
     async def _looked_up(self, cited: list[dict[str, str]]) -> list[dict[str, Any]]:
         from debate_orchestrator.evidence import checking
+        from debate_orchestrator.evidence.fetching import Fetcher
 
         folder = None if self.archive is None else Path(self.archive)
-        async with checking.Fetcher() as fetcher:
-            made = await asyncio.gather(*(checking.check(one["url"], one["quote"], folder, fetcher) for one in cited))
+        fetcher = (self._fetcher or Fetcher)()
+        made = await asyncio.gather(*(checking.check(one["url"], one["quote"], folder, fetcher) for one in cited))
         return [{"turn": one["turn"], **_told(found)} for one, found in zip(cited, made, strict=True)]
 
     async def close(self) -> None:

@@ -201,7 +201,7 @@ def _secrets(environment: Mapping[str, str]) -> list[str]:
 def document(brief: Brief, nonce: str) -> str:
     """A brief as one self-contained text. What the seat said itself stands in blocks of its own."""
     parts = [
-        f"<<< {nonce} You said earlier:\n{part}\nEND {nonce} >>>" if message.role == "assistant" else part
+        f"<<< EARLIER {nonce} said by you\n{part}\nEND {nonce} >>>" if message.role == "assistant" else part
         for message in brief.messages
         for part in message.parts
     ]

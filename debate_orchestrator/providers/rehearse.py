@@ -18,6 +18,7 @@ from debate_orchestrator import casts, errors
 from debate_orchestrator.briefs import Brief
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Reply
+from debate_orchestrator.core.parts import MIRRORED
 from debate_orchestrator.core.rules import CLERK, Turn
 from debate_orchestrator.core.shapes import Field, Terms, applies, asked
 from debate_orchestrator.core.verdict import DECISIVE, gap
@@ -82,8 +83,10 @@ def provider(spec: str, debate: Debate) -> Rehearsal:
     return Rehearsal(spec, debate)
 
 
-def said(debate: Debate, turn: Turn) -> str:
-    """What the stand-in says in a turn that is due or settled."""
+def said(debate: Debate, turn: Turn, prefer: Mapping[str, str | bool] = {}) -> str:
+    """What the stand-in says in a turn that is due or settled; `prefer` says which choices and flags it would make,
+    by the names of their fields. In a mirrored turn it says the same of the positions as in the straight one, so that
+    what a rehearsal decides does not hang on names."""
     shape = debate.shape(turn)
     if shape is None:
         name = debate.format.name_of(turn.seat)
@@ -95,13 +98,16 @@ def said(debate: Debate, turn: Turn) -> str:
     apart = gap(totals)
     winner = leader(totals)
     strength = "decisive" if apart is not None and apart > DECISIVE else "narrow"
-    prefer = {"winner": winner, "strength": strength}
-    return json.dumps(filled(shape, debate.terms(turn), turn.id, prefer), ensure_ascii=False, indent=1)
+    chosen = {"winner": winner, "strength": strength, **prefer}
+    straight = debate.turn(turn.id.removesuffix(MIRRORED))
+    made = filled(shape, debate.terms(straight), straight.id, chosen)
+    made = debate.exchange.ballot(shape, made) if turn.mirrored else made
+    return json.dumps(made, ensure_ascii=False, indent=1)
 
 
-def filled(shape: Mapping[str, Field], terms: Terms, about: str, prefer: Mapping[str, str]) -> dict[str, Any]:
-    """A structured reply of a shape that passes its check. Nothing is found, detected or conceded in it; choices
-    are those in `prefer` where they may be made, and a ballot names the side to which it gives more."""
+def filled(shape: Mapping[str, Field], terms: Terms, about: str, prefer: Mapping[str, str | bool]) -> dict[str, Any]:
+    """A structured reply of a shape that passes its check. Nothing is found, detected or conceded in it, but by
+    `prefer`; choices are those in it where they may be made, and a ballot names the side to which it gives more."""
     wanted = asked(shape, terms)
     made: dict[str, Any] = {}
 
@@ -148,20 +154,22 @@ def _nothing(field: Field) -> Any:
     return [] if field.kind in ("choices", "turns", "list") and not field.per_side else None
 
 
-def _value(field: Field, terms: Terms, about: str, chosen: str | None, prefer: Mapping[str, str]) -> Any:
+def _value(field: Field, terms: Terms, about: str, chosen: str | bool | None, prefer: Mapping[str, str | bool]) -> Any:
     if field.per_side:
         one = field.model_copy(update={"per_side": False})
         return {side: _value(one, terms, f"{about} of {side}", chosen, prefer) for side in terms.sides}
     options = field.of or terms.sides
     match field.kind:
         case "text":
-            return _text(_field(about), min(_WORDS_OF_A_FIELD, field.words or _WORDS_OF_A_FIELD))
+            most = field.words or _WORDS_OF_A_FIELD
+            said = _text(_field(about), min(most, _WORDS_OF_A_FIELD))
+            return said if len(said.split()) <= most else " ".join(said.split()[:most])
         case "url":
-            return f"https://example.org/rehearsed-{_draw(about) % 1000}"
+            return f"https://example.org/{_draw(about)}"
         case "turn":
             return terms.turns[_draw(about) % len(terms.turns)] if terms.turns else ""
         case "flag":
-            return False
+            return chosen is True
         case "number":
             return _number(about, field.least, field.most)
         case "choice":
@@ -170,6 +178,8 @@ def _value(field: Field, terms: Terms, about: str, chosen: str | None, prefer: M
             return [options[_draw(about) % len(options)]]
         case "turns":
             return list(terms.turns[-2:])
+        case "list" if not terms.turns and any(one.kind in ("turn", "turns") for one in field.fields.values()):
+            return []  # there is no turn yet that it could be about
         case "list" if field.fields:
             return [filled(field.fields, terms, f"{about} {n}", prefer) for n in range(1, _ITEMS + 1)]
         case "list":
@@ -177,7 +187,7 @@ def _value(field: Field, terms: Terms, about: str, chosen: str | None, prefer: M
         case "record":
             return filled(field.fields, terms, about, prefer)
     marks = {side: [(name, f"{about} {side} {name}") for name in terms.criteria] for side in terms.sides}
-    return {side: {name: _number(key, terms.least, terms.most) for name, key in keys} for side, keys in marks.items()}
+    return {side: {name: _number(key, *terms.scale(name)) for name, key in keys} for side, keys in marks.items()}
 
 
 def _number(about: str, least: float | None, most: float | None) -> float:

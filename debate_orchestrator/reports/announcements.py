@@ -1,12 +1,23 @@
-"""What a debate announces while it runs: banners, scores, interventions. One list for every screen."""
+"""What a debate announces while it runs: banners, scores, votes, findings, interventions. One list for every screen."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from typing import Any
+
 from debate_orchestrator import speech
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Declined
-from debate_orchestrator.core.rules import Turn
-from debate_orchestrator.reports.story import outcome_line, score_line, stand_ins
+from debate_orchestrator.core.parts import NO_DECISION
+from debate_orchestrator.core.rules import CLERK, Turn
+from debate_orchestrator.core.votes import Vote
+from debate_orchestrator.reports import lines
+from debate_orchestrator.reports.citations import rows
+from debate_orchestrator.reports.provenance import stand_ins
+
+_REASONS = ("justification", "reasons")
+"""The fields of a ballot that say why."""
+
+Stage = tuple[Turn, ...]
 
 
 def announcements(debate: Debate) -> list[str]:
@@ -16,7 +27,8 @@ def announcements(debate: Debate) -> list[str]:
     if names := stand_ins(debate, debate.opened.cast):
         said.append(f"Rehearsal: stand-ins speak for {', '.join(names)}, and what they say means nothing.")
     begun = 0
-    for stage in debate.stages():
+    stages = list(debate.stages())
+    for n, stage in enumerate(stages):
         first = stage[0]
         if first.round is not None and first.round > begun:
             begun = first.round
@@ -26,52 +38,130 @@ def announcements(debate: Debate) -> list[str]:
         if any(turn.id not in debate.answers for turn in stage):
             break
         said += [line for turn in stage for line in _about(debate, turn)]
-        if first.judging and first.round is not None and debate.shape(first) is not None:
-            said += _scored(debate, first.round)
+        if _votes(debate, stage) and not any(_same_vote(debate, first, one[0]) for one in stages[n + 1 :]):
+            said += _voted(debate, first)
         if first.closing and debate.shape(first) is not None:
-            said += _decided(debate, stage)
+            said += [line for turn in stage for line in _dissent(debate, turn)]
     return said
 
 
-def _intervention(debate: Debate, stage: tuple[Turn, ...]) -> list[str]:
+def _votes(debate: Debate, stage: Stage) -> bool:
+    return stage[0].judging and debate.format.votes(stage[0].phase)
+
+
+def _same_vote(debate: Debate, one: Turn, other: Turn) -> bool:
+    """Whether two turns are votes on the same: judges may vote one after another."""
+    return _votes(debate, (other,)) and (one.round, one.closing) == (other.round, other.closing)
+
+
+def _intervention(debate: Debate, stage: Stage) -> list[str]:
     round = stage[0].round or 0
     names = " and ".join(debate.format.name_of(turn.seat) for turn in stage)
     signs = ", ".join(debate.finding(round).criteria) or "as in the recorded debate"
     return [debate.format.labels.intervention.format(round=round), f"{names}: forced divergence ({signs})"]
 
 
-def _about(debate: Debate, turn: Turn) -> list[str]:
+def _about(debate: Debate, turn: Turn) -> Iterator[str]:
+    """What a single turn brings that everybody should know at once."""
     name = debate.format.name_of(turn.seat)
-    if isinstance(debate.answers[turn.id], Declined):
-        return [f"{name} declined to argue ({turn.id})."]
-    if debate.concedes(turn):
-        return [f"{name} conceded the debate ({turn.id})."]
-    return []
+    if debate.declined(turn.id):
+        yield f"{name} declined to argue ({turn.id})."
+    elif debate.concedes(turn):
+        yield f"{name} conceded the debate ({turn.id})."
+    elif debate.writes_for_the_other(turn):
+        yield f"{name} wrote lines for the other side ({turn.id})."
+    if turn.role == CLERK:
+        for row in rows(debate, turn, "checks"):
+            yield speech.one_line(f"Evidence {row.get('turn')}: {row.get('state')}")
+
+
+def _voted(debate: Debate, turn: Turn) -> list[str]:
+    """What the votes of a place come to; nothing before all are cast."""
+    if turn.round is not None:
+        return _scored(debate, turn.round)
+    if turn.closing:
+        return _decided(debate)
+    return _held_before(debate)
+
+
+def _held_before(debate: Debate) -> list[str]:
+    """The verdict before the first word."""
+    votes, scales = debate.blind_votes(), lines.scales(debate.format)
+    if not votes:
+        return []
+    names = [f"{debate.format.name_of(vote.judge)}: {_held(vote, scales)}" for vote in votes]
+    return [f"Before the first word: {'; '.join(names)}", *_changed(debate, votes)]
+
+
+def _held(vote: Vote, scales: lines.Scales) -> str:
+    reading = vote.straight
+    return "no ballot that counts" if reading is None else lines.reading_line(reading, scales)
 
 
 def _scored(debate: Debate, round: int) -> list[str]:
-    result = debate.result(round)
+    votes, result = debate.votes(round), debate.result(round)
+    if not votes:
+        return []
     if result is None:
         return [f"Round {round}: no ballot counts."]
-    said = [f"Scores: {score_line(result)}"]
-    said += [speech.one_line(reason) for one in debate.ballots(round) if (reason := one.ballot.get("justification"))]
+    if result.scores:
+        said = [f"Scores: {lines.score_line(result)}"]
+    elif lines.is_labelled(votes):
+        scales = lines.scales(debate.format)
+        label = lines.standing(result.label, votes, debate.opened.setup.quorum)
+        score = f", {scales.of(result.score)}" if label and result.score is not None else ""
+        said = [f"Round {round}: {speech.one_line(label or NO_DECISION)}{score}"]
+    else:
+        tally = f" ({lines.tally(lines.count(votes))})" if len(votes) > 1 else ""
+        said = [f"Round {round}: {lines.winner_word(result.winner)}{tally}"]
+    said += _reasons(ballot.ballot for ballot in debate.ballots(round))
     if round in debate.persisted():
         said.append(debate.format.labels.persisted)
+    return said + _changed(debate, votes)
+
+
+def _reasons(ballots: Any) -> list[str]:
+    found = (next((ballot[name] for name in _REASONS if ballot.get(name)), None) for ballot in ballots)
+    return [speech.one_line(reason) for reason in found if reason]
+
+
+def _changed(debate: Debate, votes: Sequence[Vote]) -> list[str]:
+    """Whose votes changed when the sides were exchanged."""
+    said = []
+    for vote in votes:
+        if vote.stable or vote.absent:
+            continue
+        first, last = (lines.winner_word(one.winner) for one in vote.readings)
+        labels = [one.label for one in vote.readings if one.label]
+        pair = " and ".join(map(speech.one_line, labels)) if len(set(labels)) > 1 else f"{first} and {last}"
+        said.append(f"{debate.format.name_of(vote.judge)} changed when the sides were exchanged ({pair}): no vote.")
     return said
 
 
-def _decided(debate: Debate, stage: tuple[Turn, ...]) -> list[str]:
-    """The final verdict, or the count of the dissent record."""
-    ballots = [ballot for turn in stage if (ballot := debate.ballot(turn.id)) is not None]
-    verdict = debate.verdict()
-    said: list[str] = []
-    for ballot in ballots:
-        if "winner" in ballot.ballot and verdict is not None:
-            said += [] if said else [debate.format.labels.final, outcome_line(verdict, debate.format.name_of)]
-            said.append(speech.one_line(ballot.ballot.get("justification", "")))
-        elif "rows" in ballot.ballot:
-            rows = ballot.ballot["rows"]
-            still = sum(row["status"] == "unresolved" for row in rows)
-            claims = "1 disputed claim" if len(rows) == 1 else f"{len(rows)} disputed claims"
-            said.append(f"Dissent record: {claims}, {still} unresolved.")
-    return said
+def _decided(debate: Debate) -> list[str]:
+    """The final verdict."""
+    verdict, rules = debate.verdict(), debate.format
+    if verdict is None:
+        return []
+    said = [rules.labels.final, lines.outcome_line(verdict, rules)]
+    labelled = lines.is_labelled(verdict.panel)
+    if len(verdict.panel) > 1 and not labelled:
+        said.append(f"Judges' votes: {lines.tally(verdict.votes)}.")
+    lost = lines.shortfall(verdict.panel, verdict.quorum, rules.name_of)
+    if lost and not (labelled and lines.label_of(verdict)):
+        said.append(lost)
+    said += _changed(debate, verdict.panel)
+    if verdict.swing and not labelled:
+        gains = ", ".join(f"{rules.name_of(side)} {n:+d}" for side, n in verdict.swing.items())
+        said.append(f"Votes gained by the debate: {gains}.")
+    return said + _reasons(ballot.ballot for ballot in debate.finals())
+
+
+def _dissent(debate: Debate, turn: Turn) -> Iterator[str]:
+    """The count of the dissent record."""
+    ballot = debate.ballot(turn.id)
+    if ballot is not None and "rows" in ballot.ballot:
+        found = ballot.ballot["rows"]
+        still = sum(row["status"] == "unresolved" for row in found)
+        claims = "1 disputed claim" if len(found) == 1 else f"{len(found)} disputed claims"
+        yield f"Dissent record: {claims}, {still} unresolved."

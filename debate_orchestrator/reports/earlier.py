@@ -7,7 +7,8 @@ from fractions import Fraction
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.core.verdict import decimals
 from debate_orchestrator.reports import markup
-from debate_orchestrator.reports.story import Story, winner_word
+from debate_orchestrator.reports.lines import winner_word
+from debate_orchestrator.reports.story import Story
 
 UNDECIDED = "not decided"
 _FINEST = 1_000_000
@@ -19,7 +20,10 @@ class Earlier(Value):
 
     verdicts: tuple[tuple[str, str, str], ...]
     rounds: tuple[tuple[str, ...], ...]
-    """Round, each side's score then, the winner then, each side's score now, the winner now."""
+    """Round, each side's score then, the winner then, each side's score now, the winner now; without scores where
+    sides are not scored."""
+    scored: tuple[str, ...]
+    """The sides whose scores stand in the rows."""
     agreement: str
     """Where they differ, in a sentence."""
 
@@ -29,13 +33,16 @@ def earlier(story: Story) -> Earlier | None:
     course, verdict = story.course, story.verdict
     if course is None or not course.judges:
         return None
-    sides = list(story.names)
+    measured = story.judging.measured
+    sides = list(story.names) if measured else []
     totals = verdict.totals if verdict else {}
     verdicts = [
         ("Judges", markup.cell(", ".join(course.judges)), markup.cell(", ".join(story.judges))),
         ("Winner", _winner(course.winner), _winner(verdict.winner if verdict else None)),
-        ("Strength", markup.cell(course.strength or UNDECIDED), (verdict.strength if verdict else None) or UNDECIDED),
     ]
+    if measured:
+        strength = (verdict.strength if verdict else None) or UNDECIDED
+        verdicts.append(("Strength", markup.literal(course.strength or UNDECIDED), strength))
     for side in sides:
         verdicts.append((f"Total, {story.seats[side]}", _points(course.totals.get(side)), _points(totals.get(side))))
     now = {told.number: told.result for told in story.told if told.result}
@@ -43,15 +50,16 @@ def earlier(story: Story) -> Earlier | None:
     for n in sorted({*course.rounds, *now}):
         then, result = course.rounds.get(n), now.get(n)
         before = [_points(then.scores.get(side)) if then else "-" for side in sides]
-        scores = [_points(result.scores[side]) if result else "-" for side in sides]
+        scores = [_points(result.scores.get(side)) if result else "-" for side in sides]
         winners = (_winner(then.winner) if then else "-", _winner(result.winner) if result else "-")
         rounds.append((str(n), *before, winners[0], *scores, winners[1]))
+    rounds = rounds if story.judging.round_fields else []
     said = _agreement(verdicts, rounds, len(sides))
-    return Earlier(verdicts=tuple(verdicts), rounds=tuple(rounds), agreement=said)
+    return Earlier(verdicts=tuple(verdicts), rounds=tuple(rounds), scored=tuple(sides), agreement=said)
 
 
 def _winner(winner: str | None) -> str:
-    return UNDECIDED if winner is None else markup.cell(winner_word(winner))
+    return UNDECIDED if winner is None else markup.literal(winner_word(winner))
 
 
 def _points(score: float | Fraction | None) -> str:
@@ -71,6 +79,14 @@ def _agreement(verdicts: list[tuple[str, str, str]], rounds: list[tuple[str, ...
             differing.append(f"the winner of round {n} ({then[-1]} then, {now[-1]} now)")
     if differing:
         return f"The two judgings differ in {', '.join(differing)}."
-    same = all(cells[1 : sides + 2] == cells[sides + 2 :] for cells in rounds)
-    agreed = "The two judgings agree on the winner, the strength and every round"
-    return f"{agreed}, to the point." if same else f"{agreed}; they differ in the scores alone."
+    agreed = [f"the {what.lower()}" for what, _, _ in verdicts if what in ("Winner", "Strength")]
+    *most, last = [*agreed, *(["every round"] if rounds else [])]
+    said = f"The two judgings agree on {', '.join(most)} and {last}" if most else f"The two judgings agree on {last}"
+    if not sides:
+        return f"{said}."
+    same = all(cells[1 : sides + 2] == cells[sides + 2 :] for cells in rounds) and _same_totals(verdicts)
+    return f"{said}, to the point." if same else f"{said}; they differ in the scores alone."
+
+
+def _same_totals(verdicts: list[tuple[str, str, str]]) -> bool:
+    return all(then == now for what, then, now in verdicts if what.startswith("Total"))

@@ -3,72 +3,59 @@
 from __future__ import annotations
 
 from functools import cache, partial
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from debate_orchestrator.core.verdict import Remark, decimals, percent
-from debate_orchestrator.reports import costs, markup, pages
+from debate_orchestrator.core.verdict import decimals
+from debate_orchestrator.reports import costs, ledger, lines, markup, pages, verdicts
 from debate_orchestrator.reports.earlier import earlier
-from debate_orchestrator.reports.story import Story, score_line, winner_word
+from debate_orchestrator.reports.fields import Fields
+from debate_orchestrator.reports.judged import judged
+from debate_orchestrator.reports.story import Story
+from debate_orchestrator.reports.told import Told
 
-_REMARKS: dict[Remark, str] = {
-    "winner is behind on points": (
-        "The declared winner is behind on points: the declaration and the scores disagree, and both stand."
-    ),
-    "scores are equal": "The totals are equal: the declaration alone decides.",
-    "tie declared on unequal scores": "A tie was declared although the totals differ; both stand.",
-    "strength differs from the judge's word": (
-        "The judge's own word for the strength differs from what the scores give."
-    ),
-    "concession overrides the declared winner": (
-        "A side conceded its whole position; by rule that ends in consensus, whatever was declared."
-    ),
-    "consensus without a finding": (
-        "The judge declared consensus although no round was flagged as converging after an intervention."
-    ),
-    "judges disagree": "The judges do not agree on the winner.",
-}
+_SHOWN = {"scores", "strongest", "weakest", "winner", "justification", "feedback", "unsupported_claims", "convergence"}
+_SHOWN |= {"conceded", "label", "score", "probability", "faults"}
+"""Fields of a ballot that have their own place on it, or, as faults, in a section of their own."""
+_SHOWN_LAST = {"scores", "winner", "justification", "converged_on", "strongest_argument", "strength", "faults"}
+_SHOWN_LAST |= {"label", "score", "probability", "unresolved_questions", "follow_up"}
+"""The same of a final ballot."""
+BEFORE, AFTER = "Before Round 1", "After the Last Round"
+"""Headings over what stands outside the rounds."""
 
 
 def render(story: Story) -> str:
-    """The whole report, ending in a newline."""
-    made = (
-        _environment()
-        .get_template("report.md.j2")
-        .render(
-            story=story,
-            links=partial(_links, story, _anchors(story)),
-            outcome=_outcome(story),
-            remarks=[_REMARKS[one] for one in story.verdict.remarks] if story.verdict else [],
-            costs=costs.table(story),
-            earlier=earlier(story),
-        )
-    )
+    """The whole report, or the bare transcript where the format has that told, ending in a newline."""
+    anchors = _anchors(story)
+    link = partial(_link, story, anchors)
+    fields = Fields(story.seats, link)
+    elsewhere = {"sources"} if story.looked_up is not None else set()
+    values: dict[str, Any] = {
+        "story": story,
+        "both": verdicts.both(story),
+        "links": partial(_links, story, anchors),
+        "structured": partial(_structured, story, fields),
+        "listed": lambda turn: fields.points(turn.shape, turn.ballot, _SHOWN | elsewhere),
+        "listed_last": lambda turn: fields.points(turn.shape, turn.ballot, _SHOWN_LAST | elsewhere),
+        "reading": lambda turn: lines.reading_line(turn.reading, story.judging.scales),
+    }
+    if not story.bare:
+        values |= {
+            "headline": verdicts.headline(story),
+            "outcome": verdicts.outcome(story),
+            "remarks": verdicts.remarks(story),
+            "worked_out": verdicts.worked_out(story),
+            "summary": verdicts.summary(story),
+            "judged": judged(story, fields),
+            "before": BEFORE,
+            "after": AFTER,
+            "ledger": ledger.ledger(story, link),
+            "costs": costs.table(story),
+            "earlier": earlier(story),
+        }
+    made = _environment().get_template("transcript.md.j2" if story.bare else "report.md.j2").render(values)
     return made.strip("\n") + "\n"
-
-
-def _outcome(story: Story) -> str:
-    """What was decided, in a sentence or two for somebody who reads nothing else."""
-    verdict = story.verdict
-    if verdict is None:
-        return ""
-    if verdict.winner in story.positions:
-        position = story.positions[verdict.winner].rstrip(".")
-        said = f"**{story.seats[verdict.winner]} prevailed**, arguing: {markup.literal(position)}."
-    elif verdict.winner == "tie":
-        said = "**Neither side prevailed.**"
-    else:
-        said = "**The sides ended in consensus**" + (f": {_who_conceded(story)}." if story.conceded else ".")
-    won = [f"{story.seats[side]} {verdict.rounds_won[side]}" for side in story.positions]
-    said += f" Rounds won: {', '.join(won)}, tied {verdict.rounds_won['tie']}."
-    if len(story.finals) > 1:
-        said += " Judges' votes: " + ", ".join(f"{winner_word(name)} {n}" for name, n in verdict.votes.items()) + "."
-    return said
-
-
-def _who_conceded(story: Story) -> str:
-    who = "both researchers" if story.conceded == "both" else story.seats[str(story.conceded)]
-    return f"{who} conceded the whole position after {story.completed} judged round{'s' * (story.completed != 1)}"
 
 
 @cache
@@ -86,13 +73,26 @@ def _environment() -> Environment:
         "prose": markup.prose,
         "cell": markup.cell,
         "points": decimals,
-        "percent": percent,
         "mark": lambda value: f"{value:g}",
-        "winner": winner_word,
-        "score_line": score_line,
+        "winner": lines.winner_word,
+        "score_line": lines.score_line,
         "cited": pages.cited,
     }
     return made
+
+
+def _structured(story: Story, fields: Fields, turn: Told) -> str:
+    """A speech in fields, or what a clerk found."""
+    assert turn.ballot is not None
+    if turn.seat == ledger.CLERK and "checks" in turn.shape:
+        return ledger.findings(turn, story, fields)
+    return fields.block(turn.shape, turn.ballot)
+
+
+def _link(story: Story, anchors: dict[str, str], turn: str) -> str:
+    """A link to a turn: `round 1, opening A`."""
+    round, name = story.places[turn]
+    return f"[{f'round {round}, ' if round else ''}{name}](#{anchors[turn]})"
 
 
 def _links(story: Story, anchors: dict[str, str], turns: list[str]) -> str:
@@ -109,13 +109,17 @@ def _anchors(story: Story) -> dict[str, str]:
     """Turn id to the fragment of its heading, as GitHub numbers headings that recur. The list of headings
     follows the template's order."""
     seen: dict[str, int] = {}
-    for title in ("Debate Report", "Final Verdict", "Debate Transcript"):
+    for title in ("Debate Transcript",) if story.bare else ("Debate Report", "Final Verdict", "Debate Transcript"):
         markup.anchor(title, seen)
     found: dict[str, str] = {}
+    if story.before and not story.bare:
+        markup.anchor(BEFORE, seen)
     found.update((turn.id, markup.anchor(turn.heading, seen)) for turn in story.before)
     for told in story.told:
         markup.anchor(f"Round {told.number}", seen)
         for turn in (*told.speeches, *told.ballots, *told.forced):
             found[turn.id] = markup.anchor(turn.heading, seen)
+    if story.after and not story.bare:
+        markup.anchor(AFTER, seen)
     found.update((turn.id, markup.anchor(turn.heading, seen)) for turn in story.after)
     return found

@@ -230,6 +230,11 @@ def literal(text: str) -> str:
     return _PUNCTUATION.sub(r"\\\1", speech.one_line(text))
 
 
+def plain(text: str) -> str:
+    """The same wherever it stands, at the start of a line too."""
+    return _OPENING.sub(r"\1\\\2", literal(text))
+
+
 def unliteral(made: str) -> str:
     """The line that `literal` made this of."""
     return re.sub(r"\\([\\`*_\[\]<>|~&#])", r"\1", made)
@@ -241,7 +246,7 @@ def prose(text: str) -> str:
     made = _OPENING.sub(r"\1\\\2", _inline(line))
     if len(line) <= LONGEST and _is_paragraph(made) and _harmless(made):
         return made
-    return _OPENING.sub(r"\1\\\2", literal(line))
+    return plain(line)
 
 
 def _is_paragraph(line: str) -> bool:

@@ -41,6 +41,13 @@ def link(url: str, title: str) -> str:
     return f"[{named}]({address}) ({shown})" if named else f"[{shown}]({address})"
 
 
+def address(url: str) -> str:
+    """An address as a link that shows all of itself; as plain text where it is no page of the web."""
+    if _host(url) is None:
+        return markup.plain(url[:LONGEST])
+    return f"[{markup.literal(url)}]({quote(url, safe=_SAFE, errors='replace')})"
+
+
 def _host(url: str) -> str | None:
     """The host of an address that may be linked."""
     try:

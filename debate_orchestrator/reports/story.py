@@ -2,37 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Literal
 
-from debate_orchestrator import casts
 from debate_orchestrator.core.bill import Bill, bill
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Course, Declined, Found, Spoke, Voted
-from debate_orchestrator.core.rules import JUDGE, Turn, judges
+from debate_orchestrator.core.events import Course
+from debate_orchestrator.core.rules import CLERK, JUDGE, Slot, Turn
 from debate_orchestrator.core.values import Value
-from debate_orchestrator.core.verdict import RoundResult, Verdict, decimals
+from debate_orchestrator.core.verdict import RoundResult, Verdict
+from debate_orchestrator.core.votes import Vote
 from debate_orchestrator.journal import Entry
+from debate_orchestrator.reports import citations, lines
+from debate_orchestrator.reports.citations import Citation
+from debate_orchestrator.reports.kin import kin
+from debate_orchestrator.reports.lines import Scales
+from debate_orchestrator.reports.provenance import arguing, provenance, rehearsal, spoken_by
+from debate_orchestrator.reports.told import Told, read, told
 from debate_orchestrator.speech import one_line
-
-
-class Told(Value):
-    """One settled turn."""
-
-    id: str
-    seat: str
-    heading: str
-    tag: str
-    declined: bool = False
-    concedes: bool = False
-    cut: bool = False
-    """Whether a limit of length cut the speech short."""
-    found: tuple[Found, ...] = ()
-    """The pages that a search returned while it was written."""
-    text: str | None = None
-    """A speech, verbatim; None for a ballot."""
-    ballot: dict[str, Any] | None = None
-    """None for a speech, and for a judge who is absent."""
 
 
 class RoundStory(Value):
@@ -40,7 +28,10 @@ class RoundStory(Value):
 
     number: int
     speeches: tuple[Told, ...]
+    """Of the sides, with what a clerk found of them."""
     ballots: tuple[Told, ...]
+    """What judges gave in the shape asked for."""
+    votes: tuple[Vote, ...]
     result: RoundResult | None
     intervened: bool
     persisted: bool
@@ -48,6 +39,52 @@ class RoundStory(Value):
     """Turns that answer the intervention."""
     completed: bool
     """Whether it was judged or, where nobody judges it by itself, is over."""
+
+    def label(self, quorum: int) -> str | None:
+        """The label that its judges give it; None where too few do, or none is given most."""
+        return lines.standing(self.result.label, self.votes, quorum) if self.result else None
+
+
+class Judging(Value):
+    """How a debate is judged, and what the votes were."""
+
+    model_config = {**Value.model_config, "arbitrary_types_allowed": True}
+
+    round_fields: frozenset[str] = frozenset()
+    """What a judge's votes in the rounds hold; empty where rounds are not judged by themselves."""
+    final_fields: frozenset[str] = frozenset()
+    """What judges give after the last round."""
+    scales: Scales = Scales()
+    labelled: bool = False
+    """Whether the votes are for labels."""
+    answers: bool = False
+    """Whether the positions are answers to a question, which nobody argues for or against."""
+    by_swing: bool = False
+    winner_of: dict[str, str] = {}
+    quorum: int = 1
+    panel: tuple[Vote, ...] = ()
+    blind: tuple[Vote, ...] = ()
+    changed: int = 0
+    mirrored: int = 0
+    """How many votes were cast in both presentations, and how many of them changed."""
+    means: dict[str, dict[str, Fraction]] = {}
+    """Side to criterion to the mean of what judges gave it."""
+    weights: dict[str, Fraction] = {}
+    abouts: dict[str, str] = {}
+    """Criterion to what it asks."""
+    kin: tuple[str, ...] = ()
+    """Judges that share a model or a vendor with those they judge."""
+    quotes: tuple[str, str] | None = None
+    """The tags that mark verified and other quotes, where the format has them."""
+
+    @property
+    def measured(self) -> bool:
+        """Whether sides are scored at all."""
+        return lines.SCORES in self.round_fields | self.final_fields
+
+    @property
+    def scores_rounds(self) -> bool:
+        return lines.SCORES in self.round_fields
 
 
 class Story(Value):
@@ -62,16 +99,25 @@ class Story(Value):
     """Side to `Researcher A (Pro)`."""
     seats: dict[str, str]
     """Seat to its bare name."""
+    format: str
+    """Its title, and what it is about."""
+    bare: bool
+    """Whether the transcript alone is told."""
+    arguing: tuple[str, ...]
+    """The sides that speak."""
+    spoken_by: dict[str, str]
+    """Side to who filled its seat, as far as it is shown."""
     rounds: int
+    """How many were asked for; 0 where the format has none."""
     strictness: str
     criteria: dict[str, str]
     """Criterion to its title."""
     provenance: tuple[str, ...]
     before: tuple[Told, ...]
-    """Speeches before the first round, of formats that have them."""
+    """Turns before the first round, of formats that have them."""
     told: tuple[RoundStory, ...]
     after: tuple[Told, ...]
-    """Speeches after the last round."""
+    """Turns after the last round that are neither a final vote nor a dissent record."""
     finals: tuple[Told, ...]
     dissent: Told | None
     verdict: Verdict | None
@@ -81,6 +127,13 @@ class Story(Value):
     tag_intervention: str
     places: dict[str, tuple[int, str]]
     """Turn id to its round (0 outside the rounds) and its short name there: 1 and `opening A`."""
+    judging: Judging = Judging()
+    cited: tuple[Citation, ...] = ()
+    """What the sides cite for a clerk to look up."""
+    looked_up: str | None = None
+    """Who looks it up, as a clause; None where no clerk has a place."""
+    as_of: str | None = None
+    """The time to which the topic binds both sides."""
     rehearsed: bool = False
     """Whether stand-ins spoke."""
     bill: Bill = Bill()
@@ -96,15 +149,22 @@ class Story(Value):
 
     @property
     def scored(self) -> bool:
-        """Whether any round's ballot counts, so that there are totals."""
-        return any(one.result is not None for one in self.told)
+        """Whether any ballot that gives points counts, so that there are totals."""
+        return any(one.result is not None and one.result.scores for one in self.told) or any(
+            vote.scores for vote in self.judging.panel
+        )
 
     @property
     def questions(self) -> list[str]:
         """The unresolved questions of the final ballots, each once."""
-        return list(
-            dict.fromkeys(q for one in self.finals if one.ballot for q in one.ballot.get("unresolved_questions", []))
-        )
+        asked = (one.ballot.get("unresolved_questions", []) for one in self.finals if one.ballot and not one.mirrored)
+        return list(dict.fromkeys(question for questions in asked for question in questions))
+
+    @property
+    def every(self) -> list[Told]:
+        """All turns that are told, in the order of the debate."""
+        rounds = [turn for one in self.told for turn in (*one.speeches, *one.ballots, *one.forced)]
+        return [*self.before, *rounds, *self.after, *self.finals]
 
 
 def story(entries: Sequence[Entry]) -> Story:
@@ -112,24 +172,29 @@ def story(entries: Sequence[Entry]) -> Story:
     debate = Debate(entry.event for entry in entries)
     rules, setup = debate.format, debate.opened.setup
     settled = debate.settled()
-    told = {turn.id: _told(debate, turn) for turn in settled}
-    rounds = [n for n in range(1, setup.rounds + 1) if any(turn.round == n for turn in settled)]
-    finals = tuple(told[turn.id] for turn in settled if turn.closing and "winner" in (debate.shape(turn) or {}))
-    records = [told[turn.id] for turn in settled if turn.closing and "rows" in (debate.shape(turn) or {})]
+    votes = [*debate.blind_votes(), *debate.final_votes(), *(v for n in _rounds(settled) for v in debate.votes(n))]
+    turns = {turn.id: read(told(debate, turn), votes) for turn in settled}
+    finals = tuple(turns[turn.id] for turn in settled if turn.closing and turns[turn.id].votes)
+    records = [turns[turn.id] for turn in settled if turn.closing and "rows" in (debate.shape(turn) or {})]
+    apart = {one.id for one in (*finals, *records)}
     return Story(
         status="complete" if debate.complete else "paused",
         date=entries[0].at[:10],
         topic=setup.topic,
         positions=setup.positions,
-        names={side: f"{rules.seats[side].name} ({rules.seats[side].side})" for side in rules.sides},
-        seats={seat: rules.name_of(seat) for seat in (*rules.sides, *debate.judges)},
-        rounds=setup.rounds,
+        names={side: _named(rules.seats[side].name, rules.seats[side].side) for side in rules.sides},
+        seats={seat: rules.name_of(seat) for seat in (*rules.sides, *debate.judges, *_clerk(debate))},
+        format=f"{rules.title}. {rules.about}",
+        bare=rules.report == "transcript",
+        arguing=arguing(debate),
+        spoken_by={side: spoken_by(debate.cast[side]) for side in arguing(debate) if side in debate.cast},
+        rounds=setup.rounds if rules.round else 0,
         strictness=setup.strictness,
         criteria={name: rules.rubric.criteria[name].title for name in debate.criteria},
-        provenance=tuple(_provenance(debate)),
-        before=tuple(told[turn.id] for turn in settled if turn.round is None and not turn.closing and not turn.judging),
-        told=tuple(_round(debate, n, settled, told) for n in rounds),
-        after=tuple(told[turn.id] for turn in settled if turn.closing and not turn.judging),
+        provenance=provenance(debate),
+        before=tuple(turns[turn.id] for turn in settled if turn.round is None and not turn.closing),
+        told=tuple(_round(debate, n, settled, turns) for n in _rounds(settled)),
+        after=tuple(turns[turn.id] for turn in settled if turn.closing and turn.id not in apart),
         finals=finals,
         dissent=records[0] if records and records[0].ballot else None,
         verdict=debate.verdict(),
@@ -137,187 +202,90 @@ def story(entries: Sequence[Entry]) -> Story:
         persisted=rules.labels.persisted if debate.persisted() else None,
         tag_intervention=rules.labels.intervention,
         places={turn.id: (turn.round or 0, f"{turn.phase.name} {turn.seat.upper()}") for turn in settled},
-        rehearsed=bool(_rehearsal(debate)),
+        judging=_judging(debate),
+        cited=citations.citations(debate),
+        looked_up=citations.who(debate) if citations.looks(debate) else None,
+        as_of=setup.as_of,
+        rehearsed=bool(rehearsal(debate)),
         bill=bill(debate),
-        judges=debate.cast[JUDGE],
+        judges=debate.cast.get(JUDGE, ()),
         course=debate.opened.course,
     )
 
 
-def _round(debate: Debate, n: int, settled: list[Turn], told: dict[str, Told]) -> RoundStory:
-    turns = [turn for turn in settled if turn.round == n]
+def _rounds(settled: Iterable[Turn]) -> list[int]:
+    """The rounds in which somebody has had a turn."""
+    return sorted({turn.round for turn in settled if turn.round is not None})
+
+
+def _named(name: str, side: str) -> str:
+    return f"{name} ({side})" if side else name
+
+
+def _clerk(debate: Debate) -> tuple[str, ...]:
+    return (CLERK,) if CLERK in debate.format.seats else ()
+
+
+def _round(debate: Debate, n: int, settled: list[Turn], turns: Mapping[str, Told]) -> RoundStory:
+    here = [turn for turn in settled if turn.round == n]
+    judged = [turn for turn in here if turn.judging and debate.shape(turn) is not None]
     return RoundStory(
         number=n,
-        speeches=tuple(told[turn.id] for turn in turns if debate.shape(turn) is None and not turn.phase.on),
-        ballots=tuple(told[turn.id] for turn in turns if debate.shape(turn) is not None),
+        speeches=tuple(turns[turn.id] for turn in here if turn not in judged and not turn.phase.on),
+        ballots=tuple(turns[turn.id] for turn in judged),
+        votes=tuple(debate.votes(n)),
         result=debate.result(n),
         intervened=debate.intervened(n),
         persisted=n in debate.persisted(),
-        forced=tuple(told[turn.id] for turn in turns if turn.phase.on),
+        forced=tuple(turns[turn.id] for turn in here if turn.phase.on),
         completed=debate.result(n) is not None or (not debate.judged(n) and all(t.round != n for t in debate.due())),
     )
 
 
-def _told(debate: Debate, turn: Turn) -> Told:
-    answer = debate.answers[turn.id]
-    return Told(
-        id=turn.id,
-        seat=turn.seat,
-        heading=debate.format.heading_of(turn),
-        tag=debate.format.tag_of(turn),
-        declined=isinstance(answer, Declined),
-        concedes=debate.concedes(turn),
-        cut=isinstance(answer, Spoke) and answer.reply.ended == "cut",
-        found=answer.reply.found if isinstance(answer, Spoke) else (),
-        text=answer.reply.text if isinstance(answer, Spoke | Declined) else None,
-        ballot=answer.ballot if isinstance(answer, Voted) else None,
+def _judging(debate: Debate) -> Judging:
+    rules = debate.format
+    slots = [slot for slot in debate.calendar() if JUDGE in slot.phase.seats and slot.phase.reply != "text"]
+    voting = [slot for slot in slots if rules.votes(slot.phase)]
+    changed, mirrored = debate.flips()
+    finals = [slot for slot in slots if slot.closing]
+    return Judging(
+        round_fields=_fields(debate, [slot for slot in voting if slot.round is not None]),
+        final_fields=_fields(debate, finals),
+        scales=lines.scales(rules),
+        labelled=lines.LABEL in _fields(debate, voting),
+        answers=not any(rules.seats[side].side for side in rules.sides),
+        by_swing=rules.decided_by == "swing",
+        winner_of=rules.winner_of,
+        quorum=debate.opened.setup.quorum,
+        panel=tuple(debate.final_votes()),
+        blind=tuple(debate.blind_votes()),
+        changed=changed,
+        mirrored=mirrored,
+        means=debate.means(),
+        weights=debate.weights,
+        abouts={name: rules.rubric.criteria[name].about for name in debate.criteria},
+        kin=kin(debate),
+        quotes=(rules.quotes.verified, rules.quotes.unverified) if rules.quotes else None,
     )
 
 
-def _provenance(debate: Debate) -> list[str]:
-    """How the debate was made, in a few short sentences, what weakens it first."""
-    rules, setup = debate.format, debate.opened.setup
-    due = ", ".join(turn.id for turn in debate.due())
-    one_agent = any(note.note == "one agent" for note in debate.notes)
-    said = [
-        *_rehearsal(debate),
-        *(f"The real cast would take: {n.detail}." for n in debate.notes if n.note == "estimate"),
-        f"Paused: waiting for {due}." if due else "Complete.",
-        *_recorded(debate),
-    ]
-    if one_agent:
-        said.append("Degraded: one agent wore all hats, so the two sides are not independent.")
-    unjudged = [str(n) for n in range(1, setup.rounds + 1) if debate.unjudged(n)]
-    if unjudged:
-        said.append(f"Degraded: no ballot counts for round {', '.join(unjudged)}.")
-    said += _declined(debate)
-    said += [_cast(debate, one_agent=one_agent), *_recast(debate), f"{rules.name_of(setup.first)} spoke first."]
-    if any(reply.called for reply in debate.opened.derived):
-        said.append("The positions were derived by a moderator's model, and nobody confirmed them.")
-    if setup.rounds > 1 and debate.opened.course is None:
-        kept = "goes to both debaters" if setup.feedback else "is kept from the debaters"
-        said.append(f"The judge's feedback {kept}.")
-    if setup.context:
-        said.append(f"Material given to the debaters: {', '.join(one_line(file.name) for file in setup.context)}.")
-    if setup.search:
-        said.append("Debaters could search the web.")
-    if setup.strictness == "strict":
-        said.append("Sources are cited by the debaters and were not checked.")
-    said += _lacked(debate)
-    said += [f"The prompts changed on the way ({n.detail})." for n in debate.notes if n.note == "prompts changed"]
-    return list(dict.fromkeys(said))
-
-
-def _recorded(debate: Debate) -> list[str]:
-    """What is judged, where it was debated before."""
-    course, name_of = debate.opened.course, debate.format.name_of
-    if course is None:
-        return []
-    said = [f"This is a judging of a recorded debate: {course.source} (digest {course.digest[:12]})."]
-    spoke = "; ".join(f"{name_of(side)}: {who}" for side, who in course.speakers.items())
-    said += [f"Who spoke in it: {spoke}."] if spoke else []
-    said += course.notes
-    for round, side in course.conceded.items():
-        said.append(f"It ended after round {round}, where its judges held {name_of(side)} to have given up.")
-    if any(not debate.judged(n) for n in range(1, debate.rounds)):
-        said.append("One ballot, after the last round, covers all of it.")
-    return said
-
-
-def _rehearsal(debate: Debate) -> list[str]:
-    """The sentence that says so where stand-ins spoke."""
-    names = [name for cast in (debate.opened.cast, debate.cast) for name in stand_ins(debate, cast)]
-    if not names:
-        return []
-    fillers = {*_fillers(debate, debate.opened.cast).values(), *_fillers(debate, debate.cast).values()}
-    if not any(map(casts.is_called, fillers)):
-        return ["Rehearsed: stand-ins spoke, and no model was called."]
-    return [f"Rehearsed in part: stand-ins spoke for {', '.join(dict.fromkeys(names))}."]
-
-
-def stand_ins(debate: Debate, cast: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """The names of the seats that somebody stands in for in a cast of this debate."""
-    seats = _fillers(debate, cast).items()
-    return [debate.format.name_of(seat) for seat, spec in seats if casts.kind(spec) == casts.REHEARSE]
-
-
-def _fillers(debate: Debate, cast: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
-    """Seat to who fills it, every judge of a panel apart."""
-    return {
-        seat: spec
-        for role in debate.format.seats
-        for seat, spec in zip(judges(len(cast[role])) if role == JUDGE else (role,), cast[role], strict=True)
-    }
-
-
-def _declined(debate: Debate) -> list[str]:
-    """How often each side declined to argue."""
-    said = []
-    for side in debate.format.sides:
-        n = sum(turn.seat == side and isinstance(debate.answers[turn.id], Declined) for turn in debate.settled())
-        turns = f"{n} turn{'s' * (n != 1)}"
-        said += [f"Degraded: {debate.format.name_of(side)} declined to argue in {turns}."] if n else []
-    return said
-
-
-def _recast(debate: Debate) -> list[str]:
-    """Who spoke for the seats in which more than one did, in the order in which they came."""
-    spoke: dict[str, dict[str, None]] = {}
-    for turn in debate.settled():
-        spoke.setdefault(turn.seat, {})[debate.reply(turn).by] = None
-    changed = {seat: list(who) for seat, who in spoke.items() if len(who) > 1}
-    return [
-        f"Recast on the way: {debate.format.name_of(seat)} was {', then '.join(map(casts.shown, who))}."
-        for seat, who in changed.items()
-    ]
-
-
-def _lacked(debate: Debate) -> list[str]:
-    """What was asked of each seat's provider that it could not do."""
-    wanted: dict[str, dict[str, None]] = {}
-    for turn in debate.settled():
-        wanted.setdefault(turn.seat, {}).update(dict.fromkeys(debate.reply(turn).lacked))
-    return [f"Not had from {debate.format.name_of(seat)}: {', '.join(what)}." for seat, what in wanted.items() if what]
-
-
-def _cast(debate: Debate, *, one_agent: bool) -> str:
-    cast = debate.cast
-    if debate.opened.course is not None:
-        return f"Judge: {', '.join(cast[JUDGE])}; nobody was asked for a speech."
-    if all(who == "host" for seat in cast.values() for who in seat):
-        agents = "one of the host's agents takes" if one_agent else "the host's own agents take"
-        return f"Host-run: {agents} every seat; no model is on record."
-    named = {debate.format.name_of(side): cast[side] for side in debate.format.sides} | {"Judge": cast["judge"]}
-    return "; ".join(f"{name}: {', '.join(map(casts.shown, who))}" for name, who in named.items()) + "."
+def _fields(debate: Debate, slots: Iterable[Slot]) -> frozenset[str]:
+    return frozenset(name for slot in slots for name in debate.format.shapes[slot.phase.reply])
 
 
 def closing(one: Story, report: str | None) -> str:
     """The line that confirms a finished debate, and where its report went if it went anywhere."""
+    what = "Transcript" if one.bare else "Report"
     if one.status == "paused":
-        return f"Debate paused. Report so far written to {report}." if report else "Debate paused."
+        return f"Debate paused. {what} so far written to {report}." if report else "Debate paused."
     done = "Debate rehearsed." if one.rehearsed else "Debate complete."
-    written = f" Report written to {report}." if report else ""
-    if one.verdict is None:
-        return f"{done}{written} Winner: not decided, since no final ballot counts."
-    winner = winner_word(one.verdict.winner)
-    rounds = f"{one.completed} round{'s' if one.completed != 1 else ''} completed"
-    question = one_line(one.questions[0]) if one.questions else "none"
-    return f"{done}{written} Winner: {winner} ({one.verdict.strength}). {rounds}. Key unresolved question: {question}"
-
-
-def winner_word(winner: str) -> str:
-    """A winner as reports write it: A, B, Tie, Consensus."""
-    return winner.upper() if len(winner) == 1 else winner.capitalize()
-
-
-def score_line(result: RoundResult) -> str:
-    """The scores of a round, as the transcript and the screen show them."""
-    scores = " | ".join(f"{side.upper()}: {decimals(points)}" for side, points in result.scores.items())
-    return f"{scores} | Winner: {winner_word(result.winner)}"
-
-
-def outcome_line(verdict: Verdict, name: Callable[[str], str]) -> str:
-    """The winner, the strength and the totals, as the screen shows them."""
-    scored = any(verdict.totals.values())
-    totals = " | ".join(f"{name(side)}: {decimals(points)}" for side, points in verdict.totals.items())
-    return f"Winner: {winner_word(verdict.winner)} ({verdict.strength}). {totals if scored else 'No round was scored.'}"
+    said = [done, *([f"{what} written to {report}."] if report else [])]
+    if not one.bare and one.verdict is None:
+        return " ".join([*said, "Winner: not decided, since no final ballot counts."])
+    if one.verdict is not None:
+        said.append(f"{lines.decided(one.verdict, one.judging.scales)}.")
+    if one.rounds:
+        said.append(f"{one.completed} round{'s' if one.completed != 1 else ''} completed.")
+    if "unresolved_questions" in one.judging.final_fields:
+        said.append(f"Key unresolved question: {one_line(one.questions[0]) if one.questions else 'none'}")
+    return " ".join(said)

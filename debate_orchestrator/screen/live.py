@@ -22,6 +22,8 @@ from debate_orchestrator.screen.voices import INDENT, WIDEST, Floor, Voice, colu
 
 BETWEEN = " │ "
 """What stands between the columns of speeches."""
+_REASONS = ("justification", "reasons")
+"""The fields of a ballot that announcements quote."""
 _OUTCOMES = ("Scores: ", "Winner: ")
 """How an announcement begins that somebody will look for."""
 
@@ -172,7 +174,7 @@ class Live:
     def _new(self, turn: Turn) -> Voice:
         rules = self._debate.format
         style = bars.style(self._debate, turn.seat) if turn.seat in rules.sides else "judge"
-        return Voice(turn, rules.heading_of(turn), style, self._now(), _public(turn, rules.private))
+        return Voice(turn, rules.heading_of(turn), style, self._now(), _public(rules.private))
 
     def _name(self, turn: Turn) -> str:
         return self._debate.format.name_of(turn.seat) + (", mirrored," if turn.mirrored else "")
@@ -181,7 +183,7 @@ class Live:
         voice = self._voice(event.turn)
         if event.turn in self._forms:  # a structured reply was wanted, and declined
             del self._forms[event.turn]
-            public = _public(voice.turn, self._debate.format.private) or str
+            public = _public(self._debate.format.private) or str
             self._heading(voice.turn)
             self._put(paragraph(public(event.reply.text), self._prose, indent=INDENT))
             return
@@ -213,8 +215,8 @@ class Live:
             self._heading(turn)
             self._put(bars.ballot(self._debate, voted, self._wide))
             self._drawn = len(self._debate.judges) == 1 and not self._debate.mirrors(turn.phase)
-        elif not (turn.closing and turn.judging and ("winner" in ballot or "rows" in ballot)):
-            self._heading(turn)  # of those that are left out here, everything is announced
+        elif turn.speaking:  # what others reply in a shape is announced
+            self._heading(turn)
             self._put(forms.fields(ballot, self._wide))
 
     def _heading(self, turn: Turn) -> None:
@@ -268,7 +270,7 @@ class Live:
     def _reasons(self) -> list[str]:
         """What judges gave as their reasons so far: their words, and not the house's."""
         ballots = [answer.ballot for answer in self._debate.answers.values() if isinstance(answer, Voted)]
-        return [reason for one in ballots if isinstance(reason := one.get("justification"), str)]
+        return [reason for one in ballots for name in _REASONS if isinstance(reason := one.get(name), str)]
 
     def _put(self, lines: Sequence[Line], *, gap: bool = True) -> None:
         """Finished lines; with a gap, after an empty one."""
@@ -280,10 +282,9 @@ class Live:
             self._empty = not lines[-1]
 
 
-def _public(turn: Turn, private: str) -> Callable[[str], str] | None:
+def _public(private: str) -> Callable[[str], str] | None:
     """What leaves a speaker's private working out of a speech, where the format has a tag for it."""
-    phase = turn.phase.model_copy(update={"most_words": None})
-    return (lambda said: hearing.heard(said, phase, private=private).text) if private else None
+    return (lambda said: speech.tame(hearing.public(said, private)).lstrip()) if private else None
 
 
 def _notes(debate: Debate, turn: Turn, event: Spoke | Declined) -> str:
@@ -294,5 +295,4 @@ def _notes(debate: Debate, turn: Turn, event: Spoke | Declined) -> str:
         said += [f"the last {heard.dropped} words are over the limit, and nobody hears them"] if heard.dropped else []
         false = sum(not quote.verified for quote in heard.quotes)
         said += [f"{false} of {len(heard.quotes)} quotes not found in the material"] if false else []
-        said += ["has lines for the other side in it"] if debate.writes_for_the_other(turn) else []
     return f"-- {'; '.join(said)}." if said else ""

@@ -7,6 +7,7 @@ the others are kept until their turn comes to be shown.
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Callable, Sequence
 from itertools import repeat
@@ -22,6 +23,8 @@ COLUMN = 58
 """Cells that a column has at least: two of them, and what is between, in 120 columns less the last."""
 INDENT = 2
 """How far speech is set in. What the engine says is not, so that no speech can pass for it."""
+_OPEN_TAG = re.compile(r"<[^<>]{0,60}\Z")
+"""What may become a tag, after which nothing is for others."""
 
 
 class Voice:
@@ -62,7 +65,7 @@ class Voice:
         self._heard += piece
         if self._public is None:
             self._show(piece)
-        elif (said := self._public(self._heard)).startswith(self._shown):
+        elif (said := _OPEN_TAG.sub("", self._public(self._heard)).rstrip()).startswith(self._shown):
             self._show(said[len(self._shown) :])
 
     def _show(self, piece: str) -> None:
@@ -75,13 +78,12 @@ class Voice:
 
     def settle(self, text: str, note: str = "") -> None:
         """The speech as it is on record: what was not heard of it follows; if it is another, it is shown anew."""
-        if text.startswith(self._heard):
-            self.hear(text[len(self._heard) :])
         said = text if self._public is None else self._public(text)
-        if said.split() != self._shown.split():
-            if self._shown.strip():
-                self.mark("-- what is on record is not what was heard on the way:")
-                self._anew(self._heading)
+        if said.startswith(self._shown):
+            self._show(said[len(self._shown) :])
+        elif said.split() != self._shown.split():
+            self.mark("-- what is on record is not what was heard on the way:")
+            self._anew(self._heading)
             self._show(said)
         if note:
             self.mark(note)

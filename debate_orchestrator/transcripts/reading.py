@@ -1,13 +1,14 @@
 """A debate that was written down elsewhere: one markdown document in, its speeches with their speakers out.
 
 Nothing is guessed in silence and no text is dropped: what can't be told is refused, with all complaints at once,
-and what had to be assumed is noted. The text of a speech is never read for meaning. Reports of this package are
-read back to the speeches that they tell; any other document is for `documents`.
+and what had to be assumed is noted. The text of a speech is never read for meaning. Reports and transcripts of this
+package are read back to the speeches that they tell; any other document is for `documents`.
 """
 
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.errors import BadFile, complaint, shown
@@ -21,14 +22,20 @@ MOST_ROUNDS = 50
 MOST_SPEECHES = 200
 _REPORT = "# Debate Report"
 """How a report of this package begins."""
+_TRANSCRIPT = "# Debate Transcript"
+"""How a transcript of this package begins, and others too."""
 
 
 def read(text: str, name: str) -> Transcript:
     """The transcript that a document holds. BadFile, with every complaint, where it is not told who says what;
     `name` is what complaints call the document."""
     text = re.sub("\r\n?", "\n", text)
-    ours = text.lstrip("\n").split("\n", 1)[0].rstrip() == _REPORT
-    made, wrong = _report(text, name) if ours else Document(text, name).read()
+    first = text.lstrip("\n").split("\n", 1)[0].rstrip()
+    told = _transcript(text) if first == _TRANSCRIPT else None
+    if told is not None:
+        made, wrong = told, list[str]()
+    else:
+        made, wrong = _report(text, name) if first == _REPORT else Document(text, name).read()
     if made.speeches and not wrong:
         wrong += _odd(made, name)
     if wrong:
@@ -52,14 +59,25 @@ def _odd(made: Transcript, name: str) -> list[str]:
 
 
 _LINE = re.compile(r"\*\*(.+?):\*\* (.*?) *")
-_NAMED = re.compile(r"(.+) \([^()]*\)")
+_NAMED = re.compile(r"(.+?)(?: \([^()]*\))?")
+_ABOUT = ("Topic", "Rounds", "Rounds Completed", "Judge Strictness", "Date", "Spoken by")
+"""What the head of a report tells besides the sides."""
+_ROUND = re.compile(r"Round (\d{1,3})")
 _TAG = re.compile(r"\[.+\]")
-_CUT = "*Here a limit of length cut the speech short.*"
+_SHORT = re.compile(
+    r"\*Here (?:a limit of length cut the speech short"
+    r"|the limit of \d+ words was reached: \d+ more, which nobody heard, are in the journal)\.\*"
+)
+_FORBIDDEN = "*It writes lines for the other side, which this format forbids.*"
+_ENDS = re.compile(r"\n---\n\n\*[^\n]+\*\n*\Z")
+"""The line on how it was made, with which a transcript of this package ends."""
 
 
 class _Person(Value):
     """A side as the head of a report tells it."""
 
+    called: str
+    """As the head has it: `Researcher A (Pro)`."""
     name: str
     position: str
 
@@ -73,12 +91,12 @@ def _report(text: str, name: str) -> tuple[Transcript, list[str]]:
     for head, following in zip(heads, [*heads[1:], None], strict=True):
         if head.level == 2:
             inside = head.text == "Debate Transcript"
-        elif inside and (opened := re.fullmatch(r"Round (\d{1,3})", head.text)):
+        elif inside and (opened := _ROUND.fullmatch(head.text)):
             round = int(opened[1])
         elif inside and (found := _speaker(head.text, people)):
             side, title = found
             body = lines[head.end : following.first if following else len(lines)]
-            speeches.append(_speech(side, title, round, people[side].name, _bare(body, following)))
+            speeches.append(_speech(side, title, round, people[side].name, _untagged(_bare(body, following))))
     wrong = []
     if len(people) != 2:
         names = ", ".join(one.name for one in people.values()) or "none"
@@ -91,6 +109,46 @@ def _report(text: str, name: str) -> tuple[Transcript, list[str]]:
     return made, wrong
 
 
+def _transcript(text: str) -> Transcript | None:
+    """The speeches that a bare transcript of this package tells; None where the document is somebody else's, of
+    which this may not drop a word."""
+    if (end := _ENDS.search(text)) is None:
+        return None
+    lines = text[: end.start()].split("\n")
+    heads = [block for block in markup.outline("\n".join(lines)) if block.kind == "heading"]
+    above = lines[heads[0].end : heads[1].first] if len(heads) > 1 else []
+    topic, people = _head(above)
+    known = all(found and found[1] in (*_ABOUT, *(one.called for one in people.values())) for found in _fields(above))
+    if topic is None or len(people) != 2 or not known or any(lines[: heads[0].first]):
+        return None
+    speeches, round = list[Speech](), 1
+    for head, following in pairwise([*heads[1:], None]):
+        assert head is not None
+        body = _stripped(lines[head.end : following.first if following else len(lines)])
+        opened, found = _ROUND.fullmatch(head.text), _speaker(head.text, people)
+        if opened and head.level == 2 and not body:
+            round = int(opened[1])
+        elif found and head.level == 3:
+            speeches.append(_speech(found[0], found[1], round, people[found[0]].name, body))
+        else:
+            return None
+    positions = {side: one.position for side, one in people.items()}
+    return Transcript(topic=topic, positions=positions, speakers=_spoken_by(above, people), speeches=tuple(speeches))
+
+
+def _fields(lines: list[str]) -> list[re.Match[str] | None]:
+    """The lines of a head as fields; None for one that is none."""
+    return [_LINE.fullmatch(line) for line in lines if line.strip()]
+
+
+def _spoken_by(lines: list[str], people: dict[str, _Person]) -> dict[str, str]:
+    """Side to who spoke for it, as the head of a transcript tells."""
+    said = next((found[2] for found in _fields(lines) if found and found[1] == "Spoken by"), "")
+    a, b = (re.escape(people[side].name) for side in "ab")
+    found = re.fullmatch(rf"{a}: (.+); {b}: (.+)", said)
+    return {side: markup.unliteral(who) for side, who in zip("ab", found.groups(), strict=True)} if found else {}
+
+
 def _head(lines: list[str]) -> tuple[str | None, dict[str, _Person]]:
     """The topic, and who argues what, from the head of a report."""
     topic, people = None, dict[str, _Person]()
@@ -99,8 +157,9 @@ def _head(lines: list[str]) -> tuple[str | None, dict[str, _Person]]:
             continue
         if found[1] == "Topic":
             topic = markup.unliteral(found[2])
-        elif (named := _NAMED.fullmatch(found[1])) and len(people) < 2:
-            people["ab"[len(people)]] = _Person(name=named[1], position=markup.unliteral(found[2]))
+        elif found[1] not in _ABOUT and len(people) < 2 and (named := _NAMED.fullmatch(found[1])):
+            position = markup.unliteral(found[2])
+            people["ab"[len(people)]] = _Person(called=found[1], name=named[1], position=position)
     return topic, people
 
 
@@ -126,14 +185,18 @@ def _stripped(lines: list[str]) -> list[str]:
     return lines[full[0] : full[-1] + 1] if full else []
 
 
+def _untagged(lines: list[str]) -> list[str]:
+    return _stripped(lines[1:]) if lines and _TAG.fullmatch(lines[0]) else lines
+
+
 def _speech(side: str, title: str, round: int, name: str, lines: list[str]) -> Speech:
-    if lines and _TAG.fullmatch(lines[0]):
-        lines = _stripped(lines[1:])
     declined = bool(lines) and lines[0] == f"*{name} declined to argue. A refusal is no concession.*"
     lines = _stripped(lines[1:]) if declined else lines
     if lines and lines[-1] == f"*With this, {name} conceded the debate.*":
         lines = _stripped(lines[:-1])
-    cut = bool(lines) and lines[-1] == _CUT
-    lines = _stripped(lines[:-1]) if cut else lines
+    cut = False
+    while lines and (lines[-1] == _FORBIDDEN or _SHORT.fullmatch(lines[-1])):
+        cut = cut or lines[-1] != _FORBIDDEN
+        lines = _stripped(lines[:-1])
     said = markup.unescaped("\n".join(lines))
     return Speech(side=side, round=round, title=title, text=said, declined=declined, cut=cut)

@@ -11,7 +11,7 @@ from debate_orchestrator import formats
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Answer, Declined, Opened, Reply, Setup, Spoiled, Spoke, Voted
 from debate_orchestrator.core.rules import Format, Turn
-from debate_orchestrator.core.shapes import Field, Shape, Terms, asked
+from debate_orchestrator.core.shapes import Field, Shape, Terms, applies, asked
 
 ADVERSARIAL = formats.load("adversarial")
 CONCEDE = ADVERSARIAL.lines.concede
@@ -34,7 +34,7 @@ def opened(rounds: int = 3, judges: int = 1, *, rules: Format = ADVERSARIAL, **s
         setup=Setup(topic="Is it so?", positions=positions, rounds=rounds, **given),
         format=rules,
         prompts={},
-        cast=dict.fromkeys(rules.sides, ("host",)) | {"judge": ("host",) * judges},
+        cast={seat: ("host",) * (judges if seat == "judge" else 1) for seat in rules.seated},
         seed=1,
         nonce="0123456789abcdef",
     )
@@ -82,7 +82,7 @@ def filled(shape: Shape, terms: Terms) -> dict[str, Any]:
     fields = asked(shape, terms)
     made = {name: None if field.optional else _plain(field, terms) for name, field in fields.items()}
     for name, field in fields.items():
-        if any(made.get(other) != needed for other, needed in field.only_if.items()):
+        if not applies(field, made):
             made[name] = [] if field.kind in ("list", "choices", "turns") else None
     return made
 
@@ -95,10 +95,12 @@ def _plain(field: Field, terms: Terms) -> Any:
     middle = (terms.least + terms.most) / 2
     return {
         "text": lambda: "So it is.",
+        "url": lambda: "https://example.org/so",
         "flag": lambda: False,
         "number": lambda: field.least or 0,
         "choice": lambda: options[0],
         "choices": lambda: options[:1],
+        "turn": lambda: terms.turns[0],
         "turns": lambda: list(terms.turns[:2]),
         "list": list,
         "record": lambda: filled(field.fields, terms),
@@ -189,6 +191,12 @@ def state(debate: Debate) -> dict[str, Any]:
         "findings": [debate.finding(n) for n in range(1, debate.rounds + 1)],
         "persisted": debate.persisted(),
         "conceded": debate.conceded(),
+        "advice": {side: [debate.advice(side, n) for n in range(1, debate.rounds + 1)] for side in debate.format.sides},
+        "votes": [debate.votes(n) for n in range(1, debate.rounds + 1)],
+        "final votes": debate.final_votes(),
+        "blind votes": debate.blind_votes(),
+        "flips": debate.flips(),
+        "means": debate.means(),
         "results": debate.results(),
         "totals": debate.totals(),
         "verdict": debate.verdict(),

@@ -223,7 +223,8 @@ def test_everybody_hears_all_earlier_speeches_and_no_ballot() -> None:
 def test_a_judge_has_its_own_ballots_alone() -> None:
     """A judge can be shown what it voted itself, not what the panel did, nor what did not count."""
     debate = debated(2, 2, {"1.verdict.judge-2": absent("1.verdict.judge-2")}, until="final.dissent.judge-1")
-    own = {judge: [turn.id for turn in debate.own_ballots(judge)] for judge in debate.judges}
+    last = {judge: debate.turn(f"final.verdict.{judge}") for judge in debate.judges}
+    own = {judge: [turn.id for turn in debate.own_ballots(last[judge])] for judge in debate.judges}
     assert own["judge-1"] == ["1.verdict.judge-1", "2.verdict.judge-1", "final.verdict.judge-1"]
     assert own["judge-2"] == ["2.verdict.judge-2", "final.verdict.judge-2"]
 

@@ -122,3 +122,23 @@ def test_unknown_usage_is_not_none_used(tokens: Usage | None) -> None:
     """Usage that nobody counted stays apart from a count of zero."""
     said = reply().model_copy(update={"usage": tokens})
     assert TypeAdapter(Reply).validate_json(said.model_dump_json()).usage == tokens
+
+
+@pytest.mark.parametrize(
+    ("topic", "time"),
+    [
+        ("As of 2019, it is so.", "2019"),
+        ("as of July 4, 2025, it is so.", "July 4, 2025"),
+        (" As of the end of 2020, it is so.", "the end of 2020"),
+        ("As of Q3 2024, it is so.", "Q3 2024"),
+        ("As of 2025-07-01, it is so.", "2025-07-01"),
+        ("As of now, it is so.", None),
+        ("As of 2019 it is so.", None),
+        ("As of 2019 award A a 10, it is so.", None),
+        ("As of " + "the " * 20 + "2019, it is so.", None),
+        ("It is so as of 2019, I say.", None),
+    ],
+)
+def test_a_dated_topic(topic: str, time: str | None) -> None:
+    """What a topic is dated to is told by words for a time alone; whatever else stands there dates nothing."""
+    assert opened().setup.model_copy(update={"topic": topic}).as_of == time

@@ -6,60 +6,11 @@ from typing import Any
 
 import pytest
 from core.folding import ADVERSARIAL, CONCEDE, absent, converging, debated, heard, opened, play
+from core.plain import BALLOT, PLAIN, phase, rules
 from pydantic import ValidationError
 
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.rules import Format, Phase, Slot, judges
-
-PLAIN: dict[str, Any] = {
-    "name": "plain",
-    "title": "Plain",
-    "about": "",
-    "seats": {
-        "a": {"name": "Anna", "side": "Pro", "tag": "A"},
-        "b": {"name": "Ben", "side": "Con", "tag": "B"},
-        "judge": {"name": "Jo", "tag": "J"},
-    },
-    "round": [{"name": "speech", "title": "Speech", "tag": "SPEECH", "seats": ["a", "b"]}],
-    "after": [{"name": "end", "title": "End", "tag": "END", "seats": ["judge"], "order": "at once", "reply": "final"}],
-    "shapes": {
-        "ballot": {
-            "scores": {"kind": "scores"},
-            "winner": {"kind": "choice", "of": ["a", "b", "tie"]},
-            "convergence": {
-                "kind": "record",
-                "fields": {
-                    "detected": {"kind": "flag"},
-                    "criteria": {"kind": "choices", "of": ["same"], "only_if": {"detected": True}},
-                    "side": {"kind": "choice", "of": ["a", "b", "both"], "only_if": {"detected": True}},
-                },
-            },
-            "conceded": {"kind": "choice", "optional": True},
-        },
-        "final": {"winner": {"kind": "choice", "of": ["a", "b", "tie"]}},
-    },
-    "rubric": {
-        "name": "plain",
-        "least": 0,
-        "most": 5,
-        "criteria": {"wit": {"title": "Wit", "about": ""}},
-        "strictness": {"strict": {"about": "", "judge": "", "debaters": ""}},
-    },
-    "labels": dict.fromkeys(("round", "intervention", "divergence", "persisted", "final"), "-"),
-    "lines": {"concede": "You win.", "decline": "No."},
-}
-"""The smallest format: both speak in turn, and a judge says in the end who won."""
-BALLOT = {"name": "vote", "title": "Vote", "tag": "VOTE", "seats": ["judge"], "order": "at once", "reply": "ballot"}
-
-
-def rules(**changes: Any) -> Format:
-    """The plain format with changes."""
-    return Format.model_validate(PLAIN | changes)
-
-
-def phase(name: str, *seats: str, **how: Any) -> dict[str, Any]:
-    return {"name": name, "title": name.title(), "tag": name.upper(), "seats": seats, **how}
-
 
 # What a format may say
 
@@ -74,7 +25,7 @@ def phase(name: str, *seats: str, **how: Any) -> dict[str, Any]:
         ({"round": [phase("x", "a", order="shuffled")]}, "order"),
         ({"round": [phase("x", "a", when={"round": "second"})]}, "round"),
         ({"volume": "loud"}, "volume"),
-        ({"lines": {"concede": "x"}}, "decline"),
+        ({"lines": {"concede": 5}}, "concede"),
         ({"shapes": {"final": {"winner": {"kind": "guess"}}}}, "winner"),
     ],
 )
@@ -89,6 +40,33 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
     with pytest.raises(ValidationError) as refused:
         rules(round=[phase("x", "c"), phase("y", "a", reply="poem")], before=[phase("z", "a", heard_by=["c"])])
     assert all(f"phase {name!r}" in str(refused.value) for name in "xyz")
+    (error,) = refused.value.errors()
+    assert [keys for keys, _ in error["ctx"]["error"].misfits] == [
+        ("before", 0, "heard_by", 0),
+        ("round", 0, "seats", 0),
+        ("round", 1, "reply"),
+    ]
+
+
+@pytest.mark.parametrize("template", ["opening", "final-verdict", "adversarial/opening", ""])
+def test_a_template_is_a_name_or_a_shipped_path(template: str) -> None:
+    """A phase may name a template in another format's folder."""
+    assert Phase.model_validate(phase("x", "a", template=template)).template == template
+
+
+@pytest.mark.parametrize("template", ["../x", "a/b/c", "/x", "a/", "A/b", "x.md.j2", "a/../b"])
+def test_a_template_is_no_other_path(template: str) -> None:
+    """No template lies anywhere else."""
+    with pytest.raises(ValidationError):
+        Phase.model_validate(phase("x", "a", template=template))
+
+
+def test_a_stage_has_somebody_in_it() -> None:
+    """A forced turn of one side alone is not taken where the other one moved."""
+    forced = phase("forced", "a", on="convergence", order="at once")
+    made = rules(round=[phase("speech", "a", "b"), BALLOT, forced])
+    debate = debated(1, script={"1.vote.judge": converging("b", "same")}, rules=made)
+    assert (debate.complete, [turn.id for turn in debate.settled() if turn.phase.on]) == (True, [])
 
 
 def test_one_name_in_different_parts() -> None:

@@ -19,11 +19,9 @@ from debate_orchestrator.core.verdict import (
     final_verdict,
     finding,
     gap,
-    leader,
-    plurality,
     round_result,
-    score,
 )
+from debate_orchestrator.core.votes import Reading, Vote, read_ballot
 
 SIDES = ("a", "b")
 MARK = st.one_of(st.integers(1, 10), st.floats(1, 10), st.decimals(1, 10, places=2).map(float))
@@ -34,22 +32,18 @@ def result(n: int, a: Any, b: Any, winner: str = "tie") -> RoundResult:
     return RoundResult(round=n, scores={"a": Fraction(a), "b": Fraction(b)}, winner=winner, ballots=1)
 
 
+def votes(*declared: str) -> list[Vote]:
+    """The votes of a panel whose judges declare these winners."""
+    return [Vote(judge=f"judge-{n}", turn="x", straight=Reading(winner=one)) for n, one in enumerate(declared, 1)]
+
+
 def decided(a: Any, b: Any, *declared: str, strength: str | None = None, **how: Any) -> Verdict:
     """The verdict on totals of `a` and `b` by final ballots that declare these winners."""
-    finals = [
-        voted(f"final.verdict.judge-{n}", {"winner": one, "strength": strength}) for n, one in enumerate(declared)
-    ]
-    return final_verdict(finals, [result(1, a, b)], SIDES, how.get("concession"), how.get("persisted", False))
+    said = [] if strength is None else [strength] * len(declared)
+    return final_verdict(votes(*declared), [result(1, a, b)], SIDES, said=said, **how)
 
 
 SEVENS = dict.fromkeys(ADVERSARIAL.rubric.criteria, 7)
-
-
-def test_a_score_is_the_exact_mean_of_its_criteria() -> None:
-    """The score of a side is the mean of the criteria that apply, as an exact fraction of the marks as written."""
-    ballot = voted("1.verdict.judge", {"scores": {"a": {"x": 7.1, "y": 6, "z": 0.1}, "b": {}}})
-    assert score(ballot, "a", ("x", "y", "z")) == Fraction(132, 30)
-    assert score(ballot, "a", ("x", "y")) == Fraction(131, 20)
 
 
 def test_scores_do_not_drift() -> None:
@@ -80,22 +74,10 @@ def test_decimals_are_near(value: Fraction) -> None:
     assert decimals(Fraction(text)) == text != "-0"
 
 
-@pytest.mark.parametrize(
-    ("votes", "winner"),
-    [
-        (["a"], "a"), (["tie"], "tie"), ([], "tie"), (["a", "b"], "tie"), (["a", "tie", "tie"], "a"),
-        (["a", "b", "b"], "b"), (["a", "b", "tie"], "tie"), (["consensus", "b"], "b"), (["a", "a", "b", "b"], "tie"),
-    ],
-)  # fmt: skip
-def test_votes_for_a_tie_do_not_count(votes: list[str], winner: str) -> None:
-    """The side that more votes name wins; votes for a tie are ignored, and equal votes are one."""
-    assert plurality(votes, SIDES) == winner
-
-
-@pytest.mark.parametrize(("a", "b", "ahead"), [(3, 2, "a"), (2, 3, "b"), (2, 2, "tie"), (0, 0, "tie")])
-def test_the_leader_has_the_higher_score(a: int, b: int, ahead: str) -> None:
-    """The leader goes by the scores alone, whatever was declared."""
-    assert result(1, a, b, "b").leader == leader({"a": Fraction(a), "b": Fraction(b)}) == ahead
+def test_the_leader_goes_by_the_scores() -> None:
+    """A round's leader is told by the scores, whatever was declared; where there are none, by what was declared."""
+    assert [result(1, a, b, "b").leader for a, b in ((3, 2), (2, 3), (2, 2), (0, 0))] == ["a", "b", "tie", "tie"]
+    assert RoundResult(round=1, scores={}, winner="b", ballots=1).leader == "b"
 
 
 def test_gap_is_a_share_of_the_larger_total() -> None:
@@ -125,8 +107,9 @@ def test_totals_are_the_sums_of_the_round_scores(rounds: list[tuple[float, float
 
 def test_a_panel_scores_the_mean_of_its_ballots() -> None:
     """A round's score is the mean over the ballots, whatever each judge declares."""
-    ballots = [voted("x", {"scores": {"a": {"q": a}, "b": {"q": 5}}, "winner": "b"}) for a in (7, 8, 8)]
-    made = round_result(2, ballots, SIDES, ("q",))
+    ballots = [{"scores": {"a": {"q": a}, "b": {"q": 5}}, "winner": "b"} for a in (7, 8, 8)]
+    readings = [read_ballot(one, SIDES, {"q": Fraction(1)}, {}) for one in ballots]
+    made = round_result(2, [Vote(judge=str(n), turn="x", straight=one) for n, one in enumerate(readings)], SIDES)
     assert (made.scores, made.winner, made.leader, made.ballots) == ({"a": Fraction(23, 3), "b": 5}, "b", "a", 3)
 
 
@@ -279,12 +262,14 @@ def test_swapped_names_swap_the_verdict(
 
     def made(swap: bool) -> Verdict:
         named = other if swap else {}
-        finals = [voted("x", {"winner": named.get(one, one), "strength": "narrow"}) for one in declared]
+        finals = votes(*(named.get(one, one) for one in declared))
         results = [
             result(n, *(map(Fraction, map(str, (b, a) if swap else (a, b)))), named.get(winner, winner))
             for n, (a, b, winner) in enumerate(rounds, 1)
         ]
-        return final_verdict(finals, results, SIDES, named.get(concession or "", concession), persisted)
+        gave_up = named.get(concession or "", concession)
+        said = ["narrow"] * len(finals)
+        return final_verdict(finals, results, SIDES, concession=gave_up, persisted=persisted, said=said)
 
     left, right = made(False), made(True)
     assert right.winner == other.get(left.winner, left.winner)

@@ -8,7 +8,7 @@ import pytest
 from core.folding import play
 from debates import CONCEDE, entries, played, saying
 
-from debate_orchestrator import formats, judging
+from debate_orchestrator import formats, transcribed
 from debate_orchestrator.briefs import Brief, brief
 from debate_orchestrator.core.bill import bill
 from debate_orchestrator.core.debate import Debate
@@ -31,9 +31,9 @@ PLAIN = "# Cats?\n\n" + "\n".join(
 )
 
 
-def transcribed(text: str, **how: Any) -> tuple[Debate, str]:
+def judged(text: str, **how: Any) -> tuple[Debate, str]:
     """A judging of a transcript, played to its end, and its report."""
-    opened, spoken = judging.of_transcript(reading.read(text, "t.md"), "d/t.md", "f" * 64, NEW, **how)
+    opened, spoken = transcribed.of_transcript(reading.read(text, "t.md"), "d/t.md", "f" * 64, NEW, **how)
     debate = Debate([opened, *spoken])
     play(debate)
     events: list[Event] = [opened, *debate.answers.values()]
@@ -42,7 +42,7 @@ def transcribed(text: str, **how: Any) -> tuple[Debate, str]:
 
 def test_a_plain_transcript_is_the_format_as_it_is() -> None:
     """One argument of each side in each round: rounds, turns and order are the format's own."""
-    debate, report = transcribed(PLAIN)
+    debate, report = judged(PLAIN)
 
     assert speeches(debate) == [
         (f"{n}.argument.{side}", f"{word} {n}.") for n in (1, 2, 3) for side, word in (("a", "For"), ("b", "Against"))
@@ -62,7 +62,7 @@ def test_a_plain_transcript_is_the_format_as_it_is() -> None:
 
 def test_the_judge_reads_the_whole_debate_and_no_names() -> None:
     """The one ballot is on every speech; the names of the speakers are in no heading of the brief."""
-    opened, spoken = judging.of_transcript(reading.read(PLAIN, "t.md"), "t.md", "f" * 64, NEW)
+    opened, spoken = transcribed.of_transcript(reading.read(PLAIN, "t.md"), "t.md", "f" * 64, NEW)
     debate = Debate([opened, *spoken])
     asked: Brief = brief(debate, debate.due()[0])
     text = "".join(part for message in asked.messages for part in message.parts)
@@ -87,7 +87,7 @@ def test_an_odd_transcript_is_kept_as_it_is() -> None:
         "# Cats?\n\n## Opening\n\n### Con\n\nc1\n\n### Con\n\nc2\n\n### Pro\n\np1\n\n"
         "## Rebuttals\n\n### Pro\n\np2\n\n### Con\n\nc3\n\n### Pro\n\np3\n"
     )
-    debate, report = transcribed(text)
+    debate, report = judged(text)
 
     assert speeches(debate) == [
         ("1.speech-1.b", "c1"),
@@ -104,7 +104,7 @@ def test_an_odd_transcript_is_kept_as_it_is() -> None:
 def test_no_line_of_a_transcript_is_heard_by_the_engine() -> None:
     """A line that would concede or decline in a live debate is just said."""
     text = PLAIN.replace("For 1.", CONCEDE).replace("Against 2.", "I DECLINE TO ARGUE THIS POSITION.")
-    debate, _ = transcribed(text)
+    debate, _ = judged(text)
 
     assert debate.conceded() is None
     assert len(speeches(debate)) == 6
@@ -125,26 +125,26 @@ def test_no_line_of_a_transcript_is_heard_by_the_engine() -> None:
 def test_titles_are_plain_words(title: str) -> None:
     """The title of a speech brings neither markup nor anybody's name before judges and into reports."""
     text = f"# Cats?\n\n## {title}\n\n### Ann (Pro)\n\nx\n\n### Bo (Con)\n\ny\n\n## More\n\n### Ann (Pro)\n\nz\n"
-    debate, _ = transcribed(text)
+    debate, _ = judged(text)
     first = debate.settled()[0].phase
 
     assert not set(first.title) & set("<>[]{}`*#!_|&\\")
-    assert len(first.title.split()) <= judging.MOST_WORDS
+    assert len(first.title.split()) <= transcribed.MOST_WORDS
     assert "Ann" not in first.title and first.title
 
 
 def test_fifty_rounds() -> None:
     """A transcript of fifty rounds is judged like any other."""
     text = "# Cats?\n\n" + "".join(f"## Round {n}\n### Pro\nx\n### Con\ny\n" for n in range(1, 51))
-    debate, _ = transcribed(text)
+    debate, _ = judged(text)
 
     assert debate.complete and debate.rounds == 50
 
 
 def test_what_flags_and_document_say() -> None:
     """A flag counts for more than the document, which counts for more than what the topic gives."""
-    plain, _ = transcribed(PLAIN)
-    flagged, _ = transcribed(PLAIN, topic="Dogs?", positions={"b": "No dogs."})
+    plain, _ = judged(PLAIN)
+    flagged, _ = judged(PLAIN, topic="Dogs?", positions={"b": "No dogs."})
 
     assert plain.opened.setup.positions == {"a": "For: Cats?", "b": "Against: Cats?"}
     assert flagged.opened.setup.topic == "Dogs?"
@@ -155,7 +155,7 @@ def test_everything_wrong_is_told_at_once() -> None:
     """No judge, no topic, an odd strictness and an empty position make four complaints."""
     made = reading.read("**A:** x\n\n**B:** y", "t.md")
     with pytest.raises(BadAnswers) as refused:
-        judging.of_transcript(made, "t.md", "f" * 64, (), "cruel", None, {"a": " "})
+        transcribed.of_transcript(made, "t.md", "f" * 64, (), "cruel", None, {"a": " "})
 
     assert len(refused.value.complaints) == 4
 
@@ -168,7 +168,7 @@ def test_a_cut_and_a_refused_speech_of_a_report_stay_so() -> None:
         else event
         for event in played(saying(_1_opening_b="I DECLINE TO ARGUE THIS POSITION."), rounds=1)
     ]
-    debate, _ = transcribed(markdown.render(story(entries(cut))))
+    debate, _ = judged(markdown.render(story(entries(cut))))
     one, two = (answer for answer in list(debate.answers.values())[:2])
 
     assert (one.reply.ended, one.kind, two.kind) == ("cut", "spoke", "declined")
@@ -176,6 +176,6 @@ def test_a_cut_and_a_refused_speech_of_a_report_stay_so() -> None:
 
 def test_imported_speeches_cost_nothing() -> None:
     """Nobody was called for what a transcript says."""
-    opened, spoken = judging.of_transcript(reading.read(PLAIN, "t.md"), "t.md", "f" * 64, NEW)
+    opened, spoken = transcribed.of_transcript(reading.read(PLAIN, "t.md"), "t.md", "f" * 64, NEW)
 
     assert bill(Debate([opened, *spoken])).lines == ()

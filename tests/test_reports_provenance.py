@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import tellings
 from debates import DECLINE, entries, played, saying, told
 
 from debate_orchestrator.core.debate import Debate
@@ -95,3 +96,48 @@ def test_what_was_not_to_be_had_is_told_once() -> None:
     assert [one for one in said if one.startswith("Not had")] == [
         "Not had from Researcher A: search, structured output."
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "how", "said"),
+    [
+        ("question", {}, "Both spoke at once."),
+        ("panel", {}, "Debater A spoke first."),
+        ("panel", {"first": "b"}, "Debater B spoke first."),
+        ("question-consultancy", {}, "Only Debater A argued, and nobody answered."),
+        ("question-blind", {}, "Nobody argued: the judge decides without a debate."),
+        ("question", {"material": "x"}, "Material given to the debaters, and not to the judge: passage.txt."),
+        ("adversarial", {"material": "x"}, "Material given to the debaters: passage.txt."),
+        ("question-open", {"material": "x"}, "Material given to the judge: passage.txt."),
+        ("question-blind", {"material": "x"}, "Material that nobody was given: passage.txt."),
+    ],
+)
+def test_who_spoke_and_who_read(name: str, how: dict[str, object], said: str) -> None:
+    """Who spoke before whom, and who was given the material, is told as the format has it."""
+    assert said in tellings.told(name, **how).provenance  # type: ignore[arg-type]
+
+
+def test_sources_that_nobody_checked() -> None:
+    """Strict judges are told to have heard unchecked sources, unless there was something to check quotes against, or
+    nobody judged."""
+    said = "Sources are cited by the debaters and were not checked."
+
+    assert said in tellings.told("panel").provenance
+    assert said in tellings.told("question").provenance
+    assert said not in tellings.told("panel", strictness="lenient").provenance
+    assert said not in tellings.told("question", material="x").provenance
+    assert said not in tellings.told("conversation").provenance
+    assert said not in tellings.told("claim").provenance
+
+
+def test_advice_is_told_only_where_there_is_any() -> None:
+    """Formats whose judges advise nobody say nothing of feedback."""
+    assert any("feedback" in one for one in tellings.told("adversarial", rounds=2).provenance)
+    assert not any("feedback" in one for one in tellings.told("claim", rounds=2, each_round=True).provenance)
+
+
+def test_nobody_in_a_seat_that_takes_no_turn() -> None:
+    """Who is cast is told of the seats that take a turn."""
+    cast = {"a": ("one",), "judge": ("two",)}
+
+    assert "Debater A: one; Judge: two." in tellings.told("question-consultancy", cast=cast).provenance

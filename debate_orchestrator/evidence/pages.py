@@ -1,0 +1,152 @@
+"""A page's bytes as text: its title, the date it gives, its main text, and all that a visitor would see of it.
+
+The main text is trafilatura's; it is handed a tree and no address, and asks nobody for anything. Nothing of a page is
+run, so what its scripts would write is not there.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from typing import Any, NamedTuple
+
+from debate_orchestrator import speech
+
+LONGEST = 5_000_000
+"""Characters of a page that are read."""
+_META = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([A-Za-z0-9._:-]{1,40})""", re.IGNORECASE)
+_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_LATIN = {"ascii", "iso8859-1", "cp1252"}
+_KNOWN = re.compile(
+    r"utf-8|utf-16(-[lb]e)?|iso8859-\d{1,2}|cp125\d|cp874|cp866|koi8-[ru]|mac-roman|shift_jis|cp932|euc_jp|iso2022_jp|"
+    r"gb2312|gbk|gb18030|big5(hkscs)?|cp949|euc_kr|tis-620"
+)
+"""What pages are encoded in. Python knows more, among them some that are no encodings of text, or slow ones."""
+_SILENT = {"script", "style", "noscript", "template", "iframe", "object", "head", "svg", "canvas", "select", "textarea"}
+_INLINE = {
+    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i", "ins",
+    "kbd", "label", "mark", "nobr", "q", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "time", "tt",
+    "u", "var", "wbr",
+}  # fmt: skip
+_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_TITLE = 300
+
+
+class Page(NamedTuple):
+    """A page as text, made safe to show."""
+
+    title: str = ""
+    date: str = ""
+    """When it was published, as YYYY-MM-DD, where the page says so."""
+    main: str = ""
+    """Its main text; "" where none was made out."""
+    whole: str = ""
+    """All that a visitor sees."""
+
+
+def plain(body: bytes, charset: str) -> Page:
+    """A page of plain text."""
+    return Page(whole=speech.tame(decoded(body, charset)[:LONGEST]))
+
+
+def marked_up(body: bytes, charset: str) -> tuple[Page, Any]:
+    """A page of HTML without its main text, and the tree that `with_main` makes that out from."""
+    from lxml import etree, html  # type: ignore[import-untyped]
+
+    text = decoded(body, charset)[:LONGEST].replace("\x00", "")
+    parser = html.HTMLParser(
+        encoding="utf-8", remove_comments=True, remove_pis=True, collect_ids=False, no_network=True
+    )
+    try:
+        tree = html.document_fromstring(text.encode("utf-8", "replace"), parser=parser)
+    except (etree.LxmlError, ValueError):
+        return Page(), None
+    _keep_apart(tree)
+    title = tree.findtext(".//title") or ""
+    return Page(title=speech.one_line(title)[:_TITLE], whole=speech.tame(_seen(tree))), tree
+
+
+def with_main(page: Page, tree: Any) -> Page:
+    """`page` with the main text, title and date that trafilatura makes out."""
+    from trafilatura import bare_extraction
+
+    found: Any = bare_extraction(
+        tree,
+        include_comments=False,
+        favor_recall=True,
+        with_metadata=True,
+        date_extraction_params={"original_date": True, "extensive_search": False},
+    )
+    if found is None:
+        return page
+    date = found.date if _DATE.fullmatch(found.date or "") else ""
+    title = speech.one_line(found.title or "")[:_TITLE]
+    return page._replace(title=title or page.title, date=date, main=speech.tame(found.text or ""))
+
+
+def decoded(body: bytes, charset: str) -> str:
+    """A page's text by its byte order mark, by what the server says, by what the page says, as UTF-8, or else as
+    Windows-1252, which fits everything."""
+    for mark, name in _MARKS:
+        if body.startswith(mark):
+            return body[len(mark) :].decode(name, "replace")
+    said = _META.search(body[:2048])
+    for name in (charset, said[1].decode("ascii") if said else ""):
+        if codec := _codec(name):
+            return body.decode(codec, "replace")
+    try:
+        return body.decode("utf-8")
+    except UnicodeDecodeError:
+        return body.decode("cp1252", "replace")
+
+
+def _codec(name: str) -> str:
+    """Python's name of an encoding that pages have; "" where it is none."""
+    try:
+        known = codecs.lookup(name).name if name else ""
+    except (LookupError, ValueError):
+        return ""
+    if known in _LATIN:
+        return "cp1252"
+    return known if _KNOWN.fullmatch(known) else ""
+
+
+def _keep_apart(tree: Any) -> None:
+    """Keeps raised figures apart from those that they stand behind: 10² is not 102, and a note's number no digit."""
+    for raised in list(tree.iter("sup")):
+        inside = "".join(raised.itertext()).strip()
+        if not inside[:1].isdigit() and inside[:1] not in ("+", "-", "\u2212"):
+            continue
+        previous, parent = raised.getprevious(), raised.getparent()
+        before = parent.text if parent is not None else ""
+        if previous is not None:
+            before = previous.tail or "".join(previous.itertext())
+        if not (before or "").rstrip()[-1:].isdigit():
+            continue
+        note, tail = raised.find(".//a") is not None, raised.tail
+        raised.clear()
+        raised.tail = tail
+        raised.text = f"[{inside}]" if note else f"^{inside}"
+
+
+def _seen(tree: Any) -> str:
+    """The text of a tree but for what is not shown, with a new line where a block begins or ends."""
+    out: list[str] = []
+    waiting: list[Any] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, str):
+            out.append(node)
+            continue
+        tag = node.tag if isinstance(node.tag, str) else ""
+        after = node.tail or "" if node is not tree else ""
+        if not tag or tag in _SILENT or node.get("hidden") is not None or _HIDDEN.search(node.get("style") or ""):
+            out.append(after)
+            continue
+        apart = "" if tag in _INLINE else "\n"
+        waiting.append(apart + after)
+        waiting.extend(reversed(node))
+        out.append(apart + (node.text or ""))
+    lines = (" ".join(line.split()) for line in "".join(out).splitlines())
+    return "\n".join(line for line in lines if line)

@@ -1,0 +1,104 @@
+"""Has a page read, and a quote looked for in it, by a process of its own (`reader`), and believes none of what it says
+before it has looked at it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+
+from pydantic import ValidationError
+
+from debate_orchestrator import speech
+from debate_orchestrator.core.values import Value
+from debate_orchestrator.evidence.fetching import Fetched
+from debate_orchestrator.evidence.states import State, Unread
+
+SECONDS = 30.0
+"""Seconds that a page may take to be read."""
+_LARGEST = 64_000_000
+"""Bytes that a reader may print: a page's text, with every character escaped."""
+_PASSAGE = 20_000
+_LINE = 1_000
+
+
+class Reading(Value):
+    """What a reader says of a page and a quote."""
+
+    state: State
+    similarity: float | None
+    passage: str
+    why: str
+    title: str
+    date: str
+    text: str
+    """All that a visitor sees of the page."""
+
+
+async def read(page: Fetched, quote: str) -> Reading:
+    """What the page holds of a quote. Unread where its reader takes too long, too much, or breaks over it."""
+    task = json.dumps({"kind": page.kind, "charset": page.charset, "quote": quote}).encode()
+    # -P: whatever lies in the working directory is not what is imported
+    words = (sys.executable, "-P", "-B", "-m", "debate_orchestrator.evidence.reader")
+    pipe = asyncio.subprocess.PIPE
+    quiet = asyncio.subprocess.DEVNULL
+    reader = await asyncio.create_subprocess_exec(
+        *words, stdin=pipe, stdout=pipe, stderr=quiet, cwd=os.sep, env=_environment(), start_new_session=True
+    )
+    try:
+        async with asyncio.timeout(SECONDS):
+            out = await _told(reader, task + b"\n" + page.body)
+            code = await reader.wait()
+    except TimeoutError:
+        raise Unread(f"it could not be read within {SECONDS:g} s", page.url) from None
+    finally:
+        if reader.returncode is None:
+            os.killpg(reader.pid, signal.SIGKILL)
+            await reader.wait()
+    if code:
+        raise Unread("it is more than its reader can take in", page.url)
+    return _believed(out, page.url)
+
+
+async def _told(reader: asyncio.subprocess.Process, given: bytes) -> bytes:
+    """What a reader prints, while it is handed the page."""
+    assert reader.stdin is not None and reader.stdout is not None
+    handing = asyncio.create_task(_hand(reader.stdin, given))
+    out = bytearray()
+    try:
+        while piece := await reader.stdout.read(1 << 20):
+            out += piece
+            if len(out) > _LARGEST:
+                raise Unread("it is more than its reader can take in")
+    finally:
+        handing.cancel()
+    return bytes(out)
+
+
+async def _hand(stdin: asyncio.StreamWriter, given: bytes) -> None:
+    try:
+        stdin.write(given)
+        await stdin.drain()
+    except OSError:  # it has ended, and its exit code says so
+        pass
+    finally:
+        stdin.close()
+
+
+def _environment() -> dict[str, str]:
+    """Nothing of this process's own but where Python finds its modules."""
+    return {"PYTHONPATH": os.pathsep.join(one for one in sys.path if one), "PYTHONUTF8": "1"}
+
+
+def _believed(out: bytes, at: str) -> Reading:
+    try:
+        said = Reading.model_validate_json(out)
+    except ValidationError:
+        raise Unread("what its reader says of it makes no sense", at) from None
+    if said.state not in ("verified", "near match", "not found") or not 0 <= (said.similarity or 0) <= 1:
+        raise Unread("what its reader says of it makes no sense", at)
+    lines = {name: speech.one_line(getattr(said, name))[:_LINE] for name in ("why", "title", "date")}
+    return said.model_copy(update={**lines, "passage": speech.one_line(said.passage)[:_PASSAGE]})

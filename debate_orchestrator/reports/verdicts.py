@@ -1,0 +1,190 @@
+"""The verdict of a story in words: its fields, what they mean, how they were worked out, and the summary of rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from debate_orchestrator.core.parts import CONSENSUS, NO_DECISION, TIE
+from debate_orchestrator.core.verdict import Remark, Verdict, decimals, percent
+from debate_orchestrator.reports import lines, markup
+from debate_orchestrator.reports.lines import winner_word
+from debate_orchestrator.reports.story import Story
+
+_REMARKS: dict[Remark, str] = {
+    "winner is behind on points": (
+        "The declared winner is behind on points: the declaration and the scores disagree, and both stand."
+    ),
+    "scores are equal": "The totals are equal: the declaration alone decides.",
+    "tie declared on unequal scores": "A tie was declared although the totals differ; both stand.",
+    "strength differs from the judge's word": (
+        "The judge's own word for the strength differs from what the scores give."
+    ),
+    "concession overrides the declared winner": (
+        "A side conceded its whole position; by rule that ends in consensus, whatever was declared."
+    ),
+    "consensus without a finding": (
+        "The judge declared consensus although no round was flagged as converging after an intervention."
+    ),
+    "judges disagree": "The judges do not agree on the winner.",
+}
+_UNDECLARED: dict[Remark, str] = {
+    "tie declared on unequal scores": "The votes are equal and the mean scores are not; by rule the votes decide.",
+    "winner is behind on points": "The winner has more votes and fewer points; by rule the votes decide.",
+    "scores are equal": "The mean scores are equal: the votes alone decide.",
+}
+"""The same where nobody declares a winner."""
+
+
+def headline(story: Story) -> list[tuple[str, str]]:
+    """The fields at the head of the verdict, each a name and a value in markdown."""
+    verdict = story.verdict
+    if verdict is None:
+        undecided = "not decided, since no final ballot counts" if story.status == "complete" else "not decided yet"
+        names = ["Label", "Score"] if story.judging.labelled else ["Winner"]
+        return [(name, undecided) for name in [*names, *(["Strength", "Overall Scores"] if _measured(story) else [])]]
+    return list(_labelled(story, verdict) if story.judging.labelled else _won(story, verdict))
+
+
+def _measured(story: Story) -> bool:
+    return story.judging.measured
+
+
+def _labelled(story: Story, verdict: Verdict) -> Iterator[tuple[str, str]]:
+    label = lines.label_of(verdict)
+    yield "Label", markup.literal(label) if label else NO_DECISION
+    yield "Score", story.judging.scales.of(verdict.score if label else None, " / ")
+
+
+def _won(story: Story, verdict: Verdict) -> Iterator[tuple[str, str]]:
+    yield "Winner", winner_word(verdict.winner)
+    if story.judging.answers and verdict.winner in story.positions:
+        yield "Answer", markup.literal(story.positions[verdict.winner])
+    if verdict.probability is not None:
+        yield "Probability", story.judging.scales.likely(verdict.probability)
+    if verdict.strength is not None or _measured(story):
+        yield "Strength", verdict.strength or "none"
+    if _measured(story):
+        totals = [f"{story.seats[side]}: {decimals(total)}" for side, total in verdict.totals.items()]
+        yield "Overall Scores", " | ".join(totals) if story.scored else "none, since no round was scored"
+
+
+def outcome(story: Story) -> str:
+    """What was decided, in a sentence or two for somebody who reads nothing else."""
+    verdict = story.verdict
+    if verdict is None:
+        return ""
+    if story.judging.labelled:
+        return _of_label(story, verdict)
+    said = [_of_winner(story, verdict)]
+    if "winner" in story.judging.round_fields or story.judging.scores_rounds:
+        won = [f"{story.seats[side]} {verdict.rounds_won[side]}" for side in story.positions]
+        said.append(f"Rounds won: {', '.join(won)}, tied {verdict.rounds_won[TIE]}.")
+    if len(verdict.panel) > 1:
+        said.append(f"Judges' votes: {lines.tally(verdict.votes)}.")
+    return " ".join(said)
+
+
+def _of_winner(story: Story, verdict: Verdict) -> str:
+    if verdict.winner in story.positions:
+        position = markup.literal(story.positions[verdict.winner].rstrip("."))
+        if story.judging.answers:
+            return f"**{story.seats[verdict.winner]}'s answer was chosen:** {position}."
+        return f"**{story.seats[verdict.winner]} prevailed**, arguing: {position}."
+    if verdict.winner == TIE:
+        return "**Neither side prevailed.**"
+    if verdict.winner == CONSENSUS:
+        return "**The sides ended in consensus**" + (f": {_who_conceded(story)}." if story.conceded else ".")
+    return f"**Nothing was decided.** {_why_not(story, verdict)}"
+
+
+def _why_not(story: Story, verdict: Verdict) -> str:
+    said = lines.shortfall(verdict.panel, verdict.quorum, story.seats.__getitem__)
+    return said or "No vote before the debate counts, so that nothing can have been gained by it."
+
+
+def _of_label(story: Story, verdict: Verdict) -> str:
+    """What a label comes to."""
+    label = lines.label_of(verdict)
+    if label is None:
+        given = [vote for vote in verdict.panel if vote.label is not None]
+        few = len(given) < max(1, verdict.quorum)
+        why = _why_not(story, verdict) if few else "No label was given by more judges than any other."
+        return f"**No label stands.** {why}"
+    counts = story.judging.winner_of.get(label, verdict.winner)
+    if counts in story.seats:
+        meant = f"for {story.seats[counts]}"
+    else:
+        meant = "as a tie" if counts == TIE else "for neither side"
+    said = f"**The verdict: {markup.literal(label)}.** Where sides are counted, that counts {meant}."
+    if len(verdict.panel) > 1:
+        labels = [vote.label for vote in verdict.panel if vote.label is not None]
+        tally = ", ".join(f"{markup.literal(one)} {labels.count(one)}" for one in dict.fromkeys(labels))
+        said += f" Judges' labels: {tally}."
+    return said
+
+
+def _who_conceded(story: Story) -> str:
+    who = both(story) if story.conceded == "both" else story.seats[str(story.conceded)]
+    return f"{who} conceded the whole position after {story.completed} judged round{'s' * (story.completed != 1)}"
+
+
+def both(story: Story) -> str:
+    """What both sides are called together: `both researchers`."""
+    kinds = {story.seats[side].rpartition(" ")[0].lower() for side in story.names}
+    return f"both {kinds.pop()}s" if len(kinds) == 1 and "" not in kinds else "both sides"
+
+
+def remarks(story: Story) -> list[str]:
+    """What a reader should know of how the declarations and the numbers go together."""
+    if story.verdict is None or story.judging.labelled:
+        return []
+    declared = "winner" in story.judging.final_fields
+    said = _REMARKS if declared else {**_REMARKS, **_UNDECLARED}
+    return [said[one] for one in story.verdict.remarks if one in said]
+
+
+def worked_out(story: Story) -> str:
+    """How the numbers come about; empty where there are none."""
+    verdict, judging = story.verdict, story.judging
+    if verdict is None or not judging.measured:
+        return ""
+    apart = f"the totals differ by {percent(verdict.gap)} of the larger one. " if verdict.gap is not None else ""
+    strength = (
+        f"How the strength is worked out: {apart}Decisive is a lead of over 20%, consensus is declared or conceded, "
+        "narrow is everything else."
+    )
+    weights = ", by their weights" if len(set(judging.weights.values())) > 1 else ""
+    shown = "both are rounded only to be shown, so the shown ones may seem to be off by 0.01."
+    if judging.scores_rounds:
+        scores = f"A round score is the mean of its criteria{weights}, a total the sum of the round scores;"
+        return f"{strength} {scores} {shown}"
+    voted = "" if "winner" in judging.final_fields else " A judge's vote is for the side with the better score."
+    scores = f"A side's score on a ballot is the mean of its criteria{weights}, a total the mean over the judges;"
+    return f"{strength}{voted} {scores} {shown}"
+
+
+def summary(story: Story) -> str:
+    """The table of rounds: scores, or labels, or winners."""
+    sides, told = list(story.names), [one for one in story.told if one.result]
+    if story.judging.scores_rounds:
+        heads = ["Round", *(f"{markup.literal(story.seats[side])} Score" for side in sides), "Winner"]
+    else:
+        heads = ["Round", "Label", "Score"] if story.judging.labelled else ["Round", "Winner"]
+    rows = []
+    for one in told:
+        result = one.result
+        assert result is not None
+        points = [decimals(result.scores[side]) if result.scores else "none" for side in sides]
+        if story.judging.scores_rounds:
+            rows.append([str(one.number), *points, winner_word(result.winner)])
+        elif story.judging.labelled:
+            label = one.label(story.judging.quorum)
+            score = story.judging.scales.of(result.score if label else None, " / ")
+            rows.append([str(one.number), markup.literal(label) if label else NO_DECISION, score])
+        else:
+            rows.append([str(one.number), winner_word(result.winner)])
+    if story.verdict and story.judging.scores_rounds:
+        totals = [decimals(story.verdict.totals[side]) if story.scored else "none" for side in sides]
+        rows.append(["**Total**", *(f"**{cell}**" for cell in (*totals, winner_word(story.verdict.winner)))])
+    rule = "|".join("-" * (len(head) + (1 if head.endswith(" Score") else 2)) for head in heads)
+    return "\n".join([f"| {' | '.join(heads)} |", f"|{rule}|", *(f"| {' | '.join(row)} |" for row in rows)])

@@ -1,0 +1,249 @@
+"""Templates: found by their path, and proofread before anything is rendered.
+
+A template that travels with a debate is found before one of prompts/. `./piece.md.j2` is a neighbour in the
+same folder. What is wrong with a template is told as `FILE:LINE`.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from jinja2 import (
+    Environment,
+    FileSystemLoader,
+    StrictUndefined,
+    TemplateError,
+    TemplateNotFound,
+    TemplateSyntaxError,
+    meta,
+    nodes,
+)
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from debate_orchestrator import library
+from debate_orchestrator.errors import complaint, shown
+from debate_orchestrator.misfits import nearest
+
+ENDING = ".j2"
+_LEADING = (nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport)
+_ABSENT = ("defined", "undefined", "default", "d")
+"""Tests and filters by which a template asks for a name that may not be there."""
+
+
+class Shelf(FileSystemLoader):
+    """Finds a template among those that travel with a debate, else in prompts/."""
+
+    def __init__(self, own: Mapping[str, str]):
+        super().__init__(library.prompts())
+        self.own = dict(own)
+
+    def get_source(self, environment: Environment, template: str) -> tuple[str, str, Callable[[], bool]]:
+        if template in self.own:
+            return self.own[template], template, lambda: True
+        return super().get_source(environment, template)
+
+    def list_templates(self) -> list[str]:
+        return sorted({*self.own, *super().list_templates()})
+
+
+class Sandbox(ImmutableSandboxedEnvironment):
+    """Renders templates, those in `own` and those of prompts/, which may do nothing but make text."""
+
+    def __init__(self, own: Mapping[str, str]):
+        super().__init__(loader=Shelf(own), undefined=StrictUndefined, autoescape=False)
+
+    def join_path(self, template: str, parent: str) -> str:
+        if not template.startswith("./"):
+            return template
+        return posixpath.join(posixpath.dirname(parent), template[2:])
+
+
+def told(template: str, own: Iterable[str]) -> str:
+    """A template's path as it is told: those of prompts/ from there on."""
+    return template if template in own else f"prompts/{template}"
+
+
+def place(error: BaseException, own: Iterable[str]) -> str | None:
+    """The file and line of the template in which something went wrong; None where it was in none."""
+    root = f"{library.prompts()}{os.sep}"
+    if isinstance(error, TemplateSyntaxError) and error.name:
+        return f"{told(error.name, own)}:{error.lineno}"
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if frame.filename.endswith(ENDING):
+            return f"{told(frame.filename.removeprefix(root).replace(os.sep, '/'), own)}:{frame.lineno}"
+    if isinstance(error, TemplateNotFound):
+        return told(str(error.name), own)
+    return None
+
+
+def said(error: BaseException) -> str:
+    """What went wrong, in a line."""
+    text = " ".join(str(error).split()).removesuffix(".")
+    if isinstance(error, TemplateNotFound):
+        return f"no template {shown(str(error.name))}"
+    name = "" if isinstance(error, TemplateError) else f"{type(error).__name__}: "
+    return f"{name}{text if text.isprintable() and len(text) <= 160 else shown(text, 120)}"
+
+
+class Names(NamedTuple):
+    """The names that a brief provides, and whose brief it is."""
+
+    whose: str
+    given: frozenset[str]
+
+
+class Proof:
+    """A template, parsed: what it leads to, which names it uses, and what is wrong with it."""
+
+    def __init__(self, environment: Environment, name: str, text: str):
+        self.name = name
+        self.wrong: list[tuple[int, str, str, str]] = []
+        """Line, what came, what was expected, a hint."""
+        self.leads: list[tuple[str, int]] = []
+        """The templates that are rendered within it with its names, and where."""
+        self.uses: dict[str, int] = {}
+        """The names that it takes from a brief, and where first."""
+        self.asks: set[str] = set()
+        """Those that it can do without."""
+        self.sets: set[str] = set()
+        self._environment = environment
+        try:
+            self._read(environment.parse(text, name))
+            if not self.wrong:
+                environment.compile(text, name)
+        except TemplateSyntaxError as error:
+            self.wrong.append((error.lineno, said(error), "a template", ""))
+        except RecursionError:
+            self.wrong.append((1, "nesting without end", "a template", ""))
+
+    def _read(self, tree: nodes.Template) -> None:
+        for kind, word, known in (
+            (nodes.Filter, "filter", self._environment.filters),
+            (nodes.Test, "test", self._environment.tests),
+        ):
+            for node in tree.find_all(kind):
+                if node.name is not None and node.name not in known:
+                    hint = nearest(node.name, known)
+                    self.wrong.append((node.lineno, f"the {word} {shown(node.name)}", f"a {word} that there is", hint))
+                if node.name in _ABSENT and isinstance(node.node, nodes.Name):
+                    self.asks.add(node.node.name)
+        for leading in tree.find_all(_LEADING):
+            self._follow(leading)
+        self.sets = {node.name for node in tree.find_all(nodes.Name) if node.ctx != "load"}
+        if not self.wrong:
+            free = meta.find_undeclared_variables(tree)
+            lines: dict[str, int] = {}
+            for name, line in _free(tree, frozenset()):
+                lines.setdefault(name, line)
+            self.uses = {name: lines.get(name, 1) for name in sorted(free, key=lambda one: (lines.get(one, 1), one))}
+
+    def _follow(self, node: Any) -> None:
+        """Notes where a template leads, and complains where nothing is there."""
+        given = [node.template] if isinstance(node.template, nodes.Const) else getattr(node.template, "items", [])
+        names = [one.value for one in given if isinstance(one, nodes.Const) and isinstance(one.value, str)]
+        paths = [self._environment.join_path(name, self.name) for name in names]
+        there = set(self._environment.list_templates())
+        found = [path for path in paths if path in there]
+        if isinstance(node, nodes.Include | nodes.Extends):
+            self.leads += [(path, node.lineno) for path in found[:1]]
+        if names and len(names) == len(given) and not found and not getattr(node, "ignore_missing", False):
+            hint = nearest(paths[0], there)
+            self.wrong.append((node.lineno, f"no template {' or '.join(map(shown, names))}", "one that there is", hint))
+
+
+def _free(node: nodes.Node, bound: frozenset[str]) -> Iterator[tuple[str, int]]:
+    """The names that are read where nothing around them has set them, with their lines, in order."""
+    if isinstance(node, nodes.Name):
+        if node.ctx == "load" and node.name not in bound:
+            yield node.name, node.lineno
+        return
+    if isinstance(node, nodes.For):
+        yield from _free(node.iter, bound)
+        inner = bound | {"loop"} | {one.name for one in _stored(node.target)}
+        for one in [*node.body, *([node.test] if node.test else [])]:
+            yield from _free(one, inner)
+        for one in node.else_:
+            yield from _free(one, bound)
+        return
+    if isinstance(node, nodes.Macro | nodes.CallBlock):
+        bound = bound | {one.name for one in node.args} | {"caller", "varargs", "kwargs"}
+    if isinstance(node, nodes.With):
+        for one in node.values:
+            yield from _free(one, bound)
+        bound = bound | {inner.name for one in node.targets for inner in _stored(one)}
+    for one in node.iter_child_nodes(exclude=("values",) if isinstance(node, nodes.With) else None):
+        yield from _free(one, bound)
+
+
+def _stored(target: nodes.Node) -> list[nodes.Name]:
+    return [target] if isinstance(target, nodes.Name) else list(target.find_all(nodes.Name))
+
+
+class Root(NamedTuple):
+    """A template of which briefs are made."""
+
+    kinds: list[Names]
+    """The names that each kind of these briefs provides."""
+    where: str
+    """The place that has it so, for one that is not the user's."""
+
+
+def mistakes(environment: Environment, own: Mapping[str, str], roots: Mapping[str, Root]) -> list[str]:
+    """Everything that is wrong with the templates in `own`, which are the user's, and with how the others in
+    `roots` are used. What no brief is made of may use the names of any."""
+    proofs: dict[str, Proof] = {}
+
+    def proof(name: str) -> Proof:
+        if name not in proofs:
+            source, _, _ = environment.loader.get_source(environment, name)  # type: ignore[union-attr]
+            proofs[name] = Proof(environment, name, source)
+        return proofs[name]
+
+    said: dict[str, None] = {}
+    reached: set[str] = set()
+    everybodys = frozenset().union(*(names.given for root in roots.values() for names in root.kinds))
+    looked_at = [(name, names, root.where) for name, root in roots.items() for names in root.kinds]
+    for name, names, where in looked_at:
+        said |= dict.fromkeys(_unnamed(name, names, where, proof, own, reached, everybodys))
+    for name in own:
+        said |= dict.fromkeys(complaint(f"{name}:{line}", *rest) for line, *rest in proof(name).wrong)
+        if name not in reached:
+            said |= dict.fromkeys(_unnamed(name, Names("any", everybodys), name, proof, own, reached, everybodys))
+    return list(said)
+
+
+def _unnamed(
+    root: str,
+    names: Names,
+    where: str,
+    proof: Callable[[str], Proof],
+    own: Iterable[str],
+    reached: set[str],
+    everybodys: frozenset[str],
+) -> Iterator[str]:
+    """Complaints about names that a template, or one it leads to, uses and no such brief provides; what the
+    user's own do not lead to is told at `where`."""
+    waiting = [(root, names.given, where)]
+    seen: set[str] = set()
+    while waiting:
+        name, given, where = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        one = proof(name)
+        given = given | one.sets
+        for used, line in one.uses.items():
+            if used in given or (used in one.asks and used in everybodys):
+                continue
+            at = f"{name}:{line}" if name in own else where
+            got = f"the name {shown(used)}" + ("" if name in own else f", which {told(name, own)} uses")
+            hint = nearest(used, given if name in own else names.given)
+            hint = "Another's has it." if used in everybodys else hint
+            hint = hint or f"There are {', '.join(sorted(names.given))}."
+            yield complaint(at, got, f"a name that {names.whose} brief provides", hint)
+        waiting += [(path, given, f"{name}:{line}" if name in own else where) for path, line in one.leads]
+    reached |= seen

@@ -1,0 +1,125 @@
+"""Debates of any format in which chosen texts stand wherever somebody else's words can stand, with all their briefs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from attacks import CODE
+
+from debate_orchestrator import formats
+from debate_orchestrator.briefs import Brief, brief, handout
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Answer, Context, Found, Opened, Reply, Setup, Spoke, Voted
+from debate_orchestrator.core.hearing import heard
+from debate_orchestrator.core.rules import CLERK, JUDGE, Turn
+from debate_orchestrator.core.shapes import LONGEST, LONGEST_URL, MOST_ITEMS, Field, Shape, Terms, applies, asked
+
+assert MOST_ITEMS >= 2
+
+Texts = Callable[[str], str]
+"""A place to the text that stands there; asked once for each time that something stands there, in order. A side's places are
+`topic`, `position`, `file`, `name`, `page`, `speech of a`; a structured reply's are its fields: `judge: feedback`."""
+
+
+class Put(NamedTuple):
+    """A brief, as it was put before a seat."""
+
+    debate: Debate
+    turn: Turn
+    brief: Brief
+    handout: str
+
+
+def opened(texts: Texts, name: str, *, rounds: int = 1, judges: int = 1, **rules: Any) -> Opened:
+    """The opening of a debate with everything that its format leaves open: mirrored, each round, with a blind verdict."""
+    made = formats.load(name).model_copy(update=rules)
+    setup = Setup(
+        topic=texts("topic"),
+        positions={side: texts("position") for side in made.sides},
+        rounds=min(rounds, made.rounds.most),
+        strictness="strict",
+        first=made.sides[0],
+        context=tuple(Context(name=texts("name"), text=texts("file")) for _ in range(2)),
+        mirror=any(map(made.votes, made.phases())),
+        each_round="each round" in made.options,
+        blind="blind" in made.options,
+    )
+    cast = dict.fromkeys(made.seated, ("host",)) | ({JUDGE: ("host",) * judges} if JUDGE in made.seated else {})
+    return Opened(schema_version=1, version="0", setup=setup, format=made, prompts={}, cast=cast, seed=1, nonce=CODE)
+
+
+def put(texts: Texts, opening: Opened) -> Iterator[Put]:
+    """Every brief of a debate in which everybody says what `texts` tells."""
+    debate = Debate([opening])
+    while due := debate.due():
+        for turn in due:
+            made = brief(debate, turn)
+            yield Put(debate, turn, made, handout(made, debate, turn, "reply"))
+        for turn in due:
+            debate.take(answer(debate, turn, texts))
+
+
+def answer(debate: Debate, turn: Turn, texts: Texts) -> Answer:
+    """What is said in a turn."""
+    shape = debate.shape(turn)
+    if shape is not None:
+        role = turn.role if turn.role in (JUDGE, CLERK) else f"reply of {turn.seat}"
+        ballot = filled(shape, debate.terms(turn), lambda field: texts(f"{role}: {field}"))
+        return Voted(turn=turn.id, ballot=ballot, reply=Reply(text="{}", brief="0" * 64, by="host"))
+    said = texts(f"speech of {turn.seat}")
+    if not heard(said, turn.phase, private=debate.format.private).text.strip():
+        said = f"calm {said}"  # a speech of which nobody hears anything would be asked for again
+    page = Found(url=texts("page"))
+    return Spoke(turn=turn.id, reply=Reply(text=said, brief="0" * 64, by="host", found=(page,)))
+
+
+def filled(shape: Shape, terms: Terms, texts: Texts, place: str = "") -> dict[str, Any]:
+    """A structured reply with all its fields filled in, lists with two items; flags are down."""
+    made: dict[str, Any] = {}
+    fields = asked(shape, terms)
+    for name, field in sorted(fields.items(), key=lambda one: bool(one[1].only_if or one[1].unless)):
+        if applies(field, made):
+            made[name] = _value(field, terms, texts, place or name)
+        else:
+            made[name] = [] if field.kind in ("list", "choices", "turns") else None
+    return {name: made[name] for name in fields}
+
+
+def _value(field: Field, terms: Terms, texts: Texts, place: str) -> Any:
+    if field.optional and field.kind != "text":
+        return None
+    if field.per_side:
+        one = field.model_copy(update={"per_side": False})
+        return {side: _value(one, terms, texts, place) for side in terms.sides}
+    match field.kind:
+        case "text":
+            return fitting(texts(place), field)
+        case "url":
+            return re.sub(r"[\s<>\"`\x00-\x20\x7f]", "-", f"https://example.org/{texts(place)}")[:LONGEST_URL]
+        case "flag":
+            return False
+        case "number":
+            return int(field.least or 0) if field.whole else field.least or 0
+        case "choice":
+            return list(field.of or terms.sides)[0]
+        case "choices":
+            return list(field.of or terms.sides)[:1]
+        case "turn":
+            return terms.turns[0]
+        case "turns":
+            return list(terms.turns[:2])
+        case "scores":
+            return {side: {name: terms.scale(name)[1] for name in terms.criteria} for side in terms.sides}
+        case "record":
+            return filled(field.fields, terms, texts, place)
+    if not terms.turns and any(one.kind == "turn" for one in field.fields.values()):
+        return []
+    return [filled(field.fields, terms, texts, place) if field.fields else texts(place)[:LONGEST] for _ in range(2)]
+
+
+def fitting(text: str, field: Field) -> str:
+    """As much of a text as a field takes."""
+    pieces = re.findall(r"\S+\s*|\s+", text[:LONGEST])
+    return "".join(pieces[: field.words]) if field.words is not None else text[:LONGEST]

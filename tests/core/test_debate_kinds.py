@@ -1,0 +1,303 @@
+"""Debates of other kinds: optional votes, labels and swings, refusals that end them, forms, clerks, no judge at all."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from core.folding import (
+    CONCEDE,
+    absent,
+    debated,
+    declined,
+    filled,
+    heard,
+    opened,
+    play,
+    record,
+    reply,
+    spoiled,
+    spoke,
+    state,
+    voted,
+)
+from core.plain import BALLOT, PLAIN, phase, rules
+
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Declined, Setup
+from debate_orchestrator.core.rules import Format
+from debate_orchestrator.errors import OutOfTurn
+
+SPEECH = phase("speech", "a", "b")
+BLIND = BALLOT | {"name": "blind", "option": "blind", "reply": "final"}
+EACH = BALLOT | {"option": "each round"}
+CASE = {
+    "refused": {"kind": "flag"},
+    "claim": {"kind": "text", "unless": {"refused": True}},
+    "url": {"kind": "url", "unless": {"refused": True}},
+    "quote": {"kind": "text", "unless": {"refused": True}},
+    "reason": {"kind": "text", "only_if": {"refused": True}},
+}
+REFUSAL = {"refused": True, "claim": None, "url": None, "quote": None, "reason": "It would do harm."}
+SHAPES = PLAIN["shapes"] | {"case": CASE}
+
+
+def forms(**changes: Any) -> Format:
+    """A format whose sides fill in a form."""
+    return rules(**{"shapes": SHAPES, "round": [phase("case", "a", "b", reply="case"), BALLOT]} | changes)
+
+
+def ids(debate: Debate) -> list[str]:
+    return [turn.id for turn in debate.settled()]
+
+
+# Optional votes
+
+
+@pytest.mark.parametrize(("setup", "votes"), [({}, []), ({"each_round": True}, ["1.vote.judge", "2.vote.judge"])])
+def test_votes_after_each_round_take_place_where_asked_for(setup: dict[str, bool], votes: list[str]) -> None:
+    """A phase with the option `each round` is on the agenda where the setup asks for it."""
+    debate = debated(2, rules=rules(round=[SPEECH, EACH]), **setup)
+    assert [turn for turn in ids(debate) if ".vote." in turn] == votes
+    assert [debate.judged(n) for n in (1, 2)] == [bool(votes)] * 2
+    assert len(debate.results()) == len(votes)
+
+
+def test_a_blind_vote_is_held_before_the_first_word() -> None:
+    """With `blind` every judge votes having heard nothing, and is not shown that vote again."""
+    made = rules(before=[BLIND], round=[SPEECH, BALLOT])
+    debate = debated(1, 2, rules=made, blind=True)
+    assert ids(debate)[:2] == ["start.blind.judge-1", "start.blind.judge-2"]
+    assert heard(debate, "start.blind.judge-2") == []
+    own = debate.own_ballots(debate.turn("final.end.judge-2"))
+    assert [turn.id for turn in own] == ["1.vote.judge-2", "final.end.judge-2"]
+    assert "start.blind.judge" not in ids(debated(1, rules=made))
+
+
+def test_a_blind_vote_counts_in_no_total() -> None:
+    """What judges give before the first word is no round, scores nobody, and is no mean of anything."""
+    made = rules(before=[BLIND | {"reply": "ballot"}], round=[SPEECH, BALLOT])
+    script = {"start.blind.judge": {"scores": {"a": {"wit": 5}, "b": {"wit": 0}}, "winner": "a"}}
+    debate = debated(1, rules=made, script=script, blind=True)
+    assert [vote.winner for vote in debate.blind_votes()] == ["a"]
+    assert debate.totals() == {"a": Fraction(5, 2), "b": Fraction(5, 2)}
+    assert debate.means() == {side: {"wit": Fraction(5, 2)} for side in "ab"}
+    assert debated(1, rules=made).blind_votes() == []
+
+
+# Labels, swings, weights
+
+
+@pytest.mark.parametrize(
+    ("labels", "winner", "label"),
+    [("ttf", "a", "t"), ("tff", "b", "f"), ("tuu", "a", "u"), ("uuu", "no decision", "u"), ("tfu", "tie", None)],
+)
+def test_a_label_stands_for_a_winner(labels: str, winner: str, label: str | None) -> None:
+    """Where ballots give labels, each stands for the winner that the format names; some stand for none."""
+    final = {"label": {"kind": "choice", "of": ["t", "f", "u"]}}
+    made = rules(shapes={"final": final}, winner_of={"t": "a", "f": "b", "u": "no decision"})
+    script = {f"final.end.judge-{n}": {"label": one} for n, one in enumerate(labels, 1)}
+    verdict = debated(1, 3, script, rules=made).verdict()
+    assert verdict is not None
+    assert (verdict.winner, verdict.label, verdict.strength) == (winner, label, None)
+
+
+@pytest.mark.parametrize(("final", "winner"), [("aab", "tie"), ("abb", "b"), ("aaa", "a")])
+def test_a_debate_decided_by_swing(final: str, winner: str) -> None:
+    """The side wins that more judges came over to, not the one that more were for all along."""
+    made = rules(before=[BLIND], decided_by="swing")
+    script = {f"start.blind.judge-{n}": {"winner": one} for n, one in enumerate("aab", 1)}
+    script |= {f"final.end.judge-{n}": {"winner": one} for n, one in enumerate(final, 1)}
+    verdict = debated(1, 3, script, rules=made, blind=True).verdict()
+    assert verdict is not None
+    assert (verdict.winner, verdict.swing) == (winner, {"a": final.count("a") - 2, "b": final.count("b") - 1})
+    assert [vote.winner for vote in verdict.blind] == ["a", "a", "b"]
+
+
+def test_criteria_have_weights_and_scales_of_their_own() -> None:
+    """Marks are taken on the criterion's scale, and count by its weight."""
+    criteria = {"wit": {"title": "", "about": ""}, "wisdom": {"title": "", "about": "", "weight": 3, "most": 100}}
+    made = rules(round=[SPEECH, BALLOT], rubric=PLAIN["rubric"] | {"criteria": criteria})
+    given = {"a": {"wit": 4, "wisdom": 60}, "b": {"wit": 5, "wisdom": 100}}
+    debate = debated(1, rules=made, script={"1.vote.judge": {"scores": given, "winner": "b"}})
+    assert debate.weights == {"wit": 1, "wisdom": 3}
+    assert debate.terms(debate.turn("1.vote.judge")).scales == {"wit": (0, 5), "wisdom": (0, 100)}
+    assert debate.totals() == {"a": 46, "b": Fraction(305, 4)}
+    too_much = {"scores": given | {"a": {"wit": 6, "wisdom": 60}}, "winner": "b"}
+    with pytest.raises(OutOfTurn, match=r"scores\.a\.wit.*from 0 to 5"):
+        debated(1, rules=made, script={"1.vote.judge": too_much})
+
+
+def test_a_final_ballot_may_score_the_whole_debate() -> None:
+    """Scores of final ballots are points as those of rounds are, and make no round of their own."""
+    made = rules(after=[BALLOT | {"name": "end"}])
+    debate = debated(2, rules=made, script={"final.end.judge": {"scores": {"a": {"wit": 4}, "b": {"wit": 3}}}})
+    verdict = debate.verdict()
+    assert verdict is not None
+    assert (debate.results(), verdict.totals, verdict.strength) == ([], {"a": 4, "b": 3}, "decisive")
+    assert verdict.rounds_won == {"a": 0, "b": 0, "tie": 0}
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    ("after", "refused", "rest"),
+    [
+        ("verdict", "1.speech.a", ["1.speech.a", "1.speech.b", "1.vote.judge", "final.end.judge"]),
+        ("verdict", "1.speech.b", ["1.speech.a", "1.speech.b", "1.vote.judge", "final.end.judge"]),
+        ("verdict", "start.plan.a", ["final.end.judge"]),
+    ],
+)
+def test_a_refusal_may_end_the_debate(after: str, refused: str, rest: list[str]) -> None:
+    """Where the format says so, a refusal to argue ends the debate after its round, or before the first; it is no
+    concession."""
+    made = rules(before=[phase("plan", "a", "b")], round=[SPEECH, BALLOT], after_refusal=after)
+    debate = debated(3, rules=made, script={refused: [declined(refused)]})
+    assert (ids(debate)[2:], debate.complete, debate.conceded()) == (rest, True, None)
+
+
+def test_after_a_refusal_a_debate_goes_on_otherwise() -> None:
+    """Where the format does not say so, it goes on."""
+    made = rules(round=[SPEECH, BALLOT])
+    debate = debated(2, rules=made, script={"1.speech.a": [declined("1.speech.a")]})
+    assert "2.vote.judge" in ids(debate)
+
+
+def test_who_is_told_of_a_refusal() -> None:
+    """A phase says who hears of a refusal to argue in it; whoever refused knows."""
+    quiet = phase("speech", "a", "b", refusals_heard_by=["judge"])
+    made = rules(round=[quiet, phase("reply", "a", "b"), BALLOT])
+    debate = debated(1, rules=made, script={"1.speech.a": [declined("1.speech.a")]})
+    assert heard(debate, "1.reply.a") == ["1.speech.a", "1.speech.b"]
+    assert heard(debate, "1.reply.b") == ["1.speech.b", "1.reply.a"]
+    assert heard(debate, "1.vote.judge") == ["1.speech.a", "1.speech.b", "1.reply.a", "1.reply.b"]
+
+
+# Forms
+
+
+def test_sides_may_fill_in_forms() -> None:
+    """A side's structured reply is heard by the others as its speech is, and may not be a speech instead."""
+    debate = debated(1, rules=forms())
+    assert heard(debate, "1.case.b") == ["1.case.a"]
+    assert heard(debate, "1.vote.judge") == ["1.case.a", "1.case.b"]
+    with pytest.raises(OutOfTurn, match="an answer that spoke; expected a structured reply"):
+        Debate([opened(1, rules=forms())]).take(spoke("1.case.a"))
+    assert debated(1, rules=forms(), script={"1.case.a": filled_case(claim=CONCEDE)}).conceded() is None
+
+
+def filled_case(**changes: Any) -> dict[str, Any]:
+    debate = Debate([opened(1, rules=forms())])
+    return filled(forms().shapes["case"], debate.terms(debate.due()[0])) | changes
+
+
+def test_a_form_may_decline() -> None:
+    """A form that says it refuses is a refusal to argue, as is a provider's; a judge's ballot never is."""
+    made = forms(after_refusal="verdict")
+    for event in (voted("1.case.a", REFUSAL), Declined(turn="1.case.a", reply=reply(""))):
+        debate = debated(2, rules=made, script={"1.case.a": [event]})
+        assert (debate.declined("1.case.a"), debate.declined("1.case.b")) == (True, False)
+        assert "2.case.a" not in ids(debate)
+    ballot = PLAIN["shapes"]["ballot"] | {"refused": {"kind": "flag"}}
+    made = forms(shapes=SHAPES | {"ballot": ballot}, after_refusal="verdict")
+    debate = debated(2, rules=made, script={"1.vote.judge": {"refused": True}})
+    assert (debate.declined("1.vote.judge"), "2.case.a" in ids(debate)) == (False, True)
+
+
+def test_who_is_told_of_a_form_that_declines() -> None:
+    """A refusal in a form is heard by those who hear of refusals in its phase."""
+    step = phase("case", "a", "b", reply="case", refusals_heard_by=["judge"])
+    debate = debated(1, rules=forms(round=[step, BALLOT]), script={"1.case.a": REFUSAL})
+    assert (heard(debate, "1.case.b"), heard(debate, "1.vote.judge")) == ([], ["1.case.a", "1.case.b"])
+
+
+@pytest.mark.parametrize("made", [forms(), rules(round=[SPEECH, BALLOT])])
+def test_a_debater_is_never_absent(made: Format) -> None:
+    """However often a side's reply will not do, its turn stays due: nothing is judged on one side alone."""
+    debate = Debate([opened(1, rules=made)])
+    turn = debate.due()[0].id
+    for n in range(4):
+        debate.take(spoiled(turn, str(n)))
+        assert [one.id for one in debate.due()] == [turn]
+    assert len(debate.spoiled[turn]) == 4
+    assert play(debate)[0] == (turn,)
+
+
+def test_a_judges_spoiled_words_are_heard_by_nobody() -> None:
+    """A judge who twice gives no question that will do has asked none, and the debate goes on without it."""
+    made = rules(round=[phase("ask", "judge"), SPEECH, BALLOT])
+    debate = debated(1, rules=made, script={"1.ask.judge": absent("1.ask.judge")})
+    assert (debate.complete, heard(debate, "1.speech.a"), heard(debate, "1.speech.b")) == (True, [], ["1.speech.a"])
+
+
+# A clerk
+
+
+def clerked() -> Format:
+    """A format in which a clerk looks up what the sides cite."""
+    shapes = SHAPES | {"checks": {"checks": {"kind": "list", "fields": {"url": {"kind": "url"}}}}}
+    seats = PLAIN["seats"] | {"clerk": {"name": "Clerk", "tag": "C"}}
+    case = phase("case", "a", "b", reply="case", heard_by=["a", "b", "judge", "clerk"])
+    steps = [case, phase("checks", "clerk", reply="checks"), SPEECH, BALLOT]
+    return rules(shapes=shapes, seats=seats, round=steps)
+
+
+def test_what_a_clerk_finds_is_heard() -> None:
+    """A clerk has a turn of its own, hears what was cited, and is heard; it is no side and no judge."""
+    made = clerked()
+    debate = debated(1, 2, rules=made)
+    assert (made.sides, made.seated) == (("a", "b"), ("a", "b", "judge", "clerk"))
+    assert heard(debate, "1.checks.clerk") == ["1.case.a", "1.case.b"]
+    assert heard(debate, "1.speech.a") == [*heard(debate, "1.checks.clerk"), "1.checks.clerk"]
+    assert "1.checks.clerk" in heard(debate, "1.vote.judge-1")
+    turn = debate.turn("1.checks.clerk")
+    assert (turn.speaking, turn.judging, made.heading_of(turn)) == (False, False, "Checks — Round 1")
+
+
+def test_a_clerk_who_finds_nothing_that_counts_is_absent() -> None:
+    """A clerk whose findings twice are no reply is heard by nobody, and nobody waits for it."""
+    debate = debated(1, rules=clerked(), script={"1.checks.clerk": absent("1.checks.clerk")})
+    assert debate.complete
+    assert heard(debate, "1.speech.a") == ["1.case.a", "1.case.b"]
+
+
+# Without a judge, and from before
+
+
+def test_a_debate_without_a_judge_completes() -> None:
+    """A format that nobody judges goes through its speeches and ends without a verdict."""
+    seats = {side: PLAIN["seats"][side] for side in "ab"}
+    made = rules(seats=seats, shapes={}, after=[phase("close", "a", "b")], judged_by="plain")
+    debate = debated(2, rules=made)
+    assert ids(debate)[-2:] == ["final.close.a", "final.close.b"]
+    assert (debate.complete, debate.judges, debate.verdict(), debate.results()) == (True, (), None, [])
+    assert (debate.totals(), debate.means(), debate.flips()) == ({"a": 0, "b": 0}, {}, (0, 0))
+    assert state(Debate(record(2, rules=made)))["verdict"] is None
+    assert debated(2, rules=made, script={"1.speech.a": "You win."}).conceded() == "a"
+
+
+def test_a_judge_who_only_speaks_gives_no_verdict() -> None:
+    """Where a judge has a turn but no vote, there is no verdict either."""
+    debate = debated(1, rules=rules(round=[phase("ask", "judge"), SPEECH], after=[]))
+    assert (debate.complete, debate.judges, debate.verdict()) == (True, ("judge",), None)
+
+
+def test_nobody_asked_for_is_nobody_due() -> None:
+    """A forced turn that belongs to one side alone is passed over where the other moved."""
+    forced = phase("forced", "a", on="convergence", order="at once")
+    made = rules(round=[SPEECH, BALLOT, forced])
+    found = {"convergence": {"detected": True, "criteria": ["same"], "side": "b"}}
+    debate = debated(1, rules=made, script={"1.vote.judge": found})
+    assert (debate.complete, "1.forced.a" in ids(debate)) == (True, False)
+
+
+def test_setups_from_before_have_a_quorum_of_one() -> None:
+    """A setup that says nothing of it is decided by whoever votes, straight, at the end of each round as ever."""
+    setup = Setup(topic="x", positions={}, rounds=1, strictness="strict", first="a")
+    assert (setup.quorum, setup.mirror, setup.each_round, setup.blind, setup.options) == (1, False, False, False, ())
+    gone = {f"final.end.judge-{n}": absent(f"final.end.judge-{n}") for n in (1, 2)}
+    script: dict[str, Any] = {**gone, "final.end.judge-3": {"winner": "b"}}
+    verdicts = [debated(1, 3, script, rules=rules(), **how).verdict() for how in ({}, {"quorum": 2})]
+    assert [verdict and verdict.winner for verdict in verdicts] == ["b", "no decision"]

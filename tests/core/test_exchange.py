@@ -1,0 +1,331 @@
+"""A debate with its sides exchanged: everything that says who is who changes places, and doing it twice leads back."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from core.folding import ADVERSARIAL, debated, filled, many
+from core.plain import PLAIN, rules
+from hypothesis import given
+from hypothesis import strategies as st
+from nasty import NASTY, alike
+
+from debate_orchestrator.core.exchange import Exchange
+from debate_orchestrator.core.rules import Format
+from debate_orchestrator.core.shapes import Field, Shape
+
+RESEARCHERS = Exchange(ADVERSARIAL)
+
+
+def named(first: str, second: str, tags: tuple[str, str] = ("A", "B")) -> Exchange:
+    """The exchange of two sides of those names."""
+    seats = {side: PLAIN["seats"][side] | {"name": name} for side, name in zip("ab", (first, second), strict=True)}
+    seats = {side: seat | {"tag": tag} for (side, seat), tag in zip(seats.items(), tags, strict=True)}
+    return Exchange(rules(seats=seats | {"judge": PLAIN["seats"]["judge"]}))
+
+
+PAIRS = {
+    "researchers": RESEARCHERS,
+    "letters": named("A", "B", ("X", "X")),
+    "words": named("Pro", "Con"),
+    "lengths": named("Ann Lee", "Bob", ("ANN", "B")),
+    "odd": named("C++ (x)", "Dr. Ω-2", ("[1", "2]")),
+    "case": named("anna", "Ben"),
+    "same": named("Speaker", "Speaker"),
+}
+SAID = (
+    *(
+        "Researcher A",
+        "Researcher B",
+        "RESEARCHER A",
+        "researcher B",
+        "Researcher\nB",
+        "Researcher  A",
+        "Researcher AB",
+    ),
+    *("Pro", "CON", "pros", "Ann Lee", "Ann", "ANN LEE", "Bob", "Bob's", "C++ (x)", "Dr. Ω-2", "anna", "Anna", "Ben"),
+    *("A", "B", "a", "b", "[R1 - ", "[R2 - ROUND 1 - OPENING]", "[X - Y]", "[ANN - END]", "[[1 - Z]", "2.rebuttal.a"),
+    *(
+        "1.opening.b",
+        "final.verdict.judge-1",
+        "start.plan.b",
+        "1.opening.a.b",
+        "1.2.x.a",
+        " ",
+        "\n",
+        ".",
+        "-",
+        "\u00a0",
+    ),
+)
+texts = st.lists(st.sampled_from(SAID), max_size=12).map("".join) | st.sampled_from(SAID).flatmap(alike)
+
+
+# Texts
+
+
+@pytest.mark.parametrize(
+    ("text", "exchanged"),
+    [
+        ("Researcher A is right.", "Researcher B is right."),
+        ("Researcher B's point, not Researcher A's", "Researcher A's point, not Researcher B's"),
+        ("RESEARCHER A: as researcher b and researcher A said", "RESEARCHER B: as researcher a and researcher B said"),
+        ("Researcher\nB and Researcher\u00a0A", "Researcher\nA and Researcher\u00a0B"),
+        ("**Researcher A**, (Researcher B)", "**Researcher B**, (Researcher A)"),
+        ("see 1.opening.a and 2.rebuttal.b.", "see 1.opening.b and 2.rebuttal.a."),
+        ("start.plan.a, final.closing.b", "start.plan.b, final.closing.a"),
+        ("[R1 - ROUND 1 - OPENING]", "[R2 - ROUND 1 - OPENING]"),
+    ],
+)
+def test_each_side_goes_by_the_others_name(text: str, exchanged: str) -> None:
+    """Names, in whatever letters and across a line's end, turn ids and tags are those of the other side."""
+    assert (RESEARCHERS.text(text), RESEARCHERS.text(exchanged)) == (exchanged, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Researchers A and B", "Researcher AB", "my Researcher Algorithm", "Pro and Con", "side A", "a point of B",
+        "Researcher\n\nA new day", "1.opening.c", "1.opening.judge", "version 1.2.b", "R1", "[R1]",
+        "[JUDGE - FINAL VERDICT]", "final.verdict.judge-1", "1.Opening.A",
+    ],
+)  # fmt: skip
+def test_what_names_nobody_stays(text: str) -> None:
+    """Words that are no name, and those that belong to a position, such as Pro and Con, stay as they are."""
+    assert RESEARCHERS.text(text) == text
+
+
+def test_short_names_keep_to_their_own_letters() -> None:
+    """A name of one word that is a word in small letters, too, is found as a name only as it is written, or in
+    capitals."""
+    assert PAIRS["letters"].text("A has a point, B none; see 1.opening.a") == ("B has a point, A none; see 1.opening.b")
+    assert PAIRS["words"].text("Pro: the pro of it, the con of it. CON!") == "Con: the pro of it, the con of it. PRO!"
+
+
+def test_names_of_different_lengths() -> None:
+    """A name of two words may be exchanged with one of one."""
+    assert PAIRS["lengths"].text("Ann Lee's, not Bob's; ANN LEE") == "Bob's, not Ann Lee's; BOB"
+
+
+def test_where_both_have_one_name_nothing_is_said() -> None:
+    """Sides of one name can't be told apart in a text; their turns can."""
+    assert PAIRS["same"].text("Speaker said in 1.speech.a") == "Speaker said in 1.speech.b"
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+@many
+@given(text=texts)
+def test_a_text_exchanged_twice_is_what_it_was(pair: str, text: str) -> None:
+    """Whatever a text holds, exchanging the sides in it twice changes nothing."""
+    assert PAIRS[pair].text(PAIRS[pair].text(text)) == text
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_hostile_text_is_left_alone(text: str) -> None:
+    """A text that names nobody is the same to the letter, except for the tags and ids that are in it."""
+    exchanged = RESEARCHERS.text(text)
+    assert RESEARCHERS.text(exchanged) == text
+    named = ("[R1 - ", "1.opening.a")
+    assert (exchanged == text) is not any(one in text for one in named)
+
+
+@many
+@given(
+    st.lists(
+        st.sampled_from(["Researcher A", "RESEARCHER A", "1.opening.a", "[R1 - ROUND", " and ", ".\n"]), max_size=9
+    )
+)
+def test_nobody_is_left_under_their_own_name(pieces: list[str]) -> None:
+    """A text that names one side alone names the other alone when it is exchanged."""
+    text = ", ".join(pieces)
+    other = RESEARCHERS.text(text)
+    assert not any(one in other for one in ("Researcher A", "RESEARCHER A", "1.opening.a", "[R1 -"))
+    assert other.count("esearcher B") == text.count("esearcher A")
+    assert other.count("1.opening.b") == text.count("1.opening.a")
+
+
+def test_a_long_text_is_exchanged_in_time() -> None:
+    """What looks like the beginning of a name again and again takes no longer than it must."""
+    for piece in ("Researcher ", "Researcher\n", "1.", "1.a-", "[R1 ", "final.", "Researcher" + " " * 5_000):
+        text = (piece * 200_000)[:200_000]
+        assert RESEARCHERS.text(RESEARCHERS.text(text)) == text
+
+
+# Sides, turns and values
+
+
+def test_whatever_is_no_side_is_itself() -> None:
+    """A tie, both, a judge and nothing have no other side."""
+    assert [RESEARCHERS.side(name) for name in ("a", "b", "tie", "both", "judge-1", "")] == [
+        *("b", "a", "tie", "both", "judge-1", ""),
+    ]
+    assert RESEARCHERS.turn_id("final.verdict.judge-1.mirrored") == "final.verdict.judge-1.mirrored"
+    assert (RESEARCHERS.turn_id("2.rebuttal.b"), RESEARCHERS.turn_id("")) == ("2.rebuttal.a", "")
+
+
+def test_values_for_the_sides() -> None:
+    """Values change places and are told in the order of the sides, with what is no side's after them."""
+    assert list(RESEARCHERS.keys({"a": 1, "b": 2, "tie": 3}).items()) == [("a", 2), ("b", 1), ("tie", 3)]
+    assert RESEARCHERS.keys({"b": 2}) == {"a": 2}
+
+
+def test_turns_are_the_others() -> None:
+    """Every turn of a side is the other's, in id and seat, and its tag; a judge's is the judge's."""
+    for turn in debated(2).settled():
+        other = RESEARCHERS.turn(turn)
+        assert RESEARCHERS.turn(other) == turn
+        assert (other == turn) is turn.judging
+        assert RESEARCHERS.text(ADVERSARIAL.tag_of(turn)) == ADVERSARIAL.tag_of(other)
+
+
+def test_a_debate_of_one_side_is_what_it_was() -> None:
+    """Where there is one side alone there is nothing to exchange."""
+    alone = Exchange(rules(seats={seat: PLAIN["seats"][seat] for seat in ("a", "judge")}, round=[SPEECH]))
+    assert (alone.text("Anna in 1.speech.a"), alone.side("a"), alone.keys({"a": 1})) == (
+        "Anna in 1.speech.a",
+        "a",
+        {"a": 1},
+    )
+
+
+SPEECH = {"name": "speech", "title": "Speech", "tag": "SPEECH", "seats": ["a"]}
+
+
+# Ballots
+
+
+KINDS: Shape = {
+    "scores": Field(kind="scores"),
+    "winner": Field(kind="choice", of=("a", "b", "tie")),
+    "side": Field(kind="choice", optional=True),
+    "all": Field(kind="choices"),
+    "label": Field(kind="choice", of=("supported", "refuted")),
+    "turns": Field(kind="turns"),
+    "why": Field(kind="text"),
+    "where": Field(kind="url"),
+    "sure": Field(kind="flag"),
+    "share": Field(kind="number", per_side=True),
+    "best": Field(kind="choice", per_side=True),
+    "advice": Field(kind="text", per_side=True),
+    "questions": Field(kind="list"),
+    "inner": Field(
+        kind="record", fields={"seat": Field(kind="choice"), "a": Field(kind="text"), "b": Field(kind="text")}
+    ),
+    "rows": Field(
+        kind="list",
+        fields={
+            "a": Field(kind="record", fields={"turns": Field(kind="turns")}),
+            "b": Field(kind="record", fields={"turns": Field(kind="turns")}),
+            "notes": Field(
+                kind="list", fields={"seat": Field(kind="choice"), "says": Field(kind="text", per_side=True)}
+            ),
+        },
+    ),
+}
+ROW = {"a": {}, "b": {}, "notes": [{"seat": "b", "says": {"a": "Anna", "b": "Ben and Anna"}}]}
+GIVEN: dict[str, Any] = {
+    "scores": {"a": {"wit": 1}, "b": {"wit": 2}},
+    "winner": "a",
+    "side": None,
+    "all": ["b", "a"],
+    "label": "supported",
+    "turns": ["1.speech.a", "1.speech.judge"],
+    "why": "Anna was wittier than Ben in 1.speech.a.",
+    "where": "https://example.org/Anna/1.speech.a",
+    "sure": True,
+    "share": {"a": 0.75, "b": 0.25},
+    "best": {"a": "b", "b": "b"},
+    "advice": {"a": "Anna, be brief.", "b": "Ben, be kind."},
+    "questions": ["Who is Ben?"],
+    "inner": {"seat": "a", "a": "Anna holds", "b": "Ben holds"},
+    "rows": [ROW | {"a": {"turns": ["1.x.a"]}, "b": {"turns": ["1.x.b", "2.x.b"]}}],
+}
+EXCHANGED: dict[str, Any] = {
+    "scores": {"a": {"wit": 2}, "b": {"wit": 1}},
+    "winner": "b",
+    "side": None,
+    "all": ["a", "b"],
+    "label": "supported",
+    "turns": ["1.speech.b", "1.speech.judge"],
+    "why": "Ben was wittier than Anna in 1.speech.b.",
+    "where": "https://example.org/Anna/1.speech.a",
+    "sure": True,
+    "share": {"a": 0.25, "b": 0.75},
+    "best": {"a": "a", "b": "a"},
+    "advice": {"a": "Anna, be kind.", "b": "Ben, be brief."},
+    "questions": ["Who is Anna?"],
+    "inner": {"seat": "b", "a": "Anna holds", "b": "Ben holds"},
+    "rows": [
+        {
+            "a": {"turns": ["1.x.a", "2.x.a"]},
+            "b": {"turns": ["1.x.b"]},
+            "notes": [{"seat": "a", "says": {"a": "Anna and Ben", "b": "Ben"}}],
+        }
+    ],
+}
+ANNA = Exchange(Format.model_validate(PLAIN))
+
+
+def test_every_kind_of_field_is_exchanged() -> None:
+    """Scores, choices, turns, texts, and whatever is told of either side, nested too, change places; labels, pages
+    and flags belong to nobody."""
+    assert ANNA.ballot(KINDS, GIVEN) == EXCHANGED
+    assert ANNA.ballot(KINDS, EXCHANGED) == GIVEN
+    assert list(ANNA.ballot(KINDS, GIVEN)) == list(GIVEN)
+
+
+@pytest.mark.parametrize("name", ADVERSARIAL.shapes)
+def test_shipped_ballots_come_back(name: str) -> None:
+    """A reply of every shipped shape, as the plainest judge gives it, comes back after two exchanges."""
+    debate, shape = debated(2), ADVERSARIAL.shapes[name]
+    ballot = filled(shape, debate.terms(debate.settled()[-1]))
+    assert RESEARCHERS.ballot(shape, RESEARCHERS.ballot(shape, ballot)) == ballot
+
+
+LEAF = {
+    "text": texts,
+    "choice": st.sampled_from(["a", "b", "tie", "both"]),
+    "choices": st.lists(st.sampled_from(["a", "b"]), max_size=2),
+    "turns": st.lists(st.sampled_from(["1.x.a", "2.y.b", "start.z.judge"]), max_size=3),
+    "flag": st.booleans(),
+    "number": st.integers(),
+    "url": st.just("https://example.org/a"),
+    "scores": st.fixed_dictionaries({side: st.dictionaries(st.sampled_from("xy"), st.integers()) for side in "ab"}),
+}
+NAMES = ("a", "b", "winner", "x", "y")
+
+
+@st.composite
+def ballots(draw: st.DrawFn, depth: int = 2) -> tuple[Shape, dict[str, Any]]:
+    """Any shape, with a reply of it."""
+    shape: Shape = {}
+    for name in draw(st.lists(st.sampled_from(NAMES), unique=True, max_size=4)):
+        kind = draw(st.sampled_from([*LEAF, *(["record", "list"] if depth else [])]))
+        inner = draw(ballots(depth - 1))[0] if kind in ("record", "list") else {}
+        field = Field(kind=kind, fields=inner, per_side=kind != "scores" and draw(st.booleans()), optional=True)
+        shape[name] = shape["a"] if name == "b" and "a" in shape else shape.get("b", field) if name == "a" else field
+    return shape, {name: draw(value(field)) for name, field in shape.items()}
+
+
+def value(field: Field) -> st.SearchStrategy[Any]:
+    """Whatever may stand in a field, and nothing."""
+    if field.per_side:
+        one = value(field.model_copy(update={"per_side": False}))
+        return st.none() | st.fixed_dictionaries({"a": one, "b": one})
+    if field.fields:
+        record = st.fixed_dictionaries({name: value(inner) for name, inner in field.fields.items()})
+        return record if field.kind == "record" else st.lists(record, max_size=2)
+    return st.none() | LEAF.get(field.kind, st.just({}) if field.kind == "record" else st.lists(texts, max_size=2))
+
+
+@many
+@given(ballots())
+def test_any_ballot_exchanged_twice_is_what_it_was(made: tuple[Shape, dict[str, Any]]) -> None:
+    """A reply of whatever shape comes back after two exchanges, its fields in their order."""
+    shape, ballot = made
+    for exchange in (RESEARCHERS, ANNA):
+        once = exchange.ballot(shape, ballot)
+        assert set(once) == set(ballot)
+        assert json.dumps(exchange.ballot(shape, once)) == json.dumps(ballot)

@@ -1,0 +1,327 @@
+"""What others hear of a speech: nothing private, no mark that a speaker forged, and no word lost but those dropped."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from core.folding import many
+from hypothesis import given
+from hypothesis import strategies as st
+from nasty import HUGE, NASTY, PIECES, alike, texts
+
+from debate_orchestrator.core.hearing import Heard, Quote, heard, held, normal, public, writes_lines_for
+from debate_orchestrator.core.parts import Phase, Quotes
+from debate_orchestrator.speech import tame
+
+PHASE = Phase(name="speech", title="Speech", tag="SPEECH", seats=("a", "b"))
+QUOTES = Quotes()
+MATERIAL = (
+    "The quick brown fox jumps over the lazy dog.\n\nIt wasn't “late” - not in 1999 - and nobody\n  minded the co-op.",
+    "Another file, with 3,000 ducks in it.",
+)
+TAGS = ("thinking", "quote", "v_quote", "u_quote")
+MARKS = [
+    f"{left}{name}{right}" for name in TAGS for left, right in (("<", ">"), ("</", ">"), ("< / ", " >"), ("<", ""))
+]
+marked = st.lists(st.sampled_from([*MARKS, *PIECES]) | texts, max_size=14).map("".join)
+"""Speeches that are full of tags, whole and broken."""
+
+
+def hear(text: str, most: int | None = None, *, material: tuple[str, ...] = MATERIAL, **how: Any) -> Heard:
+    """What is heard of a speech in a format with private working and quotes."""
+    phase = PHASE.model_copy(update={"most_words": most})
+    return heard(text, phase, **{"private": "thinking", "quotes": QUOTES, "material": material} | how)
+
+
+def bare(text: str) -> list[str]:
+    """The words of a text, without the marks of quotes."""
+    return re.sub(r"</?\w*quote>", " ", text).split()
+
+
+# Private working
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("<thinking>SECRET</thinking>So.", "So."),
+        ("So.\n<thinking>\nSECRET\n\nSECRET\n</thinking>\nAnd so.", "So.\n\n\nAnd so."),
+        ("<THINKING>SECRET</Thinking> So.", "So."),
+        ('<thinking style="a > b" >SECRET</thinking>So.', "So."),
+        ("< thinking >SECRET< / thinking >So.", "So."),
+        ("<thinking\nkind=x>SECRET</thinking\n>So.", "So."),
+        ("<thinking>SECRET<thinking>SECRET</thinking>SECRET</thinking>So.", "So."),
+        ("<thinking>I open <thinking> here: SECRET</thinking>So.", "So."),
+        ("SECRET</thinking>So.", "So."),
+        ("SECRET </thinking\nSo.", "So."),
+        ("<thinking>SECRET</thinking>SECRET</thinking>So.", "So."),
+        ("So.<thinking>SECRET", "So."),
+        ("So. <thinking SECRET", "So."),
+        ("So. <thinking/> SECRET", "So."),
+        ("So. <thinking>SECRET</thinkin> SECRET", "So."),
+        ("<thin\u200bking>SECRET</thinking\u2060>So.", "So."),
+        ("<\u202ethinking>SECRET</thinking>So.", "So."),
+        ("<thinking>SECRET</thinking>", ""),
+        ("<thinking>SECRET", ""),
+    ],
+)
+def test_private_working_is_never_heard(text: str, said: str) -> None:
+    """What stands in the format's tag, however it is written, nested, hidden or left open, is heard by nobody."""
+    made = hear(text)
+    assert "SECRET" not in made.text
+    assert (made.text.split(), made.private) == (said.split(), True)
+
+
+@pytest.mark.parametrize(
+    "text", ["So it is.", "I am thinking: so.", "<b>thinking</b>", "2 < 3, thinking", "<thinkings>x"]
+)
+def test_only_the_tag_is_private(text: str) -> None:
+    """A speech without the tag is heard whole, as it stands."""
+    assert (hear(text).text, hear(text).private, public(text, "thinking")) == (text, False, text)
+
+
+def test_nothing_is_private_where_the_format_has_no_tag() -> None:
+    """In a format without private working, what looks like it is heard."""
+    text = "<thinking>Not secret.</thinking> So."
+    assert (hear(text, private="").text, hear(text, private="").private, public(text, "")) == (text, False, text)
+
+
+@many
+@given(st.lists(st.tuples(marked.filter(lambda text: "thinking" not in text), marked), min_size=1, max_size=4))
+def test_no_working_leaks_from_any_speech(said: list[tuple[str, str]]) -> None:
+    """Whatever stands around it, working between the tags is not heard."""
+    text = "".join(f"{aloud}<thinking>{working}SECRET</thinking>" for aloud, working in said)
+    assert "SECRET" not in hear(text).text
+
+
+@many
+@given(marked, marked)
+def test_no_tag_outlives_its_hearing(left: str, right: str) -> None:
+    """Nothing that is heard holds a tag of private working, so that hearing it again would leave out no more."""
+    made = public(f"{left}{right}", "thinking")
+    assert re.search(r"<\s*/?\s*thinking\b", tame(made), re.IGNORECASE) is None
+    assert public(made, "thinking") == made
+
+
+# Quotes
+
+
+def quotes(text: str, **how: Any) -> list[bool]:
+    """Whether each quote of a speech is heard as verified, as its mark and as its record tell."""
+    made = hear(text, **how)
+    marks = [match == "v" for match in re.findall(r"<([vu])_quote>", made.text)]
+    assert marks == [one.verified for one in made.quotes]
+    return marks
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [
+        "quick brown fox jumps",
+        "The QUICK brown Fox, jumps!",
+        "quick **brown** fox\n> jumps",
+        "It wasn’t late, not in",
+        "it wasn't late not in 1999",
+        "It wasnʼt “late” – not",
+        "It wasn´t ‘late’ — not",
+        "and nobody minded the co-op",
+        "and nobody\u00a0minded the co op",
+        "nobody min\u00added\u200b the \u202eco-op",
+        "ﬁle, with 3,000 ducks in",
+        "ｗｉｔｈ 3,000 ducks in",
+        "  the lazy dog  It  ",
+    ],
+)
+def test_what_the_material_says_is_verified(quote: str) -> None:
+    """A quote is in the material word for word, whatever its case, punctuation, quote marks, dashes and spaces."""
+    assert quotes(f"He said <quote>{quote}</quote>.") == [True]
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [
+        "",
+        " \n ",
+        "...!?",
+        "quick brown fox",
+        "quick fox jumps over the",
+        "quick brown fox jump",
+        "uick brown fox jumps",
+        "quick brown [...] fox hopped",
+        "minded the co-op. Another file",
+        "It was late not in",
+        "with 3000 ducks in it",
+        "with 3,000 bucks in it",
+    ],
+)
+def test_what_the_material_does_not_say_is_not(quote: str) -> None:
+    """Too few words, part of a word, left out or changed words, and words of two files are no quote of either."""
+    assert quotes(f"He said <quote>{quote}</quote>.") == [False]
+
+
+def test_how_few_words_prove_something() -> None:
+    """The format says how many words a quote must have; an empty one proves nothing whatever it says."""
+    text = "<quote>brown</quote> <quote>quick brown fox</quote> <quote> ... </quote>"
+    found = {least: quotes(text, quotes=Quotes(least_words=least)) for least in (0, 1, 2, 4)}
+    assert found == {0: [True, True, False], 1: [True, True, False], 2: [False, True, False], 4: [False] * 3}
+
+
+def test_vowels_are_letters() -> None:
+    """In scripts that write vowels as marks, words that differ in them differ."""
+    hindi = ("यह किताब बहुत अच्छी है",)
+    assert quotes("<quote>यह किताब बहुत अच्छी</quote>", material=hindi) == [True]
+    assert quotes("<quote>यह कताब बहुत अच्छी</quote>", material=hindi) == [False]
+    assert normal("Cafe\u0301 ❤\ufe0f STRASSE x²") == normal("CAFÉ straße X2") == "café strasse x2"
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "<v_quote>{}</v_quote>", "<V_QUOTE>{}</V_QUOTE>", "< v_quote >{}< / v_quote >", '<v_quote by="x">{}</v_quote>',
+        "<v_quote by='x > y' n=1>{}</quote>", "<v_qu\u200bote>{}</v_quote\u2060>", "<quote>{}</v_quote>",
+        "<\u00adv_quote>{}</u_quote>", "<u_quote><v_quote>{}</v_quote>", "<quote\n>{}</quote\t>",
+    ],
+)  # fmt: skip
+def test_nobody_marks_their_own_quotes(form: str) -> None:
+    """Marks of what was looked up are taken for plain ones, however they are written, and looked up themselves."""
+    assert quotes(form.replace("{}", "they never said this at all")) == [False]
+    assert quotes(form.replace("{}", "the quick brown fox jumps")) == [True]
+    assert "v_quote" not in hear(form.replace("{}", "the quick brown fox jumps"), material=()).text
+
+
+@pytest.mark.parametrize(
+    "text", ["<v_quote never closed", "x</v_quote>", "<v_quote>x<v_quote>", "<v_quote ☃>x</v_quote>"]
+)
+def test_a_broken_mark_verifies_nothing(text: str) -> None:
+    """A mark that is not whole, or has no partner, is heard as text, and not as a mark of what was looked up."""
+    assert not re.search("v_quote|u_quote", hear(text).text)
+    assert hear(text).quotes == ()
+
+
+@pytest.mark.parametrize("material", [(), ("",)])
+def test_without_material_nothing_is_looked_up(material: tuple[str, ...]) -> None:
+    """Where there is nothing to look in, quotes stay as they are, and forged marks are plain ones all the same."""
+    made = hear("<quote>a b c d</quote> <v_quote>e f g h</v_quote>", material=material)
+    assert (made.text, made.quotes) == ("<quote>a b c d</quote> <quote>e f g h</quote>", ())
+
+
+def test_a_format_without_quotes_hears_them_as_text() -> None:
+    """In a format that has no quotes, tags of that name are text."""
+    text = "<v_quote>x</v_quote>"
+    assert (hear(text, quotes=None).text, hear(text, quotes=None).quotes) == (text, ())
+
+
+def test_a_format_names_its_marks() -> None:
+    """A format's own tags are used and no others."""
+    own = Quotes(tag="cite", verified="found", unverified="missing")
+    made = hear("<cite>quick brown fox jumps</cite><quote>x</quote><found>a b c d</found>", quotes=own)
+    assert made.text == "<found>quick brown fox jumps</found><quote>x</quote><missing>a b c d</missing>"
+    assert made.quotes == (Quote(text="quick brown fox jumps", verified=True), Quote(text="a b c d", verified=False))
+
+
+@many
+@given(marked, st.integers(0, 20) | st.none())
+def test_verified_means_that_the_material_has_it(text: str, most: int | None) -> None:
+    """Whatever was said, and wherever it was cut, what is heard as verified stands in the material."""
+    made = hear(text, most)
+    between = re.findall(r"<v_quote>(.*?)</v_quote>", made.text, re.DOTALL)
+    assert made.text.count("v_quote") == 2 * len(between)
+    assert all(any(f" {normal(one)} " in f" {normal(file)} " for file in MATERIAL) for one in between)
+    assert [normal(one) for one in between] == [normal(one.text) for one in made.quotes if one.verified]
+
+
+# Length
+
+
+def test_what_comes_after_the_limit_is_not_heard() -> None:
+    """The first words are heard, up to the limit, as they stand; how many came after them is told."""
+    assert held("one  two\n\nthree four ", 3) == ("one  two\n\nthree", 1)
+    assert [held("one two ", n) for n in (None, 2, 3, 0)] == [
+        ("one two ", 0),
+        ("one two ", 0),
+        ("one two ", 0),
+        ("", 2),
+    ]
+    assert (hear("one two three", 2).words, hear("one two three", 2).dropped) == (2, 1)
+    assert hear("<thinking>one two</thinking>three four", 2).dropped == 0
+
+
+def test_a_quote_that_is_cut_ends_there() -> None:
+    """A quote that the limit cuts is closed, and is looked up as far as it is heard."""
+    text = "He said <quote>the quick brown fox jumps over the moon</quote> and left."
+    assert hear(text, 6).text == "He said <v_quote>the quick brown fox</v_quote>"
+    assert hear(text, 5).text == "He said <u_quote>the quick brown</u_quote>"
+    assert hear(text, 30).text.startswith("He said <u_quote>")
+    assert hear(text, 6, material=()).text == "He said <quote>the quick brown fox</quote>"
+    assert hear(text, 2).text == "He said"
+
+
+def test_the_limit_cuts_no_more_than_it_must() -> None:
+    """A sign that is no tag, at the place of the cut, costs no word before it."""
+    assert hear("so x < 5 and so on", 5).text == "so x < 5 and"
+
+
+@many
+@given(marked | alike("word"), st.integers(0, 30) | st.none())
+def test_no_word_is_lost_but_those_dropped(text: str, most: int | None) -> None:
+    """Words heard and words dropped add up to those that were meant for others, in their order."""
+    whole, made = hear(text), hear(text, most)
+    assert made.words == len(made.text.split())
+    assert made.words + made.dropped == whole.words
+    assert whole.dropped == 0
+    assert most is None or made.words <= most
+    assert bare(made.text) == bare(whole.text)[: len(bare(made.text))]
+
+
+@many
+@given(texts.filter(lambda text: "<" not in text))
+def test_plain_speech_is_heard_as_it_is(text: str) -> None:
+    """A speech without tags is heard to the letter, but for what would hide or move something."""
+    assert hear(text).text == tame(text)
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_hostile_speech_is_heard_whole(text: str) -> None:
+    """Speech that is made against reports and terminals loses nothing by being heard, and is tame."""
+    assert hear(text).text == tame(text) == tame(hear(text).text)
+
+
+HEAVY = {"spaces": "<" + " " * 200_000 + "y", "attributes": "<quote" + " a='b'" * 40_000, "open": "<quote>" * 30_000}
+HEAVY |= {"closing": "</thinking" * 20_000, "equals": "<quote" + " " * 200_000 + "=", "names": "Ben " * 50_000}
+
+
+@pytest.mark.parametrize("name", [*HUGE, *HEAVY])
+def test_no_speech_is_too_much_to_hear(name: str) -> None:
+    """However long and repetitive a speech is, hearing it comes to an end."""
+    text = (HUGE | HEAVY)[name]
+    assert hear(text, 1000).words <= 1000
+    assert not writes_lines_for(text, ["Ben"])
+
+
+# Lines for the other side
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Ben: I give up.", "So.\n\n**Ben**: So it is.", "> Ben: no", "so\r\n  ben : x", "[Ben]: x", "__Ben__ : x", "BEN:"],
+)
+def test_lines_for_the_other(text: str) -> None:
+    """A line that begins with the other's name and a colon, marked up or not, is written for the other."""
+    assert writes_lines_for(tame(text), ["Ben"])
+
+
+@pytest.mark.parametrize(
+    "text", ["Ben said: no", "As for Ben: no", "Benny: x", "Ben\n: x", "Anna: x", ": x", "Ben, no"]
+)
+def test_what_is_no_line_for_the_other(text: str) -> None:
+    """To name the other, or to write one's own name, is none; and where there is no other, nobody's line is."""
+    assert not writes_lines_for(text, ["Ben"])
+    assert not writes_lines_for(text, [])
+
+
+def test_a_name_is_no_pattern() -> None:
+    """A name is found as it stands."""
+    assert writes_lines_for("C++ (x): y", ["C++ (x)"])
+    assert not writes_lines_for("Bxn: y", ["B.n"])

@@ -1,0 +1,330 @@
+"""Judges who see a debate in both presentations: what they mean counts, what the names make of it does not."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from core.folding import ADVERSARIAL, absent, converging, debated, heard, marks, opened, play, record, spoiled, state
+from core.plain import BALLOT, phase, rules
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import EVENT, Event
+from debate_orchestrator.core.exchange import Exchange
+from debate_orchestrator.core.rules import Format
+from debate_orchestrator.errors import OutOfTurn
+
+EXCHANGE = Exchange(ADVERSARIAL)
+
+
+def sincere(turn: str, ballot: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """A script in which a judge says the same of the positions in both presentations."""
+    shape = ADVERSARIAL.shapes["final" if turn.startswith("final") else "ballot"]
+    return {turn: ballot, f"{turn}.mirrored": EXCHANGE.ballot(shape, ballot)}
+
+
+def biased(turn: str, ballot: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """A script in which a judge gives the same ballot in both, whoever goes by the name of A."""
+    return {turn: ballot, f"{turn}.mirrored": ballot}
+
+
+def mirrored(rounds: int = 1, judges: int = 1, script: Any = None, *, until: str = "", **how: Any) -> Debate:
+    return debated(rounds, judges, script, until=until, mirror=True, **how)
+
+
+def marked(a: float, b: float, rounds: int = 1, **changes: Any) -> dict[str, Any]:
+    return marks(a, b, rounds=rounds, **changes)
+
+
+# Who has a turn
+
+
+@pytest.mark.parametrize(
+    ("judges", "ids"),
+    [(1, ["judge", "judge.mirrored"]), (2, ["judge-1", "judge-1.mirrored", "judge-2", "judge-2.mirrored"])],
+)
+def test_a_stage_holds_both_turns_of_every_judge(judges: int, ids: list[str]) -> None:
+    """Where judges vote, each has two turns at once, the second of the debate mirrored; nobody else has."""
+    debate = Debate([opened(2, judges, mirror=True)])
+    played = play(debate)
+    first = ids[0]
+    assert [stage for stage in played if "verdict" in stage[0]] == [
+        tuple(f"1.verdict.{one}" for one in ids),
+        tuple(f"2.verdict.{one}" for one in ids),
+        tuple(f"final.verdict.{one}" for one in ids),
+    ]
+    assert played[-1] == (f"final.dissent.{first}",)
+    assert [turn.id for turn in debate.settled() if turn.mirrored] == [
+        turn.id for turn in debate.settled() if turn.id.endswith(".mirrored")
+    ]
+    assert {turn.seat for turn in debate.settled() if turn.mirrored} == {one for one in ids if "mirrored" not in one}
+
+
+def test_in_turn_each_judge_has_both_turns_at_once() -> None:
+    """Judges who vote one after another are each shown both presentations at once."""
+    made = rules(round=[phase("speech", "a", "b"), BALLOT | {"order": "in turn"}])
+    played = play(Debate([opened(1, 2, rules=made, mirror=True)]))
+    assert played[2:4] == [
+        ("1.vote.judge-1", "1.vote.judge-1.mirrored"),
+        ("1.vote.judge-2", "1.vote.judge-2.mirrored"),
+    ]
+
+
+def test_without_the_mirror_there_is_none() -> None:
+    """A setup that does not ask for it has no mirrored turns, whatever the format would do unasked."""
+    made = ADVERSARIAL.model_copy(update={"mirror": True})
+    assert not [turn for turn in debated(2, 2, rules=made).settled() if turn.mirrored]
+
+
+def test_how_mirrored_turns_are_called() -> None:
+    """A mirrored turn is told apart by its tag and its heading."""
+    turn = mirrored(1, 2).turn("1.verdict.judge-2.mirrored")
+    assert ADVERSARIAL.tag_of(turn) == "[JUDGE 2 - ROUND 1 - VERDICT - MIRRORED]"
+    assert ADVERSARIAL.heading_of(turn) == "Judge Verdict — Round 1 (Judge 2), Mirrored"
+
+
+def test_nothing_counts_before_both_are_there() -> None:
+    """A round has no result, no finding and no advice while a mirrored ballot is out, and nobody goes on."""
+    debate = mirrored(2, until="1.verdict.judge")
+    first, second = debate.due()
+    for event in record(2, script={first.id: converging("b")}, mirror=True):
+        if getattr(event, "turn", "") == first.id:
+            debate.take(event)
+    assert ([turn.id for turn in debate.due()], debate.votes(1), debate.result(1)) == ([second.id], [], None)
+    assert (debate.ballots(1), debate.finding(1).detected, debate.flips()) == ([], False, (0, 0))
+    with pytest.raises(OutOfTurn):
+        debate.turn("2.constructive.a")
+
+
+def test_both_hear_the_same() -> None:
+    """In both presentations a judge hears the same speeches, and no ballot of the other."""
+    debate = mirrored(2)
+    assert heard(debate, "2.verdict.judge") == heard(debate, "2.verdict.judge.mirrored")
+    assert not [turn for turn in heard(debate, "final.verdict.judge.mirrored") if "verdict" in turn]
+
+
+def test_turns_are_named_as_they_are_shown() -> None:
+    """A judge may name the turns as the presentation calls them; a mirrored one sees A's as B's."""
+    debate = mirrored(1, until="1.verdict.judge")
+    straight, other = debate.due()
+    assert debate.terms(straight).turns == ("1.opening.a", "1.opening.b")
+    assert debate.terms(other).turns == ("1.opening.b", "1.opening.a")
+
+
+# What a vote is
+
+
+def test_who_means_what_they_say_votes_for_the_same_position() -> None:
+    """A judge who is for the same position in both presentations votes for it; scores are the same too."""
+    script = sincere("1.verdict.judge", marked(8, 5)) | sincere("final.verdict.judge", {"winner": "a"})
+    debate = mirrored(1, 1, script)
+    result, verdict = debate.result(1), debate.verdict()
+    assert result is not None and verdict is not None
+    assert (result.winner, result.scores, result.ballots) == ("a", {"a": 8, "b": 5}, 1)
+    assert (verdict.winner, verdict.totals, verdict.votes, debate.flips()) == ("a", {"a": 8, "b": 5}, {"a": 1}, (0, 2))
+
+
+def test_who_goes_by_names_abstains() -> None:
+    """A judge who is for whoever goes by one name has no vote, and no lead comes of its scores."""
+    script = biased("1.verdict.judge", marked(9, 3)) | biased("final.verdict.judge", {"winner": "a"})
+    debate = mirrored(1, 1, script)
+    result, verdict = debate.result(1), debate.verdict()
+    assert result is not None and verdict is not None
+    assert (result.winner, result.scores, result.ballots) == ("no decision", {"a": 6, "b": 6}, 1)
+    assert (verdict.winner, verdict.strength, verdict.remarks) == ("no decision", None, ("no quorum",))
+    assert (verdict.panel[0].stable, verdict.panel[0].absent, debate.flips()) == (False, False, (2, 2))
+
+
+def test_scores_are_the_mean_of_both_presentations() -> None:
+    """A judge's scores are the exact mean of what each position was given in the two."""
+    script = {"1.verdict.judge": marked(8, 5), "1.verdict.judge.mirrored": marked(6, 7)}
+    debate = mirrored(1, 1, script)
+    assert debate.totals() == {"a": Fraction(15, 2), "b": Fraction(11, 2)}
+    assert debate.means()["a"] == dict.fromkeys(debate.criteria, Fraction(15, 2))
+
+
+@pytest.mark.parametrize("gone", ["1.verdict.judge", "1.verdict.judge.mirrored"])
+def test_absent_in_one_presentation_is_absent(gone: str) -> None:
+    """A judge without a ballot that counts in either presentation has no vote and no scores in that round."""
+    debate = mirrored(1, 1, sincere("1.verdict.judge", marked(8, 5)) | {gone: absent(gone)})
+    assert (debate.result(1), debate.unjudged(1), debate.totals(), debate.means()) == (None, True, {"a": 0, "b": 0}, {})
+    assert [(vote.absent, vote.winner) for vote in debate.votes(1)] == [(True, "no decision")]
+    assert debate.flips() == (0 if debate.final_votes()[0].stable else 1, 1)
+
+
+@pytest.mark.parametrize(("quorum", "winner"), [(1, "b"), (2, "no decision")])
+def test_abstentions_make_no_quorum(quorum: int, winner: str) -> None:
+    """Judges whose votes flip are not counted toward the quorum, nor are absent ones."""
+    script: dict[str, Any] = sincere("final.verdict.judge-1", {"winner": "b"})
+    script |= biased("final.verdict.judge-2", {"winner": "a"})
+    script |= {"final.verdict.judge-3.mirrored": absent("final.verdict.judge-3.mirrored")}
+    verdict = mirrored(1, 3, script, quorum=quorum).verdict()
+    assert verdict is not None
+    assert (verdict.winner, verdict.votes) == (winner, {"b": 1})
+    assert ("no quorum" in verdict.remarks) is (winner == "no decision")
+
+
+def test_a_spoiled_ballot_is_one_presentations_own() -> None:
+    """A spoiled reply is asked for again in its own presentation; the other is not touched."""
+    debate = mirrored(1, until="1.verdict.judge")
+    debate.take(spoiled("1.verdict.judge.mirrored"))
+    assert [turn.id for turn in debate.due()] == ["1.verdict.judge", "1.verdict.judge.mirrored"]
+    debate.take(spoiled("1.verdict.judge.mirrored", "still none"))
+    assert [turn.id for turn in debate.due()] == ["1.verdict.judge"]
+
+
+def test_how_many_votes_flip() -> None:
+    """Flips are counted over all votes that were cast in both presentations, rounds and finals."""
+    script: dict[str, Any] = biased("1.verdict.judge-1", marked(9, 3, 2)) | sincere(
+        "1.verdict.judge-2", marked(9, 3, 2)
+    )
+    script |= biased("2.verdict.judge-1", marked(5, 5, 2)) | sincere("final.verdict.judge-1", {"winner": "b"})
+    script |= {"2.verdict.judge-2": absent("2.verdict.judge-2")} | biased("final.verdict.judge-2", {"winner": "tie"})
+    assert mirrored(2, 2, script).flips() == (1, 5)
+    assert debated(2, 2).flips() == (0, 0)
+
+
+# What else ballots say
+
+
+def test_findings_and_advice_are_of_straight_ballots() -> None:
+    """What a mirrored ballot says of convergence, of a concession and to the sides is acted on by nobody."""
+    told = {"feedback": {"a": "Straight to A.", "b": "Straight to B."}}
+    other = converging("a") | {"conceded": "b", "feedback": {"a": "Mirrored.", "b": "Mirrored."}}
+    debate = mirrored(2, script={"1.verdict.judge": told, "1.verdict.judge.mirrored": other})
+    assert (debate.finding(1).detected, debate.given_up(1), debate.conceded()) == (False, None, None)
+    assert (debate.advice("a", 2), debate.advice("b", 2)) == (["Straight to A."], ["Straight to B."])
+
+
+def test_what_a_straight_ballot_finds_is_acted_on() -> None:
+    """Convergence and concessions that are seen straight count for a panel of that many judges."""
+    moved = mirrored(2, script={"1.verdict.judge": converging("b")})
+    assert [turn.id for turn in moved.settled() if turn.phase.on] == ["1.divergence.b"]
+    script = {f"1.verdict.judge-{n}": {"conceded": "a"} for n in (1, 2)}
+    gave_up = mirrored(3, 3, script)
+    assert (gave_up.conceded(), [turn.round for turn in gave_up.settled()][-8:]) == ("a", [1] + [None] * 7)
+
+
+def test_a_judge_has_the_ballots_of_its_presentation() -> None:
+    """A judge is shown what it voted itself in the same presentation, and in no other."""
+    debate = mirrored(2, 2)
+    own = {
+        one: [ballot.id for ballot in debate.own_ballots(debate.turn(f"final.verdict.{one}"))]
+        for one in ("judge-1", "judge-2.mirrored")
+    }
+    assert own["judge-1"] == [*(f"{n}.verdict.judge-1" for n in (1, 2, "final")), "final.dissent.judge-1"]
+    assert own["judge-2.mirrored"] == [f"{n}.verdict.judge-2.mirrored" for n in (1, 2, "final")]
+
+
+def test_rounds_as_one_presentation_saw_them() -> None:
+    """A judge's rounds are told from its ballots of one presentation alone, in the terms of the sides as they are."""
+    script = {"1.verdict.judge-2": marked(8, 5), "1.verdict.judge-2.mirrored": marked(6, 7)}
+    debate = mirrored(1, 2, script)
+    straight, other = (debate.results_of("judge-2", mirrored=one) for one in (False, True))
+    assert [(one.scores, one.winner) for one in straight] == [({"a": 8, "b": 5}, "a")]
+    assert [(one.scores, one.winner) for one in other] == [({"a": 7, "b": 6}, "a")]
+
+
+def test_a_ballot_is_kept_as_it_was_given() -> None:
+    """A mirrored ballot stays on record as the judge wrote it; what it says of the sides as they are can be had."""
+    given = marked(9, 3) | {"strongest": {"a": "Researcher A's case in 1.opening.a.", "b": "None of Researcher B."}}
+    debate = mirrored(1, script={"1.verdict.judge.mirrored": given})
+    kept, shape = debate.ballot("1.verdict.judge.mirrored"), ADVERSARIAL.shapes["ballot"]
+    assert kept is not None
+    assert (kept.ballot["scores"], kept.ballot["strongest"]) == (given["scores"], given["strongest"])
+    seen = debate.seen(shape, kept)
+    assert seen["scores"] == {"a": given["scores"]["b"], "b": given["scores"]["a"]}
+    assert seen["strongest"] == {"a": "None of Researcher A.", "b": "Researcher B's case in 1.opening.b."}
+    straight = debate.ballot("1.verdict.judge")
+    assert straight is not None and debate.seen(shape, straight) is straight.ballot
+
+
+def test_turns_that_a_mirrored_judge_names_are_the_real_ones() -> None:
+    """Turns are named as they are shown, and stand for the others' when the ballot is read."""
+    made = rules(
+        round=[phase("speech", "a", "b"), BALLOT],
+        shapes={"ballot": {"winner": {"kind": "choice"}, "pivotal": {"kind": "turns"}}, "final": FINAL},
+    )
+    script = {"1.vote.judge.mirrored": {"winner": "b", "pivotal": ["1.speech.a"]}}
+    debate = debated(1, rules=made, script=script, mirror=True)
+    vote = debate.ballot("1.vote.judge.mirrored")
+    assert vote is not None
+    assert debate.seen(made.shapes["ballot"], vote) == {"winner": "a", "pivotal": ["1.speech.b"]}
+
+
+FINAL = {"winner": {"kind": "choice", "of": ["a", "b", "tie"]}}
+
+
+def test_labels_belong_to_no_side() -> None:
+    """A judge who gives the same label in both presentations has decided, and the label's winner wins."""
+    shapes = {"ballot": FINAL, "final": {"label": {"kind": "choice", "of": ["true", "false"]}}}
+    made = rules(shapes=shapes, winner_of={"true": "a", "false": "b"})
+    stable = debated(1, rules=made, mirror=True, script={turn: {"label": "false"} for turn in ENDS}).verdict()
+    torn = debated(
+        1, rules=made, mirror=True, script={ENDS[0]: {"label": "false"}, ENDS[1]: {"label": "true"}}
+    ).verdict()
+    assert stable is not None and torn is not None
+    assert (stable.winner, stable.label, stable.strength) == ("b", "false", None)
+    assert (torn.winner, torn.label) == ("no decision", None)
+
+
+ENDS = ("final.end.judge", "final.end.judge.mirrored")
+
+
+# The same journal
+
+
+@settings(max_examples=30)
+@given(st.data())
+def test_the_same_events_make_the_same_debate(data: st.DataObject) -> None:
+    """A mirrored debate that is written down and folded again, in whatever order answers arrived, is the same."""
+    script: dict[str, Any] = {}
+    for n in (1, 2):
+        for judge in ("judge-1", "judge-2"):
+            script |= {
+                f"{n}.verdict.{judge}{one}": marked(data.draw(MARK), data.draw(MARK), 2) for one in ("", ".mirrored")
+            }
+    if data.draw(st.booleans()):
+        script |= {
+            "1.verdict.judge-1": converging("b"),
+            "2.verdict.judge-2.mirrored": absent("2.verdict.judge-2.mirrored"),
+        }
+    events: list[Event] = record(2, 2, script, mirror=True, quorum=2)
+    again = [EVENT.validate_python(json.loads(json.dumps(event.model_dump(mode="json")))) for event in events]
+    debate = Debate(again[:1])
+    while due := debate.due():
+        for turn in data.draw(st.permutations(due)):
+            for event in again[1:]:
+                if getattr(event, "turn", "") == turn.id:
+                    debate.take(event)
+    assert state(debate) == state(Debate(events))
+
+
+MARK = st.integers(1, 10)
+
+
+@settings(max_examples=30)
+@given(st.lists(st.tuples(MARK, MARK), min_size=1, max_size=3), st.sampled_from(["a", "b", "tie"]))
+def test_a_sincere_judge_counts_as_without_the_mirror(rounds: list[tuple[int, int]], winner: str) -> None:
+    """A judge who says the same in both presentations decides what it would have decided in one."""
+    ballots = {f"{n}.verdict.judge": marked(a, b, len(rounds)) for n, (a, b) in enumerate(rounds, 1)}
+    final = {"final.verdict.judge": {"winner": winner}}
+    both: dict[str, Any] = {}
+    for turn, ballot in (ballots | final).items():
+        both |= sincere(turn, ballot)
+    one, two = debated(len(rounds), script=ballots | final), mirrored(len(rounds), script=both)
+    assert (one.results(), one.totals(), one.means()) == (two.results(), two.totals(), two.means())
+    verdicts = [made.model_dump(exclude={"panel"}) for made in (one.verdict(), two.verdict()) if made]
+    assert len(verdicts) == 2 and verdicts[0] == verdicts[1]
+    assert two.flips() == (0, len(rounds) + 1)
+
+
+def test_a_format_may_mirror_unasked() -> None:
+    """A format says that its judges see both presentations; it must have two sides, and votes."""
+    assert Format.model_validate(ADVERSARIAL.model_dump() | {"mirror": True}).mirror
+    with pytest.raises(ValueError, match="two sides, and a phase in which judges vote"):
+        Format.model_validate(ADVERSARIAL.model_dump() | {"mirror": True, "round": (), "after": ()})

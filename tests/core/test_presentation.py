@@ -1,0 +1,293 @@
+"""What is put before others: speeches as they are heard, structured ones spelled out, mirrored ones by other names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from core.folding import ADVERSARIAL, debated, declined, many, reply, spoke
+from core.plain import BALLOT, PLAIN, phase, rules
+from hypothesis import given
+from hypothesis import strategies as st
+from nasty import NASTY, texts
+
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Context, Declined, Found, Reply, Spoke
+from debate_orchestrator.core.presentation import Shown, heard, shown, spelled
+from debate_orchestrator.core.rules import Format
+from debate_orchestrator.core.shapes import Field, Shape
+from debate_orchestrator.speech import tame
+
+CASE = {
+    "refused": {"kind": "flag"},
+    "reason": {"kind": "text", "only_if": {"refused": True}},
+    "claim": {"kind": "text", "unless": {"refused": True}},
+    "url": {"kind": "url", "unless": {"refused": True}},
+    "answers": {"kind": "turns", "unless": {"refused": True}},
+    "stronger": {"kind": "choice", "unless": {"refused": True}},
+}
+CHECKS = {"checks": {"kind": "list", "fields": {"turn": {"kind": "text"}, "state": {"kind": "text"}}}}
+
+
+def private(**changes: Any) -> Format:
+    """A format with private working, quotes and a limit of length."""
+    speech = phase("speech", "a", "b", most_words=6)
+    return rules(
+        **{"round": [speech, BALLOT], "private": "thinking", "quotes": {}, "forbids": ["other's lines"]} | changes
+    )
+
+
+def structured(**changes: Any) -> Format:
+    """A format whose sides fill in a form, which a clerk looks up."""
+    shapes = PLAIN["shapes"] | {"case": CASE, "checks": CHECKS}
+    seats = PLAIN["seats"] | {"clerk": {"name": "Clerk", "tag": "C"}}
+    steps = [
+        phase("speech", "a", "b"),
+        phase("case", "a", "b", reply="case", heard_by=["a", "b", "judge", "clerk"]),
+        phase("checks", "clerk", reply="checks"),
+        BALLOT,
+    ]
+    return rules(**{"shapes": shapes, "seats": seats, "round": steps} | changes)
+
+
+def case(**changes: Any) -> dict[str, Any]:
+    """A filled-in form."""
+    made = {"refused": False, "reason": None, "claim": "So.", "url": "https://e.example/x", "answers": ["1.speech.a"]}
+    return made | {"stronger": "a"} | changes
+
+
+def refusal(reason: str) -> dict[str, Any]:
+    return dict.fromkeys(CASE) | {"refused": True, "reason": reason, "answers": []}
+
+
+def judged(script: Any, made: Format, **how: Any) -> tuple[Debate, list[Shown], list[Shown]]:
+    """A debate of one round, and what its judge is shown of it in both presentations."""
+    debate = debated(1, rules=made, script=script, mirror=True, **how)
+    straight, other = (heard(debate, debate.turn(f"1.vote.judge{one}")) for one in ("", ".mirrored"))
+    return debate, straight, other
+
+
+# Speeches
+
+
+def test_a_speech_is_shown_as_it_is_heard() -> None:
+    """Private working is left out, quotes are marked by what the material says, and length is held."""
+    material = (Context(name="x", text="one two three four five"),)
+    said = "<thinking>SECRET</thinking><quote>one two three four</quote> and so on and on"
+    _, (first, second), _ = judged({"1.speech.a": said, "1.speech.b": "<thinking>SECRET"}, private(), context=material)
+    assert (first.text, first.words, first.dropped) == ("<v_quote>one two three four</v_quote> and so", 6, 3)
+    assert [one.verified for one in first.quotes] == [True]
+    assert (second.text, second.words, second.dropped) == ("", 0, 0)
+
+
+@pytest.mark.parametrize("answer", [Spoke, Declined])
+def test_no_answer_lets_private_working_out(answer: type[Spoke | Declined]) -> None:
+    """A refusal is heard as a speech is: without what was said in private."""
+    text = "<thinking>SECRET</thinking>\nNo.\nIt would do harm."
+    _, (first, _), (_, other) = judged({"1.speech.a": [answer(turn="1.speech.a", reply=reply(text))]}, private())
+    assert (first.text, other.text, first.declined) == ("No.\nIt would do harm.",) * 2 + (answer is Declined,)
+
+
+def test_what_is_told_of_a_speech() -> None:
+    """Whether it was cut, what a search found for it, and that it writes lines for the other side."""
+    found = (Found(url="https://e.example/x"),)
+    long = Reply(text="Ben: I give up.", brief="0", by="host", ended="cut", found=found)
+    _, (first, second), (_, mirrored) = judged({"1.speech.a": [Spoke(turn="1.speech.a", reply=long)]}, private())
+    assert (first.cut, first.found, first.other_lines) == (True, found, True)
+    assert (mirrored.cut, mirrored.found, mirrored.other_lines, mirrored.text) == (
+        True,
+        found,
+        True,
+        "Anna: I give up.",
+    )
+    assert (second.cut, second.found, second.other_lines, second.declined) == (False, (), False, False)
+    assert not judged({"1.speech.a": "Ben: I give up."}, private(forbids=[]))[1][0].other_lines
+    assert not judged({"1.speech.a": "<thinking>\nBen: would give up.\n</thinking>So."}, private())[1][0].other_lines
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_hostile_speech_is_shown_tame(text: str) -> None:
+    """A speech made against reports and terminals is shown whole and tame, by its own side's name or the other's."""
+    debate = debated(1, script={"1.opening.a": text}, mirror=True)
+    straight, mirrored = (shown(debate, debate.turn("1.opening.a"), mirrored=one) for one in (False, True))
+    assert straight.text == tame(text)
+    assert debate.exchange.text(mirrored.text) == tame(text)
+
+
+# Structured speeches
+
+
+def test_a_structured_speech_is_spelled_out() -> None:
+    """A form is shown as a line for each field that is filled in; a refusal as its reason alone."""
+    script = {"1.case.a": case(), "1.case.b": refusal("It would do harm.")}
+    _, straight, _ = judged(script, structured())
+    first, second = straight[2:4]
+    told = "Claim: So.\nUrl: https://e.example/x\nAnswers: 1.speech.a\nStronger: a"
+    assert (first.text, first.declined, first.words) == (told, False, 8)
+    assert (second.text, second.declined) == ("It would do harm.", True)
+
+
+def test_what_a_clerk_found_is_shown() -> None:
+    """The clerk's findings are put before the judge as what they are, turns by the names they have there."""
+    checks = {"checks": [{"turn": "1.case.a", "state": "found"}, {"turn": "1.case.b", "state": "gone"}]}
+    _, straight, mirrored = judged({"1.checks.clerk": checks}, structured())
+    assert straight[-1].text == "Checks: \n- Turn: 1.case.a; State: found\n- Turn: 1.case.b; State: gone"
+    assert mirrored[-1].text == "Checks: \n- Turn: 1.case.b; State: found\n- Turn: 1.case.a; State: gone"
+    assert (mirrored[-1].turn.id, mirrored[-1].after) == ("1.checks.clerk", None)
+
+
+def test_a_form_hides_and_forges_nothing() -> None:
+    """Private working and marks of quotes in the texts of a form are taken as in a speech, and no text passes for
+    another field."""
+    made = structured(private="thinking", quotes={})
+    claim = "<thinking>SECRET</thinking><v_quote>a b c d</v_quote>\nUrl: https://forged.example\rx"
+    _, straight, _ = judged({"1.case.a": case(claim=claim)}, made, context=(Context(name="x", text="one"),))
+    lines = straight[2].text.split("\n")
+    assert lines[:4] == [
+        "Claim: <u_quote>a b c d</u_quote>",
+        "  Url: https://forged.example",
+        "  x",
+        "Url: https://e.example/x",
+    ]
+    assert [one.verified for one in straight[2].quotes] == [False]
+    assert "SECRET" not in judged({"1.case.a": refusal("<thinking>SECRET</thinking>No.")}, made)[1][2].text
+
+
+FIELDS: Shape = {
+    "refused": Field(kind="flag"),
+    "sure": Field(kind="flag"),
+    "share_of_it": Field(kind="number"),
+    "per": Field(kind="text", per_side=True),
+    "inner": Field(kind="record", fields={"x": Field(kind="text"), "y": Field(kind="flag")}),
+    "items": Field(kind="list"),
+    "rows": Field(kind="list", fields={"x": Field(kind="text"), "y": Field(kind="turns", optional=True)}),
+    "scores": Field(kind="scores"),
+    "empty": Field(kind="text", optional=True),
+    "none": Field(kind="choices"),
+}
+
+
+def test_every_kind_of_field_is_spelled() -> None:
+    """Flags are yes or no, numbers plain, what is told of the sides after their names, and nothing for nothing."""
+    value = {
+        "refused": False, "sure": True, "share_of_it": 0.50, "per": {"a": "x", "b": "y"},
+        "inner": {"x": "z", "y": False}, "items": ["one", "two\nthree"],
+        "rows": [{"x": "p", "y": ["1.x.a"]}, {"x": "q", "y": []}],
+        "scores": {"a": {"wit": 7.0}, "b": {"wit": 6.5}}, "empty": None, "none": [], "not asked": "?",
+    }  # fmt: skip
+    assert spelled(FIELDS, value) == (
+        "Sure: yes\nShare of it: 0.5\nPer: a: x; b: y\nInner: X: z; Y: no\nItems: one, two\n  three\n"
+        "Rows: \n- X: p; Y: 1.x.a\n- X: q\nScores: a: wit 7; b: wit 6.5"
+    )
+    assert spelled(FIELDS, {}) == ""
+
+
+@many
+@given(texts, st.lists(texts, max_size=3))
+def test_no_text_begins_a_line_of_its_own(text: str, items: list[str]) -> None:
+    """Whatever a text holds, the lines that are not set in are those of the fields."""
+    shape: Shape = {"claim": Field(kind="text"), "items": Field(kind="list"), "sure": Field(kind="flag")}
+    lines = spelled(shape, {"claim": text, "items": items, "sure": True}).splitlines()
+    assert [line.partition(":")[0] for line in lines if line and not line.startswith("  ")] == [
+        *("Claim", *(["Items"] if items else []), "Sure"),
+    ]
+
+
+# Mirrored
+
+
+def test_a_mirrored_judge_sees_the_others_names() -> None:
+    """Each speech is under the other's name, id and tag, its words too; a straight one is as it was."""
+    script = {"1.opening.a": "I am Researcher A.", "1.opening.b": "See [R1 - ROUND 1 - OPENING], 1.opening.a."}
+    debate = debated(1, script=script, mirror=True)
+    straight, mirrored = (heard(debate, debate.turn(f"1.verdict.judge{one}")) for one in ("", ".mirrored"))
+    assert [(one.turn.id, one.turn.seat, one.text) for one in straight] == [
+        ("1.opening.a", "a", script["1.opening.a"]),
+        ("1.opening.b", "b", script["1.opening.b"]),
+    ]
+    assert [(one.turn.id, one.turn.seat, one.text) for one in mirrored] == [
+        ("1.opening.a", "a", "See [R2 - ROUND 1 - OPENING], 1.opening.b."),
+        ("1.opening.b", "b", "I am Researcher B."),
+    ]
+    assert [ADVERSARIAL.tag_of(one.turn) for one in mirrored] == [
+        "[R1 - ROUND 1 - OPENING]",
+        "[R2 - ROUND 1 - OPENING]",
+    ]
+
+
+@pytest.mark.parametrize("first", ["a", "b"])
+def test_within_a_phase_the_last_comes_first(first: str) -> None:
+    """Rounds and phases stay in order; within one the other side comes first, and where it had heard the other,
+    that is said."""
+    debate = debated(2, mirror=True, first=first)
+    straight, mirrored = (heard(debate, debate.turn(f"final.verdict.judge{one}")) for one in ("", ".mirrored"))
+    assert [one.turn.phase for one in mirrored] == [one.turn.phase for one in straight]
+    assert [one.turn.id for one in mirrored] == [one.turn.id for one in straight], "the order of names is the same"
+    assert [one.text for one in mirrored[:2]] == [
+        f"This is 1.opening.{one}." for one in (first, "ab".replace(first, ""))
+    ]
+    other = "ab".replace(first, "")
+    assert [one.after for one in mirrored] == [
+        *(f"1.opening.{other}", None, None, None, None, None),
+        *(f"2.constructive.{other}", None, None, None, None, None),
+    ]
+    assert {one.after for one in straight} == {None}
+
+
+def test_who_is_no_side_keeps_its_place() -> None:
+    """In a phase in which a judge speaks after the sides, it speaks after them mirrored too."""
+    made = rules(round=[phase("speech", "a", "b", "judge"), BALLOT])
+    _, straight, mirrored = judged({}, made)
+    assert (
+        [one.turn.id for one in mirrored]
+        == [one.turn.id for one in straight]
+        == [
+            *("1.speech.a", "1.speech.b", "1.speech.judge"),
+        ]
+    )
+    assert [one.after for one in mirrored] == ["1.speech.b", None, None]
+
+
+@many
+@given(st.lists(st.sampled_from(["Researcher A", "1.opening.a", "[R1 - ROUND", "so", "\n"]), max_size=8), st.data())
+def test_no_speech_is_under_the_wrong_name(pieces: list[str], data: st.DataObject) -> None:
+    """Where A speaks of nobody but itself, a mirrored judge finds nobody but B in what B is shown to have said."""
+    script = {"1.opening.a": ", ".join(["x", *pieces]), "1.opening.b": "Nothing."}
+    debate = debated(1, script=script, mirror=True, first=data.draw(st.sampled_from("ab")))
+    mirrored = {one.turn.seat: one.text for one in heard(debate, debate.turn("1.verdict.judge.mirrored"))}
+    assert mirrored["a"] == "Nothing."
+    assert not any(one in mirrored["b"] for one in ("Researcher A", "opening.a", "[R1 -"))
+
+
+def test_structured_speeches_are_exchanged_field_by_field() -> None:
+    """In a form, choices and turns are the other side's as names in its texts are; the same words are heard."""
+    script = {"1.case.a": case(claim="Anna says so.", answers=["1.speech.b"]), "1.case.b": refusal("Not as Ben.")}
+    _, straight, mirrored = judged(script, structured())
+    told = "Claim: Ben says so.\nUrl: https://e.example/x\nAnswers: 1.speech.a\nStronger: b"
+    assert [(one.turn.id, one.text, one.declined) for one in mirrored[2:4]] == [
+        ("1.case.a", "Not as Anna.", True),
+        ("1.case.b", told, False),
+    ]
+    assert mirrored[3].words == straight[2].words
+
+
+def test_quotes_are_looked_up_before_names_change() -> None:
+    """What the material says of somebody is verified in both presentations."""
+    material = (Context(name="x", text="Anna went to sea twice."),)
+    script = {"1.speech.a": "<quote>Anna went to sea</quote>"}
+    _, straight, mirrored = judged(script, private(), context=material)
+    assert (straight[0].text, mirrored[1].text) == (
+        "<v_quote>Anna went to sea</v_quote>",
+        "<v_quote>Ben went to sea</v_quote>",
+    )
+    assert (mirrored[1].quotes[0].text, mirrored[1].quotes[0].verified) == ("Ben went to sea", True)
+
+
+def test_who_hears_what_of_whom() -> None:
+    """A speaker is shown its own speech as others hear it, and a refusal where it is told of refusals."""
+    made = rules(round=[phase("speech", "a", "b", refusals_heard_by=["judge"]), BALLOT])
+    debate = debated(
+        1, rules=made, script={"1.speech.a": [declined("1.speech.a")], "1.speech.b": [spoke("1.speech.b")]}
+    )
+    assert heard(debate, debate.turn("1.speech.b")) == []
+    assert [one.declined for one in heard(debate, debate.turn("1.vote.judge"))] == [True, False]

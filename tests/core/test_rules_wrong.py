@@ -1,0 +1,116 @@
+"""Formats that do not hang together in what is optional, mirrored, looked up, labelled and measured."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from core.plain import BALLOT, PLAIN, phase, rules
+from pydantic import ValidationError
+
+SPEECH = phase("speech", "a", "b")
+SHAPES, FINAL = PLAIN["shapes"], PLAIN["shapes"]["final"]
+CLERK = {"seats": PLAIN["seats"] | {"clerk": {"name": "C", "tag": "C"}}}
+SIDES = {"seats": {side: PLAIN["seats"][side] for side in "ab"}, "after": []}
+LABEL = {"kind": "choice", "of": ["x", "y"]}
+WIT = {"title": "Wit", "about": ""}
+
+
+def shaped(**fields: Any) -> dict[str, Any]:
+    """Changes that add fields to the final ballot."""
+    return {"shapes": SHAPES | {"final": FINAL | fields}}
+
+
+def rubric(**changes: Any) -> dict[str, Any]:
+    return {"rubric": PLAIN["rubric"] | changes}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (SIDES, "there must be a judge, or a format in which the debate is judged later"),
+        ({"seats": {"judge": PLAIN["seats"]["judge"]}, "round": []}, "at least one side"),
+        ({"seats": PLAIN["seats"] | {"usher": PLAIN["seats"]["a"]}}, "'usher' is no seat"),
+        ({"context_heard_by": ["z"]}, "context_heard_by names 'z'"),
+        ({"round": [phase("x", "a", refusals_heard_by=["z"])]}, "heard by 'z', no seat"),
+        (CLERK | {"round": [phase("x", "clerk")]}, "has a clerk speak"),
+        (CLERK | {"round": [SPEECH, phase("x", "clerk", reply="final")]}, "the clerk hears nothing"),
+        ({"round": [phase("x", "a", option="sometimes")]}, "option"),
+        ({"round": [BALLOT | {"option": "blind"}]}, "has the option blind, but is no vote before the rounds"),
+        ({"before": [phase("x", "a", option="blind")]}, "has the option blind, but is no vote before the rounds"),
+        ({"each_round": True}, "each_round needs a phase with the option each round"),
+        ({"decided_by": "swing"}, "needs a vote before it"),
+        ({"mirror": True, "after": []}, "two sides, and a phase in which judges vote"),
+        ({"mirror": True, "seats": {seat: PLAIN["seats"][seat] for seat in ("a", "judge")}, "round": []}, "two sides"),
+        ({"round": [phase("x", "a", least_words=9, most_words=5)]}, "at least 9 words and at most 5"),
+        ({"round": [phase("x", "a", reply="final", most_words=5)]}, "holds the length of a structured reply"),
+        ({"private": "think.*"}, "private"),
+        ({"quotes": {"tag": "Quote>"}}, "tag"),
+        ({"forbids": ["swearing"]}, "forbids"),
+        ({"after_refusal": "shame"}, "after_refusal"),
+        ({"shapes": {"final": {"label": LABEL}}, "winner_of": {"x": "a"}}, "the label 'y'"),
+        ({"winner_of": {"x": "anna"}}, "winner_of names 'anna', no side"),
+        (shaped(winner={"kind": "choice", "of": ["a", "B"]}), "has the winner 'B', no side"),
+        (shaped(why={"kind": "text", "unless": {"mood": "bad"}}), "final.why depends on 'mood', not beside it"),
+        (shaped(why={"kind": "text", "when": {"round": 1}}), "depends on the round, which a shape can't"),
+        (shaped(a={"kind": "text"}, b={"kind": "flag"}), "final.a and final.b must be of one kind"),
+        (shaped(rows={"kind": "list", "fields": {"a": {"kind": "text"}, "b": {"kind": "url"}}}), "final.rows.a and"),
+        (rubric(criteria={}), "a criterion that always applies"),
+        (rubric(criteria={"wit": WIT | {"when": {"rounds_at_least": 2}}}), "a criterion that always applies"),
+        (rubric(criteria={"wit": WIT | {"least": 7}}), "the scale of criterion 'wit'"),
+        (rubric(criteria={"wit": WIT | {"weight": 0}}), "weight"),
+        (rubric(least=5), "the rubric's scale"),
+        (rubric(strictness={}), "at least one strictness"),
+    ],
+)  # fmt: skip
+def test_ill_made_formats(changes: dict[str, Any], said: str) -> None:
+    """A format that could not be held as it says is refused, and what is wrong is named."""
+    with pytest.raises(ValidationError, match=said):
+        rules(**changes)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        SIDES | {"judged_by": "plain", "shapes": {}},
+        SIDES | {"judged_by": "plain"} | rubric(criteria={"wit": WIT}),
+        {"shapes": {"final": FINAL}} | rubric(criteria={}),
+        {"before": [BALLOT | {"option": "blind"}], "decided_by": "swing"},
+        {"round": [SPEECH, BALLOT | {"option": "each round"}], "each_round": True, "mirror": True},
+        {"round": [phase("x", "a", least_words=5, most_words=5)]},
+        shaped(label={"kind": "choice", "of": ["x"]}),
+        shaped(winner={"kind": "choice", "of": ["a", "b", "tie", "consensus", "no decision"]}),
+        shaped(a={"kind": "text", "about": "what Anna holds"}, b={"kind": "text", "about": "what Ben holds"}),
+        {"seats": {seat: PLAIN["seats"][seat] for seat in ("a", "judge")}, "round": [phase("x", "a")]},
+        {"private": "thinking", "quotes": {"tag": "cite"}, "forbids": ["other's lines"]},
+    ],
+)
+def test_well_made_formats(changes: dict[str, Any]) -> None:
+    """A rubric's criteria are needed where something is scored; a judge where nobody judges later; winners for labels
+    where nothing else tells them; and one side may argue alone."""
+    assert rules(**changes)
+
+
+def test_which_phases_are_votes() -> None:
+    """A vote is a judge's reply with scores, a winner or a label; what a side fills in never is."""
+    shapes = SHAPES | {"rows": {"rows": {"kind": "list"}}, "label": {"label": {"kind": "choice", "of": ["x"]}}}
+    made = rules(shapes=shapes, winner_of={"x": "tie"})
+    steps = {
+        one: made.model_copy().round[0].model_copy(update={"seats": ("judge",), "reply": one}) for one in made.shapes
+    }
+    assert [name for name, step in steps.items() if made.votes(step)] == ["ballot", "final", "label"]
+    assert not made.votes(steps["final"].model_copy(update={"seats": ("a", "b")}))
+    assert not made.votes(made.round[0])
+
+
+def test_what_may_be_asked_for() -> None:
+    """A format's options are those of its phases."""
+    each, blind = BALLOT | {"option": "each round"}, BALLOT | {"option": "blind"}
+    assert rules().options == set()
+    assert rules(before=[blind], round=[SPEECH, each]).options == {"each round", "blind"}
+
+
+def test_all_seats_that_take_a_turn_are_filled() -> None:
+    """A seat that takes no turn need not be filled."""
+    assert rules(**SIDES, judged_by="plain").seated == ("a", "b")
+    assert rules(**CLERK).seated == ("a", "b", "judge")

@@ -1,0 +1,271 @@
+"""One judge's vote, whatever its ballots look like, and what a panel's votes come to."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from core.folding import many
+from hypothesis import given
+from hypothesis import strategies as st
+
+from debate_orchestrator.core.votes import (
+    Reading,
+    Vote,
+    counted,
+    leader,
+    mean,
+    panel_winner,
+    plural_label,
+    plurality,
+    read_ballot,
+    score,
+    swing,
+)
+
+SIDES = ("a", "b")
+EVEN = {"x": Fraction(1), "y": Fraction(1)}
+LABELS = {"supported": "a", "refuted": "b", "unclear": "no decision"}
+WINNERS = st.sampled_from(["a", "b", "tie", "consensus", "no decision"])
+
+
+def read(ballot: dict[str, Any], weights: dict[str, Fraction] = EVEN) -> Reading:
+    return read_ballot(ballot, SIDES, weights, LABELS)
+
+
+def reading(winner: str = "a", **how: Any) -> Reading:
+    return Reading(winner=winner, **how)
+
+
+def vote(straight: Reading | str | None = "a", mirrored: Reading | str | None = None, **how: Any) -> Vote:
+    """A judge's vote; twice, where a second presentation is named."""
+    made = [Reading(winner=one) if isinstance(one, str) else one for one in (straight, mirrored)]
+    return Vote(**{"judge": "judge", "turn": "x", "straight": made[0], "mirrored": made[1]} | how)
+
+
+def panel(*winners: str | None) -> list[Vote]:
+    """The votes of judges who declare these winners; None is an absent judge."""
+    return [vote(winner, judge=f"judge-{n}") for n, winner in enumerate(winners, start=1)]
+
+
+def scores(a: Any, b: Any) -> dict[str, Fraction]:
+    return {"a": Fraction(a), "b": Fraction(b)}
+
+
+# What a ballot says
+
+
+@pytest.mark.parametrize(
+    ("ballot", "winner"),
+    [
+        ({"winner": "b"}, "b"),
+        ({"winner": "tie"}, "tie"),
+        ({"winner": "no decision"}, "no decision"),
+        ({"winner": "b", "scores": {"a": {"x": 9, "y": 9}, "b": {"x": 1, "y": 1}}, "label": "supported"}, "b"),
+        ({"winner": None, "scores": {"a": {"x": 9, "y": 1}, "b": {"x": 4, "y": 5}}}, "a"),
+        ({"scores": {"a": {"x": 1, "y": 9}, "b": {"x": 5, "y": 5}}, "label": "supported"}, "tie"),
+        ({"label": "refuted"}, "b"),
+        ({"label": "unclear"}, "no decision"),
+        ({"label": "something else"}, "no decision"),
+        ({"label": None}, "no decision"),
+        ({"score": 3}, "no decision"),
+    ],
+)
+def test_whom_a_ballot_is_for(ballot: dict[str, Any], winner: str) -> None:
+    """A vote is for the winner that the ballot declares, else for who has the better scores, else for whom its label
+    stands; where it says none of this, for nobody."""
+    assert read(ballot).winner == winner
+
+
+def test_numbers_are_read_as_they_are_written() -> None:
+    """Scores, a single number and a probability are the exact fractions of what was written; what is not said is
+    none."""
+    made = read({"winner": "a", "score": 0.1, "probability": 0.7})
+    assert (made.score, made.probability, made.scores, made.label) == (Fraction(1, 10), Fraction(7, 10), {}, None)
+    assert read({"winner": "a", "score": 0, "probability": 0}).score == 0
+    assert (read({"winner": "a"}).score, read({"winner": "a"}).probability) == (None, None)
+    assert read({"label": "refuted"}).label == "refuted"
+
+
+def test_a_score_is_the_exact_mean_of_its_criteria() -> None:
+    """The score of a side is the mean of the criteria that apply, as an exact fraction of the marks as written."""
+    marks = {"x": 7.1, "y": 6, "z": 0.1}
+    assert score(marks, dict.fromkeys("xyz", Fraction(1))) == Fraction(132, 30)
+    assert score(marks, EVEN) == Fraction(131, 20)
+
+
+def test_criteria_count_by_their_weights() -> None:
+    """A criterion counts as much as it weighs, beside the others alone."""
+    assert score({"x": 10, "y": 1}, {"x": Fraction(3), "y": Fraction(1)}) == Fraction(31, 4)
+    assert score({"x": 10, "y": 1}, {"x": Fraction("0.3"), "y": Fraction("0.1")}) == Fraction(31, 4)
+    heavy = {"x": Fraction(9), "y": Fraction(1)}
+    ballot = {"scores": {"a": {"x": 5, "y": 10}, "b": {"x": 6, "y": 1}}}
+    assert (read(ballot).winner, read(ballot, heavy).winner) == ("a", "tie")
+
+
+@given(
+    st.dictionaries(st.text(), st.tuples(st.integers(0, 100), st.fractions(min_value="1/9", max_value=9)), min_size=1)
+)
+def test_a_score_lies_between_its_marks(marks: dict[str, tuple[int, Fraction]]) -> None:
+    """A score is no less than the least mark and no more than the best, and equal weights are the plain mean."""
+    given = {name: mark for name, (mark, _) in marks.items()}
+    assert (
+        min(given.values())
+        <= score(given, {name: weight for name, (_, weight) in marks.items()})
+        <= max(given.values())
+    )
+    assert score(given, dict.fromkeys(given, Fraction(7))) == mean([Fraction(mark) for mark in given.values()])
+
+
+@pytest.mark.parametrize(("a", "b", "ahead"), [(3, 2, "a"), (2, 3, "b"), (2, 2, "tie"), (0, 0, "tie")])
+def test_the_leader_has_the_higher_score(a: int, b: int, ahead: str) -> None:
+    """The leader goes by the scores alone."""
+    assert leader(scores(a, b)) == ahead
+
+
+# One judge
+
+
+def test_one_ballot_is_the_vote() -> None:
+    """A judge who saw the debate once votes what the ballot says."""
+    made = vote(reading("b", label="refuted", score=Fraction(3), scores=scores(1, 2)))
+    assert (made.winner, made.label, made.score, made.scores) == ("b", "refuted", 3, scores(1, 2))
+    assert (made.absent, made.stable) == (False, True)
+
+
+@pytest.mark.parametrize("readings", [(None, None), (None, "a"), ("a", None)])
+def test_absent_in_one_presentation_is_absent(readings: tuple[str | None, str | None]) -> None:
+    """A judge whose ballot does not count in one presentation has no vote, no label and no scores."""
+    given = [
+        reading("a", label="supported", score=Fraction(1), scores=scores(1, 2)) if one else None for one in readings
+    ]
+    made = vote(*given, twice=True)
+    assert (made.absent, made.winner, made.label, made.score, made.scores) == (True, "no decision", None, None, {})
+    assert vote(None).absent and not vote("a").absent
+
+
+@pytest.mark.parametrize(
+    ("straight", "mirrored", "winner"),
+    [("a", "a", "a"), ("tie", "tie", "tie"), ("a", "b", "no decision"), ("a", "tie", "no decision")],
+)
+def test_what_flips_is_no_vote(straight: str, mirrored: str, winner: str) -> None:
+    """A judge who decides otherwise when the sides are exchanged abstains, and is not absent."""
+    made = vote(straight, mirrored, twice=True)
+    assert (made.winner, made.stable, made.absent) == (winner, straight == mirrored, False)
+
+
+def test_another_label_is_another_vote() -> None:
+    """A vote whose label changes with the presentation is unstable, also where the winner does not."""
+    made = vote(reading("a", label="true"), reading("a", label="mostly true"), twice=True)
+    assert (made.winner, made.label, made.stable) == ("no decision", None, False)
+
+
+def test_scores_are_those_of_both_presentations() -> None:
+    """The scores of a judge who saw the debate twice are the mean of both, also where the vote is unstable."""
+    made = vote(reading("a", scores=scores(8, 6), score=Fraction(1)), reading("b", scores=scores(5, 7)), twice=True)
+    assert (made.scores, made.winner, made.score) == (scores("13/2", "13/2"), "no decision", 1)
+
+
+# A panel
+
+
+@pytest.mark.parametrize(
+    ("votes", "winner"),
+    [
+        (["a"], "a"), (["tie"], "tie"), ([], "tie"), (["a", "b"], "tie"), (["a", "tie", "tie"], "a"),
+        (["a", "b", "b"], "b"), (["a", "b", "tie"], "tie"), (["consensus", "b"], "b"), (["a", "a", "b", "b"], "tie"),
+    ],
+)  # fmt: skip
+def test_votes_for_a_tie_do_not_count(votes: list[str], winner: str) -> None:
+    """The side that more votes name wins; votes for a tie are ignored, and equal votes are one."""
+    assert plurality(votes, SIDES) == winner
+
+
+@pytest.mark.parametrize(
+    ("votes", "quorum", "winner"),
+    [
+        (["a"], 1, "a"),
+        (["a", "a", "b"], 3, "a"),
+        (["a", None, "no decision"], 1, "a"),
+        (["a", None, "no decision"], 2, "no decision"),
+        (["a", "tie", None], 2, "a"),
+        (["tie", "tie", None], 2, "tie"),
+        (["consensus", "consensus", "a"], 2, "consensus"),
+        (["consensus", "consensus", "a", "b"], 2, "tie"),
+        (["consensus", "no decision", "no decision"], 1, "consensus"),
+        ([None, None], 1, "no decision"),
+        ([], 0, "no decision"),
+    ],
+)
+def test_a_quorum_of_votes_decides(votes: list[str | None], quorum: int, winner: str) -> None:
+    """There is a decision where as many judges as the quorum vote for a side, a tie or consensus; abstentions and
+    absent judges are no votes."""
+    assert panel_winner(panel(*votes), SIDES, quorum) == winner
+
+
+def test_who_is_counted() -> None:
+    """Votes for a side, a tie or consensus count; abstentions and absent judges do not."""
+    votes = [*panel("a", "tie", "consensus", "no decision", None), vote("a", "b", twice=True)]
+    assert [one.winner for one in counted(votes)] == ["a", "tie", "consensus"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "most"),
+    [
+        (["x"], "x"),
+        (["x", "y", "x"], "x"),
+        (["x", "y"], None),
+        (["x", "x", "y", "y"], None),
+        ([None, "x"], "x"),
+        ([], None),
+    ],
+)
+def test_the_label_that_more_judges_give(labels: list[str | None], most: str | None) -> None:
+    """A panel's label is the one given more often than any other, if there is one."""
+    assert plural_label([vote(reading(label=label)) for label in labels]) == most
+
+
+@many
+@given(st.lists(WINNERS, max_size=7), st.integers(1, 4), st.permutations(range(7)))
+def test_neither_order_nor_names_change_who_wins(winners: list[str], quorum: int, order: list[int]) -> None:
+    """In whatever order judges vote the winner is the same, and calling the sides by each other's name changes the
+    name alone."""
+    other = {"a": "b", "b": "a"}
+    made = panel_winner(panel(*winners), SIDES, quorum)
+    assert panel_winner(panel(*(winners[n] for n in order if n < len(winners))), SIDES, quorum) == made
+    swapped = panel_winner(panel(*(other.get(one, one) for one in winners)), SIDES, quorum)
+    assert swapped == other.get(made, made)
+
+
+# Before and after
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "gained"),
+    [
+        (["a", "a", "tie"], ["a", "b", "b"], {"a": -1, "b": 2}),
+        (["tie", "no decision"], ["a", "a"], {"a": 2, "b": 0}),
+        (["a"], ["a"], {"a": 0, "b": 0}),
+        (["a", None], ["a", "b"], {"a": 0, "b": 0}),
+        (["b", "a"], [None, "a"], {"a": 0, "b": 0}),
+        ([None, "a"], ["b", None], {}),
+        ([], ["a"], {}),
+    ],
+)
+def test_a_swing_is_what_a_side_gained(
+    before: list[str | None], after: list[str | None], gained: dict[str, int]
+) -> None:
+    """A side's swing is its votes after the debate less those before it, among the judges who voted both times: who
+    was absent once changed nobody's mind that is known of."""
+    assert swing(panel(*before), panel(*after), SIDES) == gained
+
+
+@many
+@given(st.lists(st.tuples(WINNERS, WINNERS), min_size=1, max_size=6))
+def test_swings_are_gains_and_losses(minds: list[tuple[str, str]]) -> None:
+    """What all sides gain together is how many more judges are for a side than were."""
+    before, after = panel(*(one for one, _ in minds)), panel(*(one for _, one in minds))
+    sided = [sum(vote.winner in SIDES for vote in votes) for votes in (before, after)]
+    assert sum(swing(before, after, SIDES).values()) == sided[1] - sided[0]
+    assert swing(after, before, SIDES) == {side: -n for side, n in swing(before, after, SIDES).items()}

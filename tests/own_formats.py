@@ -1,0 +1,118 @@
+"""A small format of somebody's own, to be written to a folder, changed and spoiled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+MARK = "§"
+"""Stands in a change where a complaint should point; it is taken out before anything is written."""
+
+FORMAT = """\
+# A small format, in which both speak and a judge says who was better.
+title: Small
+about: Both speak, and a judge says who was better.
+rubric: rubric.yaml
+seats:
+  a: {name: Anna, side: Pro, tag: A}
+  b: {name: Ben, side: Con, tag: B}
+  judge: {name: Jo, tag: J}
+rounds: {default: 1, most: 2, insist: 3}
+labels:
+  round: "ROUND {round} OF {rounds}"
+  intervention: "[STOP - {round}]"
+  divergence: "[FORCED]"
+  persisted: They still agree.
+  final: "[END]"
+lines:
+  concede: You win.
+  decline: I will not.
+round:
+  - name: speech
+    title: Speech
+    tag: SPEECH
+    seats: [a, b]
+    words: 100
+  - name: vote
+    title: Vote
+    tag: VOTE
+    seats: [judge]
+    order: at once
+    reply: ballot
+  - name: forced
+    title: Another Speech
+    tag: FORCED
+    seats: [a, b]
+    order: at once
+    on: convergence
+    template: speech
+after:
+  - name: end
+    title: End
+    tag: END
+    seats: [judge]
+    reply: final
+shapes:
+  ballot:
+    scores: {kind: scores}
+    winner: {kind: choice, of: [a, b, tie]}
+    convergence:
+      kind: record
+      fields:
+        detected: {kind: flag}
+        criteria: {kind: choices, of: [same], only_if: {detected: true}}
+        side: {kind: choice, of: [a, b, both], only_if: {detected: true}}
+  final:
+    winner: {kind: choice, of: [a, b, tie, consensus]}
+"""
+RUBRIC = """\
+least: 0
+most: 5
+criteria:
+  wit: {title: Wit, about: Is it funny}
+strictness:
+  plain: {about: Plainly., judge: Judge plainly., debaters: Be plain.}
+"""
+SPEECH = """\
+{% include "./seat.md.j2" %}
+Speak for {{ positions[turn.seat] }} against {{ name(other) }}.
+{% if target %}Answer {{ target.id }}.{% endif %}
+{% for side in sides %}{{ loop.index }} is {{ side }}.
+{% endfor %}
+"""
+FILES = {
+    "format.yaml": FORMAT,
+    "rubric.yaml": RUBRIC,
+    "seat.md.j2": "You are {{ name(turn.seat) }} in round {{ turn.round }}.\n",
+    "speech.md.j2": SPEECH,
+    "vote.md.j2": '{% include "shared/judge.md.j2" %}\nVote.\n{{ schema | json }}\n',
+    "end.md.j2": "{{ totals.a | points }} to {{ totals.b | points }}: who was better?\n",
+}
+EXTENDING = "# As the adversarial one.\nextends: adversarial\ntitle: Short\nrounds: {default: 1, most: 2}\n"
+"""A format.yaml that is nothing but what it changes."""
+
+
+def written(folder: Path, **changes: str) -> Path:
+    """The small format in a folder, with other texts for some files (`speech_md_j2="..."`)."""
+    named = {name.replace(".", "_"): name for name in FILES}
+    files = FILES | {named.get(name, name): text for name, text in changes.items()}
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+def marked(text: str) -> tuple[str, int]:
+    """A text without its mark, and the line where that stood; 0 where there was none."""
+    before, found, _ = text.partition(MARK)
+    return text.replace(MARK, ""), before.count("\n") + 1 if found else 0
+
+
+def spoiled(folder: Path, file: str, old: str, new: str) -> int:
+    """Writes the small format with a change in one file; the line of the mark in the change."""
+    text = FILES.get(file, "")
+    assert text.count(old) >= 1, old
+    text, line = marked(text.replace(old, new, 1))
+    assert line, "a change must say where its complaint should point"
+    written(folder)
+    (folder / file).write_text(text, encoding="utf-8")
+    return line

@@ -1,0 +1,113 @@
+"""Debates of any format, played from scripts and told: their stories, reports and announcements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import folding
+from core.folding import Script
+
+from debate_orchestrator import formats
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Context, Event, Opened
+from debate_orchestrator.core.rules import Format, judges
+from debate_orchestrator.journal import Entry
+from debate_orchestrator.reports import markdown
+from debate_orchestrator.reports.announcements import announcements
+from debate_orchestrator.reports.story import Story, story
+
+Cast = dict[str, tuple[str, ...]]
+FETCHED: Cast = {"a": ("host",), "b": ("host",), "judge": ("host",), "clerk": ("fetch",)}
+"""A claim's cast, in which pages are fetched."""
+
+
+def rules(name: str, **changes: Any) -> Format:
+    """A shipped format, with changes to it."""
+    made = formats.load(name)
+    return Format.model_validate(made.model_dump() | changes) if changes else made
+
+
+def events(
+    made: Format | str,
+    script: Script | None = None,
+    *,
+    rounds: int = 1,
+    panel: int = 1,
+    until: str = "",
+    topic: str = "Is it so?",
+    positions: tuple[str, str] = ("Yes.", "No."),
+    material: str = "",
+    cast: Cast | None = None,
+    **setup: Any,
+) -> list[Event]:
+    """The events of a debate in which all goes by the script; every answer is by whoever is cast for the seat."""
+    own = rules(made) if isinstance(made, str) else made
+    context = (Context(name="passage.txt", text=material),) if material else ()
+    opened = folding.opened(rounds, panel, rules=own, context=context, **setup)
+    changed = opened.setup.model_copy(update={"topic": topic, "positions": dict(zip("ab", positions, strict=True))})
+    opened = opened.model_copy(update={"setup": changed, "cast": cast or opened.cast})
+    debate, taken = Debate([opened]), list[Event]([opened])
+    while (due := debate.due()) and until not in {turn.id for turn in due}:
+        for answer in [answer for turn in due for answer in folding.events(debate, turn, script or {})]:
+            by = _by(opened, debate.turn(answer.turn).seat)
+            one = answer.model_copy(update={"reply": answer.reply.model_copy(update={"by": by})})
+            debate.take(one)
+            taken.append(one)
+    return taken
+
+
+def _by(opened: Opened, seat: str) -> str:
+    """Who is cast for a seat."""
+    role = seat.partition("-")[0]
+    who = opened.cast[role]
+    return who[judges(len(who)).index(seat)] if role == "judge" else who[0]
+
+
+def entries(made: list[Event]) -> list[Entry]:
+    return [Entry(n, "2026-02-03T04:05:06.789Z", event, "0" * 64) for n, event in enumerate(made, start=1)]
+
+
+def told(made: Format | str, script: Script | None = None, **how: Any) -> Story:
+    """The story of a debate played so."""
+    return story(entries(events(made, script, **how)))
+
+
+def report(made: Format | str, script: Script | None = None, **how: Any) -> str:
+    """Its report."""
+    return markdown.render(told(made, script, **how))
+
+
+def said(made: Format | str, script: Script | None = None, **how: Any) -> list[str]:
+    """What was announced of it."""
+    return announcements(Debate(events(made, script, **how)))
+
+
+def label(name: str | None, score: int | None = None, **changes: Any) -> dict[str, Any]:
+    """The fields of a claim's ballot."""
+    return {"label": name, "score": score} | changes
+
+
+def check(turn: str, state: str = "verified", **changes: Any) -> dict[str, Any]:
+    """A row of what a clerk found."""
+    keys = ("why", "title", "date", "passage", "similarity", "digest", "archived")
+    return {"turn": turn, "url": "https://example.org/so", "state": state} | dict.fromkeys(keys) | changes
+
+
+def checks(*rows: dict[str, Any]) -> dict[str, Any]:
+    return {"checks": list(rows)}
+
+
+def evidence(**changes: Any) -> dict[str, Any]:
+    """The fields of a side's turn in a debate over a claim."""
+    made = {"url": "https://example.org/so", "quote": "It is so.", "context": "A page on it.", "argument": "So it is."}
+    return made | changes
+
+
+def refusal(reason: str) -> dict[str, Any]:
+    """The same of a side that declines."""
+    return {"refused": True, "reason": reason} | dict.fromkeys(("url", "quote", "context", "argument"))
+
+
+def section(text: str, title: str) -> str:
+    """What stands under a heading of the second level."""
+    return text.partition(f"\n## {title}\n")[2].partition("\n## ")[0].removesuffix("\n---\n").strip("\n")

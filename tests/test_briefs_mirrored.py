@@ -1,0 +1,240 @@
+"""What a mirrored judge is shown: the same debate under each other's names, and nothing that tells which is which."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import puppets
+import pytest
+from debates import CONCEDE, DECLINE, NONCE, hostile, played, saying
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from nasty import NASTY, alike
+from test_briefs import ESCAPES, block_of, fences, shown
+
+from debate_orchestrator.briefs import Brief, brief, handout
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Context, Event, Voted
+
+NAMES = {"a": "Researcher A", "b": "Researcher B"}
+VERDICT, MIRRORED = "1.verdict.judge", "1.verdict.judge.mirrored"
+
+
+def mirrored(say: puppets.Say | None = None, *, until: str | None = None, **setup: Any) -> list[Event]:
+    return played(say, until=until, mirror=True, **setup)
+
+
+def pair(turn: str = VERDICT, say: puppets.Say | None = None, **setup: Any) -> tuple[Brief, Brief]:
+    """The briefs of a judge's two turns, straight and mirrored."""
+    debate = Debate(mirrored(say, until=turn, **setup))
+    made = {one.id: brief(debate, one) for one in debate.due()}
+    return made[turn], made[f"{turn}.mirrored"]
+
+
+def parts(made: Brief) -> list[str]:
+    (message,) = made.messages
+    return list(message.parts)
+
+
+def opened(part: str) -> str:
+    """How the block of a turn begins."""
+    return part.partition("\n")[0]
+
+
+def argues(text: str) -> list[str]:
+    """Who argues what, as a motion says it."""
+    return [line for line in text.split("\n") if " argues" in line]
+
+
+def test_positions_change_names_and_keep_their_sides() -> None:
+    """Mirrored, each position goes by the other's name; Pro and Con stay with the position."""
+    straight, other = (argues(parts(made)[0]) for made in pair(rounds=1))
+    assert straight == [
+        "Researcher A argues (Pro): Indent with tabs.",
+        "Researcher B argues (Con): Indent with spaces.",
+    ]
+    assert other == [
+        "Researcher A argues (Con): Indent with spaces.",
+        "Researcher B argues (Pro): Indent with tabs.",
+    ]
+
+
+def test_the_task_names_them_so_too() -> None:
+    """In the judge's task, outside of any block, the positions are those of the presentation."""
+    straight, other = (" ".join(parts(made)[-1].split()) for made in pair(rounds=1))
+    assert 'Researcher A argues: "Indent with tabs." Researcher B argues: "Indent with spaces."' in straight
+    assert 'Researcher A argues: "Indent with spaces." Researcher B argues: "Indent with tabs."' in other
+
+
+def test_positions_name_the_other_side_by_its_name() -> None:
+    """A position that names a side names the other when it is mirrored."""
+    _, other = pair(rounds=1, positions=("As Researcher A knows, tabs.", "Not as Researcher A has it."))
+    assert argues(parts(other)[0]) == [
+        "Researcher A argues (Con): Not as Researcher B has it.",
+        "Researcher B argues (Pro): As Researcher B knows, tabs.",
+    ]
+
+
+def test_the_system_text_is_the_same() -> None:
+    """Both presentations begin with the words that all seats share."""
+    straight, other = pair()
+    assert straight.system == other.system
+    assert (straight.wants, straight.json_schema) == (other.wants, other.json_schema)
+    assert straight.digest != other.digest
+
+
+def test_every_speech_is_under_the_others_name() -> None:
+    """What A said stands in a block of B's, with B's tag and id, and its own words call it so."""
+    said = {f"_1_opening_{side}": f"I, {NAMES[side]}, say so in 1.opening.{side}." for side in "ab"}
+    straight, other = (parts(made) for made in pair(say=saying(**said), rounds=1))
+    assert (
+        [opened(part) for part in straight[1:3]]
+        == [opened(part) for part in other[1:3]]
+        == [
+            f"<<< 1.opening.a {NONCE} Researcher A: Opening Statement [R1 - ROUND 1 - OPENING]",
+            f"<<< 1.opening.b {NONCE} Researcher B: Opening Statement [R2 - ROUND 1 - OPENING]",
+        ]
+    )
+    assert block_of(straight[1], "1.opening.a") == "I, Researcher A, say so in 1.opening.a."
+    assert block_of(other[1], "1.opening.a") == "I, Researcher A, say so in 1.opening.a."
+    assert parts(pair(say=saying(**said | {"_1_opening_b": "No."}), rounds=1)[1])[1].split("\n")[1] == "No."
+
+
+@pytest.mark.parametrize("first", ["a", "b"])
+def test_the_order_within_a_phase_is_exchanged(first: str) -> None:
+    """Who spoke last in a phase comes first, and where it had heard the other, the brief says so; in phases at once
+    there is nothing to say."""
+    other = "ab".replace(first, "")
+    _, made = pair("2.verdict.judge", first=first, rounds=2)
+    blocks = parts(made)[1:-1]
+    spoken = [re.search(r"says in (\S+)\.", block) for block in blocks]
+    assert [found[1] for found in spoken if found] == [
+        f"{n}.{name}.{side}"
+        for n, kinds in ((1, ("opening", "challenge", "rebuttal")), (2, ("constructive", "challenge", "rebuttal")))
+        for name in kinds
+        for side in (first, other)
+    ], "the ids in their words are exchanged, as their places are"
+    after = [re.search(rf"\n{NONCE}: the speech above was given after (\S+), and with", block) for block in blocks]
+    assert [found and found[1] for found in after] == [
+        *(f"1.opening.{other}", *[None] * 5),
+        *(f"2.constructive.{other}", *[None] * 5),
+    ]
+
+
+def test_a_straight_brief_says_nothing_of_it() -> None:
+    """What is shown straight is what is shown where nothing is mirrored, to the letter."""
+    plain, both = shown(played(rounds=2)), shown(mirrored(rounds=2))
+    assert {turn: text for turn, text in both.items() if not turn.endswith(".mirrored")} == plain
+
+
+def test_nobody_is_told_which_presentation_it_is() -> None:
+    """No mirrored brief says so, also where the judge is shown its earlier ballots of that presentation."""
+    events = mirrored(saying(**{f"_{n}_verdict_judge_mirrored": puppets.ballot(5, 5) for n in (1, 2, 3)}))
+    made = shown(events)
+    for turn, text in made.items():
+        assert "mirror" not in text.lower(), turn
+    assert f"<<< BALLOT {NONCE} 2.verdict.judge\n" in made["final.verdict.judge.mirrored"]
+
+
+def test_earlier_ballots_are_those_of_the_presentation() -> None:
+    """A judge's own ballots come back as it cast them in that presentation; sums of them are in its terms."""
+    lead = {f"_{n}_verdict_judge": puppets.ballot(8, 5, justification="Straight.") for n in (1, 2, 3)}
+    lead |= {f"_{n}_verdict_judge_mirrored": puppets.ballot(6, 7, justification="Other.") for n in (1, 2, 3)}
+    straight, other = (parts(made)[-1] for made in pair("final.verdict.judge", saying(**lead)))
+    assert ("Straight." in straight, "Other." in straight) == (True, False)
+    assert ("Straight." in other, "Other." in other) == (False, True)
+    assert "- Researcher A: 24 points, 3 rounds won\n- Researcher B: 15 points, 0 rounds won" in straight
+    assert "- Researcher A: 18 points, 0 rounds won\n- Researcher B: 21 points, 3 rounds won" in other
+
+
+@pytest.mark.parametrize("side", ["a", "b"])
+def test_concessions_and_refusals_change_names(side: str) -> None:
+    """Who conceded, and who declined to argue, is told by the names of the presentation."""
+    other = NAMES["ba"["ab".index(side)]]
+    say = saying(**{f"_1_opening_{side}": f"{DECLINE}\nIt would do harm.", f"_1_rebuttal_{side}": CONCEDE})
+    straight, made = pair("final.verdict.judge", say)
+    told = "conceded the whole position: consensus was reached"
+    assert f"{NAMES[side]} {told}" in parts(straight)[-1]
+    assert f"{other} {told}" in parts(made)[-1]
+    _, made = pair(say=saying(**{f"_1_opening_{side}": f"{DECLINE}\nIt would do harm."}), rounds=1)
+    assert f"On record: {other} declined to argue in 1.opening.{'ba'['ab'.index(side)]}." in parts(made)[-1]
+    assert any(f"({other} declined to argue, in these words:)" in part for part in parts(made))
+
+
+def test_the_turns_of_the_round_are_those_that_are_shown() -> None:
+    """The task lists the round's turns by the ids that they have in the transcript, in its order."""
+    for made in pair(rounds=2):
+        ids = [part.split()[1] for part in parts(made)[1:-1]]
+        assert f"consists of the turns {', '.join(ids)}." in parts(made)[-1]
+
+
+def test_turns_are_accepted_as_they_are_shown() -> None:
+    """A mirrored ballot is kept as it was given, and the record tells what it says of the turns that there were."""
+    claim = {"seat": "a", "claim": "As in 1.opening.a."}
+    say = saying(_1_verdict_judge_mirrored=puppets.ballot(4, 9, rounds=1, unsupported_claims=[claim]))
+    debate = Debate(mirrored(say, rounds=1))
+    vote = debate.answers[MIRRORED]
+    assert isinstance(vote, Voted)
+    assert vote.ballot["unsupported_claims"] == [claim]
+    seen = debate.seen(debate.format.shapes["ballot"], vote)
+    assert (seen["unsupported_claims"], seen["winner"]) == ([{"seat": "b", "claim": "As in 1.opening.b."}], "a")
+
+
+def test_material_is_the_same_in_both() -> None:
+    """The material is nobody's, and stands in both as it was given."""
+    files = (Context(name="notes.md", text="Researcher A is a job title."),)
+    for made in pair(rounds=1, context=files):
+        assert "Researcher A is a job title." in parts(made)[0]
+
+
+def test_what_is_sent_mirrored_only_grows_at_its_end() -> None:
+    """Every part of a mirrored brief but its last stands, unchanged, at the beginning of every later one."""
+    events, sent = mirrored(saying(_1_verdict_judge=puppets.converging("both")), rounds=2), list[list[str]]()
+    for n in range(1, len(events) + 1):
+        debate = Debate(events[:n])
+        for turn in debate.due():
+            if turn.mirrored:
+                made = parts(brief(debate, turn))
+                assert all(made[: len(earlier) - 1] == earlier[:-1] for earlier in sent)
+                sent.append(made)
+    assert {len(made) for made in sent} == {8, 16}
+
+
+def test_both_are_shown_as_much() -> None:
+    """Both presentations have as many parts, and their handouts hold all of them."""
+    debate = Debate(mirrored(until="2.verdict.judge"))
+    made = {turn.id: brief(debate, turn) for turn in debate.due()}
+    assert {len(parts(one)) for one in made.values()} == {14}
+    for turn in debate.due():
+        text = handout(made[turn.id], debate, turn, "reply.json")
+        assert all(part in text for part in parts(made[turn.id]))
+
+
+def hold(text: str) -> None:
+    """A mirrored brief of a debate in which all said `text` lets it out of its block no more than a straight one."""
+    straight, other = pair(say=hostile(text, rounds=1), rounds=1)
+    lines = fences("\n".join(parts(other)))
+    assert [line for line in lines if line != f"{NONCE}:"] == fences("\n".join(parts(straight)))
+    assert lines.count(f"{NONCE}:") == 1, "the note that one speech was given after the other"
+
+
+@pytest.mark.parametrize("text", [*ESCAPES, *(text for text in NASTY if text.strip())])
+def test_no_hostile_speech_leaves_its_block_mirrored(text: str) -> None:
+    """Speech that plays the system, knows the nonce or is made against reports stays in its block, mirrored too."""
+    hold(text)
+
+
+@settings(max_examples=15)
+@given(st.sampled_from([*ESCAPES, "1.opening.a", "Researcher A"]).flatmap(alike))
+def test_no_speech_made_by_chance_leaves_its_block_mirrored(text: str) -> None:
+    """Nor does any other."""
+    hold(f"x{text}")
+
+
+def test_a_mirrored_brief_is_the_same_each_time() -> None:
+    """Made twice from one journal, in whatever order the answers came, it is the same to the letter."""
+    events = mirrored(until="2.verdict.judge")
+    again = Debate([*events[:1], *(event.model_copy() for event in events[1:])])
+    first = [brief(Debate(events), turn).model_dump_json() for turn in Debate(events).due()]
+    assert first == [brief(again, turn).model_dump_json() for turn in again.due()]

@@ -1,0 +1,177 @@
+"""Formats on the command line: listed, copied, checked, and debated by, also when their folder is gone."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from conftest import Run, finish
+from own_formats import EXTENDING, FORMAT, written
+
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.journal import read
+
+SETUP = ["--topic", "Tea is better.", "--position-a", "Tea is.", "--position-b", "Coffee is.", "--output", "r.md"]
+
+
+@pytest.fixture
+def mine(here: Path) -> Path:
+    """The small format in a folder here."""
+    return written(here / "mine")
+
+
+# Showing
+
+
+def test_formats_are_listed(debate: Run) -> None:
+    """Every shipped format is listed; for programs with its title."""
+    assert debate("formats").out.startswith("adversarial: ")
+    listed = debate("formats", "--json").json["formats"]
+    assert {"name": "adversarial", "title": "Adversarial debate"}.items() <= listed[0].items()
+
+
+@pytest.mark.parametrize("path", ["./mine", "mine/", "mine/format.yaml"])
+def test_ones_own_is_unrolled(debate: Run, mine: Path, path: str) -> None:
+    """A format of the user's is shown like a shipped one: its turns, its rubric, how strict a judge may be."""
+    ran = debate("formats", path, "--rounds", "1")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith("Small (mine)\n")
+    assert "\nround 1\n  1.speech.a\n" in ran.out and "Rubric mine, 0 to 5:\n  wit: Is it funny" in ran.out
+    told = debate("formats", path, "--json").json
+    assert (told["format"]["name"], told["agenda"][0]["turns"]) == ("mine", ["1.speech.a"])
+
+
+def test_its_mistakes_are_told(debate: Run, here: Path) -> None:
+    """What is wrong is told line by line, with exit code 2, and for programs in the JSON."""
+    written(here / "mine", format_yaml=FORMAT.replace("title: Small", "titel: Small"), vote_md_j2="{{ crteria }}")
+    ran = debate("formats", "./mine", "--json")
+    places = [one.split(": ")[0] for one in ran.json["complaints"]]
+    assert (ran.code, ran.json["status"]) == (2, "error")
+    assert places == ["./mine/format.yaml:2", "./mine/format.yaml:2", "./mine/vote.md.j2:1"]
+    assert debate("formats", "./mine").err.startswith("debate: ./mine/format.yaml:2: titel: got the key 'titel'")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["a", "b"], "formats: got 'a b'; expected one name"),
+        (["new"], "formats: got 'new'; expected one name, or `new` and the name of a folder"),
+        (["new", "a", "b"], "formats: got 'new a b'"),
+        (["--from", "adversarial"], "--from: got nothing that is made; expected `debate formats new NAME --from ...`"),
+        (["adversarial", "--to", "x"], "--to: got nothing that is made"),
+        (["new", "x", "--rounds", "2"], "--rounds: got nothing that is shown"),
+        (["--strictness", "strict"], "--strictness: got nothing that is shown"),
+        (["./mine", "--rounds", "9"], "--rounds: got 9; expected 1 to 3"),
+        (["./mine", "--strictness", "soft"], "--strictness: got 'soft'; expected plain"),
+        (["./nowhere"], "a folder with a format.yaml in it. `debate formats new NAME` makes one"),
+        (["mine"], "format: got 'mine'; expected one of adversarial"),
+    ],
+)
+def test_what_formats_does_not_take(debate: Run, mine: Path, given: list[str], said: str) -> None:
+    """Names and flags that do not go together are told, and nothing is made."""
+    ran = debate("formats", *given)
+    assert ran.code == 2
+    assert said in ran.err
+    assert [path.name for path in mine.parent.iterdir()] == ["mine"]
+
+
+# Copying
+
+
+def test_a_copy_is_made_and_checked(debate: Run, here: Path) -> None:
+    """`formats new` says what it made and what to do next, and the first of that finds nothing wrong."""
+    ran = debate("formats", "new", "--from", "adversarial", "town-hall")
+    assert ran.code == 0
+    assert ran.out.startswith("./town-hall/: format.yaml, rubric.yaml and 8 templates, from adversarial.\n")
+    commands = [line.strip() for line in ran.out.split("\n") if line.startswith("  debate")]
+    assert commands[0] == "debate formats ./town-hall"
+    assert [one.split('"')[0].strip() for one in commands[1:]] == [
+        "debate run --format ./town-hall --topic",
+        "debate open --format ./town-hall --topic",
+    ]
+    assert debate(*commands[0].split()[1:]).code == 0
+    again = debate("formats", "new", "town-hall")
+    assert (again.code, "there already" in again.err) == (2, True)
+
+
+def test_a_copy_is_told_to_programs(debate: Run, here: Path) -> None:
+    """With --json the folder, the files and what comes next are told."""
+    told = debate("formats", "new", "x-y", "--to", "some where", "--json").json
+    assert (told["format"], told["folder"], told["from"]) == ("x-y", "some where/x-y", "adversarial")
+    assert {"format.yaml", "rubric.yaml", "opening.md.j2"} <= set(told["files"])
+    assert told["next"][0] == "debate formats 'some where/x-y'"
+
+
+# Debating
+
+
+def test_it_is_debated_by_though_the_folder_is_gone(debate: Run, mine: Path) -> None:
+    """A debate by a user's format goes on to its report from the journal alone, with the user's own words."""
+    told = debate("open", "--format", "./mine", *SETUP, "--rounds", "2", "--json")
+    assert told.code == 0, told.err
+    first = Path(told.json["turns"][0]["brief"]).read_text()
+    assert "You are Anna in round 1.\nSpeak for Tea is. against Ben." in first
+    shutil.rmtree(mine)
+    done = finish(debate, told.json, say=_said)
+    assert done["status"] == "done"
+    opened = Debate(read("r.journal.jsonl").events).opened
+    assert (opened.format.name, opened.prompts.keys() >= opened.templates.keys()) == ("mine", True)
+    assert "formats/mine/speech.md.j2" in opened.templates
+    checked = debate("check", "r.journal.jsonl", "--json")
+    assert (checked.code, checked.json["prompts"]) == (0, "as recorded")
+    assert debate("report", "r.journal.jsonl", "--to", "again.md").code == 0
+    assert Path("again.md").read_text() == Path("r.md").read_text()
+
+
+def _said(turn: dict[str, object]) -> object:
+    """Replies in the small format's shapes."""
+    properties = turn.get("json_schema", {}).get("properties", {})  # type: ignore[attr-defined]
+    if "scores" in properties:
+        calm = {"detected": False, "criteria": [], "side": None}
+        return {"scores": {"a": {"wit": 4}, "b": {"wit": 2}}, "winner": "a", "convergence": calm}
+    return {"winner": "a"} if properties else None
+
+
+def test_it_is_rehearsed(debate: Run, mine: Path) -> None:
+    """A rehearsal by a user's format writes every brief and a report, and estimates what the real one costs."""
+    ran = debate("run", "--format", "mine/format.yaml", *SETUP, "--rehearse", "--json")
+    assert (ran.code, ran.json["status"]) == (0, "done"), ran.err
+    assert "who was better?" in Path("r.rehearsed.turns/final.end.judge.brief.md").read_text()
+
+
+def test_it_is_named_in_an_answers_file(debate: Run, mine: Path, answers: Path) -> None:
+    """The path stands in an answers file like a name, seen from the working directory."""
+    answers.write_text(answers.read_text().replace("strictness: strict", "format: ./mine"))
+    assert debate("open", "--answers", "answers.yaml", "--json").code == 0
+    given = debate("answers", "--from", "report.journal.jsonl").out
+    assert "\nformat: ./mine\n" in given
+    assert "\nstrictness: plain\n" in given
+
+
+def test_its_mistakes_stop_a_debate_before_it_begins(debate: Run, here: Path) -> None:
+    """Nothing is opened by a format with a mistake; that and all other mistakes are told at once."""
+    written(here / "mine", speech_md_j2="{{ othr }}")
+    ran = debate("open", "--format", "./mine", *SETUP, "--rounds", "99")
+    assert ran.code == 2
+    assert "./mine/speech.md.j2:1: got the name 'othr'" in ran.err and "rounds: got '99'" in ran.err
+    assert not Path("r.journal.jsonl").exists()
+
+
+def test_an_inherited_format_is_judged_again(debate: Run, here: Path) -> None:
+    """A debate by a format that extends another is judged again by other judges, from its journal alone."""
+    folder = here / "mine"
+    folder.mkdir()
+    (folder / "format.yaml").write_text(EXTENDING)
+    (folder / "system.md.j2").write_text("Hello from the system.")
+    ran = debate(
+        "run", "--format", "./mine", *SETUP, "--a", "rehearse", "--b", "rehearse", "--judge", "rehearse", "--quiet"
+    )
+    assert ran.code == 0, ran.err
+    shutil.rmtree(folder)
+    assert debate("judge", "r.journal.jsonl", "--judge", "rehearse", "--quiet").code == 0
+    assert "Hello from the system." in Path("r.judged.turns/1.verdict.judge.brief.md").read_text()
+    then, now = (Debate(read(f"{name}.journal.jsonl").events).opened for name in ("r", "r.judged"))
+    assert (then.templates, then.prompts) == (now.templates, now.prompts)
+    assert {"formats/mine/system.md.j2", "formats/adversarial/opening.md.j2"} <= then.prompts.keys()
+    assert "formats/mine/opening.md.j2" not in then.prompts

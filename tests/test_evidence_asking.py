@@ -1,0 +1,191 @@
+"""One answer of a server that may be anybody's: what is sent to it, and what of it is read."""
+
+from __future__ import annotations
+
+import gzip
+import socket
+import time
+import tracemalloc
+import zlib
+from collections.abc import Callable, Iterator
+
+import pytest
+from evidence_site import ARTICLE, NAME, Site, answer, packed, run, serving
+
+from debate_orchestrator import __version__
+from debate_orchestrator.evidence.states import Unreachable
+
+BODY = ARTICLE.encode()
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with serving() as site:
+        yield site
+
+
+def ends(site: Site, **terms: float) -> str:
+    """Why nothing is read of what the site says."""
+    with pytest.raises(Unreachable) as trouble:
+        run(site.fetcher(**terms).fetch(site.url("/")))
+    return trouble.value.why
+
+
+def chunked(*pieces: bytes, end: bytes = b"0\r\n\r\n", more: str = "") -> bytes:
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n{more}Transfer-Encoding: chunked\r\n\r\n".encode()
+    return head + b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces) + end
+
+
+def test_only_this_is_sent(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request says who asks and what is taken, and nothing else: no cookie of an earlier answer, no credential, and
+    no proxy of the environment is asked in the site's place."""
+    for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "all_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9/")
+    site.says["/robots.txt"] = answer("", "text/plain", Set_Cookie="seen=1")
+    site.says["/"] = answer(BODY, Set_Cookie="seen=2")
+    fetcher = site.fetcher()
+
+    async def twice() -> None:
+        await fetcher.fetch(site.url("/"))
+        await fetcher.fetch(site.url("/"))
+
+    run(twice())
+    last = site.asked[-1].headers
+    assert set(last) == {"host", "user-agent", "accept", "accept-encoding", "connection"}
+    assert (last["host"], last["user-agent"]) == (f"{NAME}:{site.port}", f"debate-orchestrator/{__version__}")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        answer(BODY),
+        packed(BODY),
+        packed(BODY, Content_Type="text/html"),
+        chunked(BODY[:10], BODY[10:]),
+        chunked(*(BODY[place : place + 1] for place in range(len(BODY)))),
+        chunked(gzip.compress(BODY), more="Content-Encoding: gzip\r\n"),
+        chunked(gzip.compress(BODY) + b"what follows", more="Content-Encoding: x-gzip\r\n"),
+        b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" + answer(BODY),
+    ],
+)
+def test_a_body_is_read_however_it_comes(site: Site, said: bytes) -> None:
+    """The same bytes are read from an answer that comes whole, in chunks, or packed."""
+    site.says["/"] = said
+
+    assert run(site.fetcher().fetch(site.url("/"))).body == BODY
+
+
+def test_an_old_server_ends_by_hanging_up(site: Site) -> None:
+    """An answer without a length ends with its connection."""
+
+    def say(line: socket.socket) -> None:
+        line.sendall(b"HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n" + BODY)
+        line.shutdown(socket.SHUT_RDWR)
+
+    site.says["/"] = say
+
+    assert run(site.fetcher().fetch(site.url("/"))).body == BODY
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        (b"", "it broke off"),
+        (b"SSH-2.0-OpenSSH_9.9\r\n", "it broke off"),
+        (b"SSH-2.0-OpenSSH_9.9\r\n\r\n", "what came is not HTTP"),
+        (b"\x16\x03\x01\x02\x00" * 20 + b"\r\n", "what came is not HTTP"),
+        (b"HTTP/1.1 200 OK\r\n", "it broke off"),
+        (answer(BODY)[:-10], "it broke off"),
+        (chunked(BODY, end=b""), "it broke off"),
+        (chunked(BODY, end=b"zz\r\n"), "what came is not HTTP"),
+        (b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nX: " + b"x" * 200_000 + b"\r\n\r\n", "what came is not HTTP"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!", "what came is not HTTP"),
+        (answer(b"\x1f\x8bnonsense", Content_Encoding="gzip"), "its packing is broken"),
+        (answer(gzip.compress(BODY)[:-20], Content_Encoding="gzip"), "it broke off"),
+        (answer(zlib.compress(BODY), Content_Encoding="deflate"), "packed in a way that was not asked for"),
+        (answer(BODY, Content_Encoding="br"), "packed in a way that was not asked for"),
+        (answer(gzip.compress(gzip.compress(BODY)), Content_Encoding="gzip, gzip"), "not asked for"),
+    ],
+)
+def test_what_is_no_answer(site: Site, said: bytes, why: str) -> None:
+    """What breaks off, is no HTTP or is packed oddly is not read, and each is said by its name."""
+    site.says["/"] = said
+
+    assert why in ends(site)
+
+
+def endless(start: bytes, piece: bytes, pause: float = 0.0) -> Callable[[socket.socket], None]:
+    """A server that goes on until its visitor leaves."""
+
+    def say(line: socket.socket) -> None:
+        line.sendall(start)
+        while True:
+            line.sendall(piece)
+            time.sleep(pause)
+
+    return say
+
+
+HTML = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
+CHUNKS = HTML + b"Transfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "say",
+    [
+        answer(b"x" * 300_001),
+        answer(b"", Content_Encoding="identity").replace(b"Content-Length: 0", b"Content-Length: 9999999999"),
+        endless(HTML + b"\r\n", b"x" * 10_000),
+        endless(CHUNKS, b"3e8\r\n" + b"x" * 1000 + b"\r\n"),
+        endless(CHUNKS, b"1;" + b"note=" * 200 + b"\r\nx\r\n"),
+        packed(b"\0" * 50_000_000),
+        chunked(gzip.compress(b"\0" * 50_000_000), more="Content-Encoding: gzip\r\n"),
+        packed(b"x" * 300_001),
+    ],
+    ids=["large", "says so", "endless", "chunks", "notes", "bomb", "bomb in chunks", "just too large"],
+)
+def test_no_more_is_read_than_is_allowed(site: Site, say: bytes | Callable[[socket.socket], None]) -> None:
+    """An answer that is too large, has no end or unpacks to too much is given up while it comes."""
+    site.says["/"] = say
+    begun = time.monotonic()
+
+    assert ends(site, largest=300_000) == "it is larger than 0.3 MB"
+    assert time.monotonic() - begun < 10
+
+
+def test_a_bomb_is_never_unpacked(site: Site) -> None:
+    """Of an answer that unpacks to much more than it may, no more than that is ever held in memory."""
+    site.says["/"] = packed(b"\0" * 60_000_000)
+    tracemalloc.start()
+    try:
+        ends(site, largest=300_000)
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_the_largest_page_is_read(site: Site) -> None:
+    """A page of just the size that is allowed is read, packed or not."""
+    for say in (answer(b"x" * 300_000), packed(b"x" * 300_000)):
+        site.says["/"] = say
+        assert len(run(site.fetcher(largest=300_000).fetch(site.url("/"))).body) == 300_000
+
+
+@pytest.mark.parametrize(
+    "say",
+    [
+        endless(b"", b"H", 0.05),
+        endless(HTML, b"X: y\r\n", 0.05),
+        endless(HTML + b"\r\n", b"x", 0.05),
+        endless(CHUNKS, b"1\r\nx\r\n", 0.05),
+        endless(b"", b"HTTP/1.1 100 Continue\r\n\r\n", 0.01),
+    ],
+    ids=["first line", "headers", "body", "chunks", "continue"],
+)
+def test_a_slow_answer_is_given_up(site: Site, say: Callable[[socket.socket], None]) -> None:
+    """However an answer drips, it is given up when its time is over."""
+    site.says["/"] = say
+    begun = time.monotonic()
+
+    assert ends(site, seconds=0.7) == "timed out after 0.7 s"
+    assert time.monotonic() - begun < 5

@@ -1,0 +1,233 @@
+"""Does a page hold what is quoted from it? From the address to the answer, over real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import importlib.util
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from evidence_site import ARTICLE, NAME, Names, Site, answer, moved, packed, run, serving
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from debate_orchestrator.errors import BadFile
+from debate_orchestrator.evidence import checking, reading
+from debate_orchestrator.evidence.checking import Checked, check, offline
+from debate_orchestrator.evidence.fetching import Fetcher
+
+QUOTE = "The sea rose by 3.4 millimetres a year between 1993 and 2023"
+DIGEST = hashlib.sha256(ARTICLE.encode()).hexdigest()
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with serving() as site:
+        site.says["/"] = packed(ARTICLE.encode(), Content_Type="text/html")
+        yield site
+
+
+def checked(site: Site, quote: str = QUOTE, path: str = "/", folder: Path | None = None, **terms: Any) -> Checked:
+    return run(check(site.url(path), quote, folder, site.fetcher(**terms)))
+
+
+def test_a_quote_that_is_there(site: Site, tmp_path: Path) -> None:
+    """A quote that its page holds is verified, with the page's title, date and digest, and the page is kept."""
+    site.says["/moved"] = moved("/")
+    found = checked(site, path="/moved", folder=tmp_path)
+
+    assert found == Checked(
+        url=site.url("/moved"),
+        state="verified",
+        similarity=1.0,
+        title="Rising water",
+        date="2024-03-05",
+        final_url=site.url("/"),
+        digest=DIGEST,
+        archived=f"{DIGEST[:24]}.html.txt",
+        why="the page holds the quote word for word",
+    )
+    assert hashlib.sha256((tmp_path / found.archived).read_bytes()).hexdigest() == found.digest
+    assert "Written for everybody" in (tmp_path / f"{DIGEST[:24]}.txt").read_text(encoding="utf-8")
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_quote_that_is_nearly_there(site: Site) -> None:
+    """A quote that is not word for word is a near match, with what the page says; without a folder nothing is kept."""
+    found = checked(site, "Nobody living by the shore was surprised by this, and many had moved their houses")
+
+    assert (found.state, found.archived, found.digest) == ("near match", "", DIGEST)
+    assert found.passage == "Nobody who lives by the shore was surprised by this, and many had moved their houses"
+    assert found.similarity is not None and 0.9 <= found.similarity < 1
+
+
+def test_a_quote_with_another_figure(site: Site) -> None:
+    """A changed figure is not found, and both are told."""
+    found = checked(site, QUOTE.replace("3.4", "4.3"))
+
+    assert (found.state, found.passage) == ("not found", "")
+    assert found.why == "the closest passage has other figures: 3.4, 1993, 2023 where the quote has 4.3, 1993, 2023"
+
+
+def test_a_quote_that_is_not_there(site: Site) -> None:
+    """What the page does not say is not found, nor what it hides."""
+    for quote in ("Whales have never been to the moon, whatever is said", "This sentence was never meant to be seen"):
+        assert checked(site, quote).state == "not found"
+
+
+def test_a_short_quote_is_not_even_fetched(site: Site) -> None:
+    """A quote that could stand anywhere is not looked for, and nobody is asked for the page."""
+    found = checked(site, "the sea rose")
+
+    assert (found.state, found.similarity) == ("not found", None)
+    assert "too short to check" in found.why
+    assert site.asked == []
+
+
+@pytest.mark.parametrize(
+    ("said", "state", "why"),
+    [
+        (answer(status=404), "unreachable", "404 Not Found"),
+        (answer("x", "image/png"), "unreachable", "it is image/png, no text"),
+        (packed(b"\0" * 6_000_000), "unreachable", "it is larger than 5 MB"),
+        (moved("http://10.0.0.1/"), "blocked", "it is redirected to http://10.0.0.1/, which is refused: port 80"),
+        (answer(b"%PDF-1.7", "application/pdf"), "not checked", "it is a PDF, which is not read here"),
+        (answer("<body><div id=app></div><script>x</script>"), "not found", "the page shows no text to those who"),
+    ],
+)
+def test_what_comes_of_a_page(site: Site, said: bytes, state: str, why: str) -> None:
+    """Each thing that can happen has its state, and says why."""
+    site.says["/"] = said
+    found = checked(site)
+
+    assert found.state == state
+    assert found.why.startswith(why)
+    assert found.final_url == site.url("/")
+
+
+def test_a_pdf_is_kept(site: Site, tmp_path: Path) -> None:
+    """A PDF is not read, but kept for whoever wants to."""
+    site.says["/"] = answer(b"%PDF-1.7 and so on", "application/pdf")
+    found = checked(site, folder=tmp_path)
+
+    assert [path.name for path in tmp_path.iterdir()] == [found.archived]
+    assert (tmp_path / found.archived).read_bytes() == b"%PDF-1.7 and so on"
+
+
+def test_plain_text_is_kept_and_read(site: Site, tmp_path: Path) -> None:
+    """A page of plain text is read in the encoding that the server names."""
+    site.says["/"] = answer(
+        "Größer als je zuvor war die Stadt im Jahr 1620".encode("latin-1"), "text/plain; charset=latin1"
+    )
+    found = checked(site, "größer als je zuvor war die Stadt im Jahr 1620", folder=tmp_path)
+
+    assert (found.state, found.title, found.date) == ("verified", "", "")
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_robots_are_kept_to(site: Site) -> None:
+    """What robots.txt forbids is blocked, and the page is never asked for."""
+    site.says["/robots.txt"] = answer("User-agent: *\nDisallow: /", "text/plain")
+    found = checked(site)
+
+    assert (found.state, found.why, site.targets) == ("blocked", "robots.txt forbids it", [])
+
+
+def test_a_private_host_is_blocked() -> None:
+    """A public name with a private address is blocked by a fetcher that is told nothing."""
+    found = run(check("https://page.example.org/", QUOTE, None, Fetcher(resolver=Names(["10.0.0.8"]))))
+
+    assert (found.state, found.why) == ("blocked", "the host resolves to a private address")
+    assert found.final_url == f"https://{NAME}/"
+
+
+def test_a_page_that_breaks_its_reader(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page that can't be read in time is not checked, though kept."""
+    monkeypatch.setattr(reading, "SECONDS", 0.01)
+    found = checked(site, folder=tmp_path)
+
+    assert (found.state, found.why) == ("not checked", "it could not be read within 0.01 s")
+    assert (tmp_path / found.archived).read_bytes() == ARTICLE.encode()
+
+
+def test_a_folder_that_can_not_be_written(site: Site, tmp_path: Path) -> None:
+    """A folder that is none is the user's to mend, and is told as such."""
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(BadFile):
+        checked(site, folder=tmp_path / "file")
+
+
+def test_many_quotes_at_once(site: Site) -> None:
+    """Many quotes of one page are checked at once, each with its own answer."""
+    fetcher = site.fetcher()
+    quotes = [QUOTE, QUOTE.replace("1993", "1994"), "too short"] * 2
+
+    async def all_of_them() -> list[Checked]:
+        return await asyncio.gather(*(check(site.url("/"), quote, None, fetcher) for quote in quotes))
+
+    assert [found.state for found in run(all_of_them())] == ["verified", "not found", "not found"] * 2
+    assert [one.target for one in site.asked].count("/robots.txt") == 1
+
+
+def test_a_clerk_who_is_offline_fetches_nothing() -> None:
+    """The answer of a clerk who is offline says so."""
+    found = offline("http://example.com/")
+
+    assert (found.state, found.url, found.similarity) == ("not checked", "http://example.com/", None)
+    assert "offline" in found.why
+
+
+def test_without_the_extra_nothing_is_checked(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the extra is not installed the answer names it, and nobody is asked for anything."""
+    found = importlib.util.find_spec
+    monkeypatch.setattr(checking, "find_spec", lambda name: None if name == "trafilatura" else found(name))
+    answered = checked(site)
+
+    assert (answered.state, site.asked) == ("not checked", [])
+    assert 'pip install "debate-orchestrator[evidence]"' in answered.why
+
+
+def test_importing_takes_nothing_of_the_extra() -> None:
+    """The room is imported without any library of the extra, so that it can say what is missing."""
+    code = (
+        "import sys\n"
+        "from debate_orchestrator.evidence import checking\n"
+        "heavy = {'trafilatura', 'rapidfuzz', 'lxml', 'h11', 'idna', 'certifi'}\n"
+        "assert heavy & set(sys.modules) == set(), heavy & set(sys.modules)\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True)
+
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_an_answer_is_a_frozen_value() -> None:
+    """What was checked can't be changed, and has no fields that nobody knows."""
+    found = offline("x")
+    with pytest.raises(ValidationError):
+        found.state = "verified"  # type: ignore[misc]
+    with pytest.raises(ValidationError):
+        Checked.model_validate({**found.model_dump(), "more": 1})
+    assert Checked.model_validate_json(found.model_dump_json()) == found
+
+
+@given(st.text(), st.text())
+def test_any_address_and_quote_have_an_answer(url: str, quote: str) -> None:
+    """Whatever a speaker brings, there is an answer that can be written down, and nobody is asked."""
+    found = run(check(url, f"four words are enough for it {quote}", None, Fetcher(resolver=Names(["127.0.0.1"]))))
+
+    assert found.state in ("blocked", "not found") and found.why
+    assert Checked.model_validate_json(found.model_dump_json()) == found
+
+
+def test_every_state_of_the_table_is_one(site: Site) -> None:
+    """The table of this room names the states that there are, and all of them."""
+    rows = [row.split("|")[2].strip() for row in (checking.__doc__ or "").splitlines() if row.startswith("| ")][2:]
+    named = {state for row in rows for state in (row.partition(",")[0],)}
+
+    assert named == {"verified", "near match", "not found", "blocked", "unreachable", "not checked"}

@@ -1,0 +1,308 @@
+"""A page is fetched by way of redirects that are looked at one by one, politely, and in time."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections.abc import Iterator
+
+import pytest
+from evidence_site import ARTICLE, HERE, NAME, Names, Site, answer, moved, run, serving
+
+from debate_orchestrator.evidence import robots
+from debate_orchestrator.evidence.fetching import AT_ONCE, Fetched, Fetcher
+from debate_orchestrator.evidence.states import Blocked, NotHad, Unreachable
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with serving() as site:
+        site.says["/"] = answer(ARTICLE)
+        yield site
+
+
+def fetched(site: Site, path: str = "/", **terms: float) -> Fetched:
+    return run(site.fetcher(**terms).fetch(site.url(path)))
+
+
+def refused(site: Site, path: str = "/", **terms: float) -> NotHad:
+    with pytest.raises(NotHad) as trouble:
+        fetched(site, path, **terms)
+    return trouble.value
+
+
+def test_the_default_refuses_this_machine(site: Site) -> None:
+    """A fetcher that is told nothing connects to no private address, whatever name it is given."""
+    with pytest.raises(Blocked, match="port"):
+        run(Fetcher(resolver=Names()).fetch(site.url("/")))
+    with pytest.raises(Blocked, match="the host resolves to a loopback address"):
+        run(Fetcher(resolver=Names()).fetch(f"http://{NAME}/"))
+    assert site.asked == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "made", "charset"),
+    [
+        ("text/html", "html", ""),
+        ("text/html; charset=UTF-8", "html", "UTF-8"),
+        ('TEXT/HTML;x=y; charset="iso-8859-1"', "html", "iso-8859-1"),
+        ("application/xhtml+xml", "html", ""),
+        ("text/plain;charset=utf-8", "plain", "utf-8"),
+        ("text/markdown", "plain", ""),
+        ("application/pdf", "pdf", ""),
+    ],
+)
+def test_what_kinds_are_read(site: Site, kind: str, made: str, charset: str) -> None:
+    """HTML, plain text and PDF are taken, with the encoding that the server names."""
+    site.says["/"] = answer(ARTICLE, kind)
+
+    assert fetched(site) == Fetched(site.url("/"), made, charset, ARTICLE.encode())
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        ("image/png", "it is image/png, no text"),
+        ("application/octet-stream", "it is application/octet-stream, no text"),
+        ("application/json; charset=utf-8", "it is application/json, no text"),
+        ("", "it is of a kind that it does not tell, no text"),
+        ("Text/<b>Html</b>", "it is 'text/<b>html</b>', no text"),
+    ],
+)
+def test_other_kinds_are_not_read(site: Site, kind: str, why: str) -> None:
+    """What is no text is left where it is, and its kind is told without harm."""
+    site.says["/"] = answer(ARTICLE, "text/html").replace(b"text/html", kind.encode())
+    trouble = refused(site)
+
+    assert (trouble.state, trouble.why) == ("unreachable", why)
+
+
+@pytest.mark.parametrize(
+    ("status", "why"),
+    [
+        (404, "404 Not Found"),
+        (403, "403 Forbidden"),
+        (410, "410 Gone"),
+        (429, "429 Too Many Requests"),
+        (500, "500 Internal Server Error"),
+        (503, "503 Service Unavailable"),
+        (204, "204 No Content"),
+        (206, "206 Partial Content"),
+        (304, "304 Not Modified"),
+        (302, "302 Found"),
+        (799, "status 799"),
+    ],
+)
+def test_a_status_is_told(site: Site, status: int, why: str) -> None:
+    """Anything but 200 is told by the standard's name for it, not by the server's."""
+    site.says["/"] = answer(ARTICLE, status=status).replace(b"Whatever", b"I am \x1b[1mroot")
+    trouble = refused(site)
+
+    assert (trouble.state, trouble.why, trouble.at) == ("unreachable", why, site.url("/"))
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_redirects_are_followed(site: Site, status: int) -> None:
+    """A redirect leads on, and the page says where it was found."""
+    site.says["/a"] = moved("/b?x=ä", status)
+    site.says["/b?x=%C3%A4"] = moved(f"//elsewhere.example.org:{site.port}/c", status)
+    site.says["/c"] = answer(ARTICLE)
+
+    assert fetched(site, "/a").url == site.url("/c", "elsewhere.example.org")
+
+
+@pytest.mark.parametrize(("stations", "reached"), [(5, True), (6, False)])
+def test_redirects_come_to_an_end(site: Site, stations: int, reached: bool) -> None:
+    """Five redirects are followed and no more."""
+    for place in range(stations):
+        site.says[f"/{place}"] = moved(f"/{place + 1}")
+    site.says[f"/{stations}"] = answer(ARTICLE)
+    if reached:
+        assert fetched(site, "/0").url == site.url("/5")
+        return
+
+    assert refused(site, "/0").why == "it is redirected more than 5 times"
+    assert len(site.targets) == 6
+
+
+@pytest.mark.parametrize(
+    ("to", "why"),
+    [
+        ("http://169.254.169.254/latest/meta-data/", "a link-local address"),
+        ("http://[::1]/", "a loopback address"),
+        ("http://localhost/", "a name inside a network"),
+        ("http://2130706433/", "a number in disguise"),
+        ("file:///etc/passwd", "not an http or https address"),
+        ("http://user:secret@example.com/", "a user's name"),
+        ("http://example.com:6379/", "port 6379"),
+        ("gopher://x/\\r\\n", "which no address has"),
+    ],
+)
+def test_a_redirect_into_a_network_is_refused(site: Site, to: str, why: str) -> None:
+    """A redirect to what may not be asked is refused like the thing itself, with where it led."""
+    site.says["/"] = moved(to)
+    with pytest.raises(Blocked) as refusal:
+        run(
+            Fetcher(resolver=Names(), allowed=lambda ip: str(ip) == HERE, ports=frozenset({site.port, 80})).fetch(
+                site.url()
+            )
+        )
+
+    assert "it is redirected to " in refusal.value.why and why in refusal.value.why
+    assert refusal.value.at == site.url("/")
+
+
+def test_a_redirect_to_a_name_inside_a_network_is_refused(site: Site) -> None:
+    """A redirect to a public name with a private address is refused when that is resolved."""
+    site.says["/"] = moved(site.url("/secret", "inside.example.org"))
+
+    class Split(Names):
+        async def __call__(self, host: str) -> list[str]:
+            return ["10.0.0.1"] if host.startswith("inside") else [HERE]
+
+    with pytest.raises(Blocked, match="the host resolves to a private address"):
+        run(site.fetcher(Split()).fetch(site.url("/")))
+    assert site.targets == ["/"]
+
+
+def test_robots_are_asked_once(site: Site) -> None:
+    """A host's robots.txt is read once in a run, and kept to."""
+    site.says["/robots.txt"] = answer("User-agent: debate-orchestrator\nDisallow: /secret", "text/plain")
+    fetcher = site.fetcher()
+
+    async def visits() -> None:
+        await asyncio.gather(fetcher.fetch(site.url("/")), fetcher.fetch(site.url("/?again")), return_exceptions=True)
+        with pytest.raises(Blocked, match=r"^robots.txt forbids it$"):
+            await fetcher.fetch(site.url("/secret/page"))
+
+    run(visits())
+    assert [one.target for one in site.asked].count("/robots.txt") == 1
+    assert "/secret/page" not in site.targets
+
+
+def test_robots_hold_for_every_station(site: Site) -> None:
+    """Where a redirect leads, that host's robots.txt holds."""
+    site.says["/robots.txt"] = answer("User-agent: *\nDisallow: /b", "text/plain")
+    site.says["/"] = moved("/b")
+    trouble = refused(site)
+
+    assert (trouble.state, trouble.why, trouble.at) == ("blocked", "robots.txt forbids it", site.url("/b"))
+    assert site.targets == ["/"]
+
+
+@pytest.mark.parametrize("status", [404, 401, 403, 410])
+def test_robots_that_are_not_there_allow_everything(site: Site, status: int) -> None:
+    """A host without a robots.txt, or that keeps it to itself, forbids nothing."""
+    site.says["/robots.txt"] = answer("User-agent: *\nDisallow: /", status=status)
+
+    assert fetched(site).kind == "html"
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        (answer(status=500), "500 Internal Server Error"),
+        (answer(status=503), "503 Service Unavailable"),
+        (answer(status=429), "429 Too Many Requests"),
+        (answer(b"#" * (robots.LARGEST + 1)), "it is larger than 0.5 MB"),
+        (moved("/robots.txt"), "redirected more than 5 times"),
+        (moved("http://10.0.0.1/robots.txt"), "which is refused"),
+        (moved("http://[::1]/robots.txt"), "which is refused"),
+        (answer(b"\x1f\x8bnonsense", Content_Encoding="gzip"), "its packing is broken"),
+    ],
+)
+def test_robots_that_can_not_be_read_forbid_everything(site: Site, said: bytes, why: str) -> None:
+    """Where a robots.txt is there and can't be read, nothing is asked of its host."""
+    site.says["/robots.txt"] = said
+    trouble = refused(site)
+
+    assert trouble.state == "blocked" and trouble.why.startswith("its robots.txt can't be read") and why in trouble.why
+    assert [target for target in site.targets if target == "/"] == []
+
+
+def test_robots_may_be_elsewhere(site: Site) -> None:
+    """A robots.txt that is redirected holds for the host that was asked."""
+    site.says["/robots.txt"] = moved("/real")
+    site.says["/real"] = answer("User-agent: *\nDisallow: /", "text/plain")
+
+    assert refused(site).why == "robots.txt forbids it"
+
+
+def test_a_host_that_hangs_is_unreachable(site: Site) -> None:
+    """Where the robots.txt itself takes too long, the page is unreachable, and the time holds for both together."""
+    site.says["/robots.txt"] = lambda line: time.sleep(30)
+    begun = time.monotonic()
+    trouble = refused(site, seconds=0.6)
+
+    assert (trouble.state, trouble.why, trouble.at) == ("unreachable", "timed out after 0.6 s", site.url("/"))
+    assert time.monotonic() - begun < 10
+
+
+def test_a_resolver_that_hangs_is_given_up() -> None:
+    """The time holds for looking up a name, too."""
+
+    async def never(host: str) -> list[str]:
+        await asyncio.sleep(60)
+        return []
+
+    with pytest.raises(Unreachable, match=r"timed out after 0.3 s"):
+        run(Fetcher(resolver=never, seconds=0.3).fetch("http://example.com/"))
+
+
+def slowly(line: socket.socket) -> None:
+    time.sleep(0.3)
+    line.sendall(answer(ARTICLE))
+
+
+def test_one_at_a_time_of_a_host(site: Site) -> None:
+    """Of one host one thing is asked at a time, and waiting in line takes nobody's time away."""
+    fetcher = site.fetcher(seconds=2.0)
+    paths = [f"/{place}" for place in range(8)]
+    for path in paths:
+        site.says[path] = slowly
+
+    async def visits() -> list[Fetched]:
+        return list(await asyncio.gather(*(fetcher.fetch(site.url(path)) for path in paths)))
+
+    assert len(run(visits())) == 8
+    assert site.most_at_once == 1
+
+
+def test_a_few_at_a_time_in_all(site: Site) -> None:
+    """Of many hosts only a few are asked at a time."""
+    fetcher = site.fetcher()
+    site.says["/slow"] = slowly
+
+    async def visits() -> None:
+        await asyncio.gather(*(fetcher.fetch(site.url("/slow", f"host{place}.example.org")) for place in range(12)))
+
+    run(visits())
+    assert 1 < site.most_at_once <= AT_ONCE
+
+
+def test_hosts_that_lead_to_each_other_do_not_wait_for_each_other(site: Site) -> None:
+    """Two pages that redirect to each other's hosts, robots.txt and all, are both fetched."""
+    one, other = site.url("", "one.example.org"), site.url("", "other.example.org")
+    site.says["/one"], site.says["/other"] = moved(f"{other}/"), moved(f"{one}/")
+    site.says["/robots.txt"] = moved(f"{other}/rules")
+    fetcher = site.fetcher()
+
+    async def visits() -> list[Fetched]:
+        return await asyncio.gather(fetcher.fetch(f"{one}/one"), fetcher.fetch(f"{other}/other"))
+
+    assert {page.url for page in run(visits())} == {f"{one}/", f"{other}/"}
+
+
+def test_a_page_that_was_called_off_holds_nobody_up(site: Site) -> None:
+    """When a fetch is cancelled, the next one of the same host goes on."""
+    site.says["/slow"] = lambda line: time.sleep(30)
+    fetcher = site.fetcher()
+
+    async def visits() -> Fetched:
+        waiting = asyncio.create_task(fetcher.fetch(site.url("/slow")))
+        await asyncio.sleep(0.3)
+        waiting.cancel()
+        return await asyncio.wait_for(fetcher.fetch(site.url("/")), 10)
+
+    assert run(visits()).kind == "html"

@@ -1,0 +1,248 @@
+"""Whether a text holds a quote: word for word, nearly, or not; and never with other figures."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from debate_orchestrator.evidence import matching
+from debate_orchestrator.evidence.matching import NEAR, compare, parts, unfit
+
+TEXT = (
+    "Nobody expected it. The sea rose by 3.4 millimetres a year between 1993 and 2023, say those who measure it from "
+    "above — “a wall is not an answer”, the engineers hold, and it costs 5 million euros a kilometre. In the north, "
+    "where the land itself is rising, people hardly notice what happens elsewhere. Some of them have moved inland."
+)
+
+
+def state(quote: str, *texts: str) -> str:
+    return compare(quote, texts or (TEXT,)).state
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [
+        "The sea rose by 3.4 millimetres a year between 1993 and 2023",
+        "the SEA rose by 3.4\u00a0millimetres a\nyear between 1993 and 2023",
+        '"The sea rose by 3.4 millimetres a year between 1993 and 2023."',
+        "“The sea rose by 3.4 millimetres a year between 1993 and 2023”.",
+        "'a wall is not an answer', the engineers hold".replace("'", '"'),
+        "from above - \"a wall is not an answer\"",
+        "… people hardly notice what happens elsewhere …",
+        "The sea rose by 3.4 millimetres a year [...] people hardly notice what happens elsewhere",
+        "The sea rose by 3.4 millimetres a year … people hardly notice what happens elsewhere",
+        "The sea rose by 3.4 millimetres a year. . . . people hardly notice what happens elsewhere",
+        "The sea rose by 3.4 millimetres a year (...) people hardly notice what happens elsewhere",
+        "it costs 5 million euros a kilo\u00admetre",
+    ],
+)  # fmt: skip
+def test_what_is_there_is_verified(quote: str) -> None:
+    """A quote that stands in the text is verified, whatever its typography; an ellipsis leaves something out."""
+    found = compare(quote, [TEXT])
+
+    assert (found.state, found.similarity, found.passage) == ("verified", 1.0, "")
+    assert found.why.startswith("the page holds the quote word for word")
+
+
+@pytest.mark.parametrize(
+    ("quote", "passage"),
+    [
+        ("The sea has risen by 3.4 millimetres a year between 1993 and 2023",
+         "The sea rose by 3.4 millimetres a year between 1993 and 2023,"),
+        ("where the land itself is arising, people hardly notice what happens elswhere",
+         "where the land itself is rising, people hardly notice what happens elsewhere."),
+        ("people hardly ever notice what happens elsewhere", "people hardly notice what happens elsewhere."),
+        ("the engineers hold, and it costs 5 million Euro a kilometre",
+         "the engineers hold, and it costs 5 million euros a kilometre."),
+    ],
+)  # fmt: skip
+def test_what_is_nearly_there_is_shown(quote: str, passage: str) -> None:
+    """A quote with a word changed is a near match, shown with the passage as it stands in the text."""
+    found = compare(quote, [TEXT])
+
+    assert (found.state, found.passage) == ("near match", passage)
+    assert found.similarity is not None and NEAR <= found.similarity < 1
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [
+        "it is quite true that people hardly notice what happens elsewhere",
+        "where the land rises nobody notices what is happening elsewhere",
+        "The sea is expected to rise by 3.4 millimetres a year between 1993 and 2023",
+        "nothing of the kind was ever said by anybody at all",
+    ],
+)
+def test_what_is_not_there_is_not_found(quote: str) -> None:
+    """A paraphrase, a quote with words of its own and an invention are not found, however near they come."""
+    found = compare(quote, [TEXT])
+
+    assert (found.state, found.passage) == ("not found", "")
+    assert found.similarity is not None and found.similarity < NEAR
+
+
+@pytest.mark.parametrize(
+    ("quote", "why"),
+    [
+        (
+            "The sea rose by 3.5 millimetres a year between 1993 and 2023",
+            "3.4, 1993, 2023 where the quote has 3.5, 1993",
+        ),
+        ("The sea rose by 34 millimetres a year between 1993 and 2023", "has 34,"),
+        ("The sea rose by -3.4 millimetres a year between 1993 and 2023", "has -3.4,"),
+        ("The sea rose by 3.4 millimetres a year between 1993 and 2032", "2032"),
+        ("The sea rose by 3.4 millimetres a year between 1993 and 202", "202"),
+        ("4 millimetres a year between 1993 and 2023", "3.4, 1993, 2023"),
+        ("the engineers hold, and it costs 5", "5 million where the quote has 5"),
+        ("the engineers hold, and it costs 5 billion euros a kilometre", "5 million where"),
+        ("the engineers hold, and it costs 50 million euros a kilometre", "50 million"),
+        ("In 2020, people hardly notice what happens elsewhere", ""),
+        ("people hardly notice what happens elsewhere 7", "none where the quote has 7"),
+    ],
+)
+def test_a_changed_figure_is_never_a_match(quote: str, why: str) -> None:
+    """However alike the rest is, another figure makes it no match, and the figures are told."""
+    found = compare(quote, [TEXT])
+
+    assert (found.state, found.passage) == ("not found", "")
+    assert why in found.why
+
+
+@given(st.integers(0, 10**9), st.integers(0, 10**9), st.sampled_from(["", "-", ".", "0", "1", "1,", "2."]))
+def test_no_figure_passes_for_another(there: int, quoted: int, before: str) -> None:
+    """Whatever number a quote has, it is verified only where that very number stands."""
+    page = f"According to the last count, the number of those who came was {there} in the whole town."
+    quote = f"the number of those who came was {before}{quoted} in the whole town"
+
+    assert (state(quote, page) != "not found") is (f"{before}{quoted}" == str(there))
+
+
+@given(st.integers(0, 10**6), st.sampled_from(["", "%", ".5", ",000", " million", " percent", "-7", "th", "²", " 000"]))
+def test_no_figure_is_cut_short(number: int, rest: str) -> None:
+    """A quote that ends with a figure is verified only where the figure ends."""
+    page = f"According to the last count, the number of those who came was {number}{rest}"
+
+    assert (state(f"the number of those who came was {number}", page) == "verified") is (rest == "")
+
+
+@pytest.mark.parametrize(
+    "quote",
+    ["", " ", "...", "the sea", "the sea rose", "a b c d e f g", "The sea rose by", "the sea ... rose by ... 3.4 ...",
+     '"the sea rose by"', "経済成長率が"],
+)  # fmt: skip
+def test_short_quotes_are_never_verified(quote: str) -> None:
+    """Less than four words, or than twenty characters, could stand anywhere and are not looked for."""
+    assert unfit(quote)
+    assert compare(quote, [f"{TEXT} {quote} {quote}"]) == ("not found", None, "", unfit(quote))
+
+
+def test_long_quotes_are_not_looked_for() -> None:
+    """A quote of a book's length is refused."""
+    quote = "the sea rose " * 200
+
+    assert "too long" in unfit(quote)
+    assert state(quote, quote) == "not found"
+
+
+@pytest.mark.parametrize(
+    "quote", ["the sea rose by 3.4 millimetres", "経済成長率が低下した年", "hardly notice what happens"]
+)
+def test_what_is_long_enough(quote: str) -> None:
+    """Four words and twenty characters are enough; a script that says more with a character needs fewer."""
+    assert unfit(quote) == ""
+    assert state(quote, f"x {quote} y") == "verified"
+
+
+def test_parts_stand_in_order() -> None:
+    """What an ellipsis parts must stand in the order of the quote, and once for each time it is quoted."""
+    first, last = "Nobody expected it. The sea rose by", "people hardly notice what happens elsewhere"
+
+    assert state(f"{first} ... {last}") == "verified"
+    assert state(f"{last} ... {first}") == "not found"
+    assert state(f"{last} ... {last}") == "not found"
+
+
+def test_a_short_part_makes_it_near() -> None:
+    """A part that is too short to be looked for by itself is no proof, so the passage is shown instead."""
+    found = compare("Nobody ... people hardly notice what happens elsewhere", [TEXT])
+
+    assert (found.state, found.similarity) == ("near match", 1.0)
+    assert found.passage.startswith("Nobody expected it. The sea rose") and len(found.passage) < 220
+
+
+def test_each_part_is_as_near_as_it_is() -> None:
+    """Of several parts the least alike decides, and each passage is shown."""
+    found = compare("The sea roze by 3.4 millimetres a year ... people hardly notice what hapens elsewhere", [TEXT])
+
+    assert found.state == "near match"
+    assert found.passage == "The sea rose by 3.4 millimetres a year [...] people hardly notice what happens elsewhere."
+
+
+def test_reference_marks_do_not_matter() -> None:
+    """A page's reference marks are no part of its sentences, unless the quote has them too."""
+    page = "The town grew quickly.[3] It burnt down in 1620[4][a] and was never built again."
+
+    assert state("The town grew quickly. It burnt down in 1620 and was never built again", page) == "verified"
+    assert state("The town grew quickly.[3] It burnt down in 1620[4][a] and was", page) == "verified"
+    assert state("The town grew quickly. It burnt down in 162[0] and was never built again", page) == "not found"
+
+
+def test_the_best_text_counts() -> None:
+    """Of several texts of one page, the one that holds the quote best counts."""
+    quote = "people hardly notice what happens elsewhere"
+
+    assert state(quote, "Something else altogether, and long enough at that.", TEXT) == "verified"
+    assert state(quote, "people hardly notice what happened elsewhere", "") == "near match"
+    assert "no text" in compare(quote, []).why
+    assert "no text" in compare(quote, ["", ""]).why
+
+
+def test_a_passage_is_cut_to_size() -> None:
+    """A passage that goes on for pages is shown as far as it helps."""
+    page = f"People hardly notice {'what is going on and ' * 500} what happens elsewhere"
+    found = compare("People hardly notice ... what is going on and what happens elsewhere", [page])
+
+    assert found.state == "near match" and len(found.passage) < 400
+
+
+def test_a_quote_in_a_long_page_is_found() -> None:
+    """In a page as long as a book, what is there is found where it stands, exact or nearly."""
+    words = TEXT.split()
+    chance = random.Random(7)
+    book = " ".join(chance.choice(words) for _ in range(200_000))
+    page = f"{book} This sentence stands in the very middle of it, alone. {book}"
+
+    assert state("this sentence stands in the very middle of it", page) == "verified"
+    found = compare("this sentence stood in the very middle of it", [page])
+    assert (found.state, found.passage) == ("near match", "This sentence stands in the very middle of it,")
+
+
+@given(st.text(max_size=300), st.text(max_size=300))
+def test_any_texts_can_be_compared(quote: str, text: str) -> None:
+    """Whatever is quoted of whatever, there is an answer, and it is safe."""
+    for one in (quote, f"four words are enough {quote}"):
+        found = compare(one, [text, f"{text} {one}"])
+        assert found.state in ("verified", "near match", "not found")
+        assert found.similarity is None or 0 <= found.similarity <= 1
+        assert found.why
+        assert bool(found.passage) is (found.state == "near match")
+
+
+@given(st.lists(st.sampled_from(TEXT.split()), min_size=6, max_size=30), st.data())
+def test_any_stretch_of_a_text_is_verified(words: list[str], data: st.DataObject) -> None:
+    """Whole words that stand together in a text are verified, if they are enough and cut off no figure."""
+    first = data.draw(st.integers(0, len(words) - 5))
+    quote = " ".join(words[first:])
+    if unfit(quote) or any(len(part.split()) < 4 for part in parts(quote)):
+        return
+    found = compare(quote, [" ".join(words)])
+
+    assert found.state == "verified" or words[first][0].isdigit()
+
+
+def test_a_hostile_text_is_compared_in_time() -> None:
+    """A text that repeats itself for ever keeps nobody busy for ever."""
+    assert matching.compare("a a a a a a a a a a a a a a a a a a a a 5", ["a " * 500_000]).state == "not found"

@@ -1,0 +1,120 @@
+"""What does not fit a model is told with its place, what came, what was expected, and what it may have been."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import pytest
+from pydantic import model_validator
+
+from debate_orchestrator.core.rules import IllMade
+from debate_orchestrator.core.values import Value
+from debate_orchestrator.misfits import fitted, nearest, path
+
+
+class Guest(Value):
+    """Somebody at a table."""
+
+    name: str
+    age: int | None = None
+    diet: Literal["meat", "plants"] | int = "meat"
+
+
+class Dinner(Value):
+    """A model that does not hang together where a guest is called Nobody."""
+
+    host: str
+    guests: tuple[Guest, ...]
+    seats: dict[str, Guest] = {}
+    late: bool = False
+    price: float = 1.5
+
+    @model_validator(mode="after")
+    def _hangs_together(self) -> Dinner:
+        wrong = [(("guests", n), f"{one.name} comes") for n, one in enumerate(self.guests) if one.name == "Nobody"]
+        wrong += [(("late",), f"{self.host} is late")] if self.late else []
+        if wrong:
+            raise IllMade(wrong)
+        return self
+
+
+GOOD: dict[str, Any] = {"host": "Ann", "guests": [{"name": "Bob"}]}
+
+
+def told(**changes: Any) -> list[str]:
+    made, complaints = fitted(Dinner, GOOD | changes, path)
+    assert made is None
+    return complaints
+
+
+def test_what_fits_is_made() -> None:
+    """Data that fit make the value, without a complaint."""
+    made, complaints = fitted(Dinner, GOOD, path)
+    assert (made, complaints) == (Dinner.model_validate(GOOD), [])
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"hots": "Ann"}, "hots: got the key 'hots'; expected one of host, guests, seats, late, price. Did you mean"),
+        ({"guests": [{"nam": "Bob"}]}, "guests[0]: got no 'name'; expected that key."),
+        ({"guests": "Bob"}, "guests: got 'Bob'; expected a list."),
+        ({"guests": [{"name": "Bob", "age": "old"}]}, "guests[0].age: got 'old'; expected a whole number."),
+        ({"guests": [{"name": "Bob", "age": 1.5}]}, "guests[0].age: got 1.5; expected a whole number."),
+        ({"guests": [{"name": 5}]}, "guests[0].name: got 5; expected text. Put it in quotes."),
+        ({"guests": [{"name": "B", "diet": "plant"}]}, "guests[0].diet: got 'plant'; expected 'meat' or 'plants' or"),
+        ({"guests": [{"name": "B", "diet": "plant"}]}, "or a whole number. Did you mean 'plants'?"),
+        ({"guests": ["Bob"]}, "guests[0]: got 'Bob'; expected a mapping of keys to values."),
+        ({"seats": []}, "seats: got []; expected a mapping of keys to values."),
+        ({"seats": {"top": {"name": None}}}, "seats.top.name: got nothing; expected text."),
+        ({"seats": {"top": {"name": "B", "agee": 1}}}, "seats.top.agee: got the key 'agee'; expected one of name, age"),
+        ({"seats": {1: {"name": "B"}}}, "expected a key that is text"),
+        ({"late": "perhaps"}, "late: got 'perhaps'; expected true or false."),
+        ({"price": "much"}, "price: got 'much'; expected a number."),
+        ({"host": {"a": ["long"] * 20}}, "host: got a mapping; expected text."),
+    ],
+)
+def test_a_value_that_does_not_fit(changes: dict[str, Any], said: str) -> None:
+    """Each wrong value is told once, in words of everyday, with what it may have been."""
+    complaints = told(**changes)
+    assert [one for one in complaints if said in one], complaints
+    assert len(complaints) <= 2
+
+
+def test_what_does_not_hang_together() -> None:
+    """Each misfit is a complaint of its own, at its own place."""
+    nobodies = [{"name": "Nobody"}, {"name": "Bob"}, {"name": "Nobody"}]
+    assert told(guests=nobodies) == ["guests[0]: Nobody comes.", "guests[2]: Nobody comes."]
+
+
+@pytest.mark.parametrize("wrong", [{"hots": "Ann"}, {"price": "much"}, {"guests": [{"name": "Nobody", "age": "old"}]}])
+def test_a_wrong_value_hides_no_misfit(wrong: dict[str, Any]) -> None:
+    """What does not hang together is told beside single values that do not fit."""
+    complaints = told(**{"guests": [{"name": "Nobody"}]} | wrong)
+    assert (len(complaints), complaints[-1]) == (2, "guests[0]: Nobody comes.")
+
+
+def test_what_hangs_on_a_wrong_value_is_not_told() -> None:
+    """Nothing is said of what depends on a value that is missing or wrong itself."""
+    assert told(guests=[{}], late="perhaps") == [
+        "guests[0]: got no 'name'; expected that key.",
+        "late: got 'perhaps'; expected true or false.",
+    ]
+    assert told(guests=3, late=True) == ["guests: got 3; expected a list."]
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [((), ""), (("round", 0, "words"), "round[0].words"), (("a\nb",), r"'a\nb'"), (("x" * 500,), "characters")],
+)
+def test_how_keys_are_written(keys: tuple[str | int, ...], said: str) -> None:
+    """Keys are written with dots and brackets, on one line, and cut where they are long."""
+    written = path(keys)
+    assert said in written
+    assert "\n" not in written and len(written) < 120
+
+
+@pytest.mark.parametrize(("word", "hint"), [("wrods", "Did you mean 'words'?"), ("zzz", ""), (5, "")])
+def test_the_nearest_is_named(word: object, hint: str) -> None:
+    """What is near is named, and nothing where nothing is."""
+    assert nearest(word, ["words", "when"]) == hint

@@ -1,0 +1,257 @@
+"""The verdict is told in the words of its format: a winner, an answer, a label, or that there is none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import reading
+from core.folding import absent, marks
+from tellings import label, refusal, report, rules, section, told
+
+from debate_orchestrator.reports.story import closing
+
+SCORES = rules("panel").rubric.criteria
+
+
+def verdict(name: Any, script: Any = None, **how: Any) -> str:
+    """What stands under the verdict's heading."""
+    return section(report(name, script, **how), "Final Verdict")
+
+
+def titles(name: Any, script: Any = None, **how: Any) -> list[str]:
+    """The headings of the second level."""
+    return [title for level, title in reading.headings(report(name, script, **how)) if level == 2]
+
+
+def scored(a: float, b: float) -> dict[str, Any]:
+    return {"scores": {"a": dict.fromkeys(SCORES, a), "b": dict.fromkeys(SCORES, b)}}
+
+
+def test_an_answer() -> None:
+    """A question ends with the answer that was chosen and how likely it is; nobody is scored."""
+    script = {"final.verdict.judge": {"winner": "b", "probability": 0.85, "reasons": "It **says** so."}}
+    made = verdict("question", script, positions=("Green.", "Red."))
+
+    assert made == (
+        "**Winner:** B  \n**Answer:** Red.  \n**Probability:** 85%\n\n**Debater B's answer was chosen:** Red.\n\n"
+        "[JUDGE - VERDICT]\n\n- **Reasons:** It **says** so."
+    )
+
+
+@pytest.mark.parametrize(
+    ("ballot", "head"),
+    [
+        (label("misleading", 4), "**Label:** misleading  \n**Score:** 4 / 10"),
+        (label("needs more evidence"), "**Label:** needs more evidence  \n**Score:** none"),
+    ],
+)
+def test_a_label(ballot: dict[str, Any], head: str) -> None:
+    """A claim ends with its label and its score, if the label has one."""
+    assert verdict("claim", {"final.verdict.judge": ballot}).startswith(f"{head}\n\n**The verdict: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    [
+        ("supported", "for Debater A"),
+        ("contradicted", "for Debater B"),
+        ("misleading", "as a tie"),
+        ("needs more evidence", "for neither side"),
+    ],
+)
+def test_what_a_label_comes_to(name: str, counts: str) -> None:
+    """The report says which side a label counts for."""
+    made = verdict("claim", {"final.verdict.judge": label(name, None if "needs" in name else 4)})
+
+    assert f"**The verdict: {name}.** Where sides are counted, that counts {counts}." in made
+
+
+def test_labels_of_a_panel() -> None:
+    """A panel's labels are told with how often each was given; where none is given most, none stands."""
+    script = {f"final.verdict.judge-{n}": label("misleading", 3 + n) for n in (1, 2)}
+    one, two = script, script | {"final.verdict.judge-2": label("supported", 9)}
+
+    assert verdict("claim", one, panel=2).startswith("**Label:** misleading  \n**Score:** 4.5 / 10\n")
+    assert " Judges' labels: misleading 2.\n" in verdict("claim", one, panel=2)
+    assert "**Judge 1** decided: misleading (4/10)\n" in verdict("claim", one, panel=2)
+    assert verdict("claim", two, panel=2).startswith(
+        "**Label:** no decision  \n**Score:** none\n\n"
+        "**No label stands.** No label was given by more judges than any other.\n"
+    )
+
+
+def test_too_few_labels() -> None:
+    """A label that too few judges gave does not stand, and the report says who is missing."""
+    script = {"final.verdict.judge-1": label("supported", 9), "final.verdict.judge-2": absent("final.verdict.judge-2")}
+    made = verdict("claim", script, panel=2, quorum=2)
+
+    assert "**No label stands.** 1 of 2 votes counts, and 2 are needed: Judge 2 cast no ballot that counts.\n" in made
+
+
+def test_a_panel_that_declares_nothing() -> None:
+    """Where the winner follows from the scores, each judge's scores are told, and how they add up."""
+    script = {f"final.verdict.judge-{n}": scored(7 + n, 7) for n in (1, 2)} | {"final.verdict.judge-3": scored(1, 9)}
+    made = verdict("panel", script, panel=3)
+
+    assert made.startswith(
+        "**Winner:** A  \n**Strength:** narrow  \n**Overall Scores:** Debater A: 6 | Debater B: 7.67\n\n"
+        "**Debater A prevailed**, arguing: Yes. Judges' votes: A 2, B 1.\n"
+    )
+    assert "\n\n**Judge 1** decided: A (A 8, B 7)\n\n| Criterion | Debater A | Debater B |\n" in made
+    assert "- The winner has more votes and fewer points; by rule the votes decide.\n" in made
+    assert "A judge's vote is for the side with the better score. A side's score on a ballot is the mean of" in made
+    assert "Rounds won" not in made
+
+
+@pytest.mark.parametrize(
+    ("script", "panel", "quorum", "why"),
+    [
+        (
+            {"final.verdict.judge.mirrored": {"winner": "a"}},
+            1,
+            1,
+            "0 of 1 vote count, and 1 is needed: Judge changed its vote when the sides were exchanged.",
+        ),
+        (
+            {
+                "final.verdict.judge-1.mirrored": {"winner": "b"},
+                "final.verdict.judge-2": absent("final.verdict.judge-2"),
+            },
+            2,
+            2,
+            "1 of 2 votes counts, and 2 are needed: Judge 2 cast no ballot that counts. Judges' votes: A 1.",
+        ),
+    ],
+)
+def test_no_decision(script: Any, panel: int, quorum: int, why: str) -> None:
+    """Where too few votes count nothing is decided, and the report says whose do not, and why."""
+    made = verdict("question", script, panel=panel, quorum=quorum, mirror=True)
+
+    assert made.startswith(f"**Winner:** no decision\n\n**Nothing was decided.** {why}\n")
+
+
+def test_no_swing() -> None:
+    """Where the swing decides, and nobody voted before, nothing is decided."""
+    swing = rules("question", decided_by="swing", mirror=False)
+
+    assert "**Nothing was decided.** No vote before the debate counts, so that nothing can have been gained by it." in (
+        verdict(swing)
+    )
+
+
+def test_an_adversarial_debate_without_a_quorum() -> None:
+    """The structure of the report stays what it is where nothing was decided."""
+    script = {"1.verdict.judge": marks(rounds=1), "1.verdict.judge.mirrored": marks(rounds=1)}
+    script |= {"final.verdict.judge.mirrored": {"winner": "a"}}
+    made = report("adversarial", script, mirror=True)
+
+    assert "**Winner:** no decision  \n**Strength:** none  \n**Overall Scores:** Researcher A: 6.5 | " in made
+    assert "**Scores:** A: 6.5 | B: 6.5 | Winner: no decision\n\n#" not in made.replace("\n---\n", "#")
+    assert "| **Total** | **6.5** | **6.5** | **no decision** |" in made
+    assert "The declared winner and the scores disagree" not in made
+
+
+def test_before_there_is_a_verdict() -> None:
+    """A debate that waits claims nothing, in the fields of its format."""
+    assert verdict("question", until="1.argument.a") == "**Winner:** not decided yet"
+    assert verdict("claim", until="1.argument.a") == "**Label:** not decided yet  \n**Score:** not decided yet"
+
+
+def test_sections_that_a_format_has_no_shape_for() -> None:
+    """A report has the sections that its format can fill, and no others."""
+    always = ["Final Verdict", "Debate Transcript"]
+
+    assert titles("question") == [*always, "How It Was Judged"]
+    assert titles("panel") == [*always, "How It Was Judged"]
+    assert titles("claim") == [*always, "How It Was Judged", "Evidence"]
+    assert titles("claim", rounds=2, each_round=True) == [
+        *always,
+        "Per-Round Score Summary",
+        "How It Was Judged",
+        "Evidence",
+    ]
+    assert (
+        titles("adversarial")[2:6]
+        == titles("transcript")[2:6]
+        == [
+            "Per-Round Score Summary",
+            "Dissent Record",
+            "Key Unresolved Questions",
+            "Recommended Follow-Up",
+        ]
+    )
+
+
+def test_the_summary_of_labels() -> None:
+    """Rounds that are labelled are summed up with label and score."""
+    script = {"1.verdict.judge": label("misleading", 4), "2.verdict.judge": label("needs more evidence")}
+    made = section(report("claim", script, rounds=3, each_round=True), "Per-Round Score Summary")
+
+    assert reading.tables(made) == [
+        [["Round", "Label", "Score"], ["1", "misleading", "4 / 10"], ["2", "needs more evidence", "none"]]
+    ]
+
+
+def test_the_summary_of_winners() -> None:
+    """Rounds that have winners and no scores are summed up with those."""
+    data = rules("question").model_dump()
+    vote = data["after"][0] | {"name": "vote", "title": "Vote", "tag": "VOTE"}
+    voted = rules("question", round=(*data["round"], vote))
+    made = report(voted, {"1.vote.judge": {"winner": "b", "probability": 0.5}})
+
+    assert reading.tables(section(made, "Per-Round Score Summary")) == [[["Round", "Winner"], ["1", "B"]]]
+    assert " Rounds won: Debater A 0, Debater B 1, tied 0.\n" in made
+
+
+def test_the_heads_of_tables_are_the_seats() -> None:
+    """Seats by other names are so called in every table and sentence."""
+    seats = rules("adversarial").model_dump()["seats"]
+    seats["a"]["name"], seats["b"]["name"] = "Speaker One", "Speaker Two"
+    made = report(rules("adversarial", seats=seats), {"1.verdict.judge": marks(rounds=1)})
+
+    assert "| Round | Speaker One Score | Speaker Two Score | Winner |" in made
+    assert "Researcher A" not in made.partition("## How It Was Judged")[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "script", "how", "said"),
+    [
+        (
+            "claim",
+            {"final.verdict.judge": label("misleading", 4)},
+            {},
+            "Verdict: misleading (4/10). 1 round completed.",
+        ),
+        (
+            "claim",
+            {"final.verdict.judge": label("needs more evidence")},
+            {"rounds": 2},
+            "Verdict: needs more evidence. 2 rounds completed.",
+        ),
+        (
+            "question",
+            {"final.verdict.judge": {"winner": "b", "probability": 0.85}},
+            {},
+            "Winner: B (85%). 1 round completed.",
+        ),
+        (
+            "question",
+            {"final.verdict.judge.mirrored": {"winner": "a"}},
+            {"mirror": True},
+            "Winner: no decision. 1 round completed.",
+        ),
+        ("panel", {"final.verdict.judge": scored(9, 3)}, {}, "Winner: A (decisive). 1 round completed."),
+    ],
+)
+def test_the_closing_line(name: str, script: Any, how: dict[str, Any], said: str) -> None:
+    """The line that confirms a debate says what its format decides, and asks no question that nobody asked."""
+    assert closing(told(name, script, **how), "r.md") == f"Debate complete. Report written to r.md. {said}"
+
+
+def test_refusals_of_both_sides() -> None:
+    """A debate that a refusal ends is judged, and says that it is degraded."""
+    made = report("claim", {"1.argument.a": refusal("No.")}, rounds=3)
+
+    assert "**Rounds Completed:** 1 / 3" in made
+    assert "Degraded: Debater A declined to argue in 1 turn." in made
