@@ -10,30 +10,47 @@ from conftest import Run
 from debate_orchestrator import library
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Asked, Spoke
+from debate_orchestrator.core.verdict import decimals, percent
 from debate_orchestrator.datafiles import read_mapping
 from debate_orchestrator.files import JOURNAL
 from debate_orchestrator.journal import read
 from debate_orchestrator.reports.markdown import render
-from debate_orchestrator.reports.story import story
+from debate_orchestrator.reports.story import Story, story
 
 EXAMPLES = sorted(library.folder("examples").glob(f"*/*{JOURNAL}"))
 
 
+def outcome(told: Story) -> str:
+    """What was decided, in a few words; nothing where the format has nobody decide."""
+    verdict = told.verdict
+    if verdict is None:
+        return "not judged"
+    if verdict.label is not None:
+        return f"{verdict.label}, {'no score' if verdict.score is None else decimals(verdict.score)}"
+    if verdict.probability is not None:
+        return f"{verdict.winner.upper()}, {percent(verdict.probability)}"
+    return f"{verdict.winner.upper()}, {verdict.strength}" if verdict.strength else verdict.winner
+
+
 def test_the_page_lists_them_all() -> None:
-    """examples/README.md names every debate with its outcome."""
+    """examples/README.md names every debate with its format and its outcome."""
     page = (library.folder("examples") / "README.md").read_text(encoding="utf-8")
     for path in EXAMPLES:
         told = story(read(path).entries)
-        assert told.verdict is not None
+        name = Debate(read(path).events).format.name
         row = next(line for line in page.split("\n") if f"]({path.parent.name}/debate-report.md)" in line)
-        assert row.endswith(f"| {told.rounds} | {told.verdict.winner.upper()}, {told.verdict.strength} |")
+        assert row.startswith(f"| {name} |")
+        assert row.endswith(f"| {told.rounds} | {outcome(told)} |")
 
 
-def test_there_are_three_kinds() -> None:
-    """A strict debate of three rounds, a lenient one of two and a quick verdict of one are shipped."""
-    setups = [Debate(read(path).events).opened.setup for path in EXAMPLES]
+def test_there_is_one_of_every_kind() -> None:
+    """A strict debate of three rounds, a lenient one of two and a quick verdict of one are shipped; and a debate of
+    each format in which somebody argues against somebody."""
+    openings = [Debate(read(path).events).opened for path in EXAMPLES]
+    kinds = {(one.setup.rounds, one.setup.strictness) for one in openings if one.format.name == "adversarial"}
 
-    assert {(setup.rounds, setup.strictness) for setup in setups} >= {(3, "strict"), (2, "lenient"), (1, "lenient")}
+    assert kinds >= {(3, "strict"), (2, "lenient"), (1, "lenient")}
+    assert {one.format.name for one in openings} == {"adversarial", "conversation", "panel", "question", "claim"}
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.parent.name)

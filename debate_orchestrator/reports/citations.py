@@ -15,6 +15,8 @@ from debate_orchestrator.core.rules import CLERK, Turn
 from debate_orchestrator.core.values import Value
 
 VERIFIED = "verified"
+_UNSEEN = ("unreachable", "blocked")
+"""States in which nobody has seen the page, and nothing is known of the quote."""
 UNCHECKED = "not checked"
 NOT_YET = "not looked up"
 """The state of what no clerk has reported on."""
@@ -122,7 +124,10 @@ def provenance(debate: Debate) -> list[str]:
     if all(one.state in (UNCHECKED, NOT_YET) for one in cited):
         return [f"{quotes}, and {'none of them was' if n > 1 else 'it was not'} checked: {who(debate)}."]
     held = f"{verified or 'none'} {'were' if verified > 1 else 'was'}"
-    return [f"Of {quotes}, {held} verified: {who(debate)}."]
+    unseen = sum(one.state in _UNSEEN for one in cited)
+    pages = "no page" if unseen == n else f"{unseen} page{'s' * (unseen != 1)}"
+    missing = f", since {pages} could be had" if unseen == n else f", and {pages} could not be had" if unseen else ""
+    return [f"Of {quotes}, {held} verified{missing}: {who(debate)}."]
 
 
 def who(debate: Debate) -> str:
