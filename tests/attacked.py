@@ -47,7 +47,9 @@ def opened(texts: Texts, name: str, *, rounds: int = 1, judges: int = 1, **rules
         blind="blind" in made.options,
     )
     cast = dict.fromkeys(made.seated, ("host",)) | ({JUDGE: ("host",) * judges} if JUDGE in made.seated else {})
-    return Opened(schema_version=1, version="0", setup=setup, format=made, prompts={}, cast=cast, seed=1, nonce=CODE)
+    return Opened(
+        schema_version=1, version="0", setup=setup, format=made, prompts={}, cast=cast, seed=1, nonce=CODE
+    )
 
 
 def put(texts: Texts, opening: Opened) -> Iterator[Put]:
