@@ -45,8 +45,6 @@ class Live:
         self._said = len(announcements(debate)) if debate.answers else 0
         self._spent = status.spent(debate) if money else []
         self._empty = False
-        self._drawn = False
-        """Whether the bars that were printed last belong to what is announced next."""
         self.note = ""
         """What is going on besides, for the status: `paused`."""
         self.keys: Sequence[str] = ()
@@ -214,7 +212,6 @@ class Live:
         if "scores" in ballot:
             self._heading(turn)
             self._put(bars.ballot(self._debate, voted, self._wide))
-            self._drawn = len(self._debate.judges) == 1 and not self._debate.mirrors(turn.phase)
         elif turn.speaking:  # what others reply in a shape is announced
             self._heading(turn)
             self._put(forms.fields(ballot, self._wide))
@@ -254,10 +251,9 @@ class Live:
                 self._banner(line)
             else:
                 style = "alarm" if line in steps_in else "bold" if line.startswith(_OUTCOMES) else ""
-                gap = line in steps_in or (n == 0 and not self._drawn)
+                gap = n == 0 or line in steps_in
                 self._put(paragraph(line, self._prose, style=style), gap=gap)
         self._said = len(now)
-        self._drawn = False
 
     def _banner(self, line: str) -> None:
         self._put(paragraph(line, self._prose, style="banner"))
