@@ -16,7 +16,7 @@ from hypothesis import given
 
 from debate_orchestrator import replies
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Asked, Declined, Event, Reply, Spoiled, Spoke, Unanswered
+from debate_orchestrator.core.events import Asked, Declined, Event, Opened, Reply, Spoiled, Spoke, Unanswered
 from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.screen.live import Live
 
@@ -255,6 +255,23 @@ def test_a_word_of_the_house() -> None:
     hall.live.say("Stopping.\nSoon.")
 
     assert hall.glass.text.startswith("Stopping.\nSoon.\n──")
+
+
+def test_names_are_no_orders() -> None:
+    """What a recording from elsewhere calls its seats and phases moves no cursor either."""
+    events = debates.played(rounds=1)
+    first = events[0]
+    assert isinstance(first, Opened)
+    evil, rules = "\x1b[2J\u202eEvil\x07\n", first.format
+    seats = {seat: one.model_copy(update={"name": evil + seat}) for seat, one in rules.seats.items()}
+    phases = tuple(phase.model_copy(update={"title": evil + phase.title}) for phase in rules.round)
+    made = rules.model_copy(update={"seats": seats, "round": phases})
+    hall = Hall(events=[first.model_copy(update={"format": made})])
+    hall.ask("1.opening.a")
+    assert "␛[2JEvil␇" in hall.status
+    hall.happen(*events[1:])
+
+    assert "␛[2JEvil␇ a ███" in hall.glass.text
 
 
 @given(nasty.alike("word"))

@@ -48,7 +48,7 @@ class Chair:
         """Whether keys can be pressed."""
 
     def keys(self) -> list[Key]:
-        """The keys that do something now."""
+        """The keys that do something now; `f` and `e` are kept free for the floor and for an early end."""
         if self.ended or not self.hears:
             return []
         paused = self._stop.is_set()

@@ -12,6 +12,7 @@ from debate_orchestrator.core.votes import read_ballot
 from debate_orchestrator.screen.cells import Line, Span, clipped, width
 from debate_orchestrator.screen.layout import paragraph
 from debate_orchestrator.screen.voices import INDENT, WIDEST
+from debate_orchestrator.speech import one_line
 
 _LONGEST = 20
 """Cells of a bar at most."""
@@ -31,7 +32,7 @@ def bar(share: Fraction, cells: int) -> str:
 
 def rows(debate: Debate, points: Mapping[str, Fraction], most: Fraction, wide: int) -> list[Line]:
     """A row for each side: its name, its bar, its points out of so many."""
-    names = {side: debate.format.name_of(side) for side in points}
+    names = {side: one_line(debate.format.name_of(side)) for side in points}
     indent = INDENT if wide >= 40 else 0
     room = wide - indent - _NUMBER
     name = min(max(map(width, names.values())), room // 2)

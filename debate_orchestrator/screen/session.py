@@ -56,6 +56,8 @@ class Session:
             self._give_back()
             for one in (signal.SIGTSTP, signal.SIGCONT, *self._ends):
                 loop.remove_signal_handler(one)
+        if error is None and self._ticking is not None and self._ticking.done():
+            self._ticking.result()  # painting has failed, which is our fault: it must be seen
 
     async def _tick(self) -> None:
         while True:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from debate_orchestrator.core.bill import bill
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.screen.cells import Line, Span, clipped, width
+from debate_orchestrator.speech import one_line
 
 MOST = 4
 """Lines of a status at most."""
@@ -18,11 +19,12 @@ def where(debate: Debate) -> list[str]:
     *_, stage = debate.stages()
     turn = stage[0]
     round = [f"Round {turn.round} of {debate.rounds}"] if turn.round else []
-    return [*round, turn.phase.title]
+    return [*round, one_line(turn.phase.title)]
 
 
 def writer(name: str, words: int, now: float, since: float, until: float | None) -> str:
     """What somebody who was asked is doing."""
+    name = one_line(name)
     if until is not None:
         return f"{name}: asked again in {max(0, until - now):.0f} s"
     if not words:

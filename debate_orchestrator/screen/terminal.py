@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TextIO
 
 from debate_orchestrator.screen.cells import Line
+from debate_orchestrator.speech import tame
 
 _COLOURS = {"first": "36", "second": "33", "judge": "35", "alarm": "31"}
 """The style's colour, from the sixteen that a terminal's theme has made readable."""
@@ -81,7 +82,8 @@ class Terminal:
         made = []
         for span in line:
             column = "" if span.at is None or not self.moves else f"\x1b[{span.at + 1}G"
-            text = span.text if self._draws else span.text.translate(_WITHOUT)
+            text = tame(span.text)  # whoever it is from: nothing but this module moves the cursor
+            text = text if self._draws else text.translate(_WITHOUT)
             codes = self._codes(span.style)
             made.append(f"{column}\x1b[{codes}m{text}\x1b[0m" if codes and text.strip() else f"{column}{text}")
         return "".join(made)
