@@ -178,8 +178,8 @@ class _Checks:
         value = self.flag("mirror", self.rules.mirror)
         if value and not any(map(self.rules.votes, self.rules.phases())):
             self._refuse("mirror", "false, since nobody votes in this format")
-        elif value and len(self.rules.sides) < 2:
-            self._refuse("mirror", "false, since there is but one side in this format")
+        elif value and not self.rules.can_be_mirrored:
+            self._refuse("mirror", "false, since one side alone speaks in this format")
         return value
 
     def option(self, key: str, option: str, default: bool) -> bool:

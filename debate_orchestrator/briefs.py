@@ -64,7 +64,7 @@ def brief(debate: Debate, turn: Turn, complaints: Sequence[str] = ()) -> Brief:
     dialogue = debate.format.history == "dialogue" and not turn.judging
     said: list[tuple[Literal["user", "assistant"], str]] = [("user", _render("shared/motion.md.j2", context))]
     for heard in context["heard"]:
-        if dialogue and heard.turn.seat == turn.seat:
+        if dialogue and heard.turn.seat == turn.seat and heard.text.strip() and not heard.declined:
             said.append(("assistant", speech.fenced(heard.text, debate.opened.nonce)))
             continue
         said.append(("user", _block(debate, heard, context)))
@@ -187,6 +187,7 @@ def _context(debate: Debate, turn: Turn) -> dict[str, Any]:
         "as_of": setup.as_of,
         "positions": {side: renamed(setup.positions[who]) for side, who in real.items()},
         "sides": rules.sides,
+        "holder": {who: side for side, who in real.items()},
         "name": rules.name_of,
         "label": lambda side: rules.seats[real[side]].side,
         "tag": rules.tag_of,

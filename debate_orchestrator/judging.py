@@ -44,7 +44,7 @@ def again(
         return _judged_elsewhere(debate, path, entries[-1].hash, judges, strictness, panel)
     setup = old.setup.model_copy(update={"strictness": strictness or old.setup.strictness})
     wrong = judges_wrong(judges) + _strictness_wrong(setup, old)
-    setup = _voting(setup, old.format, len(judges), panel or {}, wrong)
+    setup = _voting(setup, old.format, len(old.cast.get(JUDGE, ())), len(judges), panel or {}, wrong)
     if wrong:
         raise BadAnswers(wrong)
     recording = (f"replay:{path}",)
@@ -58,9 +58,12 @@ def again(
     return first, []
 
 
-def _voting(setup: Setup, rules: Format, judges: int, panel: Mapping[str, Any], wrong: list[str]) -> Setup:
-    """The setup with the way in which judges vote; what is wrong with it is added to `wrong`."""
-    given = {name: getattr(setup, name) for name in ("mirror", "blind", "each_round")} | dict(panel)
+def _voting(setup: Setup, rules: Format, before: int, judges: int, panel: Mapping[str, Any], wrong: list[str]) -> Setup:
+    """The setup with the way in which judges vote, of whom there were `before`; what is wrong with it is added to
+    `wrong`."""
+    given = {name: getattr(setup, name) for name in ("mirror", "blind", "each_round")}
+    given |= {"quorum": setup.quorum} if judges == before else {}
+    given |= dict(panel)
     try:
         return setup.model_copy(update=answers.voting(given, rules, judges))
     except BadAnswers as error:

@@ -55,7 +55,7 @@ def read(debate: Debate, turn: Turn, reply: Reply) -> Spoke | Declined | Voted:
         return Declined(turn=turn.id, reply=reply)
     _must_be_text(turn.id, reply.text)
     if shape is None:
-        if turn.speaking and debate.says(debate.format.lines.decline, reply.text):
+        if turn.speaking and debate.says(debate.format.lines.decline, turn, reply.text):
             return Declined(turn=turn.id, reply=reply)
         _must_say_something(debate, turn, reply.text)
         return Spoke(turn=turn.id, reply=reply)

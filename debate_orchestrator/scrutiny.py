@@ -163,6 +163,8 @@ def _odd_phase(made: Format, phase: Phase) -> Iterator[Odd]:
         yield ("seats",), f"{', '.join(phase.seats)}", "each seat once"
     if phase.words is not None and not 1 <= phase.words <= MOST_WORDS:
         yield ("words",), str(phase.words), f"1 to {MOST_WORDS:,}"
+    if phase.words and phase.most_words and phase.words > phase.most_words:
+        yield ("words",), str(phase.words), f"at most {phase.most_words}, since no more are heard (most_words)"
     if phase.on and (JUDGE in phase.seats or phase.reply != "text"):
         yield ("on",), f"{phase.on} for a turn of a judge's, or with a shape", "a speech of the sides"
     if JUDGE in phase.seats and len(phase.seats) > 1 and phase.reply != "text":

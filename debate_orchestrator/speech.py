@@ -71,8 +71,8 @@ def tame(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     text = _BREAKS.sub("\n", text)
-    text = _HIDDEN.sub("", text)
-    text = _IDLE.sub("", text)
+    if not text.isascii():
+        text = _IDLE.sub("", _HIDDEN.sub("", text))
     return _CONTROL.sub(_picture, text)
 
 
@@ -96,7 +96,8 @@ def fenced(text: str, nonce: str) -> str:
     traces = list(_traces(nonce).finditer(plain))
     if not traces:
         return said
-    ends = list(accumulate(len(_PLAIN[ord(one)]) for one in said))
+    same = len(plain) == len(said)
+    ends = range(1, len(said) + 1) if same else list(accumulate(len(_PLAIN[ord(one)]) for one in said))
     made, at = "", 0
     for trace in traces:
         first, last = bisect_right(ends, trace.start()), bisect_right(ends, trace.end() - 1)

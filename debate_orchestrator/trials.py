@@ -59,7 +59,7 @@ def opened(
         first=sides[-1] if course.stormy else sides[0],
         search=course.stormy,
         context=(Context(name="material.md", text="Something to draw on."),) if course.stormy else (),
-        mirror=course.stormy and len(sides) > 1 and any(map(made.votes, made.phases())),
+        mirror=course.stormy and made.can_be_mirrored,
         each_round=course.stormy and "each round" in made.options,
         blind=made.decided_by == "swing" or (course.stormy and "blind" in made.options),
     )

@@ -11,16 +11,15 @@ from attacks import CODE
 from debate_orchestrator import formats
 from debate_orchestrator.briefs import Brief, brief, handout
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Answer, Context, Found, Opened, Reply, Setup, Spoke, Voted
+from debate_orchestrator.core.events import Answer, Context, Declined, Found, Opened, Reply, Setup, Spoke, Voted
 from debate_orchestrator.core.hearing import heard
 from debate_orchestrator.core.rules import CLERK, JUDGE, Turn
-from debate_orchestrator.core.shapes import LONGEST, LONGEST_URL, MOST_ITEMS, Field, Shape, Terms, applies, asked
-
-assert MOST_ITEMS >= 2
+from debate_orchestrator.core.shapes import LONGEST, LONGEST_URL, Field, Shape, Terms, applies, asked
 
 Texts = Callable[[str], str]
-"""A place to the text that stands there; asked once for each time that something stands there, in order. A side's places are
-`topic`, `position`, `file`, `name`, `page`, `speech of a`; a structured reply's are its fields: `judge: feedback`."""
+"""A place to the text that stands there, asked in the order in which texts come to stand somewhere. Places are `topic`,
+`position`, `file`, `name` (a file's), `page` (that a search found), `speech of a`, `refusal of a`, and the fields of
+structured replies: `reply of a: quote`, `clerk: checks`, `judge: feedback`."""
 
 
 class Put(NamedTuple):
@@ -32,8 +31,9 @@ class Put(NamedTuple):
     handout: str
 
 
-def opened(texts: Texts, name: str, *, rounds: int = 1, judges: int = 1, **rules: Any) -> Opened:
-    """The opening of a debate with everything that its format leaves open: mirrored, each round, with a blind verdict."""
+def opened(texts: Texts, name: str, *, rounds: int = 1, judges: int = 1, whole: bool = True, **rules: Any) -> Opened:
+    """The opening of a debate, with everything that its format leaves open if it is to be `whole`: mirrored, judged
+    each round and blindly before the first word."""
     made = formats.load(name).model_copy(update=rules)
     setup = Setup(
         topic=texts("topic"),
@@ -42,25 +42,24 @@ def opened(texts: Texts, name: str, *, rounds: int = 1, judges: int = 1, **rules
         strictness="strict",
         first=made.sides[0],
         context=tuple(Context(name=texts("name"), text=texts("file")) for _ in range(2)),
-        mirror=any(map(made.votes, made.phases())),
-        each_round="each round" in made.options,
-        blind="blind" in made.options,
+        mirror=whole and any(map(made.votes, made.phases())),
+        each_round=whole and "each round" in made.options,
+        blind=whole and "blind" in made.options,
     )
     cast = dict.fromkeys(made.seated, ("host",)) | ({JUDGE: ("host",) * judges} if JUDGE in made.seated else {})
-    return Opened(
-        schema_version=1, version="0", setup=setup, format=made, prompts={}, cast=cast, seed=1, nonce=CODE
-    )
+    return Opened(schema_version=1, version="0", setup=setup, format=made, prompts={}, cast=cast, seed=1, nonce=CODE)
 
 
-def put(texts: Texts, opening: Opened) -> Iterator[Put]:
-    """Every brief of a debate in which everybody says what `texts` tells."""
+def put(texts: Texts, opening: Opened, declining: str = "") -> Iterator[Put]:
+    """Every brief of a debate in which everybody says what `texts` tells, and a side may decline each turn in such
+    words."""
     debate = Debate([opening])
     while due := debate.due():
         for turn in due:
             made = brief(debate, turn)
             yield Put(debate, turn, made, handout(made, debate, turn, "reply"))
         for turn in due:
-            debate.take(answer(debate, turn, texts))
+            debate.take((refusal if turn.seat == declining else answer)(debate, turn, texts))
 
 
 def answer(debate: Debate, turn: Turn, texts: Texts) -> Answer:
@@ -70,11 +69,23 @@ def answer(debate: Debate, turn: Turn, texts: Texts) -> Answer:
         role = turn.role if turn.role in (JUDGE, CLERK) else f"reply of {turn.seat}"
         ballot = filled(shape, debate.terms(turn), lambda field: texts(f"{role}: {field}"))
         return Voted(turn=turn.id, ballot=ballot, reply=Reply(text="{}", brief="0" * 64, by="host"))
-    said = texts(f"speech of {turn.seat}")
-    if not heard(said, turn.phase, private=debate.format.private).text.strip():
-        said = f"calm {said}"  # a speech of which nobody hears anything would be asked for again
+    said = _spoken(debate, turn, texts(f"speech of {turn.seat}"))
     page = Found(url=texts("page"))
     return Spoke(turn=turn.id, reply=Reply(text=said, brief="0" * 64, by="host", found=(page,)))
+
+
+def _spoken(debate: Debate, turn: Turn, said: str) -> str:
+    """A speech of which something is heard; any other would be asked for again."""
+    return said if heard(said, turn.phase, private=debate.format.private).text.strip() else f"calm {said}"
+
+
+def refusal(debate: Debate, turn: Turn, texts: Texts) -> Answer:
+    """What a side says that declines."""
+    said, shape = _spoken(debate, turn, texts(f"refusal of {turn.seat}")), debate.shape(turn)
+    if shape is None:
+        return Declined(turn=turn.id, reply=Reply(text=said, brief="0" * 64, by="host"))
+    ballot = dict.fromkeys(shape) | {"refused": True, "reason": fitting(said, shape["reason"])}
+    return Voted(turn=turn.id, ballot=ballot, reply=Reply(text="{}", brief="0" * 64, by="host"))
 
 
 def filled(shape: Shape, terms: Terms, texts: Texts, place: str = "") -> dict[str, Any]:
@@ -101,11 +112,11 @@ def _value(field: Field, terms: Terms, texts: Texts, place: str) -> Any:
         case "url":
             return re.sub(r"[\s<>\"`\x00-\x20\x7f]", "-", f"https://example.org/{texts(place)}")[:LONGEST_URL]
         case "flag":
-            return False
+            return place == "convergence"  # the judge steps in wherever it may
         case "number":
             return int(field.least or 0) if field.whole else field.least or 0
         case "choice":
-            return list(field.of or terms.sides)[0]
+            return next(iter(field.of or terms.sides))
         case "choices":
             return list(field.of or terms.sides)[:1]
         case "turn":

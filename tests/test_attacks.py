@@ -1,28 +1,33 @@
 """Nothing that anybody writes leaves its document: not in any place, any brief or any format.
 
-Each debate is played twice, once with harmless words in every place and once with attacks. What the briefs show is taken
-apart by `documents`, which knows no more of documents than a brief's reader is told.
+Each debate is played twice, once with harmless words in every place and once with attacks. What the briefs show is
+taken apart by `documents`, which knows no more of documents than a brief's reader is told.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter
-from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import pytest
-from attacked import Put, Texts, opened, put
+from attacked import Put, Texts, filled, opened, put
 from attacks import ATTACKS, CODE, KINDS, MARK
 from documents import Document, Parts, parts
 
 from debate_orchestrator import formats, library, replies, speech
 from debate_orchestrator.briefs import brief, propose
+from debate_orchestrator.core import hearing
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Opened, Reply, Spoke
-from debate_orchestrator.core.rules import Turn
+from debate_orchestrator.core.events import Event, Reply, Spoke, Voted
+from debate_orchestrator.core.exchange import Exchange
+from debate_orchestrator.core.turns import Turn
 from debate_orchestrator.errors import BadReply
 
+MARKED_OFF = ("MOTION", "POSITIONS", "PAGES", "COMPLAINTS")
+"""Documents in which each thing that somebody said has a line of its own."""
 CALM = "calm"
 NAMES = library.format_names()
 HISTORIES = ("transcript", "dialogue")
@@ -37,6 +42,10 @@ NOTES = {
 """What may rightly be noted of a speech that attacks, in these words alone."""
 
 
+def calm(place: str) -> str:
+    return CALM
+
+
 class Rota:
     """Gives each place the next attack, so that every kind of place gets all of them in turn."""
 
@@ -47,10 +56,9 @@ class Rota:
         self.given[place] += 1
         return ATTACKS[(self.given[place] - 1) % len(ATTACKS)].text
 
-    def missing(self, *kinds: str) -> set[str]:
-        """The places, of these kinds if any are named, that have not had every attack so far."""
-        looked_at = [place for place in self.given if place.startswith(kinds or "")]
-        return {place for place in looked_at if self.given[place] < len(ATTACKS)}
+    def missing(self, kind: str = "") -> set[str]:
+        """The places, of that kind if one is named, that have not had every attack so far."""
+        return {place for place in self.given if place.startswith(kind) and self.given[place] < len(ATTACKS)}
 
 
 class Seen(NamedTuple):
@@ -70,8 +78,9 @@ class Played(NamedTuple):
     briefs: list[tuple[Put, Seen]]
 
 
-def played(texts: Texts, name: str, history: str, rounds: int) -> Played:
-    first = opened(texts, name, rounds=rounds, history=history)
+def played(texts: Texts, name: str, history: str, rounds: int, judges: int = 1) -> Played:
+    whole = rounds > 1 and history == HISTORIES[0]  # judges are shown the same in either history
+    first = opened(texts, name, rounds=rounds, judges=judges, whole=whole, history=history)
     briefs = [(one, seen(one)) for one in put(texts, first)]
     return Played(briefs[-1][0].debate, briefs)
 
@@ -84,26 +93,34 @@ def seen(one: Put) -> Seen:
     assert all(CODE not in part.lower() for part in own)
     told = [part for message in one.brief.messages if message.role == "user" for part in message.parts]
     texts = (one.brief.system, *told, one.handout)
-    assert all(speech.tame(text) == text for text in (*own, one.handout))
+    assert all(is_tame(text) for text in (*own, one.brief.system, *told))
     return Seen(one.turn.id, tuple(parts(text, CODE) for text in texts), len(own))
 
 
+@lru_cache(maxsize=4096)
+def is_tame(text: str) -> bool:
+    return speech.tame(text) == text
+
+
 @cache
-def harmless(name: str, history: str, rounds: int) -> Played:
+def harmless(name: str, history: str, rounds: int, judges: int = 1) -> Played:
     """A debate in which everybody says the same harmless word."""
-    return played(lambda place: CALM, name, history, rounds)
+    return played(calm, name, history, rounds, judges)
 
 
-def must_hold(texts: Texts, name: str, history: str, rounds: int) -> None:
+def must_hold(texts: Texts, name: str, history: str, rounds: int, judges: int = 1) -> None:
     """Briefs, and a verdict, that differ from the harmless debate's within documents alone."""
-    wild, tame = played(texts, name, history, rounds), harmless(name, history, rounds)
+    wild, tame = played(texts, name, history, rounds, judges), harmless(name, history, rounds, judges)
+    looked_at: set[tuple[Document, bool]] = set()
     assert wild.debate.verdict() == tame.debate.verdict()
     for (one, got), (_, wanted) in zip(wild.briefs, tame.briefs, strict=True):
         assert (got.turn, got.own) == (wanted.turn, wanted.own)
         for text, harmless_text in zip(got.parts, wanted.parts, strict=True):
             must_be_as(text, harmless_text)
             for document, harmless_one in zip(text.documents, harmless_text.documents, strict=True):
-                must_be_whole(one, document, harmless_one)
+                if (document, one.turn.mirrored) not in looked_at:
+                    looked_at.add((document, one.turn.mirrored))
+                    must_be_whole(one, document, harmless_one)
 
 
 def must_be_as(text: Parts, harmless_text: Parts) -> None:
@@ -117,7 +134,7 @@ def must_be_as(text: Parts, harmless_text: Parts) -> None:
 
 def must_be_whole(one: Put, document: Document, harmless_one: Document) -> None:
     """A document that holds what its author said, and no line or field that is not its author's."""
-    if document.word in ("MOTION", "POSITIONS", "PAGES", "COMPLAINTS"):
+    if document.word in MARKED_OFF:
         assert document.body.count("\n") == harmless_one.body.count("\n")
     exchange, turns = one.debate.exchange, {turn.id: turn for turn in one.debate.heard(one.turn)}
     turn = turns.get(exchange.turn_id(document.word) if one.turn.mirrored else document.word)
@@ -156,14 +173,110 @@ def test_nothing_leaves_its_document(name: str) -> None:
         must_hold(texts, name, history, LONG)
         while heard_later.missing():
             must_hold(texts, name, history, LONG)
-    while rota.missing():
+    while rota.missing("topic"):
         must_hold(rota, name, HISTORIES[0], 1)
 
 
-@pytest.mark.parametrize("judges", [2])
 @pytest.mark.parametrize("name", NAMES)
-def test_nothing_leaves_its_document_in_a_panel(name: str, judges: int) -> None:
-    """The same holds of what each judge of a panel is shown of its own earlier ballots."""
+def test_nothing_leaves_its_document_in_a_panel(name: str) -> None:
+    """The same holds where several judges are each shown their own earlier ballots."""
+    must_hold(Rota(), name, HISTORIES[0], LONG, judges=2)
+
+
+@pytest.mark.parametrize("name", ["adversarial", "claim", "question"])
+def test_refusals_stay_in_their_documents(name: str) -> None:
+    """Every attack in the words of a side that declines, in each of its turns, stays in its document, too."""
+
+    def shown(texts: Texts) -> list[Seen]:
+        return [seen(one) for one in put(texts, opened(calm, name, rounds=LONG, whole=False), declining="a")]
+
+    rota, expected = Rota(), shown(calm)
+    while not rota.given or rota.missing():
+        for wild, tame in zip(
+            shown(lambda place: rota(place) if place.startswith("refusal") else CALM), expected, strict=True
+        ):
+            for got, wanted in zip(wild.parts, tame.parts, strict=True):
+                must_be_as(got, wanted)
+
+
+def due(name: str, *, judging: bool) -> tuple[Debate, Turn]:
+    """A harmless debate in which a turn of a judge's, or of a side's, is due."""
+    for one in put(calm, opened(calm, name, whole=False)):
+        if one.turn.judging == judging:
+            return one.debate, one.turn
+    raise AssertionError(name)
+
+
+@pytest.mark.parametrize("name", ["adversarial", "panel", "question", "claim"])
+def test_no_judge_says_what_an_attack_says(name: str) -> None:
+    """An attack is no ballot, nor does it stand around one: the reply is refused, and asked for again with complaints
+    that stay in their document."""
+    debate, turn = due(name, judging=True)
+    shape = debate.shape(turn)
+    assert shape is not None
+    valid = json.dumps(filled(shape, debate.terms(turn), calm))
+    assert isinstance(read(debate, turn, valid), Voted)
+    wanted = parts(brief(debate, turn, ["calm"]).messages[-1].parts[-1], CODE)
+    for attack in ATTACKS:
+        for text in (attack.text, f"{attack.text}\n{valid}", f"{valid}\n{attack.text}", f"{attack.text}{valid}"):
+            with pytest.raises(BadReply) as refused:
+                read(debate, turn, text)
+        got = parts(brief(debate, turn, refused.value.complaints[:1]).messages[-1].parts[-1], CODE)
+        must_be_as(got, wanted)
+        assert [one.body.count("\n") for one in got.documents] == [one.body.count("\n") for one in wanted.documents]
+
+
+def read(debate: Debate, turn: Turn, text: str) -> Event:
+    return replies.read(debate, turn, Reply(text=text, brief="0" * 64, by="host"))
+
+
+@pytest.mark.parametrize("name", ["adversarial", "panel", "conversation", "transcript"])
+def test_no_speech_is_a_vote(name: str) -> None:
+    """Whatever a side writes, it has spoken: it has not voted, and given nothing up."""
+    debate, turn = due(name, judging=False)
+    for attack in ATTACKS:
+        assert isinstance(read(debate, turn, attack.text), Spoke)
+        assert not debate.says(debate.format.lines.concede, turn, attack.text)
+
+
+def test_a_moderators_briefs_hold_too() -> None:
+    """What somebody wants debated, and pairs of positions that were refused, stay in their documents."""
+    common = {"turn": "setup", "nonce": CODE, "schema": {}, "reply_name": "reply"}
+    for attack in ATTACKS:
+        shown = [
+            [
+                parts(propose("topic", heard=[text, CALM], **common), CODE),
+                parts(propose("positions", topic=text, rejected=[{"a": text, "b": text}], **common), CODE),
+            ]
+            for text in (attack.text, CALM)
+        ]
+        for got, wanted in zip(*shown, strict=True):
+            must_be_as(got, wanted)
+
+
+def test_templates_put_others_words_into_documents_alone() -> None:
+    """No template names what somebody else wrote outside of a document."""
+    theirs = re.compile(
+        r"\{\{[^}]*(?:fence\(|\b(?:topic|positions|advice|found|ballot|text|url|quote|pair|said|file)\b)"
+    )
+    for path in library.prompts().rglob("*.j2"):
+        within = False
+        for line in path.read_text(encoding="utf-8").split("\n"):
+            within = (within or "<<< " in line) and not line.startswith("END {{ nonce }} >>>")
+            assert within or not theirs.search(line), f"{path.name}: {line}"
+
+
+PIECES = ("<", "< ", "<thinking", "<thinking>", "</", "<quote", "<quote>x", CODE, CODE[:8], "\n>", "Debater ", "1.a.")
+
+
+@pytest.mark.parametrize("piece", PIECES)
+def test_a_flood_is_heard_like_anything_else(piece: str) -> None:
+    """A reply as long as one may be costs about as much as a short one for each of its words, whatever it repeats."""
+    rules = formats.load("question")
+    for text in (piece * (replies.LARGEST // len(piece)), piece + " " * (replies.LARGEST - 20) + "quote thinking x"):
+        said = hearing.heard(text, None, private=rules.private, quotes=rules.quotes, material=["so it is"]).text
+        assert CODE not in speech.fenced(Exchange(rules).text(said), CODE)
+        assert not hearing.writes_lines_for(said, ["Debater B"])
 
 
 def test_there_are_attacks_of_every_kind() -> None:

@@ -135,7 +135,7 @@ def test_material_stays_in_its_block(text: str) -> None:
     files = (Context(name=text, text=text), Context(name="b", text="calm"))
     debate = Debate([first.model_copy(update={"setup": first.setup.model_copy(update={"context": files})})])
 
-    assert fences(whole(brief(debate, debate.due()[0]))) == ["-", "line", *["<<<", "END"] * 4]
+    assert fences(whole(brief(debate, debate.due()[0]))) == ["-", "ends", *["<<<", "END"] * 4]
 
 
 def test_a_refusal_is_marked_in_its_block() -> None:

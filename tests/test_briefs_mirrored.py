@@ -63,8 +63,8 @@ def test_positions_change_names_and_keep_their_sides() -> None:
 def test_the_task_names_them_so_too() -> None:
     """In the judge's task, outside of any block, the positions are those of the presentation."""
     straight, other = (" ".join(parts(made)[-1].split()) for made in pair(rounds=1))
-    assert 'Researcher A argues: "Indent with tabs." Researcher B argues: "Indent with spaces."' in straight
-    assert 'Researcher A argues: "Indent with spaces." Researcher B argues: "Indent with tabs."' in other
+    assert "Researcher A: Indent with tabs. Researcher B: Indent with spaces." in straight
+    assert "Researcher A: Indent with spaces. Researcher B: Indent with tabs." in other
 
 
 def test_positions_name_the_other_side_by_its_name() -> None:
@@ -159,7 +159,7 @@ def test_concessions_and_refusals_change_names(side: str) -> None:
     assert f"{other} {told}" in parts(made)[-1]
     _, made = pair(say=saying(**{f"_1_opening_{side}": f"{DECLINE}\nIt would do harm."}), rounds=1)
     assert f"On record: {other} declined to argue in 1.opening.{'ba'['ab'.index(side)]}." in parts(made)[-1]
-    assert any(f"({other} declined to argue, in these words:)" in part for part in parts(made))
+    assert any(f"{NONCE}: here {other} declined to argue, in these words." in part for part in parts(made))
 
 
 def test_the_turns_of_the_round_are_those_that_are_shown() -> None:
@@ -222,7 +222,7 @@ def hold(text: str) -> None:
 @pytest.mark.parametrize("text", [*ESCAPES, *(text for text in NASTY if text.strip())])
 def test_no_hostile_speech_leaves_its_block_mirrored(text: str) -> None:
     """Speech that plays the system, knows the nonce or is made against reports stays in its block, mirrored too."""
-    hold(text)
+    hold(f"x{text}")
 
 
 @settings(max_examples=15)

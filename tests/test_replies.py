@@ -246,7 +246,7 @@ def test_any_text_is_a_ballot_or_refused(left: str, right: str) -> None:
 def held(**changes: Any) -> Debate:
     """A debate whose debaters work in private and must say at least three words."""
     least = tuple(
-        phase.model_copy(update={"least_words": 3, "most_words": 5}) if phase.reply == "text" else phase
+        phase.model_copy(update={"least_words": 3, "most_words": 6}) if phase.reply == "text" else phase
         for phase in ADVERSARIAL.round
     )
     return Debate([opened(rules=ADVERSARIAL.model_copy(update={"private": "thinking", "round": least} | changes))])
@@ -306,8 +306,10 @@ def test_what_is_said_in_private_is_said_to_nobody(line: str) -> None:
     assert isinstance(event, Spoke)
     debate.take(event)
     assert debate.conceded() is None
+    unheard = said(f"One two three four five.\n{line}", held())
+    assert isinstance(unheard, Spoke), "after the words that are heard it says nothing either"
     aloud = held()
-    event = said(f"<thinking>\nNo.\n</thinking>\nOne two three.\n{line}", aloud)
+    event = said(f"<thinking>\nNo.\n</thinking>\n{line}\nOne two three.", aloud)
     assert isinstance(event, Declined if line == DECLINE else Spoke)
     aloud.take(event)
     assert aloud.conceded() == ("a" if line == CONCEDE else None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import puppets
-from debates import entries, opening, played, saying
+from debates import answers, entries, opening, played, saying
 from nasty import HTML
 from reading import headings, tables
 from tellings import told
@@ -31,11 +31,10 @@ def again(old: list[Event], say: puppets.Say | None = None, **how: Any) -> Story
         return replayed.get(turn["turn"]) or (say(turn) if say else None)
 
     debate, events = Debate([made]), [made]
-    from debates import _answers
 
     while due := debate.due():
         for turn in due:
-            for event in _answers(debate, turn, both):
+            for event in answers(debate, turn, both):
                 debate.take(event)
                 events.append(event)
     return story(entries(events))

@@ -97,6 +97,7 @@ def test_a_width_may_change_in_the_middle(text: str, taken: list[tuple[int, int]
         ("\n\none", ["one"]),
         ("- one two three", ["- one two", "  three"]),
         ("10. one two", ["10. one", "    two"]),
+        ("  one two three", ["  one two", "  three"]),
         ("> one two three", ["> one two", "  three"]),
         ("abcdefghijkl", ["abcdefghi", "jkl"]),
         ("日本語日本語", ["日本語日", "本語"]),

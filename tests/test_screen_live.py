@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+import attacked
 import debates
 import nasty
 import puppets
@@ -15,6 +16,7 @@ from glass import Glass, OnGlass
 from hypothesis import given
 
 from debate_orchestrator import replies
+from debate_orchestrator.core import presentation
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Asked, Declined, Event, Opened, Reply, Spoiled, Spoke, Unanswered
 from debate_orchestrator.reports.announcements import announcements
@@ -255,6 +257,43 @@ def test_a_word_of_the_house() -> None:
     hall.live.say("Stopping.\nSoon.")
 
     assert hall.glass.text.startswith("Stopping.\nSoon.\n──")
+
+
+@pytest.mark.parametrize("name", ["claim", "conversation", "panel", "question", "question-consultancy"])
+def test_other_formats(name: str) -> None:
+    """Every format is shown: its speeches and structured replies below their headings, and all that is announced."""
+    hall = Hall(columns=160, events=[attacked.opened(lambda place: f"Words for {place}.", name)])
+    while due := hall.debate.due():
+        for turn in due:
+            hall.ask(turn.id)
+        for turn in due:
+            hall.happen(attacked.answer(hall.debate, turn, lambda place: f"Words for {place}."))
+    text, at = " ".join(" ".join(hall.left()).split()), 0
+    for line in announcements(hall.debate):
+        at = text.index(line, at) + len(line)
+    for turn in hall.debate.settled():
+        if turn.speaking:
+            assert hall.debate.format.heading_of(turn) in text
+            assert " ".join(presentation.shown(hall.debate, turn).text.split()) in text
+
+
+def test_private_working() -> None:
+    """What a format keeps private is not shown, neither while it is written nor afterwards."""
+    hall = Hall(events=[attacked.opened(lambda place: "Words.", "question")])
+    turn = hall.debate.due()[0]
+    while not turn.speaking:
+        hall.ask(turn.id)
+        hall.happen(attacked.answer(hall.debate, turn, lambda place: "Words."))
+        turn = hall.debate.due()[0]
+    hall.ask(turn.id)
+    for piece in ("\n<thin", "king>my weak", " spot</think", "ing>\nI hold ", "<em>that</em> it", " is so."):
+        hall.hear(turn.id, piece)
+        assert "weak" not in hall.glass.text and "think" not in hall.glass.text
+    hall.speak(turn.id, "\n<thinking>my weak spot</thinking>\nI hold <em>that</em> it is so.")
+    lines = hall.left()
+
+    assert "  I hold <em>that</em> it is so." in lines
+    assert not any("on record is not" in line or "weak" in line for line in lines)
 
 
 def test_names_are_no_orders() -> None:

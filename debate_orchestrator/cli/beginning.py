@@ -51,11 +51,11 @@ def _placed(answers: Answers) -> Answers:
 
 
 def with_positions(answers: Answers, tell: Callable[[str], None]) -> tuple[Answers, tuple[Reply, ...]]:
-    """The answers with their positions, derived by the cast's moderator, else by its first judge, where there
-    are none yet. Nothing is written by this."""
+    """The answers with their positions, derived by the cast's moderator, else by its first judge or speaker, where
+    there are none yet. Nothing is written by this."""
     if answers.positions is not None:
         return answers, ()
-    spec = answers.cast.get(MODERATOR, answers.cast[JUDGE])[0]
+    spec = (answers.cast.get(MODERATOR) or answers.cast.get(JUDGE) or next(iter(answers.cast.values())))[0]
     if spec == casts.HOST:
         hint = "Give --position-a and --position-b, or have the host derive them with `debate ask FILE`."
         raise BadAnswers(

@@ -10,6 +10,7 @@ from debate_orchestrator import library
 from debate_orchestrator.cli.driving import Shown, watched
 from debate_orchestrator.cli.output import markdown_path, print_json, say
 from debate_orchestrator.cli.setup import amount
+from debate_orchestrator.core import presentation
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Answer, Event
 from debate_orchestrator.datafiles import write_whole
@@ -86,7 +87,8 @@ def _begin(debate: Debate) -> None:
     setup, rules = debate.opened.setup, debate.format
     say(f"Topic: {one_line(setup.topic)}")
     for side in rules.sides:
-        say(f"{rules.name_of(side)} ({rules.seats[side].side}): {one_line(setup.positions[side])}")
+        label = f" ({rules.seats[side].side})" if rules.seats[side].side else ""
+        say(f"{rules.name_of(side)}{label}: {one_line(setup.positions[side])}")
 
 
 class _Plain:
@@ -98,8 +100,9 @@ class _Plain:
     def __call__(self, debate: Debate, event: Event) -> None:
         if isinstance(event, Answer):
             turn = debate.turn(event.turn)
-            if debate.shape(turn) is None:
-                say(f"\n{debate.format.heading_of(turn)}\n\n{event.reply.text.strip()}\n")
+            if turn.speaking or debate.shape(turn) is None:
+                said = presentation.shown(debate, turn)
+                say(f"\n{debate.format.heading_of(turn)}\n\n{said.text.strip()}\n")
         now = announcements(debate)
         for line in now[self._said :]:
             say(f"\n{line}" if line.startswith(("---", "[")) else line)

@@ -305,6 +305,7 @@ class Debate(Record):
             quorum=self.opened.setup.quorum,
             blind=self.blind_votes(),
             by_swing=self.format.decided_by == "swing",
+            winner_of=self.labels,
             measured=any("scores" in shape for shape in self.format.shapes.values()),
             concession=self.conceded(),
             persisted=bool(self.persisted()),

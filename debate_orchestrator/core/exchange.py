@@ -98,10 +98,14 @@ class Exchange:
 
 
 def _names(first: str, second: str) -> dict[str, str]:
-    """Either name to the other, as it is and in capitals; a name of several words also in small letters, which
-    would make a word of the language of a shorter one."""
+    """Either name to the other, as it is and in capitals; a name of several words also in small letters, unless
+    the last is a letter, which may be a word of the language: `a debater a listener believes`."""
     forms: list[Callable[[str], str]] = [lambda name: name, str.upper]
-    if " " in first and " " in second:
+    if (
+        " " in first
+        and " " in second
+        and not {len(first.rsplit(maxsplit=1)[-1]), len(second.rsplit(maxsplit=1)[-1])} & {1}
+    ):
         forms += [str.lower, lambda name: name[:1].lower() + name[1:]]
     made: dict[str, str] = {}
     for form in forms:

@@ -91,9 +91,10 @@ def public(text: str, tag: str) -> str:
 
 def _plain(text: str, quotes: Quotes) -> str:
     """The text with every mark of a quote as a plain one, in one spelling: nobody marks their own as looked up."""
-    names = "|".join(re.escape(name) for name in quotes.names)
-    text = re.sub(rf"<\s*(?:{names})\b", f"<{quotes.tag}", text, flags=re.IGNORECASE)
-    text = re.sub(rf"<\s*/\s*(?:{names})\b", f"</{quotes.tag}", text, flags=re.IGNORECASE)
+    forged = "|".join(re.escape(name) for name in (quotes.verified, quotes.unverified))
+    names = rf"{forged}|{re.escape(quotes.tag)}\b"
+    text = re.sub(rf"<\s*(?:{names})", f"<{quotes.tag}", text, flags=re.IGNORECASE)
+    text = re.sub(rf"<\s*/\s*(?:{names})", f"</{quotes.tag}", text, flags=re.IGNORECASE)
     return re.sub(rf"<(/?){quotes.tag}{_ATTRIBUTES}>", rf"<\1{quotes.tag}>", text)
 
 

@@ -45,7 +45,7 @@ def heard(debate: Debate, listener: Turn) -> list[Shown]:
     if not listener.mirrored:
         return [shown(debate, turn) for turn in turns]
     made: list[Shown] = []
-    for _, group in groupby(turns, key=lambda turn: (turn.round, turn.closing, turn.phase.name)):
+    for _, group in groupby(turns, key=lambda turn: (turn.round, turn.closing, turn.phase.title, turn.phase.on)):
         made += _exchanged(debate, list(group))
     return made
 

@@ -22,13 +22,12 @@ from debate_orchestrator.core.events import (
     Voted,
 )
 from debate_orchestrator.core.exchange import Exchange
-from debate_orchestrator.core.hearing import Heard, heard, public, writes_lines_for
+from debate_orchestrator.core.hearing import Heard, heard, writes_lines_for
 from debate_orchestrator.core.parts import JUDGE, MIRRORED, Phase
 from debate_orchestrator.core.rules import Format, Slot, Turn, calendar, judges
 from debate_orchestrator.core.shapes import Shape
 from debate_orchestrator.core.verdict import Finding, RoundResult, conceded, finding, round_result, sums
 from debate_orchestrator.core.votes import Reading, Vote, mean, read_ballot
-from debate_orchestrator.speech import tame
 
 
 class _Cast(NamedTuple):
@@ -113,6 +112,13 @@ class Record:
             self._calendar = list(calendar(self.format, self.rounds, setup.strictness, setup.options))
         return self._calendar
 
+    @property
+    def labels(self) -> dict[str, str]:
+        """The winner that each label stands for, where votes are labels; empty where judges name winners or score."""
+        shapes = [self.format.shapes.get(phase.reply, {}) for phase in self.format.phases() if self.format.votes(phase)]
+        named = any({"winner", "scores"} & set(shape) for shape in shapes)
+        return {} if named else self.format.winner_of
+
     def mirrors(self, phase: Phase) -> bool:
         """Whether judges take a second, mirrored turn in a phase."""
         return self.opened.setup.mirror and self.format.votes(phase)
@@ -127,7 +133,8 @@ class Record:
         return self._ballots(self.final_votes())
 
     def _ballots(self, votes: Sequence[Vote]) -> list[Voted]:
-        return [ballot for vote in votes if (ballot := self.ballot(vote.turn)) is not None]
+        counting = [vote for vote in votes if not vote.absent]
+        return [ballot for vote in counting if (ballot := self.ballot(vote.turn)) is not None]
 
     def votes(self, round: int) -> list[Vote]:
         """What each judge makes of a round, absent ones among them; none before the whole panel has voted."""
@@ -188,13 +195,13 @@ class Record:
         if not turn.speaking or not isinstance(answer, Spoke):
             return False
         if turn.id not in self._conceding:
-            self._conceding[turn.id] = self.says(self.format.lines.concede, answer.reply.text)
+            self._conceding[turn.id] = self.says(self.format.lines.concede, turn, answer.reply.text)
         return self._conceding[turn.id]
 
-    def says(self, line: str, text: str) -> bool:
-        """Whether a speech says something to the engine: that line on a line of its own, as people see it, and not
-        in private."""
-        seen = tame(public(text, self.format.private))
+    def says(self, line: str, turn: Turn, text: str) -> bool:
+        """Whether a speech says something to the engine: that line on a line of its own, as others hear it; not in
+        private, and not after the words that are heard."""
+        seen = heard(text, turn.phase, private=self.format.private).text
         return line in seen and any(said.strip() == line for said in seen.split("\n"))
 
     def declined(self, turn_id: str) -> bool:
@@ -268,7 +275,7 @@ class Record:
         votes = self.votes(round)
         if all(vote.absent for vote in votes):
             return None
-        return round_result(round, votes, self.format.sides, self.opened.setup.quorum)
+        return round_result(round, votes, self.format.sides, self.opened.setup.quorum, self.labels)
 
     def unjudged(self, round: int) -> bool:
         """Whether a round's panel has had its turns, and no ballot of theirs counts."""

@@ -116,6 +116,12 @@ class Format(Value):
         """What a setup may ask for or leave out."""
         return {phase.option for phase in self.phases() if phase.option is not None}
 
+    @property
+    def can_be_mirrored(self) -> bool:
+        """Whether judges can be shown the debate with its sides exchanged: both sides speak, or neither does."""
+        speaking = {seat for phase in self.phases() for seat in phase.seats} & {*self.sides}
+        return len(self.sides) > 1 and len(speaking) != 1 and any(map(self.votes, self.phases()))
+
     def votes(self, phase: Phase) -> bool:
         """Whether a phase is one in which judges vote."""
         return JUDGE in phase.seats and bool(VOTES & set(self.shapes.get(phase.reply, {})))
@@ -183,13 +189,16 @@ class Format(Value):
                     )
                     yield (group, n, "on"), said
                 seen = seen or (group == "round" and "convergence" in self.shapes.get(phase.reply, {}))
+            voting = [n for n, phase in enumerate(phases) if self.votes(phase) and phase.when == When()]
+            if len(voting) > 1:
+                yield (group, voting[1]), f"judges vote twice in `{group}`; one vote has its place there"
         if self.decided_by == "swing" and not any(one.option == "blind" for one in self.before):
             said = "a debate decided by swing needs a vote before it: a phase in `before` with the option blind"
             yield ("decided_by",), said
         if CLERK in self.seated and not any(CLERK in phase.heard_by for phase in self.phases()):
             yield ("seats", CLERK), "the clerk hears nothing: no phase is heard by it"
-        if self.mirror and not (len(self.sides) > 1 and any(map(self.votes, self.phases()))):
-            yield ("mirror",), "a mirrored debate needs two sides, and a phase in which judges vote on them"
+        if self.mirror and not self.can_be_mirrored:
+            yield ("mirror",), "a mirrored debate needs two sides that speak alike, and judges who vote on them"
         if self.each_round and "each round" not in self.options:
             yield ("each_round",), "each_round needs a phase with the option each round"
 

@@ -22,7 +22,7 @@ A ballot that declares what its own numbers deny stands as it is; the disagreeme
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Literal
 
@@ -133,14 +133,20 @@ def gap(totals: dict[str, Fraction]) -> Fraction | None:
     return (larger - min(totals.values())) / larger if larger else None
 
 
-def round_result(round: int, votes: Sequence[Vote], sides: Sequence[str], quorum: int = 1) -> RoundResult:
+def round_result(
+    round: int,
+    votes: Sequence[Vote],
+    sides: Sequence[str],
+    quorum: int = 1,
+    winner_of: Mapping[str, str] | None = None,
+) -> RoundResult:
     """The result of a round from its votes, of which at least one is no absent judge's."""
     scored = [vote.scores for vote in votes if vote.scores]
     numbers = [vote.score for vote in votes if vote.score is not None]
     return RoundResult(
         round=round,
         scores={side: mean([one[side] for one in scored]) for side in sides} if scored else {},
-        winner=panel_winner(votes, sides, quorum),
+        winner=panel_winner(votes, sides, quorum, winner_of),
         ballots=sum(not vote.absent for vote in votes),
         label=plural_label(votes),
         score=mean(numbers) if numbers else None,
@@ -175,6 +181,7 @@ def final_verdict(
     blind: Sequence[Vote] = (),
     by_swing: bool = False,
     measured: bool = True,
+    winner_of: Mapping[str, str] | None = None,
     concession: str | None = None,
     persisted: bool = False,
     said: Sequence[str] = (),
@@ -182,9 +189,9 @@ def final_verdict(
     """The verdict from the final votes (of at least one judge) and the rounds' results. `measured` says whether
     the format scores the sides at all; `said` are the judges' own words for the strength."""
     totals = sums(results, sides)
-    winner = panel_winner(votes, sides, quorum)
+    winner = panel_winner(votes, sides, quorum, winner_of)
     gained = swing(blind, votes, sides) if blind else {}
-    if by_swing and winner != NO_DECISION:
+    if by_swing and winner not in (NO_DECISION, CONSENSUS):
         winner = leader({side: Fraction(n) for side, n in gained.items()}) if gained else NO_DECISION
     winner = CONSENSUS if concession else winner
     apart = gap(totals)

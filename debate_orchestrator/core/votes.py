@@ -71,7 +71,7 @@ class Vote(Value):
     @property
     def score(self) -> Fraction | None:
         given = [one.score for one in self.readings if one.score is not None]
-        return None if self.absent or not given else mean(given)
+        return None if self.absent or not self.stable or not given else mean(given)
 
 
 def leader(scores: dict[str, Fraction]) -> str:
@@ -113,8 +113,15 @@ def counted(votes: Sequence[Vote]) -> list[Vote]:
     return [vote for vote in votes if vote.winner != NO_DECISION]
 
 
-def panel_winner(votes: Sequence[Vote], sides: Sequence[str], quorum: int) -> str:
-    """The side that more judges vote for; consensus where more than half do; no decision short of the quorum."""
+def panel_winner(
+    votes: Sequence[Vote], sides: Sequence[str], quorum: int, winner_of: Mapping[str, str] | None = None
+) -> str:
+    """The side that more judges vote for; consensus where more than half do; no decision short of the quorum. Where
+    judges give labels that stand for winners, the one that the panel's label stands for."""
+    if winner_of:
+        labelled = sum(vote.label is not None for vote in votes)
+        label = plural_label(votes)
+        return NO_DECISION if label is None or labelled < max(1, quorum) else winner_of.get(label, NO_DECISION)
     decided = [vote.winner for vote in counted(votes)]
     if len(decided) < max(1, quorum):
         return NO_DECISION
@@ -130,10 +137,10 @@ def plural_label(votes: Sequence[Vote]) -> str | None:
 
 
 def swing(before: Sequence[Vote], after: Sequence[Vote], sides: Sequence[str]) -> dict[str, int]:
-    """Side to the votes that it has after the debate over those that it had before, among the judges who are absent
-    neither then nor now; empty where there is no such judge."""
-    first = {vote.judge: vote.winner for vote in before if not vote.absent}
-    last = {vote.judge: vote.winner for vote in after if not vote.absent and vote.judge in first}
+    """Side to the votes that it has after the debate over those that it had before, among the judges who are neither
+    absent nor unstable then or now; empty where there is no such judge."""
+    first = {vote.judge: vote.winner for vote in before if not vote.absent and vote.stable}
+    last = {vote.judge: vote.winner for vote in after if not vote.absent and vote.stable and vote.judge in first}
     had, has = Counter(first[judge] for judge in last), Counter(last.values())
     return {side: has[side] - had[side] for side in sides} if last else {}
 

@@ -53,7 +53,10 @@ def _made(debate: Debate) -> Iterator[str]:
     elif setup.strictness == "strict" and debate.judges and arguing(debate) and not (rules.quotes and setup.context):
         yield "Sources are cited by the debaters and were not checked."
     yield from _lacked(debate)
-    yield from (f"The prompts changed on the way ({n.detail})." for n in debate.notes if n.note == "prompts changed")
+    changed = [note.detail for note in debate.notes if note.note == "prompts changed"]
+    if changed:
+        times = "" if len(changed) == 1 else f" {len(changed)} times"
+        yield f"The prompts changed on the way{times}, with a newer version of this program ({changed[-1]})."
 
 
 def arguing(debate: Debate) -> tuple[str, ...]:

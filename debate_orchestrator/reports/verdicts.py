@@ -81,6 +81,9 @@ def outcome(story: Story) -> str:
         said.append(f"Rounds won: {', '.join(won)}, tied {verdict.rounds_won[TIE]}.")
     if len(verdict.panel) > 1:
         said.append(f"Judges' votes: {lines.tally(verdict.votes)}.")
+    if story.judging.by_swing and verdict.swing:
+        gained = ", ".join(f"{story.seats[side]} {votes:+d}" for side, votes in verdict.swing.items())
+        said.append(f"It is decided by the votes gained since the first word: {gained}.")
     return " ".join(said)
 
 

@@ -162,6 +162,11 @@ class _Filler:
         elif self._markup and (heading := _HEADING.match(text, start, self._stop)):
             self._state = self._state._replace(heading=True)
             self._at = heading.end()
+        elif (black := self._more()) is not None:
+            set_in = min(black.start() - start, self._wide // 2)
+            self._state = self._state._replace(hang=set_in)
+            self._put(" " * set_in)
+            self._at = black.start()
 
     def _fill(self) -> bool:
         """Prose: blanks between words count once. True where the line is full before its text ends."""

@@ -9,12 +9,12 @@ import time
 from collections.abc import Callable, Sequence
 
 from debate_orchestrator import speech
-from debate_orchestrator.core import hearing
+from debate_orchestrator.core import hearing, presentation
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Answer, Asked, Declined, Event, Spoiled, Spoke, Unanswered, Voted
 from debate_orchestrator.core.rules import Turn
 from debate_orchestrator.reports.announcements import announcements
-from debate_orchestrator.screen import bars, forms, status
+from debate_orchestrator.screen import bars, status
 from debate_orchestrator.screen.cells import Line, Span
 from debate_orchestrator.screen.layout import paragraph
 from debate_orchestrator.screen.terminal import Terminal
@@ -180,10 +180,7 @@ class Live:
     def _settle(self, event: Spoke | Declined) -> None:
         voice = self._voice(event.turn)
         if event.turn in self._forms:  # a structured reply was wanted, and declined
-            del self._forms[event.turn]
-            public = _public(self._debate.format.private) or str
-            self._heading(voice.turn)
-            self._put(paragraph(public(event.reply.text), self._prose, indent=INDENT))
+            self._fields(voice.turn)
             return
         voice.settle(event.reply.text, _notes(self._debate, voice.turn, event))
 
@@ -213,8 +210,13 @@ class Live:
             self._heading(turn)
             self._put(bars.ballot(self._debate, voted, self._wide))
         elif turn.speaking:  # what others reply in a shape is announced
-            self._heading(turn)
-            self._put(forms.fields(ballot, self._wide))
+            self._fields(turn)
+
+    def _fields(self, turn: Turn) -> None:
+        """A side's structured reply, as it is put before others."""
+        self._forms.pop(turn.id, None)
+        self._heading(turn)
+        self._put(paragraph(presentation.shown(self._debate, turn).text, self._prose, indent=INDENT))
 
     def _heading(self, turn: Turn) -> None:
         self._put(paragraph(self._debate.format.heading_of(turn), self._prose, style="judge"))

@@ -91,10 +91,18 @@ def test_a_blind_vote_counts_in_no_total() -> None:
 
 @pytest.mark.parametrize(
     ("labels", "winner", "label"),
-    [("ttf", "a", "t"), ("tff", "b", "f"), ("tuu", "a", "u"), ("uuu", "no decision", "u"), ("tfu", "tie", None)],
+    [
+        ("ttf", "a", "t"),
+        ("tff", "b", "f"),
+        ("tuu", "no decision", "u"),
+        ("uuu", "no decision", "u"),
+        ("tfu", "no decision", None),
+        ("tft", "a", "t"),
+    ],
 )
 def test_a_label_stands_for_a_winner(labels: str, winner: str, label: str | None) -> None:
-    """Where ballots give labels, each stands for the winner that the format names; some stand for none."""
+    """Where ballots give labels, the panel's label stands for the winner that the format names; some stand for none,
+    and where judges agree on no label there is no decision."""
     final = {"label": {"kind": "choice", "of": ["t", "f", "u"]}}
     made = rules(shapes={"final": final}, winner_of={"t": "a", "f": "b", "u": "no decision"})
     script = {f"final.end.judge-{n}": {"label": one} for n, one in enumerate(labels, 1)}

@@ -71,7 +71,8 @@ texts = st.lists(st.sampled_from(SAID), max_size=12).map("".join) | st.sampled_f
     [
         ("Researcher A is right.", "Researcher B is right."),
         ("Researcher B's point, not Researcher A's", "Researcher A's point, not Researcher B's"),
-        ("RESEARCHER A: as researcher b and researcher A said", "RESEARCHER B: as researcher a and researcher B said"),
+        ("RESEARCHER A: as Researcher B said", "RESEARCHER B: as Researcher A said"),
+        ("what a researcher a listener believes says", "what a researcher a listener believes says"),
         ("Researcher\nB and Researcher\u00a0A", "Researcher\nA and Researcher\u00a0B"),
         ("**Researcher A**, (Researcher B)", "**Researcher B**, (Researcher A)"),
         ("see 1.opening.a and 2.rebuttal.b.", "see 1.opening.b and 2.rebuttal.a."),

@@ -326,5 +326,5 @@ def test_a_sincere_judge_counts_as_without_the_mirror(rounds: list[tuple[int, in
 def test_a_format_may_mirror_unasked() -> None:
     """A format says that its judges see both presentations; it must have two sides, and votes."""
     assert Format.model_validate(ADVERSARIAL.model_dump() | {"mirror": True}).mirror
-    with pytest.raises(ValueError, match="two sides, and a phase in which judges vote"):
-        Format.model_validate(ADVERSARIAL.model_dump() | {"mirror": True, "round": (), "after": ()})
+    with pytest.raises(ValueError, match="two sides that speak alike"):
+        Format.model_validate(ADVERSARIAL.model_dump() | {"mirror": True, "before": (), "round": (), "after": ()})

@@ -40,7 +40,7 @@ def rubric(**changes: Any) -> dict[str, Any]:
         ({"before": [phase("x", "a", option="blind")]}, "has the option blind, but is no vote before the rounds"),
         ({"each_round": True}, "each_round needs a phase with the option each round"),
         ({"decided_by": "swing"}, "needs a vote before it"),
-        ({"mirror": True, "after": []}, "two sides, and a phase in which judges vote"),
+        ({"mirror": True, "after": []}, "two sides that speak alike"),
         ({"mirror": True, "seats": {seat: PLAIN["seats"][seat] for seat in ("a", "judge")}, "round": []}, "two sides"),
         ({"round": [phase("x", "a", least_words=9, most_words=5)]}, "at least 9 words and at most 5"),
         ({"round": [phase("x", "a", reply="final", most_words=5)]}, "holds the length of a structured reply"),
