@@ -262,7 +262,7 @@ def test_a_word_of_the_house() -> None:
 @pytest.mark.parametrize("name", ["claim", "conversation", "panel", "question", "question-consultancy"])
 def test_other_formats(name: str) -> None:
     """Every format is shown: its speeches and structured replies below their headings, and all that is announced."""
-    hall = Hall(columns=160, events=[attacked.opened(lambda place: f"Words for {place}.", name)])
+    hall = Hall(events=[attacked.opened(lambda place: f"Words for {place}.", name)])
     while due := hall.debate.due():
         for turn in due:
             hall.ask(turn.id)

@@ -145,7 +145,7 @@ def test_blanks_are_no_difference() -> None:
     """A speech that is on record without the blanks around it is the one that was heard."""
     first, _ = two()
     first.begin(0.0)
-    first.hear("\n Said. \n")
+    first.hear("\nSaid. \n")
     first.settle("Said.")
 
     assert texts(Floor([first]).rows(80, 20, "")[0]) == ["Challenge A", "", "  Said."]

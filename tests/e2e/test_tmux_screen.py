@@ -83,7 +83,10 @@ def test_a_rehearsal(columns: int, here: Path) -> None:
     text, at = columns_of(lines), 0
     for said in speeches().values():
         at = text.index("".join(said.split()), at)
-    assert max(map(wcswidth, lines)) <= columns
+    shown = lines[
+        lines.index("--- ROUND 1 OF 2 ---") : next(n for n, line in enumerate(lines) if "Debate rehearsed" in line)
+    ]
+    assert max(map(wcswidth, shown)) < columns
     assert not any("─" in line for line in lines)
     assert sum("│" in line for line in lines) > 20 or columns < 160
 
