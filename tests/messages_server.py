@@ -34,6 +34,8 @@ class Server:
 
     def __init__(self, first_byte: float = 0.0, whole: float = 0.0, least: int = 512):
         self.first_byte, self.whole = first_byte, whole
+        self.between: Callable[[dict[str, Any]], float] = lambda request: 0.0
+        """A request to the seconds between two pieces of its answer."""
         self.trouble: Trouble = lambda request, n: None
         self.say: Callable[[dict[str, Any]], str | None] = lambda request: None
         self.requests: list[dict[str, Any]] = []
@@ -90,6 +92,8 @@ class Server:
                 return await self._break(response, trouble["then"])
             if pause and place == len(events) - 1:
                 await asyncio.sleep(pause)
+            if between := self.between(request):
+                await asyncio.sleep(between)
             await response.write(_sse(event))
         self.answered += 1
         return response

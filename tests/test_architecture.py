@@ -23,6 +23,8 @@ PLACES = {
     "jinja2": ("reports/markdown.py", "templates.py"),
     "markdown_it": ("reports/markup.py",),
     "fcntl": ("journal.py",),
+    "termios": ("screen/keys.py",),
+    "wcwidth": ("screen/cells.py",),
     "trafilatura": ("evidence/pages.py", "evidence/reader.py"),
     "lxml": ("evidence/pages.py", "evidence/reader.py"),
     "rapidfuzz": ("evidence/matching.py", "evidence/reader.py"),
@@ -91,7 +93,7 @@ def test_modules_say_what_they_are_for(path: Path) -> None:
 def test_every_module_has_its_test_file() -> None:
     """Each file of the package is tested by a file of its name, or by one that begins with it."""
     names = {path.stem for path in TESTS}
-    rooms = ("evidence", "host", "providers", "reports", "transcripts", "wizard")
+    rooms = ("evidence", "host", "providers", "reports", "screen", "transcripts", "wizard")
     folders = {"core": "test_"} | {name: f"test_{name}_" for name in rooms}
     missing = []
     for path in SOURCES:
@@ -112,7 +114,7 @@ def test_importing_does_nothing() -> None:
         "from debate_orchestrator.cli import main\n"
         "try: main(['--help'])\n"
         "except SystemExit: pass\n"
-        "heavy = {'anthropic', 'pydantic', 'jinja2', 'yaml', 'markdown_it', 'prompt_toolkit', 'asyncio'}\n"
+        "heavy = {'anthropic', 'pydantic', 'jinja2', 'yaml', 'markdown_it', 'prompt_toolkit', 'wcwidth', 'asyncio'}\n"
         "assert heavy & set(sys.modules) == set(), heavy & set(sys.modules)\n"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,45 @@ def test_the_cost_is_told_before_and_after(debate: Run, server: Server) -> None:
     assert "1.opening.a: 64 words, $0.00" in ran.err
     assert f"(${paid:.4f} so far)" in ran.err
     assert "## Calls and Cost" in Path("r.md").read_text(encoding="utf-8")
+
+
+def test_one_line_a_turn(debate: Run, server: Server) -> None:
+    """In a script each turn has one line: who, words, cost, seconds and by whom; and what is announced has its own."""
+    ran = debate("run", *SETUP, "--rounds=1")
+    lines = [line for line in ran.err.splitlines() if line.startswith("  ")]
+
+    turns = ["1.opening.a", "1.opening.b", "1.verdict.judge", "final.verdict.judge", "final.dissent.judge"]
+    assert [line.split(":")[0].strip() for line in lines] == turns
+    told = r"  1\.opening\.a: 64 words, \$0\.\d{4} \(\$0\.\d{4} so far\), \d+\.\d s, anthropic:claude-sonnet-5-5"
+    assert re.fullmatch(told, lines[0])
+    assert "Scores: A: 7 | B: 6 | Winner: A" in ran.err.splitlines()
+    assert "\x1b" not in ran.err + ran.out
+
+
+def test_quiet_says_nothing(debate: Run, server: Server) -> None:
+    """With --quiet there is the closing line alone; with trouble that passes too."""
+    server.trouble = lambda request, n: {"status": 529} if n == 1 else None
+    ran = debate("run", *SETUP, "--rounds=1", "--quiet")
+
+    assert (ran.code, ran.err, ran.out.count("\n")) == (0, "", 1)
+
+
+def test_events(debate: Run, server: Server) -> None:
+    """With --events a program is told each event as it is recorded, those of before first, and nothing else is said."""
+    server.trouble = lambda request, n: {"status": 401} if n == 2 else None
+    first = debate("run", *SETUP, "--rounds=1", "--events")
+    server.trouble = lambda request, n: None
+    *told, complaint = [line for line in first.err.splitlines() if line.startswith("{")], first.err.splitlines()[-1]
+    again = debate("resume", J, "--events", "--json")
+    events = [json.loads(line) for line in again.err.splitlines()]
+
+    assert (first.code, again.code) == (4, 0)
+    assert complaint.startswith("debate: ")
+    assert [json.loads(line) for line in told[0]] == events[: len(told[0])]
+    assert {one["schema"] for one in events} == {1}
+    assert [one["event"] for one in events] == [event.model_dump(mode="json") for event in read(J).events]
+    assert again.json["status"] == "done"
+    assert debate("run", *SETUP, "--events", "--quiet").code == 2
 
 
 def test_a_cap_pauses_between_turns(debate: Run, server: Server) -> None:

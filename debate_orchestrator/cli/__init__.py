@@ -23,8 +23,9 @@ def main(argv: list[str] | None = None) -> None:
         code = getattr(import_module(f"debate_orchestrator.cli.{module}"), name)(arguments)
         sys.stdout.flush()
     except KeyboardInterrupt as interrupt:
-        said = str(interrupt) or "interrupted; every reply that was accepted is saved."
-        print(f"debate: {said}", file=sys.stderr)
+        from debate_orchestrator.cli.output import complain
+
+        complain([str(interrupt) or "interrupted; every reply that was accepted is saved."])
         code = 130
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -97,7 +97,7 @@ def _of_transcript(
     found = transcribed.of_transcript(
         made, path, digest, judges, arguments.strictness, arguments.topic, given, panel=panel(arguments)
     )
-    if not arguments.quiet and not arguments.json:
+    if not (arguments.quiet or arguments.json or arguments.events):
         for note in made.notes:
             remark(note)
     return found

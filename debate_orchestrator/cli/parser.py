@@ -128,14 +128,14 @@ def _running(verb: _Verb) -> None:
     )
     _answers(run)
     run.add_argument("--rehearse", action="store_true", help="with stand-ins that call no model; briefs are kept")
-    run.add_argument("--quiet", action="store_true", help="say nothing but errors and the closing line")
+    _talk(run)
     resume = verb(
         "resume", "running.resume", "go on where a debate stopped", "debate resume debate-report.journal.jsonl"
     )
     resume.add_argument("journal", metavar="JOURNAL")
     resume.add_argument("--max-cost", metavar="USD", help="what calls may cost from now on, in all; none for no cap")
     _cast(resume)
-    resume.add_argument("--quiet", action="store_true", help="say nothing but errors and the closing line")
+    _talk(resume)
 
 
 def _judging(verb: _Verb) -> None:
@@ -154,7 +154,7 @@ def _judging(verb: _Verb) -> None:
     judge.add_argument("--topic", metavar="TEXT", help="what a transcript debates, where it does not say")
     judge.add_argument("--position-a", metavar="TEXT", help="what the side for it argues")
     judge.add_argument("--position-b", metavar="TEXT", help="what the side against it argues")
-    judge.add_argument("--quiet", action="store_true", help="say nothing but errors and the closing line")
+    _talk(judge)
 
     judges = verb(
         "judges",
@@ -224,8 +224,18 @@ def _formats(verb: _Verb) -> None:
     formats.add_argument("--to", metavar="DIR", help="new: where the folder NAME is made; here unless given")
 
 
+def _talk(one: argparse.ArgumentParser) -> None:
+    """How much is said while it runs."""
+    how = one.add_mutually_exclusive_group()
+    how.add_argument("--quiet", action="store_true", help="say nothing but errors and the closing line")
+    how.add_argument("--events", action="store_true", help="tell each event on stderr, one JSON object a line")
+
+
 def _pace(one: argparse.ArgumentParser) -> None:
     one.add_argument("--quiet", action="store_true", help="say nothing but the closing line")
+    pace = one.add_mutually_exclusive_group()
+    pace.add_argument("--pace", metavar="WORDS", help="words a minute at a terminal; 600 unless given")
+    pace.add_argument("--no-pace", action="store_true", help="print all of it at once")
 
 
 def _answers(one: argparse.ArgumentParser) -> None:

@@ -1,8 +1,13 @@
-"""What is said on stderr while a debate runs: what is announced, one line a turn, and any trouble."""
+"""What is said on stderr while a debate runs and nobody watches: what is announced, one line a turn, and any
+trouble; or each event, for a program."""
 
 from __future__ import annotations
 
+import json
 import os
+import sys
+import time
+from collections.abc import Callable, Iterable
 
 from debate_orchestrator import casts, speech
 from debate_orchestrator.briefs import brief, handout
@@ -18,24 +23,44 @@ from debate_orchestrator.reports.announcements import announcements
 class Progress:
     """Says what happens, as it happens; nothing where it is to be quiet."""
 
-    def __init__(self, debate: Debate, *, quiet: bool = False):
-        self._quiet = quiet
+    def __init__(self, debate: Debate, *, quiet: bool = False, now: Callable[[], float] = time.monotonic):
+        self._quiet, self._now = quiet, now
         self._said = 0 if quiet or not debate.answers else len(announcements(debate))
+        self._asked: dict[str, float] = {}
 
     def __call__(self, debate: Debate, event: Event) -> None:
         if self._quiet:
             return
         lines = [_trouble(event)] if isinstance(event, Spoiled | Unanswered) else []
-        if isinstance(event, Asked) and event.called:
-            lines.append(f"  {event.turn}: {casts.shown(event.by)} is asked")
+        if isinstance(event, Asked):
+            self._asked.setdefault(event.turn, self._now())
         if isinstance(event, Answer) and not isinstance(event, Spoiled):
-            lines.append(f"  {event.turn}: {_size(event.reply, bill(debate).total.cost)}")
+            seconds = self._now() - self._asked.get(event.turn, self._now())
+            lines.append(f"  {event.turn}: {_size(event.reply, seconds, bill(debate).total.cost)}")
         now = announcements(debate)
         lines += now[self._said :]
         self._said = len(now)
         try:
             for line in lines:
                 remark(line)
+        except OSError:
+            pass  # nobody listens any more; the debate goes on
+
+
+class Events:
+    """Tells each event to a program, one JSON object a line, those on record already first."""
+
+    def __init__(self, events: Iterable[Event]):
+        for event in events:
+            self._tell(event)
+
+    def __call__(self, debate: Debate, event: Event) -> None:
+        self._tell(event)
+
+    @staticmethod
+    def _tell(event: Event) -> None:
+        try:
+            print(json.dumps({"schema": 1, "event": event.model_dump(mode="json")}), file=sys.stderr, flush=True)
         except OSError:
             pass  # nobody listens any more; the debate goes on
 
@@ -47,9 +72,11 @@ def _trouble(event: Spoiled | Unanswered) -> str:
     return f"  {event.turn}: {event.trouble}{then}"
 
 
-def _size(reply: Reply, so_far: float) -> str:
+def _size(reply: Reply, seconds: float, so_far: float) -> str:
+    """How long a reply is, what it took, and who gave it."""
     words = f"{speech.words(reply.text):,} words" if reply.text.strip() else "no word"
-    return words + (f", ${reply.cost:.4f} (${so_far:.4f} so far)" if reply.cost else "")
+    money = f", ${reply.cost:.4f} (${so_far:.4f} so far)" if reply.cost else ""
+    return f"{words}{money}, {seconds:.1f} s, {casts.shown(reply.by)}"
 
 
 def spent(debate: Debate) -> str:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
+import sys
 
 from debate_orchestrator import library
+from debate_orchestrator.cli.driving import Shown, watched
 from debate_orchestrator.cli.output import markdown_path, print_json, say
+from debate_orchestrator.cli.setup import amount
 from debate_orchestrator.core import presentation
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Answer, Event
@@ -18,18 +22,20 @@ from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.reports.story import closing, story
 from debate_orchestrator.speech import one_line
 
+_PACE = 600.0
+"""Words a minute where nobody says how many: slower than a glance, faster than aloud."""
+_FASTEST = 100_000
+"""Words a minute at most."""
+
 
 def replay(arguments: argparse.Namespace) -> int:
     """Plays a journal again, event by event, and tells it."""
+    pace = _pace(arguments)
     recorded = read(arguments.journal).entries
+    told = story(recorded)
     if not arguments.quiet and not arguments.json:
         opened, *events = (entry.event for entry in recorded)
-        debate = Debate([opened])
-        player = _Player(debate)
-        for event in events:
-            debate.take(event)
-            player(debate, event)
-    told = story(recorded)
+        _play(Debate([opened]), events, pace)
     if arguments.to:
         write_whole(markdown_path(arguments.to), markdown.render(told))
     summary = closing(told, arguments.to)
@@ -40,16 +46,56 @@ def replay(arguments: argparse.Namespace) -> int:
     return 0
 
 
-class _Player:
-    """Prints a debate as it is played: what it is about, banners, speeches, scores."""
+def _pace(arguments: argparse.Namespace) -> float | None:
+    """Words a minute; None for all at once."""
+    if arguments.no_pace:
+        return None
+    given = _PACE if arguments.pace is None else amount(arguments.pace)
+    if not isinstance(given, float) or not 1 <= given <= _FASTEST:
+        raise BadAnswers(complaint("--pace", shown(arguments.pace), f"words a minute, from 1 to {_FASTEST:,}"))
+    return given
 
-    def __init__(self, debate: Debate) -> None:
+
+def _play(debate: Debate, events: list[Event], pace: float | None) -> None:
+    """Shows a debate again: live where somebody watches, and otherwise as plain text."""
+    _begin(debate)
+    watch = watched(debate, sys.stdout, money=False)
+    if watch is not None:
+        try:
+            asyncio.run(_played(debate, events, pace, watch))
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt("the replay was left.") from None
+        return
+    player = _Plain()
+    for event in events:
+        debate.take(event)
+        player(debate, event)
+
+
+async def _played(debate: Debate, events: list[Event], pace: float | None, watch: Shown) -> None:
+    from debate_orchestrator.screen.playing import Player
+
+    player = Player(debate, events, watch.live, pace)
+    async with watch.session(player.press) as session:
+        if session.hears:
+            player.tell_keys()
+        await player.play()
+
+
+def _begin(debate: Debate) -> None:
+    """What it is about, and who argues what."""
+    setup, rules = debate.opened.setup, debate.format
+    say(f"Topic: {one_line(setup.topic)}")
+    for side in rules.sides:
+        label = f" ({rules.seats[side].side})" if rules.seats[side].side else ""
+        say(f"{rules.name_of(side)}{label}: {one_line(setup.positions[side])}")
+
+
+class _Plain:
+    """Prints a debate as it is played: banners, speeches, scores."""
+
+    def __init__(self) -> None:
         self._said = 0
-        setup, rules = debate.opened.setup, debate.format
-        say(f"Topic: {one_line(setup.topic)}")
-        for side in rules.sides:
-            label = f" ({rules.seats[side].side})" if rules.seats[side].side else ""
-            say(f"{rules.name_of(side)}{label}: {one_line(setup.positions[side])}")
 
     def __call__(self, debate: Debate, event: Event) -> None:
         if isinstance(event, Answer):
@@ -77,6 +123,7 @@ def demo(arguments: argparse.Namespace) -> int:
         raise BadAnswers(complaint("--name", shown(name), "one of " + ", ".join(shelf)))
     arguments.journal = str(shelf[name])
     quiet = arguments.quiet or arguments.json
+    _pace(arguments)  # a pace that is none is told before anything else
     if not quiet:
         say(f"A recorded debate, played again ({name}; `debate demo --list` has more).\n")
     code = replay(arguments)

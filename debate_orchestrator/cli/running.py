@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import signal
+import sys
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
@@ -13,13 +13,13 @@ from debate_orchestrator import casts, opening, providers, spending
 from debate_orchestrator.answers import Answers
 from debate_orchestrator.calls import Watch, record
 from debate_orchestrator.cli.beginning import block, check, create, rehearsed, seats, with_positions, write_report
+from debate_orchestrator.cli.driving import driven, watched
 from debate_orchestrator.cli.output import print_json, remark, say
-from debate_orchestrator.cli.progress import Progress, Prompts, spent
+from debate_orchestrator.cli.progress import Events, Progress, Prompts, spent
 from debate_orchestrator.cli.setup import cap, settled
 from debate_orchestrator.core.bill import bill
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Capped, Event, Noted, Recast
-from debate_orchestrator.drive import drive
 from debate_orchestrator.errors import BadAnswers, Paused, Theirs, complaint
 from debate_orchestrator.estimate import estimate
 from debate_orchestrator.files import Files
@@ -38,7 +38,7 @@ def begin(answers: Answers, arguments: argparse.Namespace) -> int:
     """Opens a debate with these answers and drives it to its report; `arguments` tell how it is told (`quiet`, `json`),
     whether it is a rehearsal (`rehearse`), and which file the answers are from (`answers`)."""
     files = Files.of_output(answers.output)
-    quiet = arguments.quiet or arguments.json
+    quiet = arguments.quiet or arguments.json or arguments.events
     if arguments.rehearse:
         answers = rehearsed(answers)
         files = files.beside(".rehearsed")  # the place of the real debate stays free
@@ -87,18 +87,20 @@ def _changes(arguments: argparse.Namespace, debate: Debate) -> list[Event]:
 
 def go_on(journal: Writer, files: Files, arguments: argparse.Namespace) -> int:
     """Drives what can be driven, and writes the report when nothing is left."""
-    quiet = arguments.quiet or arguments.json
     debate = Debate(journal.events)
+    events = Events(journal.events) if arguments.events else None
+    quiet = arguments.quiet or arguments.json or events is not None
     if debate.due() and not quiet:
         remark(estimate(debate.opened, journal.events[1:]).said())
     if debate.due() and (changed := opening.changed_prompts(debate)) is not None:
-        record(journal, debate, changed)
+        record(journal, debate, changed, events)
     seats: Mapping[str, providers.Provider] = providers.seated(debate, files.evidence)
-    progress: Watch = Progress(debate, quiet=quiet)
+    shown = None if quiet else watched(debate, sys.stderr)
+    progress: Watch = events or (shown.live.watch if shown else Progress(debate, quiet=quiet))
     if any(casts.kind(spec) == casts.REHEARSE for specs in debate.cast.values() for spec in specs):
         progress = Prompts(Desk(files.turns), progress)
     try:
-        asyncio.run(_driven(journal, debate, seats, progress))
+        asyncio.run(driven(journal, debate, seats, progress, shown))
     except Theirs as error:
         said = [one.replace(" JOURNAL", f" {files.journal}") for one in error.complaints]
         raise type(error)([*said, _saved(debate, files)]) from error
@@ -163,34 +165,3 @@ def _number(value: Fraction | None) -> float | None:
 def _saved(debate: Debate, files: Files) -> str:
     turns = f"{len(debate.answers)} turn{'s' * (len(debate.answers) != 1)}"
     return f"{files.journal}: {turns} saved. Go on with `debate resume {files.journal}`."
-
-
-async def _driven(journal: Writer, debate: Debate, seats: Mapping[str, providers.Provider], progress: Watch) -> None:
-    """Drives until nothing is left. An interrupt stops the asking and awaits the answers under way, since they
-    are paid for; a second one leaves them. KeyboardInterrupt, with what to do, where work is left then."""
-    stop, task, loop = asyncio.Event(), asyncio.current_task(), asyncio.get_running_loop()
-
-    def interrupted() -> None:
-        if stop.is_set() and task is not None:
-            task.cancel()
-        elif not stop.is_set():
-            stop.set()
-            remark("Stopping: answers under way are awaited, since they are paid for. Ctrl-C again leaves them.")
-
-    for one in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(one, interrupted)
-    try:
-        await drive(journal, debate, seats, progress, stop=stop)
-    except asyncio.CancelledError:
-        pass
-    except Theirs as error:
-        if not stop.is_set():
-            raise
-        for said in error.complaints:
-            remark(said)
-    finally:
-        for one in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(one)
-    if stop.is_set() and not debate.complete:
-        hint = f"{len(debate.answers)} turns are saved. Go on with `debate resume {journal.path}`."
-        raise KeyboardInterrupt(f"interrupted; {hint}")

@@ -1,0 +1,180 @@
+"""A debate driven from the command line: who may stop it and let it go on, and the screen where somebody watches."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
+from typing import TYPE_CHECKING, NamedTuple, TextIO
+
+from debate_orchestrator.calls import Watch
+from debate_orchestrator.cli.output import remark
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.drive import drive
+from debate_orchestrator.errors import Theirs
+from debate_orchestrator.journal import Writer
+from debate_orchestrator.providers import Provider
+from debate_orchestrator.spending import Purse
+
+if TYPE_CHECKING:
+    from debate_orchestrator.screen.live import Live
+    from debate_orchestrator.screen.session import Session
+
+
+class Key(NamedTuple):
+    """A key that does something while a debate runs."""
+
+    key: str
+    does: str
+    """As the status tells it."""
+    press: Callable[[], None]
+
+
+class Chair:
+    """Who keeps order while a debate is driven. A pause lets the answers under way come in and asks nobody
+    meanwhile; the debate can then go on, or be left as it is: everything is on record either way."""
+
+    def __init__(self, live: Live | None):
+        self._live = live
+        self._stop, self._resumed = asyncio.Event(), asyncio.Event()
+        self._task = asyncio.current_task()
+        self._waits = False
+        """Whether nobody is asked, since it is paused."""
+        self.ended = False
+        """Whether somebody has ended it."""
+        self.hears = False
+        """Whether keys can be pressed."""
+
+    def keys(self) -> list[Key]:
+        """The keys that do something now; `f` and `e` are kept free for the floor and for an early end."""
+        if self.ended or not self.hears:
+            return []
+        paused = self._stop.is_set()
+        first = Key("r", "resume", self.resume) if paused else Key("p", "pause", self.pause)
+        return [first, Key("q", "quit and save", self.end)]
+
+    def press(self, key: str) -> None:
+        """A key was pressed; what none of them is does nothing."""
+        for one in self.keys():
+            if one.key == key.casefold():
+                one.press()
+
+    def pause(self) -> None:
+        """Asks nobody any more, until it is resumed."""
+        self._stop.set()
+        self._resumed.clear()
+        self.tell()
+
+    def resume(self) -> None:
+        """Goes on."""
+        self._stop.clear()
+        self._resumed.set()
+        self.tell()
+
+    def end(self) -> None:
+        """Asks nobody any more, and comes to an end when the answers under way have come."""
+        if self.ended:
+            return
+        self.ended = True
+        self._stop.set()
+        self._resumed.set()
+        if not self._waits and not (self._live and self._live.has_status):
+            said = "Stopping: answers under way are awaited, since they are paid for. Ctrl-C again leaves them."
+            (self._live.say if self._live else remark)(said)
+        self.tell()
+
+    def interrupt(self) -> None:
+        """Ctrl-C: ends it; the second one leaves what is under way."""
+        if self.ended and self._task is not None:
+            self._task.cancel()
+        self.end()
+
+    def tell(self) -> None:
+        """Has the status tell what is going on and what the keys do."""
+        if self._live is None:
+            return
+        paused = self._stop.is_set()
+        ending = "stopping when the answers under way are in"
+        notes = {ending: self.ended, "paused": self._waits, "pausing after this turn": paused}
+        self._live.note = next((note for note, holds in notes.items() if holds), "")
+        keys = [f"{one.key} {one.does}" for one in self.keys()] or ["Ctrl-C quit and save"]
+        self._live.keys = ["Ctrl-C leaves them"] if self.ended else keys
+        self._live.paint()
+
+    async def drive(self, journal: Writer, debate: Debate, seats: Mapping[str, Provider], watch: Watch) -> None:
+        """Drives until nothing is left, or it was ended."""
+        hear = None if self._live is None else self._live.hear
+        purse = Purse(debate)  # of all of it, so that a pause forgets nothing that may have cost something
+        while not self.ended and _left(debate, seats):
+            await drive(journal, debate, seats, watch, hear, self._stop, purse)
+            self._waits = self._stop.is_set() and _left(debate, seats) and not self.ended
+            if self._waits:
+                self.tell()
+                await self._resumed.wait()
+                self._waits = False
+                self.tell()
+
+
+def _left(debate: Debate, seats: Mapping[str, Provider]) -> bool:
+    """Whether somebody is due whom we can ask."""
+    return any(turn.seat in seats for turn in debate.due())
+
+
+class Shown(NamedTuple):
+    """Where a debate is watched."""
+
+    live: Live
+    session: Callable[[Callable[[str], None]], Session]
+    """What holds the terminal while it is, given who is told of keys."""
+
+
+def watched(debate: Debate, stream: TextIO, *, money: bool = True) -> Shown | None:
+    """A live screen for a debate on that stream; None where nobody watches: it is no terminal, or another job is
+    in front of it."""
+    try:
+        descriptor = stream.fileno()
+    except (OSError, ValueError):
+        return None
+    if not stream.isatty():
+        return None
+    from debate_orchestrator.screen.keys import in_front
+    from debate_orchestrator.screen.live import Live
+    from debate_orchestrator.screen.session import Session
+    from debate_orchestrator.screen.terminal import Terminal
+
+    if not in_front(descriptor):
+        return None
+    terminal = Terminal(stream, os.environ)
+    live = Live(debate, terminal, money=money)
+    return Shown(live, lambda press: Session(live, terminal, press))
+
+
+async def driven(
+    journal: Writer, debate: Debate, seats: Mapping[str, Provider], watch: Watch, shown: Shown | None = None
+) -> None:
+    """Drives until nothing is left. An interrupt stops the asking and awaits the answers under way, since they
+    are paid for; a second one leaves them. KeyboardInterrupt, with what to do, where work is left then."""
+    chair, loop = Chair(None if shown is None else shown.live), asyncio.get_running_loop()
+    for one in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(one, chair.interrupt)
+    held: AbstractAsyncContextManager[Session | None] = nullcontext() if shown is None else shown.session(chair.press)
+    try:
+        async with held as session:
+            chair.hears = session is not None and session.hears
+            chair.tell()
+            await chair.drive(journal, debate, seats, watch)
+    except asyncio.CancelledError:
+        pass
+    except Theirs as error:
+        if not chair.ended:
+            raise
+        for said in error.complaints:
+            remark(said)
+    finally:
+        for one in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(one)
+    if chair.ended and not debate.complete:
+        turns = f"{len(debate.answers)} turn{'s are' if len(debate.answers) != 1 else ' is'} saved"
+        raise KeyboardInterrupt(f"interrupted; {turns}. Go on with `debate resume {journal.path}`.")

@@ -1,0 +1,68 @@
+"""The status of a debate that is running, in as few lines as the width allows: where it stands, who is writing and
+for how long, what was spent, and which keys do what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from debate_orchestrator.core.bill import bill
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.screen.cells import Line, Span, clipped, width
+from debate_orchestrator.speech import one_line
+
+MOST = 4
+"""Lines of a status at most."""
+
+
+def where(debate: Debate) -> list[str]:
+    """Round and phase of what is due, or was last."""
+    *_, stage = debate.stages()
+    turn = stage[0]
+    round = [f"Round {turn.round} of {debate.rounds}"] if turn.round else []
+    return [*round, one_line(turn.phase.title)]
+
+
+def writer(name: str, words: int, now: float, since: float, until: float | None) -> str:
+    """What somebody who was asked is doing."""
+    name = one_line(name)
+    if until is not None:
+        return f"{name}: asked again in {max(0, until - now):.0f} s"
+    if not words:
+        return f"{name} thinks, {clock(now - since)}"
+    return f"{name} writes, {words:,} word{'s' * (words != 1)}"
+
+
+def clock(seconds: float) -> str:
+    """A duration: `42 s`, `3:05`, `1:02:03`."""
+    whole = max(0, int(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def spent(debate: Debate) -> list[str]:
+    """What the calls have cost so far; nothing where nobody was called."""
+    total = bill(debate).total
+    if not total.calls:
+        return []
+    calls = "a call" if total.unknown == 1 else f"{total.unknown} calls"
+    return [f"${total.cost:.4f}" + (f" and {calls} of unknown price" if total.unknown else "")]
+
+
+def lines(parts: Iterable[str], keys: Iterable[str], wide: int) -> list[Line]:
+    """The parts and then the keys, broken between parts alone; what fits in no line is cut."""
+    made: list[list[Span]] = []
+    used = 0
+    for text, style in (*((part, "dim") for part in parts), *((key, "bold") for key in keys)):
+        shown = clipped(text, wide)
+        if made and used + 3 + width(shown) <= wide:
+            made[-1].append(Span(" · ", "dim"))
+            used += 3
+        else:
+            made.append([])
+            used = 0
+        made[-1].append(Span(shown, style))
+        used += width(shown)
+    return [tuple(line) for line in made[:MOST]]

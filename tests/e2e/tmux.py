@@ -1,0 +1,87 @@
+"""A terminal that can be looked at: tmux, with a shell in it; a test that can't have one is skipped, and says why."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+PATIENCE = 90.0
+"""Seconds until something that is awaited counts as not coming."""
+ROOT = Path(__file__).parent.parent.parent
+
+
+class Screen:
+    """A terminal with a shell in it."""
+
+    def __init__(self, folder: str):
+        self._command = ["tmux", "-S", os.path.join(folder, "socket"), "-f", os.path.join(folder, "conf")]
+        Path(folder, "conf").write_text("set -g history-limit 50000\n", encoding="utf-8")
+
+    def ask(self, *arguments: str) -> str:
+        """What tmux answers."""
+        command = [*self._command, *arguments]
+        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=30).stdout
+
+    def type(self, text: str) -> None:
+        """A line, with its end."""
+        self.ask("send-keys", "-l", text)
+        self.ask("send-keys", "Enter")
+
+    def debate(self, *arguments: str, **environment: str) -> None:
+        """Starts the command in the shell."""
+        given = [f"{name}={shlex.quote(value)}" for name, value in environment.items()]
+        self.type(" ".join([*given, sys.executable, "-m", "debate_orchestrator", *map(shlex.quote, arguments)]))
+
+    def press(self, key: str) -> None:
+        self.ask("send-keys", key)
+
+    def resize(self, columns: int, rows: int) -> None:
+        self.ask("resize-window", "-x", str(columns), "-y", str(rows))
+
+    def seen(self) -> list[str]:
+        """The lines on the screen."""
+        return self.ask("capture-pane", "-p").splitlines()
+
+    def all(self, *, styles: bool = False) -> list[str]:
+        """The lines of the whole scroll-back, those whole that the terminal has wrapped; with `styles`, with the codes
+        that make them look as they do."""
+        return self.ask("capture-pane", "-p", "-J", "-S", "-", *(["-e"] if styles else [])).splitlines()
+
+    def see(self, wanted: Callable[[str], bool] | str) -> None:
+        """Looks until something is on the screen."""
+        until = time.monotonic() + PATIENCE
+        while True:
+            text = "\n".join(self.seen())
+            if wanted in text if isinstance(wanted, str) else wanted(text):
+                return
+            assert time.monotonic() < until, f"{wanted} was not seen in:\n{text}"
+            time.sleep(0.05)
+
+
+@contextmanager
+def screen(columns: int, rows: int, folder: Path) -> Iterator[Screen]:
+    """A terminal of that size, in that folder."""
+    if shutil.which("tmux") is None:
+        pytest.skip("tmux is missing")
+    shell = f"cd {shlex.quote(str(folder))}; PYTHONPATH={shlex.quote(str(ROOT))} PS1='> ' bash --norc --noprofile -i"
+    with tempfile.TemporaryDirectory(prefix="debate-") as own:  # a socket's path has to be short
+        one = Screen(own)
+        try:
+            one.ask("new-session", "-d", "-x", str(columns), "-y", str(rows), shell)
+        except (subprocess.CalledProcessError, OSError) as error:
+            pytest.skip(f"tmux can't be started here: {error}")
+        try:
+            one.see(">")
+            yield one
+        finally:
+            one.ask("kill-server")

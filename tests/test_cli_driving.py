@@ -1,0 +1,138 @@
+"""A debate that is watched can be paused, gone on with and left, and nothing that was answered is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from messages_server import Server, serving
+from viewer import Viewer, watching
+
+from debate_orchestrator.cli.driving import watched
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.journal import read
+
+J = "r.journal.jsonl"
+RUN = ("run", "--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--output=r.md")
+
+
+@pytest.fixture
+def server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A server whose answers come slowly, word by word."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
+    with serving(Server()) as made:
+        made.between = lambda request: 0.1
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", made.url)
+        yield made
+
+
+def answers() -> list[str]:
+    return list(Debate(read(J).events).answers)
+
+
+def writing(viewer: Viewer, who: str = "Researcher A") -> None:
+    viewer.see(lambda: f"{who} writes" in viewer.glass.text)
+
+
+def test_a_pause(server: Server) -> None:
+    """p lets the answer under way come in and asks nobody until r; then the debate goes on to its report."""
+    with watching(*RUN, "--rounds=1") as viewer:
+        writing(viewer)
+        viewer.press("p")
+        viewer.see_text("pausing after this turn")
+        viewer.see(lambda: " paused" in viewer.glass.text and "thinks" not in viewer.glass.text)
+        assert answers() == ["1.opening.a"]
+        assert len(server.requests) == 1
+        server.between = lambda request: 0.0
+        viewer.press("r")
+        assert viewer.see_end() == 0
+    assert Path("r.md").exists()
+    assert len(server.requests) == len(answers()) == 5
+
+
+def test_a_pause_that_is_taken_back(server: Server) -> None:
+    """r before the answer is in takes the pause back: nobody waits."""
+    with watching(*RUN, "--rounds=1") as viewer:
+        writing(viewer)
+        viewer.press("p")
+        viewer.see_text("pausing after this turn")
+        viewer.press("r")
+        viewer.see(lambda: "p pause" in viewer.glass.text)
+        server.between = lambda request: 0.0
+        assert viewer.see_end() == 0
+    assert len(server.requests) == 5
+
+
+def test_leaving(server: Server) -> None:
+    """q is Ctrl-C once: the answer under way is awaited and saved, and the way on is printed; also from a pause."""
+    for paused in (False, True):
+        verb = RUN if not paused else ("resume", J)
+        with watching(*verb) as viewer:
+            writing(viewer, "Researcher B" if paused else "Researcher A")
+            if paused:
+                viewer.press("p")
+                viewer.see(lambda: " paused" in viewer.glass.text)
+            viewer.press("q")
+            assert viewer.see_end() == 130
+            assert viewer.plain
+            assert f"debate resume {J}" in " ".join(viewer.glass.text.split())
+        assert answers() == ["1.opening.a", "1.opening.b"][: 1 + paused]
+
+
+def test_leaving_at_once(server: Server) -> None:
+    """A second Ctrl-C leaves the answers under way; what had come of them is on the screen, and said to be left."""
+    server.between = lambda request: 1.0
+    with watching(*RUN) as viewer:
+        writing(viewer)
+        viewer.press("\x03")
+        viewer.see_text("stopping when the answers under way are in")
+        viewer.press("\x03")
+        assert viewer.see_end() == 130
+        assert "-- left here, before its end." in viewer.glass.text
+        assert viewer.plain and not viewer.glass.hidden
+    assert answers() == []
+
+
+def test_a_failure(server: Server) -> None:
+    """A provider that fails for good ends it as elsewhere: what is saved and the way on are told, on a terminal that
+    is as it was."""
+    server.trouble = lambda request, n: {"status": 401} if n else None
+    with watching(*RUN) as viewer:
+        assert viewer.see_end() == 4
+        assert viewer.plain
+        text = " ".join(viewer.glass.text.split())
+        assert "1 turn saved" in text and f"debate resume {J}" in text
+        assert "This is what is said" in text
+
+
+def test_keys_that_nobody_can_press(server: Server) -> None:
+    """Ctrl-C is what is offered where no single keys are read."""
+    with watching(*RUN, "--rounds=1", TERM="dumb") as viewer:
+        viewer.see_text("Opening Statement — Researcher A")
+        os.kill(viewer.pid, signal.SIGINT)
+        viewer.see_text("Stopping: answers under way are awaited")
+        assert viewer.see_end() == 130
+    assert answers() == ["1.opening.a"]
+
+
+def test_nobody_watches() -> None:
+    """Where the stream is no terminal, or not ours, there is no live screen."""
+    assert watched(Debate(read(EXAMPLE).events), sys.stderr) is None
+
+
+EXAMPLE = str(Path(__file__).parent.parent / "examples" / "friday-deploys" / "debate-report.journal.jsonl")
+
+
+def test_a_judging_is_watched_too(server: Server) -> None:
+    """`judge` shows its ballots live, round after round; of the speeches it tells that there are some."""
+    server.between = lambda request: 0.0
+    with watching("judge", EXAMPLE, "--judge=anthropic:m", "--output=r.md", rows=60) as viewer:
+        assert viewer.see_end() == 0
+        text = viewer.glass.text
+    assert text.index("--- ROUND 1 OF ") < text.index("Judge Verdict — Round 1") < text.index("[JUDGE - FINAL VERDICT]")
+    assert "Opening Statement — Researcher A: as recorded, 562 words." in text
+    assert text.count("\n  ") < 30
