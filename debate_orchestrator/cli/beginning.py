@@ -8,12 +8,10 @@ from collections.abc import Callable
 
 from debate_orchestrator import casts, opening, providers, spending
 from debate_orchestrator.answers import MODERATOR, Answers
-from debate_orchestrator.cli.output import markdown_path
 from debate_orchestrator.cli.setup import interview
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Noted, Reply
 from debate_orchestrator.core.rules import JUDGE
-from debate_orchestrator.datafiles import write_whole
 from debate_orchestrator.errors import BadAnswers, complaint
 from debate_orchestrator.files import Files
 from debate_orchestrator.journal import Writer, must_be_new
@@ -97,8 +95,7 @@ def block(arguments: argparse.Namespace, answers: Answers, files: Files) -> list
 
 def write_report(journal: Writer, files: Files) -> str:
     """Writes the report of a journal; the line that confirms it."""
-    from debate_orchestrator.reports import markdown
+    from debate_orchestrator.reports import forms
 
     told = story(journal.entries)
-    write_whole(markdown_path(files.report), markdown.render(told))
-    return closing(told, files.report)
+    return closing(told, forms.write(told, files.report))

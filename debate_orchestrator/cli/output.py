@@ -9,10 +9,8 @@ import textwrap
 from collections.abc import Iterable
 from typing import Any, TextIO
 
-from debate_orchestrator.errors import BadFile, complaint, shown
 from debate_orchestrator.speech import tame
 
-_HEADINGS = (b"# Debate Report", b"# Debate Transcript")
 WIDEST = 100
 """Columns that a line of prose may have at a terminal."""
 
@@ -52,21 +50,3 @@ def complain(complaints: Iterable[str]) -> None:
     """Complaints, one line each, on stderr."""
     for one in complaints:
         remark(f"debate: {one}")
-
-
-def markdown_path(path: str) -> str:
-    """`path` as the place of a markdown report; BadFile for another ending, or for a file that is no report."""
-    if not path.endswith(".md"):
-        raise BadFile(complaint("report", shown(path), "a file that ends in .md"))
-    try:
-        with open(path, "rb") as file:
-            there = file.read(max(map(len, _HEADINGS)))
-    except (OSError, ValueError):
-        return path
-    if there and not there.startswith(_HEADINGS):
-        raise BadFile(
-            complaint(
-                "report", f"{shown(path)}, which holds something else", "a new file, or a report", "Give --to FILE."
-            )
-        )
-    return path

@@ -8,16 +8,15 @@ import sys
 
 from debate_orchestrator import library
 from debate_orchestrator.cli.driving import Shown, watched
-from debate_orchestrator.cli.output import markdown_path, print_json, say
+from debate_orchestrator.cli.output import print_json, say
 from debate_orchestrator.cli.setup import amount
 from debate_orchestrator.core import presentation
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Answer, Event
-from debate_orchestrator.datafiles import write_whole
 from debate_orchestrator.errors import BadAnswers, complaint, shown
 from debate_orchestrator.files import JOURNAL
 from debate_orchestrator.journal import read
-from debate_orchestrator.reports import markdown
+from debate_orchestrator.reports import forms
 from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.reports.story import closing, story
 from debate_orchestrator.speech import one_line
@@ -37,7 +36,7 @@ def replay(arguments: argparse.Namespace) -> int:
         opened, *events = (entry.event for entry in recorded)
         _play(Debate([opened]), events, pace)
     if arguments.to:
-        write_whole(markdown_path(arguments.to), markdown.render(told))
+        forms.write(told, arguments.to)
     summary = closing(told, arguments.to)
     if arguments.json:
         print_json({"status": told.status, "report": arguments.to, "summary": summary})

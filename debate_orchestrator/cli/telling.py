@@ -14,15 +14,12 @@ from debate_orchestrator.journal import read
 
 def report(arguments: argparse.Namespace) -> int:
     """Writes the report of a journal again."""
-    from debate_orchestrator.cli.output import markdown_path
-    from debate_orchestrator.datafiles import write_whole
     from debate_orchestrator.files import Files
-    from debate_orchestrator.reports import markdown
+    from debate_orchestrator.reports import forms
     from debate_orchestrator.reports.story import closing, story
 
     told = story(read(arguments.journal).entries)
-    path = markdown_path(arguments.to or Files.of_journal(arguments.journal).report)
-    write_whole(path, markdown.render(told))
+    path = forms.write(told, arguments.to or Files.of_journal(arguments.journal).report)
     if arguments.json:
         print_json({"status": told.status, "report": path, "summary": closing(told, path)})
     else:

@@ -91,6 +91,10 @@ class Story(Value):
     """One debate, complete or as far as it got."""
 
     status: Literal["complete", "paused"]
+    digest: str
+    """The hash of the journal's last line, which stands for the whole of it."""
+    lines: int
+    """How many lines the journal has."""
     date: str
     """The day it was opened, UTC."""
     topic: str
@@ -179,6 +183,8 @@ def story(entries: Sequence[Entry]) -> Story:
     apart = {one.id for one in (*finals, *records)}
     return Story(
         status="complete" if debate.complete else "paused",
+        digest=entries[-1].hash,
+        lines=entries[-1].n,
         date=entries[0].at[:10],
         topic=setup.topic,
         positions=setup.positions,

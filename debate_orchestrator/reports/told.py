@@ -24,6 +24,8 @@ class Told(Value):
     seat: str
     heading: str
     tag: str
+    floor: tuple[str, ...] = ()
+    """Questions from the floor that its speaker had been put since its turn before."""
     declined: bool = False
     concedes: bool = False
     cut: bool = False

@@ -1,0 +1,48 @@
+"""The forms a report comes in, by the ending of its file."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import NamedTuple
+
+from debate_orchestrator.datafiles import write_whole
+from debate_orchestrator.errors import BadFile, complaint, shown
+from debate_orchestrator.reports.story import Story
+
+
+class Form(NamedTuple):
+    """One form of report."""
+
+    module: str
+    """The module whose `render(story)` makes it; imported only where it is asked for."""
+    begins: tuple[bytes, ...]
+    """How files of the form begin: what begins otherwise is no report, and is never overwritten."""
+
+
+FORMS = {".md": Form("debate_orchestrator.reports.markdown", (b"# Debate Report", b"# Debate Transcript"))}
+
+
+def write(story: Story, path: str) -> str:
+    """Writes the report of a story in the form that the path's ending names; the path. BadFile for another ending,
+    or where a file that is no report is in its place."""
+    form = FORMS[os.path.splitext(place(path))[1]]
+    write_whole(path, importlib.import_module(form.module).render(story))
+    return path
+
+
+def place(path: str) -> str:
+    """`path`, if a report may be written there; BadFile as `write` has it."""
+    form = FORMS.get(os.path.splitext(path)[1])
+    if form is None:
+        endings = " or ".join(FORMS)
+        raise BadFile(complaint("report", shown(path), f"a file that ends in {endings}"))
+    try:
+        with open(path, "rb") as file:
+            there = file.read(max(map(len, form.begins)))
+    except (OSError, ValueError):
+        return path
+    if there and not there.startswith(form.begins):
+        found = f"{shown(path)}, which holds something else"
+        raise BadFile(complaint("report", found, "a new file, or a report", "Give --to FILE."))
+    return path

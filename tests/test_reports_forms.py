@@ -1,0 +1,42 @@
+"""The form of a report is named by the ending of its file, and nothing else is ever overwritten."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from debates import entries, played
+
+from debate_orchestrator.errors import BadFile
+from debate_orchestrator.reports import forms
+from debate_orchestrator.reports.story import story
+
+
+@pytest.mark.parametrize("ending", forms.FORMS)
+def test_what_is_written_is_known_again_as_a_report(ending: str, tmp_path: Path) -> None:
+    """A report of every form begins as its form says, so that it can be written again over itself."""
+    told, path = story(entries(played())), str(tmp_path / f"report{ending}")
+    assert forms.write(told, path) == path
+    first = Path(path).read_bytes()
+    assert first.startswith(forms.FORMS[ending].begins)
+    forms.write(told, path)
+    assert Path(path).read_bytes() == first
+
+
+@pytest.mark.parametrize("ending", forms.FORMS)
+def test_a_file_that_is_no_report_stays(ending: str, tmp_path: Path) -> None:
+    """What holds something else is refused and left as it is; an empty file is free."""
+    path = tmp_path / f"notes{ending}"
+    path.write_text("My notes of the year.\n", encoding="utf-8")
+    with pytest.raises(BadFile, match="holds something else"):
+        forms.write(story(entries(played())), str(path))
+    assert path.read_text(encoding="utf-8") == "My notes of the year.\n"
+    path.write_text("", encoding="utf-8")
+    assert forms.place(str(path)) == str(path)
+
+
+@pytest.mark.parametrize("name", ["report.docx", "report", ".md"])
+def test_another_ending_is_refused(name: str) -> None:
+    """A file whose ending names no form of report is refused, with the endings that do."""
+    with pytest.raises(BadFile, match=r"a file that ends in \.md"):
+        forms.place(name)
