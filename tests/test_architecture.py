@@ -23,7 +23,7 @@ PLACES = {
     "jinja2": ("reports/markdown.py", "templates.py"),
     "markdown_it": ("reports/markup.py",),
     "fcntl": ("journal.py",),
-    "termios": ("screen/keys.py",),
+    "termios": ("screen/keys.py", "wizard/asking.py"),
     "wcwidth": ("screen/cells.py",),
     "trafilatura": ("evidence/pages.py", "evidence/reader.py"),
     "lxml": ("evidence/pages.py", "evidence/reader.py"),
