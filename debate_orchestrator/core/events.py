@@ -145,6 +145,8 @@ class Course(Value):
     """Round to the sides that answered an intervention after it."""
     conceded: dict[int, str] = {}
     """Round to the side that its ballots held to have given up, where that ended the debate."""
+    closed_after: str | None = None
+    """The place in its calendar after which it was ended early; None where it was not."""
     speakers: dict[str, str] = {}
     """Side to who spoke for it: whoever filled the seat, or the name that a transcript gives."""
     notes: tuple[str, ...] = ()
@@ -270,6 +272,21 @@ class Capped(Value):
     max_cost: float | None
 
 
+class Raised(Value):
+    """A question was put from the floor. Those it is put to hear it from their next turn on."""
+
+    kind: Literal["raised"] = "raised"
+    question: str = Field(pattern=r"\S", max_length=2000)
+    to: tuple[str, ...] = Field(min_length=1)
+    """Sides, or `judge` for every judge."""
+
+
+class Closed(Value):
+    """The debate was ended early: once the phase under way is over, only what follows the last round is left."""
+
+    kind: Literal["closed"] = "closed"
+
+
 class Noted(Value):
     """Something a reader of the record should know about how it was made."""
 
@@ -279,7 +296,7 @@ class Noted(Value):
 
 
 Answer = Spoke | Declined | Voted | Spoiled
-Event = Opened | Asked | Spoke | Declined | Voted | Spoiled | Unanswered | Recast | Capped | Noted
+Event = Opened | Asked | Spoke | Declined | Voted | Spoiled | Unanswered | Recast | Capped | Raised | Closed | Noted
 
 EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="kind")])
 """Reads an event from plain data; the `kind` tag decides which."""

@@ -10,10 +10,12 @@ from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import (
     Answer,
     Capped,
+    Closed,
     Declined,
     Event,
     Noted,
     Opened,
+    Raised,
     Recast,
     Spoiled,
     Spoke,
@@ -120,11 +122,12 @@ def stages(debate: Debate, events: Iterable[Event]) -> Iterator[list[Event]]:
         places = {turn.id: place for place, turn in enumerate(stage)}
         count = next((n for n, one in enumerate(rest) if _place(one, places) is None), len(rest)) or 1
         mine, rest = rest[:count], rest[count:]
-        others = [one for one in mine if not isinstance(one, Spoke | Declined | Voted)]
+        others = [one for one in mine if not isinstance(one, Spoke | Declined | Voted | Closed)]
         settling = [one for one in mine if isinstance(one, Spoke | Declined | Voted)]
-        yield [*others, *sorted(settling, key=lambda one: places.get(one.turn, 0))]
+        closing = [one for one in mine if isinstance(one, Closed)]
+        yield [*others, *sorted(settling, key=lambda one: places.get(one.turn, 0)), *closing]
 
 
 def _place(event: Event, places: Mapping[str, int]) -> int | None:
     """Where in a stage an event belongs; None where it belongs to another."""
-    return 0 if isinstance(event, Opened | Recast | Capped | Noted) else places.get(event.turn)
+    return 0 if isinstance(event, Opened | Recast | Capped | Raised | Closed | Noted) else places.get(event.turn)

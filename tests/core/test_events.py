@@ -16,9 +16,11 @@ from debate_orchestrator.core.events import (
     Answer,
     Asked,
     Capped,
+    Closed,
     Context,
     Event,
     Noted,
+    Raised,
     Recast,
     Reply,
     Setup,
@@ -41,6 +43,8 @@ EVENTS: list[Event] = [
     Unanswered(turn=TURN, by="x:y", trouble="silence", wait=1.5, reply=FULL),
     Recast(seat="judge", who=("x:y", "host")),
     Capped(max_cost=None),
+    Raised(question="What would it cost?", to=("a", "judge")),
+    Closed(),
     Noted(note="one agent"),
     Noted(note="prompts changed", detail="x, y"),
 ]
@@ -55,7 +59,7 @@ def through_json(event: Event) -> Event:
 def test_every_kind_is_tried() -> None:
     """The examples here are of every kind there is, and every kind has a name of its own."""
     assert {type(event) for event in EVENTS} == set(get_args(Event))
-    assert len({event.kind for event in EVENTS}) == len(get_args(Event)) == 10
+    assert len({event.kind for event in EVENTS}) == len(get_args(Event)) == 12
     assert set(get_args(Answer)) <= set(get_args(Event))
 
 
