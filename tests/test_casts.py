@@ -19,7 +19,7 @@ def test_kind_and_rest() -> None:
     ("spec", "called"),
     [
         ("host", False), ("replay:j", False), (f"rehearse:{MODEL}", False), (MODEL, True), ("command:llm -m x", True),
-        ("fetch", False), ("offline", False), ("rehearse:fetch", False),
+        ("fetch", False), ("offline", False), ("human", False), ("rehearse:human", False), ("rehearse:fetch", False),
     ],
 )  # fmt: skip
 def test_who_is_called(spec: str, called: bool) -> None:

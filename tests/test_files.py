@@ -31,7 +31,9 @@ def test_files_are_named_after_the_report(here: Path, output: str, stem: str) ->
     if output.startswith(".."):
         (here / "here").mkdir()
         os.chdir(here / "here")
-    assert Files.of_output(output) == (f"{stem}.md", f"{stem}.journal.jsonl", f"{stem}.turns", f"{stem}.evidence")
+    report, journal, *folders = Files.of_output(output)
+    assert (report, journal) == (f"{stem}.md", f"{stem}.journal.jsonl")
+    assert folders == [f"{stem}.turns", f"{stem}.evidence", f"{stem}.drafts"]
 
 
 def test_an_absolute_output_stays_absolute(tmp_path: Path) -> None:
@@ -90,7 +92,9 @@ def test_what_is_no_name(here: Path, output: str) -> None:
 )
 def test_files_of_a_journal(journal: str, stem: str) -> None:
     """A journal has its report, its turns and the pages that were looked up beside it, however it is called."""
-    assert Files.of_journal(journal) == (f"{stem}.md", journal, f"{stem}.turns", f"{stem}.evidence")
+    report, of, *folders = Files.of_journal(journal)
+    assert (report, of) == (f"{stem}.md", journal)
+    assert folders == [f"{stem}.turns", f"{stem}.evidence", f"{stem}.drafts"]
 
 
 def test_both_ways_agree(here: Path) -> None:

@@ -37,6 +37,18 @@ def test_a_rehearsal_in_part() -> None:
     assert one.rehearsed
 
 
+def test_people_are_told() -> None:
+    """Which seats people had is told, also of those that were given to somebody else on the way; people are no
+    stand-ins, and no model."""
+    cast = {"a": ("human",), "b": (STAND_IN,), "judge": ("human", STAND_IN)}
+    one, alone = told(rounds=1, cast=cast), told(rounds=1, cast=dict.fromkeys(("a", "b", "judge"), ("human",)))
+
+    assert "A person argued as Researcher A." in one.provenance and "A person judged as Judge 1." in one.provenance
+    assert one.provenance[0] == "Rehearsed in part: stand-ins spoke for Researcher B, Judge 2."
+    assert "A person argued as Researcher A and as Researcher B." in alone.provenance
+    assert not any("person" in said for said in told(rounds=1).provenance)
+
+
 @pytest.mark.parametrize("who", ["host", REAL])
 def test_a_real_debate_is_no_rehearsal(who: str) -> None:
     """A debate in which nobody stands in for anybody is told as before."""

@@ -157,3 +157,16 @@ def test_the_size_is_asked_each_time() -> None:
     with os.fdopen(slave, "w") as stream, os.fdopen(master):
         assert Terminal(stream, {}).size() == (80, 24)
     assert Terminal(io.StringIO(), {}).size() == (80, 24)
+
+
+def test_what_is_forgotten_is_never_printed() -> None:
+    """What came while the terminal was let go can be forgotten; what comes later is printed."""
+    glass = Glass()
+    terminal = on(glass)
+    terminal.let_go()
+    terminal.paint([line("secret")], [])
+    terminal.forget()
+    terminal.hold()
+    terminal.paint([line("open")], [])
+
+    assert "secret" not in glass.raw and "open" in glass.text

@@ -69,14 +69,14 @@ def speak(one: Screen, text: str) -> None:
     one.press("Enter")
 
 
-def fill(one: Screen, *answers: str) -> None:
+def fill(one: Screen, *answers: str, first: int = 1) -> None:
     """Fills in a form and hands it in, each answer when its question is there."""
-    for n, answer in enumerate(answers, 1):
+    for n, answer in enumerate(answers, first):
         one.see(lambda text, n=n: bool(re.search(rf"^Question {n}\b", text, re.MULTILINE)))  # type: ignore[misc]
         if answer:
             one.ask("send-keys", "-l", answer)
         one.press("Enter")
-    one.see("Enter alone hands it all in.")
+    one.see("A number and Enter changes")
     one.press("Enter")
 
 
@@ -129,12 +129,9 @@ def test_a_debate_with_people(columns: int, here: Path) -> None:
         one.debate("resume", J, **PLAIN)
         take_the_keyboard(one, "Judge")
         one.see("What you had entered is here again.")
-        for n, answer in enumerate((*BALLOT[1:], *REST[:2], "no", ""), 2):
-            one.see(lambda text, n=n: bool(re.search(rf"^Question {n}\b", text, re.MULTILINE)))  # type: ignore[misc]
-            one.type(answer) if answer else one.press("Enter")
-            if n == 13:
-                break
-        finish(one)
+        fill(one, *BALLOT[1:], *REST, first=2)
+        fill(one, *FINAL)
+        fill(one, *DISSENT)
         one.see("Report written to")
         at_rest(one)
         shown = "\n".join(one.all())
@@ -144,20 +141,6 @@ def test_a_debate_with_people(columns: int, here: Path) -> None:
     assert "A person argued as Researcher A. A person judged as Judge." in report
     assert "Traceback" not in shown
     assert debate().complete
-
-
-def finish(one: Screen) -> None:
-    """Answers whatever is left of the first ballot, then the final verdict and the dissent record."""
-    for answers in ((), FINAL, DISSENT):
-        if answers:
-            fill(one, *answers)
-            continue
-        while "Enter alone hands it all in." not in "\n".join(one.seen()):
-            shown = "\n".join(one.seen())
-            one.press("Enter") if "Enter alone is for none" in shown else one.type("no")
-            one.see(lambda text, shown=shown: text != shown)  # type: ignore[misc]
-            time.sleep(0.3)
-        one.press("Enter")
 
 
 def test_two_challenges_at_once(server: Server, here: Path) -> None:

@@ -1,0 +1,112 @@
+"""A person sits only where there is a terminal to ask them at; elsewhere that is told before anything is written."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from conftest import Run
+from debates import opening
+from persons import CTRL_C, TO_CAST
+from podiums import PEOPLE, due
+from test_cli_conversing import Person, person  # noqa: F401
+
+from debate_orchestrator import formats, providers
+from debate_orchestrator.answers import settle
+from debate_orchestrator.cli.beginning import with_positions
+from debate_orchestrator.cli.seating import judges_look_on, unseated
+from debate_orchestrator.cli.seating import person as seated
+from debate_orchestrator.errors import BadAnswers
+from debate_orchestrator.journal import Writer, read
+
+SETUP = ("--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--output=r.md")
+OTHERS = ("--b=rehearse", "--judge=rehearse")
+
+
+@pytest.mark.parametrize("verb", ["run", "open"])
+def test_without_a_terminal(verb: str, debate: Run) -> None:
+    """A debate with a person is not opened where nobody can be asked, and what can be done instead is told."""
+    ran = debate(verb, *SETUP, "--a=human", *OTHERS)
+
+    assert ran.code == 2
+    assert "cast: a: got human, and no terminal" in ran.err and "`debate open` and `debate step`" in ran.err
+    assert os.listdir() == []
+
+
+def test_resumed_without_a_terminal(debate: Run) -> None:
+    """A person's seat is neither given nor gone on with where nobody can be asked; the host can have it instead."""
+    debate("open", *SETUP, "--rounds=1", "--a=host", *OTHERS)
+    before = Path("r.journal.jsonl").read_bytes()
+    ran = debate("resume", "r.journal.jsonl", "--a=human")
+
+    assert ran.code == 2 and "no terminal" in ran.err
+    assert Path("r.journal.jsonl").read_bytes() == before
+
+
+def test_a_step_asks_nobody(debate: Run) -> None:
+    """A host's step on a debate with a person changes nothing, and says where it goes on."""
+    with Writer.create("r.journal.jsonl", opening(rounds=1, cast=PEOPLE)):
+        pass
+    ran = debate("step", "r.journal.jsonl")
+
+    assert ran.code == 2
+    assert "`debate resume r.journal.jsonl`" in ran.err and "--a host" in ran.err
+    assert len(read("r.journal.jsonl").events) == 1
+
+
+def test_judging_without_a_terminal(debate: Run) -> None:
+    """A person judges a recorded debate at a terminal alone, and is no judge for probes."""
+    journal = next((Path(__file__).parent.parent / "examples").glob("*/*.journal.jsonl"))
+    judged, probed = debate("judge", str(journal), "--judge=human"), debate("judges", "--probe", "--judge=human")
+
+    assert (judged.code, probed.code) == (2, 2)
+    assert "no terminal" in judged.err and "--judge human" in probed.err
+    assert os.listdir() == []
+
+
+def test_positions_are_derived_by_no_person(debate: Run) -> None:
+    """Where only people sit nobody derives positions, and that is told."""
+    given = {"topic": "T", "positions": "auto", "cast": {"a": "human", "b": "human", "judge": "human"}}
+    answers = settle(given, formats.load("adversarial"), "r.md")
+    with pytest.raises(BadAnswers, match="positions"):
+        with_positions(answers, print)
+
+
+def test_who_is_unseated() -> None:
+    """Only the seats of persons are named, and only without a terminal."""
+    cast = {"a": ("human",), "b": ("host",), "judge": ("anthropic:x", "human")}
+
+    assert len(unseated(cast)) == 1 and "cast: a, judge" in unseated(cast)[0]
+    assert unseated(cast, terminal=True) == []
+    assert unseated({"a": ("host",)}, terminal=False) == []
+
+
+def test_a_person_is_reached(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everybody who needs a person gets the one at this terminal; where nobody does, there is none."""
+    monkeypatch.setenv("TERM", "dumb")
+    with open(os.devnull) as nothing:
+        monkeypatch.setattr("sys.stdin", nothing)
+        seats = providers.seated(due("1.opening.a"))
+        made = seated(seats, "r.drafts")
+
+    assert made is not None
+    assert {one.person for one in seats.values() if isinstance(one, providers.Personal)} == {made}
+    assert seated(providers.seated(due("1.opening.a", cast=None)), "r.drafts") is None
+
+
+def test_when_ballots_are_sealed() -> None:
+    """Ballots are kept from the screen where a person is one of several judges."""
+    panel = {"a": ("host",), "b": ("host",), "judge": ("human", "host")}
+
+    assert judges_look_on(due("1.opening.a", cast=panel))
+    assert not judges_look_on(due("1.opening.a"))
+    assert not judges_look_on(due("1.opening.a", cast=None, judges=3))
+
+
+def test_the_conversation_offers_a_person(person: Person) -> None:  # noqa: F811
+    """Who argues and who judges may be the person at the terminal."""
+    _, shown = person(keys=(*TO_CAST, "seats", "human", "human", "rehearse", CTRL_C))
+
+    assert "human you, or somebody beside you, at this terminal" in shown
+    assert "judge" in shown
