@@ -244,7 +244,7 @@ def test_leaving_in_the_middle() -> None:
     hall.live.keys, hall.live.note = ["r resume", "q quit"], "paused"
     hall.ask("1.opening.a")
     hall.hear("1.opening.a", "I was about")
-    assert hall.status.endswith("paused\nr resume, q quit")
+    assert hall.status.endswith("\npaused · r resume · q quit")
     lines = hall.left()
 
     assert lines[-3:] == ["  I was about", "", "-- left here, before its end."]

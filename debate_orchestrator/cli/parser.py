@@ -67,6 +67,7 @@ def parser() -> argparse.ArgumentParser:
     _setup(verb)
     _host(verb)
     _running(verb)
+    _chair(verb)
     _judging(verb)
     _telling(verb)
     return made
@@ -136,6 +137,27 @@ def _running(verb: _Verb) -> None:
     resume.add_argument("--max-cost", metavar="USD", help="what calls may cost from now on, in all; none for no cap")
     _cast(resume)
     _talk(resume)
+
+
+def _chair(verb: _Verb) -> None:
+    floor = verb(
+        "floor",
+        "chairing.floor",
+        "put a question from the floor to a side or the judge, who hear it from their next turn on",
+        'debate floor debate-report.journal.jsonl "What would it cost?" --to a --to judge',
+    )
+    floor.add_argument("journal", metavar="JOURNAL")
+    floor.add_argument("question", metavar="QUESTION")
+    floor.add_argument(
+        "--to", metavar="SEAT", action="append", help="a, b or judge; may be repeated; all with turns left unless given"
+    )
+    close = verb(
+        "close",
+        "chairing.close",
+        "end a debate early: the phase under way is finished, then the verdict is asked for",
+        "debate close debate-report.journal.jsonl",
+    )
+    close.add_argument("journal", metavar="JOURNAL")
 
 
 def _judging(verb: _Verb) -> None:
