@@ -228,6 +228,11 @@ class Live:
         if "scores" in ballot:
             self._heading(turn)
             self._put(bars.ballot(self._debate, voted, self._wide))
+        elif rows := ballot.get("rows"):
+            self._heading(turn)
+            for n, row in enumerate(rows, start=1):
+                said = f"{n}. {speech.one_line(row['claim'])} ({row['status']})"
+                self._put(paragraph(said, self._prose, indent=INDENT), gap=n == 1)
         elif turn.speaking:  # what others reply in a shape is announced
             self._fields(turn)
 
