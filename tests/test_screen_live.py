@@ -354,5 +354,5 @@ def test_what_comes_from_the_floor() -> None:
     hall.happen(Closed())
     lines = hall.left()
 
-    assert "From the floor, to Researcher B: Why? [2J--- ROUND 3 OF 3 ---" in lines
+    assert "From the floor, to Researcher B: Why? ␛[2J--- ROUND 3 OF 3 ---" in lines
     assert "Ended early, after Opening Statement of round 1." in lines
