@@ -198,8 +198,9 @@ def _telling(verb: _Verb) -> None:
     report = verb(
         "report", "telling.report", "make the report again", "debate report debate-report.journal.jsonl --to copy.md"
     )
-    report.add_argument("journal", metavar="JOURNAL")
-    report.add_argument("--to", metavar="FILE", help="where to; by default beside the journal")
+    report.add_argument("journal", metavar="JOURNAL", nargs="?")
+    report.add_argument("--to", metavar="FILE", help="where to, as .md or .json; by default beside the journal")
+    report.add_argument("--schema", action="store_true", help="print the JSON Schema of .json reports instead")
     replay = verb(
         "replay",
         "replaying.replay",
@@ -219,10 +220,13 @@ def _telling(verb: _Verb) -> None:
     check = verb(
         "check",
         "telling.check",
-        "tell whether a journal is whole, unchanged and complete",
-        "debate check debate-report.journal.jsonl",
+        "tell whether a journal is whole, unchanged and complete, and its reports say what it says",
+        "debate check debate-report.journal.jsonl debate-report.md",
     )
     check.add_argument("journal", metavar="JOURNAL")
+    check.add_argument(
+        "given", nargs="*", metavar="REPORT", help="a report of it; those beside the journal unless given"
+    )
     verb("models", "listing.models", "tell who can be asked from here, and why others can't", "debate models")
     _formats(verb)
 

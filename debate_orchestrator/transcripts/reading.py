@@ -70,8 +70,8 @@ _SHORT = re.compile(
 )
 _FORBIDDEN = "*It writes lines for the other side, which this format forbids.*"
 _FLOOR = "*From the floor:* "
-_ENDS = re.compile(r"\n---\n\n\*[^\n]+\*\n*\Z")
-"""The line on how it was made, with which a transcript of this package ends."""
+_ENDS = re.compile(r"\n---\n\n\*[^\n]+\*\n*(?:\n---\n\n\*Sealed by [^\n]+\*\n*)?\Z")
+"""The line on how it was made, with which a transcript of this package ends, and its seal."""
 
 
 class _Person(Value):
