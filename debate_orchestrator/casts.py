@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-HOST, REPLAY, REHEARSE, COMMAND = "host", "replay", "rehearse", "command"
+HOST, REPLAY, REHEARSE, COMMAND, HUMAN = "host", "replay", "rehearse", "command", "human"
 FETCH, OFFLINE = "fetch", "offline"
 """Who looks up what the sides cite: the one fetches the pages, the other says that nothing was checked."""
 
@@ -21,8 +21,8 @@ def rest(spec: str) -> str:
 
 def is_called(spec: str) -> bool:
     """Whether somebody is called who may be paid for it. A host calls us; a recording and a stand-in call nobody,
-    and a page costs nothing."""
-    return kind(spec) not in (HOST, REPLAY, REHEARSE, FETCH, OFFLINE)
+    a person at the terminal is asked for nothing but words, and a page costs nothing."""
+    return kind(spec) not in (HOST, REPLAY, REHEARSE, HUMAN, FETCH, OFFLINE)
 
 
 def vendor(spec: str) -> str:

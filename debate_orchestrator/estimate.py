@@ -42,6 +42,8 @@ class Estimate(Value):
     """Whether there are turns besides that the host or a person takes, in their own time."""
     searches: bool
     """Whether debaters may search, which is in none of the numbers."""
+    persons: bool = False
+    """Whether a person takes turns, which cost nothing."""
 
     @property
     def calls(self) -> int:
@@ -58,6 +60,9 @@ class Estimate(Value):
 
     def said(self) -> str:
         """The estimate in a line."""
+        return self._said() + ("; a person's turns cost nothing" if self.persons else "")
+
+    def _said(self) -> str:
         if not self.calls:
             return "no calls"
         said = [self._calls(), f"about {_duration(self.seconds)}"]
@@ -128,7 +133,8 @@ def estimate(opened: Opened, given: Iterable[Event] = ()) -> Estimate:
     debate = Debate([opened, *given])
     debate.cast = {seat: tuple(casts.real(spec) for spec in specs) for seat, specs in debate.cast.items()}
     seated = [spec for seat in debate.format.seated for spec in debate.cast[seat]]
-    waits = casts.HOST in seated
+    persons = casts.HUMAN in seated
+    waits = persons or casts.HOST in seated
     made, took = _played(debate)
     lines: dict[tuple[str, str], Line] = {}
     unknown: dict[str, None] = {}
@@ -141,7 +147,7 @@ def estimate(opened: Opened, given: Iterable[Event] = ()) -> Estimate:
         lines[seat, phase] = lines.get((seat, phase), Line(seat=seat, phase=phase)) + line
     searches = opened.setup.search and any(not one.turn.judging for one in made)
     bill = Bill(lines=tuple(lines.values()))
-    return Estimate(bill=bill, unknown=tuple(unknown), seconds=took, waits=waits, searches=searches)
+    return Estimate(bill=bill, unknown=tuple(unknown), seconds=took, waits=waits, persons=persons, searches=searches)
 
 
 def _played(debate: Debate) -> tuple[list[_Made], float]:

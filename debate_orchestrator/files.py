@@ -23,6 +23,8 @@ class Files(NamedTuple):
     turns: str
     evidence: str
     """The folder for pages that sides cite."""
+    drafts: str
+    """The folder for what a person has written and not handed in yet."""
 
     @classmethod
     def of_output(cls, output: str) -> Files:
@@ -67,7 +69,7 @@ class Files(NamedTuple):
 
     @classmethod
     def _named(cls, stem: str) -> Files:
-        return cls(f"{stem}.md", f"{stem}{JOURNAL}", f"{stem}.turns", f"{stem}.evidence")
+        return cls(f"{stem}.md", f"{stem}{JOURNAL}", f"{stem}.turns", f"{stem}.evidence", f"{stem}.drafts")
 
 
 def _unwritable(output: str, reason: str | None) -> BadFile:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from debate_orchestrator import casts, opening, providers, spending
 from debate_orchestrator.answers import MODERATOR, Answers
+from debate_orchestrator.cli.seating import unseated
 from debate_orchestrator.cli.setup import interview
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Noted, Reply
@@ -26,10 +27,11 @@ def create(answers: Answers, files: Files, derived: tuple[Reply, ...] = ()) -> W
     return journal
 
 
-def check(answers: Answers, files: Files) -> None:
+def check(answers: Answers, files: Files, *, terminal: bool | None = None) -> None:
     """Raises, with every complaint, where the debate could not be opened or its cap not be held: before anything
-    is written, and before anybody is asked."""
+    is written, and before anybody is asked. `terminal` says whether persons can be asked, where that is known."""
     wrong = providers.complaints(answers.cast)
+    wrong += unseated(answers.cast, terminal=terminal)
     wrong += providers.lacking(answers.cast)
     wrong += spending.unpriced(answers.cast) if answers.max_cost is not None else []
     if wrong:
@@ -53,7 +55,8 @@ def with_positions(answers: Answers, tell: Callable[[str], None]) -> tuple[Answe
     there are none yet. Nothing is written by this."""
     if answers.positions is not None:
         return answers, ()
-    spec = (answers.cast.get(MODERATOR) or answers.cast.get(JUDGE) or next(iter(answers.cast.values())))[0]
+    others = [spec for role in (JUDGE, *answers.cast) for spec in answers.cast.get(role, ()) if spec != casts.HUMAN]
+    spec = next(iter((*answers.cast.get(MODERATOR, ()), *others)), casts.HOST)
     if spec == casts.HOST:
         hint = "Give --position-a and --position-b, or have the host derive them with `debate ask FILE`."
         raise BadAnswers(

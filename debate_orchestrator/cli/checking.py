@@ -27,6 +27,8 @@ _HOST = (
     "A host takes its turns itself, and nobody here can put dozens of them before it. Name a model that can be called, "
     'or the program that runs the host: --judge "command:claude -p".'
 )
+_HUMAN = "The probes are dozens of ballots for a program; a person judges with `debate judge JOURNAL --judge human`."
+_NOBODY = (casts.HOST, casts.REPLAY, casts.HUMAN)
 _REPLAY = "A recording says again what it said of other speeches."
 
 
@@ -88,10 +90,10 @@ def _settled(arguments: argparse.Namespace) -> tuple[list[str], int, float | Non
         wrong.append(complaint("--judge", "none", "one judge or more", hint))
     twice = dict.fromkeys(one for one in names if names.count(one) > 1)
     wrong += [complaint("--judge", f"{casts.shown(one)} twice", "each once", "--times repeats.") for one in twice]
-    for kind, why in ((casts.HOST, _HOST), (casts.REPLAY, _REPLAY)):
+    for kind, why in ((casts.HOST, _HOST), (casts.REPLAY, _REPLAY), (casts.HUMAN, _HUMAN)):
         if any(casts.kind(one) == kind for one in names):
             wrong.append(complaint("--judge", kind, "somebody who can be called", why))
-    cast = {JUDGE: tuple(dict.fromkeys(one for one in names if casts.kind(one) not in (casts.HOST, casts.REPLAY)))}
+    cast = {JUDGE: tuple(dict.fromkeys(one for one in names if casts.kind(one) not in _NOBODY))}
     wrong += providers.complaints(cast) or providers.lacking(cast)
     said = arguments.times or "1"
     times = int(said) if said.isascii() and said.isdigit() and len(said) < 4 else 0

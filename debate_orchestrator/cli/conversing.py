@@ -18,6 +18,7 @@ def converse(arguments: argparse.Namespace) -> int:
     from debate_orchestrator.cli.beginning import check, rehearsed
     from debate_orchestrator.cli.output import remark
     from debate_orchestrator.cli.running import begin
+    from debate_orchestrator.cli.seating import PERSON
     from debate_orchestrator.cli.setup import interview
     from debate_orchestrator.files import Files
     from debate_orchestrator.talk import Draft
@@ -41,7 +42,8 @@ def converse(arguments: argparse.Namespace) -> int:
     try:
         with asker:
             conversation.welcome(sitting, arguments.going_on, arguments.in_format, arguments.moderator)
-            draft = conversation.Conversation(sitting, checked, rehearse=arguments.rehearsing).hold()
+            talk = conversation.Conversation(sitting, checked, extra=PERSON, rehearse=arguments.rehearsing)
+            draft = talk.hold()
     except conversation.Later:
         remark(f"debate: {sitting.kept.leaving()}")
         return 0

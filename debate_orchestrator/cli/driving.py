@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from debate_orchestrator.calls import Watch, record
 from debate_orchestrator.cli.output import remark
+from debate_orchestrator.cli.seating import judges_look_on
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Answer, Asked, Closed, Event, Raised
 from debate_orchestrator.core.parts import JUDGE
@@ -21,6 +22,7 @@ from debate_orchestrator.providers import Provider
 from debate_orchestrator.spending import Purse
 
 if TYPE_CHECKING:
+    from debate_orchestrator.podium.person import Person
     from debate_orchestrator.screen.live import Live
     from debate_orchestrator.screen.session import Session
 
@@ -38,8 +40,9 @@ class Chair:
     """Who keeps order while a debate is driven. A pause lets the answers under way come in and asks nobody
     meanwhile; the debate can then go on, or be left as it is: everything is on record either way."""
 
-    def __init__(self, live: Live | None, journal: Writer, debate: Debate, watch: Watch):
-        self._live, self._journal, self._debate, self._watch = live, journal, debate, watch
+    def __init__(self, live: Live | None, journal: Writer, debate: Debate, watch: Watch, person: Person | None = None):
+        self._live, self._journal, self._debate, self._person = live, journal, debate, person
+        self.watch = watch
         self._stop, self._resumed = asyncio.Event(), asyncio.Event()
         self._task = asyncio.current_task()
         self._waits = False
@@ -118,7 +121,7 @@ class Chair:
         self.tell()
 
     def _record(self, event: Event) -> None:
-        record(self._journal, self._debate, event, self._watch)
+        record(self._journal, self._debate, event, self.watch)
         self._journal.sync()
 
     def pause(self) -> None:
@@ -140,13 +143,17 @@ class Chair:
         self.ended = True
         self._stop.set()
         self._resumed.set()
+        if self._person is not None:
+            self._person.abandon()
         if not self._waits and not (self._live and self._live.has_status):
             said = "Stopping: answers under way are awaited, since they are paid for. Ctrl-C again leaves them."
             (self._live.say if self._live else remark)(said)
         self.tell()
 
     def interrupt(self) -> None:
-        """Ctrl-C: ends it; the second one leaves what is under way."""
+        """Ctrl-C: ends it; the second one leaves what is under way. In a person's editor it is the editor's."""
+        if self._person is not None and self._person.elsewhere:
+            return
         if self.ended and self._task is not None:
             self._task.cancel()
         self.end()
@@ -180,7 +187,7 @@ class Chair:
 
     def _seen(self, debate: Debate, event: Event) -> None:
         """An event has happened: it is shown, and keys may do something else now."""
-        self._watch(debate, event)
+        self.watch(debate, event)
         if isinstance(event, Asked | Answer):
             self.tell()
 
@@ -215,16 +222,21 @@ def watched(debate: Debate, stream: TextIO, *, money: bool = True) -> Shown | No
     if not in_front(descriptor):
         return None
     terminal = Terminal(stream, os.environ)
-    live = Live(debate, terminal, money=money)
+    live = Live(debate, terminal, money=money, sealed=judges_look_on(debate))
     return Shown(live, lambda press: Session(live, terminal, press))
 
 
 async def driven(
-    journal: Writer, debate: Debate, seats: Mapping[str, Provider], watch: Watch, shown: Shown | None = None
+    journal: Writer,
+    debate: Debate,
+    seats: Mapping[str, Provider],
+    watch: Watch,
+    shown: Shown | None = None,
+    person: Person | None = None,
 ) -> None:
     """Drives until nothing is left. An interrupt stops the asking and awaits the answers under way, since they
     are paid for; a second one leaves them. KeyboardInterrupt, with what to do, where work is left then."""
-    chair = Chair(None if shown is None else shown.live, journal, debate, watch)
+    chair = Chair(None if shown is None else shown.live, journal, debate, watch, person)
     loop = asyncio.get_running_loop()
     for one in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(one, chair.interrupt)
@@ -233,6 +245,8 @@ async def driven(
         async with held as session:
             chair.hears = session is not None and session.hears
             chair.tell()
+            if person is not None:
+                chair.watch = person.attends(chair.end, session, watch)
             await chair.drive(seats)
     except asyncio.CancelledError:
         pass

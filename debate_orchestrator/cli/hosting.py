@@ -8,8 +8,10 @@ from typing import Any
 
 from debate_orchestrator.cli.beginning import block, check, create, with_positions, write_report
 from debate_orchestrator.cli.output import complain, print_json, remark, say
+from debate_orchestrator.cli.seating import unseated
 from debate_orchestrator.cli.setup import settled
-from debate_orchestrator.errors import BadReply, complaint
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.errors import BadAnswers, BadReply, complaint
 from debate_orchestrator.files import Files
 from debate_orchestrator.host.desk import Desk, read_reply
 from debate_orchestrator.host.stepping import Step
@@ -22,7 +24,7 @@ def open_debate(arguments: argparse.Namespace) -> int:
     """Writes the journal and lays out the first turns."""
     answers = settled(arguments)
     files = Files.of_output(answers.output)
-    check(answers, files)
+    check(answers, files, terminal=False)
     answers, derived = with_positions(answers, remark)
     with create(answers, files, derived) as journal:
         done = step_host(journal, Desk(files.turns), {}, begun=True)
@@ -34,9 +36,17 @@ def step(arguments: argparse.Namespace) -> int:
     files = Files.of_journal(arguments.journal)
     given, unread = _replies(arguments.given)
     with Writer(arguments.journal) as journal:
+        _must_not_ask(Debate(journal.events), arguments.journal)
         done = step_host(journal, Desk(files.turns), given, one_agent=arguments.one_agent)
         done = done.model_copy(update={"complaints": (*unread, *done.complaints)})
         return _told(done, journal, files, json=arguments.json)
+
+
+def _must_not_ask(debate: Debate, path: str) -> None:
+    """BadAnswers where a person would have to be asked: a step asks nobody."""
+    if debate.due() and unseated(debate.cast, terminal=False):
+        hint = f"Go on at a terminal with `debate resume {path}`, or seat the host: `debate resume {path} --a host`."
+        raise BadAnswers(complaint("cast", "human", "seats that a step can take", hint))
 
 
 def _replies(pairs: list[str]) -> tuple[dict[str, str], list[str]]:

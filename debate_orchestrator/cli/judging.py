@@ -10,6 +10,7 @@ from typing import Any
 from debate_orchestrator import judging, providers, spending, transcribed
 from debate_orchestrator.answers import LONGEST_PATIENCE
 from debate_orchestrator.calls import record
+from debate_orchestrator.cli import seating
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.cli.running import go_on
 from debate_orchestrator.cli.setup import amount, cap, panel
@@ -29,7 +30,7 @@ def judge(arguments: argparse.Namespace) -> int:
     path = arguments.source
     judges = tuple(arguments.judge or [reach.default(JUDGE)])
     cast = {JUDGE: judges}
-    if wrong := providers.complaints(cast) + providers.lacking(cast):
+    if wrong := providers.complaints(cast) + providers.lacking(cast) + seating.unseated(cast):
         raise BadAnswers(wrong)
     spoken: list[Spoke | Declined] = []
     if _is_journal(path):

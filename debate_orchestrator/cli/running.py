@@ -12,6 +12,7 @@ from typing import Any
 from debate_orchestrator import casts, opening, providers, spending
 from debate_orchestrator.answers import Answers
 from debate_orchestrator.calls import Watch, record
+from debate_orchestrator.cli import seating
 from debate_orchestrator.cli.beginning import block, check, create, rehearsed, seats, with_positions, write_report
 from debate_orchestrator.cli.driving import driven, watched
 from debate_orchestrator.cli.output import print_json, remark, say
@@ -76,6 +77,7 @@ def _changes(arguments: argparse.Namespace, debate: Debate) -> list[Event]:
     seats = {seat: value for seat in ("a", "b", "judge") if (value := getattr(arguments, seat)) is not None}
     recast = {seat: tuple(who) if isinstance(who, list) else (who,) for seat, who in seats.items()}
     wrong = providers.complaints(recast)
+    wrong += seating.unseated({**debate.cast, **recast}) if debate.due() else []
     most = debate.max_cost if arguments.max_cost is None else cap(arguments.max_cost)
     if most is not None:
         wrong += spending.unpriced({**debate.cast, **recast})
@@ -95,12 +97,13 @@ def go_on(journal: Writer, files: Files, arguments: argparse.Namespace) -> int:
     if debate.due() and (changed := opening.changed_prompts(debate)) is not None:
         record(journal, debate, changed, events)
     seats: Mapping[str, providers.Provider] = providers.seated(debate, files.evidence)
+    person = seating.person(seats, files.drafts)
     shown = None if quiet else watched(debate, sys.stderr)
     progress: Watch = events or (shown.live.watch if shown else Progress(debate, quiet=quiet))
     if any(casts.kind(spec) == casts.REHEARSE for specs in debate.cast.values() for spec in specs):
         progress = Prompts(Desk(files.turns), progress)
     try:
-        asyncio.run(driven(journal, debate, seats, progress, shown))
+        asyncio.run(driven(journal, debate, seats, progress, shown, person))
     except Theirs as error:
         said = [one.replace(" JOURNAL", f" {files.journal}") for one in error.complaints]
         raise type(error)([*said, _saved(debate, files)]) from error

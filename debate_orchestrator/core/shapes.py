@@ -119,7 +119,7 @@ def _schema(field: Field, terms: Terms) -> dict[str, Any]:
     made = _plain(field, terms)
     if field.per_side:
         made = _object(dict.fromkeys(terms.sides, made))
-    if (field.only_if or field.unless or field.optional) and _nothing(field) is None:
+    if (field.only_if or field.unless or field.optional) and nothing(field) is None:
         made |= {"type": [made["type"], "null"]}
         made |= {"enum": [*made["enum"], None]} if "enum" in made else {}
     return made | ({"description": field.about} if field.about else {})
@@ -149,7 +149,7 @@ def _plain(field: Field, terms: Terms) -> dict[str, Any]:
             return _object(dict.fromkeys(terms.sides, each))
 
 
-def _nothing(field: Field) -> Any:
+def nothing(field: Field) -> Any:
     """What stands in a field that is not filled in: an empty list where it is a list, null elsewhere."""
     return [] if field.kind in ("choices", "turns", "list") and not field.per_side else None
 
@@ -177,8 +177,8 @@ def check(shape: Mapping[str, Field], value: Any, terms: Terms, where: str = "")
 
 def _dependent(field: Field, record: Mapping[str, Any], name: str, terms: Terms, where: str) -> list[str]:
     value = record[name]
-    nothing = _nothing(field)
-    empty = value == nothing and type(value) is type(nothing)
+    vacant = nothing(field)
+    empty = value == vacant and type(value) is type(vacant)
     if field.optional and empty:
         return []
     if not field.only_if and not field.unless:
@@ -191,7 +191,7 @@ def _dependent(field: Field, record: Mapping[str, Any], name: str, terms: Terms,
         return []
     barred = [f"{other} is {_word(one)}" for other, one in field.unless.items() if record.get(other) == one]
     why = f"since {' and '.join(barred)}" if barred else _condition(field, "unless")
-    return [complaint(where, shown(value), f"{json.dumps(nothing)}, {why}")]
+    return [complaint(where, shown(value), f"{json.dumps(vacant)}, {why}")]
 
 
 def applies(field: Field, record: Mapping[str, Any]) -> bool:
@@ -215,8 +215,8 @@ def _word(value: bool | str) -> str:
 def _or_nothing(field: Field) -> str:
     """When a field may be empty, and how that is written."""
     if field.only_if or field.unless:
-        return f" {_condition(field, 'if')}, and {json.dumps(_nothing(field))} otherwise"
-    return f", or {json.dumps(_nothing(field))}" if field.optional else ""
+        return f" {_condition(field, 'if')}, and {json.dumps(nothing(field))} otherwise"
+    return f", or {json.dumps(nothing(field))}" if field.optional else ""
 
 
 def _one(field: Field, value: Any, terms: Terms, where: str, *, side: bool = True) -> list[str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from debate_orchestrator import casts
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.rules import CLERK, JUDGE, judges
+from debate_orchestrator.core.rules import CLERK, EVERYBODY, JUDGE, Turn, judges
 from debate_orchestrator.errors import BadAnswers, complaint, shown
 from debate_orchestrator.providers import servers
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _KEYED = ("openai", "openrouter")
 """Kinds whose key is in the environment or nowhere; Anthropic's may be in a profile of its own."""
 _ROOM = "debate_orchestrator.providers"
+_PERSONS = (*(f"cast: {seat}" for seat in EVERYBODY), f"cast: {casts.REHEARSE}")
+"""Where a person may sit, or be stood in for."""
 _KINDS = {
     "anthropic": "anthropic",
     "ollama": "anthropic",
@@ -32,6 +34,7 @@ _KINDS = {
     "command": "command",
     "fetch": "clerk",
     "offline": "clerk",
+    "human": "human",
     "rehearse": "rehearse",
     "replay": "replay",
 }
@@ -62,6 +65,26 @@ class Provider(Protocol):
 
 
 @runtime_checkable
+class Personal(Protocol):
+    """A provider that asks a person, once somebody has said how to reach one."""
+
+    person: Person | None
+    """Who is asked; None is nobody."""
+
+
+class Person(Protocol):
+    """A person who can be asked to take turns."""
+
+    async def answer(self, debate: Debate, turn: Turn, brief: Brief) -> str:
+        """What they say in that turn, as a reply that will do. Raises errors.Paused where they leave before."""
+        ...
+
+    def tidy(self, debate: Debate) -> None:
+        """What was kept for them of turns that are on record is put away."""
+        ...
+
+
+@runtime_checkable
 class Archiving(Protocol):
     """A provider that keeps what it finds beside the journal."""
 
@@ -81,12 +104,15 @@ def _complaints(where: str, spec: str) -> list[str]:
     looks_up = casts.kind(casts.real(spec)) in (casts.FETCH, casts.OFFLINE)
     if looks_up and where != f"cast: {CLERK}":
         return [complaint(where, shown(spec), "somebody who can speak", f"{spec} fills the clerk's seat alone.")]
+    if casts.real(spec) == casts.HUMAN and where not in _PERSONS:
+        return [complaint(where, shown(spec), "somebody else", "A person argues or judges, and does nothing besides.")]
     if looks_up:
         spec, kind = casts.real(spec), casts.FETCH  # who stands in for a clerk has the same to be said of it
     if kind not in _KINDS:
         hint = "`debate models` tells what is reachable."
         hint = f"Is it anthropic:{spec}?" if spec.startswith("claude-") else hint
-        known = ", ".join([casts.HOST, *(f"{kind}:..." for kind in _KINDS)])
+        called = (f"{kind}:..." for kind in _KINDS if kind != casts.HUMAN)
+        known = ", ".join([casts.HOST, casts.HUMAN, *called])
         return [complaint(where, shown(spec), f"one of {known}", hint)]
     said: str | None = _module(kind).complaint(spec)
     return [f"{where}: {said}"] if said else []

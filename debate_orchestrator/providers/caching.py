@@ -17,6 +17,7 @@ from debate_orchestrator.core.parts import JUDGE, MIRRORED, Phase
 
 _SLOW = {
     casts.HOST: 600.0,
+    casts.HUMAN: 900.0,
     casts.COMMAND: 60.0,
     casts.FETCH: 10.0,
     casts.OFFLINE: 0.0,

@@ -31,6 +31,7 @@ _ALWAYS = {
     "command:PROGRAM ARGS": "any program: the brief on its standard input, the reply on its standard output",
     "anthropic:MODEL@URL": "any server that speaks the Messages API; openai:MODEL@URL for Chat Completions",
     "host": "an agent host takes the turns: `debate open` and `debate step`",
+    "human": "a person at the terminal: you write the speeches, or fill in the ballots, of that seat",
     "replay:JOURNAL": "says again what was recorded",
     "rehearse": "a stand-in that calls nobody: `debate run --rehearse`",
 }

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from debate_orchestrator import casts
 from debate_orchestrator.core.debate import Debate
 
-_SAY_NOTHING = (casts.HOST, casts.REPLAY, "human")
+_SAY_NOTHING = (casts.HOST, casts.REPLAY, casts.HUMAN)
 """Kinds of casts that don't tell who really speaks."""
 
 

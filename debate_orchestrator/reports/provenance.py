@@ -36,6 +36,7 @@ def _made(debate: Debate) -> Iterator[str]:
     rules, setup = debate.format, debate.opened.setup
     if rules.report == "report":
         yield _cast(debate)
+    yield from _persons(debate)
     yield from _recast(debate)
     yield from _order(debate)
     if any(reply.called for reply in debate.opened.derived):
@@ -123,7 +124,7 @@ def rehearsal(debate: Debate) -> list[str]:
     if not names:
         return []
     fillers = {*_fillers(debate, debate.opened.cast).values(), *_fillers(debate, debate.cast).values()}
-    if not any(map(casts.is_called, fillers)):
+    if not any(casts.is_called(spec) or spec == casts.HUMAN for spec in fillers):
         return ["Rehearsed: stand-ins spoke, and no model was called."]
     return [f"Rehearsed in part: stand-ins spoke for {', '.join(dict.fromkeys(names))}."]
 
@@ -163,6 +164,16 @@ def _recast(debate: Debate) -> list[str]:
         f"Recast on the way: {debate.format.name_of(seat)} was {', then '.join(map(casts.shown, who))}."
         for seat, who in changed.items()
     ]
+
+
+def _persons(debate: Debate) -> list[str]:
+    """The seats that a person sits in, or sat in."""
+    sat = [seat for seat, spec in _fillers(debate, debate.cast).items() if spec == casts.HUMAN]
+    sat += [turn.seat for turn in debate.settled() if debate.reply(turn).by == casts.HUMAN]
+    sides = [debate.format.name_of(seat) for seat in dict.fromkeys(sat) if not seat.startswith(JUDGE)]
+    panel = [debate.format.name_of(seat) for seat in dict.fromkeys(sat) if seat.startswith(JUDGE)]
+    did = [f"argued as {' and as '.join(sides)}"] * bool(sides) + [f"judged as {' and as '.join(panel)}"] * bool(panel)
+    return [f"A person {did_it}." for did_it in did]
 
 
 def _lacked(debate: Debate) -> list[str]:

@@ -45,9 +45,18 @@ class Live:
     """A debate on a terminal."""
 
     def __init__(
-        self, debate: Debate, terminal: Terminal, *, now: Callable[[], float] = time.monotonic, money: bool = True
+        self,
+        debate: Debate,
+        terminal: Terminal,
+        *,
+        now: Callable[[], float] = time.monotonic,
+        money: bool = True,
+        sealed: bool = False,
     ):
-        """`money` says whether what was spent is told."""
+        """`money` says whether what was spent is told; `sealed`, that nothing of ballots is told before the end, since
+        one of several judges looks on."""
+        self._sealed = sealed and not debate.complete
+        self._under_seal: list[Line] = []
         self._debate, self._terminal, self._now, self._money = debate, terminal, now, money
         self._began = now()
         self._lines: list[Line] = []
@@ -78,7 +87,10 @@ class Live:
             case Spoke() | Declined():
                 self._settle(event)
             case Voted():
+                before = len(self._lines)
                 self._vote(event)
+                if debate.turn(event.turn).judging:
+                    self._seal(before)
             case Spoiled() | Unanswered():
                 self._lose(event)
             case Raised() | Closed():
@@ -87,6 +99,9 @@ class Live:
             self._clear_the_floor()
         if isinstance(event, Answer | Asked):
             self._announce()
+        if self._sealed and debate.complete:
+            self._sealed = False
+            self._put(self._under_seal)
         if isinstance(event, Answer | Unanswered) and self._money:
             self._spent = status.spent(debate)
         self.paint()
@@ -271,6 +286,7 @@ class Live:
         steps_in = {labels.intervention.format(round=n) for n in rounds}
         quoted = {speech.one_line(reason) for reason in self._reasons()}
         for n, line in enumerate(now[self._said :]):
+            before = len(self._lines)
             if line in quoted:
                 self._put(paragraph(line, self._prose, indent=INDENT), gap=False)
             elif line in banners:
@@ -279,13 +295,23 @@ class Live:
                 style = "alarm" if line in steps_in else "bold" if line.startswith(_OUTCOMES) else ""
                 gap = n == 0 or line in steps_in
                 self._put(paragraph(line, self._prose, style=style), gap=gap)
+            if line not in banners | steps_in:
+                self._seal(before)
         self._said = len(now)
+
+    def _seal(self, first: int) -> None:
+        """Holds what tells of ballots back until the debate is over, where they are sealed."""
+        if self._sealed:
+            self._under_seal += self._lines[first:]
+            del self._lines[first:]
 
     def _banner(self, line: str) -> None:
         self._put(paragraph(line, self._prose, style="banner"))
         verdict = self._debate.verdict()
         if line == self._debate.format.labels.final and verdict is not None:
+            before = len(self._lines)
             self._put(bars.totals(self._debate, verdict, self._wide), gap=False)
+            self._seal(before)
         else:
             self._put([])
 

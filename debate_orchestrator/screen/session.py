@@ -26,6 +26,7 @@ class Session:
         descriptor = _descriptor() if terminal.moves else None
         self._keyboard = None if descriptor is None else Keyboard(descriptor, press)
         self._ticking: asyncio.Task[None] | None = None
+        self._lent = False
         self._ends = [one for one in _ENDS if signal.getsignal(one) is signal.SIG_DFL]
 
     @property
@@ -50,14 +51,33 @@ class Session:
         try:
             if self._ticking is not None:
                 self._ticking.cancel()
+            if self._lent:
+                self._terminal.forget()  # whoever left the debate is not told what others said to the same turn
             self._terminal.hold()  # what was not printed behind another job is printed now
             self._live.leave()
         finally:
             self._give_back()
             for one in (signal.SIGTSTP, signal.SIGCONT, *self._ends):
-                loop.remove_signal_handler(one)
+                loop.remove_signal_handler(one)  # those of a terminal that is lent are gone already
         if error is None and self._ticking is not None and self._ticking.done():
             self._ticking.result()  # painting has failed, which is our fault: it must be seen
+
+    def lend(self) -> None:
+        """Somebody else has the terminal from here on, as a shell would have it, and may stop the process themselves.
+        What is finished meanwhile is printed when it is given back."""
+        loop = asyncio.get_running_loop()
+        for one in (signal.SIGTSTP, signal.SIGCONT):
+            loop.remove_signal_handler(one)
+        self._lent = True
+        self._give_back()
+
+    def take_back(self) -> None:
+        """The terminal is held again."""
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGTSTP, self._stop)
+        loop.add_signal_handler(signal.SIGCONT, self._go_on)
+        self._lent = False
+        self._take()
 
     async def _tick(self) -> None:
         while True:

@@ -60,6 +60,10 @@ class Terminal:
             self._write("\r\x1b[J\x1b[?25h" if self.moves else "")
             self._held, self._open = False, []
 
+    def forget(self) -> None:
+        """What came while it was let go is never printed."""
+        self._late = []
+
     def paint(self, finished: Sequence[Line], still_open: Sequence[Line]) -> None:
         """Prints what is finished, and below it what is still open in place of what was."""
         if not self._held:

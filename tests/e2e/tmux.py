@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-PATIENCE = 90.0
+PATIENCE = 15.0
 """Seconds until something that is awaited counts as not coming."""
 ROOT = Path(__file__).parent.parent.parent
 

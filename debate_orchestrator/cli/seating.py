@@ -1,0 +1,65 @@
+"""Persons in a debate's seats: whether there is a terminal for them, and how they are reached at it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from debate_orchestrator import casts
+from debate_orchestrator.core.rules import JUDGE
+from debate_orchestrator.errors import complaint
+from debate_orchestrator.providers import Personal, Provider
+
+if TYPE_CHECKING:
+    from debate_orchestrator.core.debate import Debate
+    from debate_orchestrator.podium.person import Person
+
+PERSON = ((casts.HUMAN, "you, or somebody beside you, at this terminal"),)
+"""A person, as the setup conversation offers one for a seat."""
+_AS_FILES = (
+    "Seat `host` instead: `debate open` and `debate step` lay briefs out as files and take replies as files, which "
+    "people can write by hand."
+)
+
+
+def unseated(cast: Mapping[str, Iterable[str]], *, terminal: bool | None = None) -> list[str]:
+    """A complaint where a person is to sit somewhere and no terminal is there to ask them at; `terminal` tells where
+    that is known."""
+    seats = [seat for seat, specs in cast.items() if casts.HUMAN in specs]
+    there = _terminal() if terminal is None else terminal
+    if not seats or there:
+        return []
+    where = f"cast: {', '.join(seats)}"
+    return [complaint(where, f"{casts.HUMAN}, and no terminal", "a terminal to ask at", _AS_FILES)]
+
+
+def _terminal() -> bool:
+    """Whether somebody can be asked: what they type comes from a terminal, and what they are told goes to one."""
+    try:
+        return all(os.isatty(stream.fileno()) for stream in (sys.stdin, sys.stderr))
+    except (AttributeError, OSError, ValueError):
+        return False
+
+
+def person(seats: Mapping[str, Provider], drafts: str) -> Person | None:
+    """Whoever is asked for the seats that persons sit in; None where there are none. What they write is kept in the
+    folder `drafts`."""
+    asking = [one for one in seats.values() if isinstance(one, Personal)]
+    if not asking:
+        return None
+    from debate_orchestrator.podium.papers import Papers
+    from debate_orchestrator.podium.person import Person
+    from debate_orchestrator.podium.writing import here
+
+    made = Person(here(), Papers(drafts))
+    for one in asking:
+        one.person = made
+    return made
+
+
+def judges_look_on(debate: Debate) -> bool:
+    """Whether a person is one of several judges, none of whom may see what the others gave."""
+    panel = debate.cast.get(JUDGE, ())
+    return casts.HUMAN in panel and len(panel) > 1

@@ -1,0 +1,228 @@
+"""A form: what a ballot holds, asked for field by field with a way back to each of them, looked at and handed in."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from typing import Any
+
+from debate_orchestrator.core import presentation
+from debate_orchestrator.datafiles import LARGEST, read_text
+from debate_orchestrator.errors import BadFile, BadReply
+from debate_orchestrator.podium import form
+from debate_orchestrator.podium.briefing import Line
+from debate_orchestrator.podium.form import GATE, Place, Step
+from debate_orchestrator.podium.lectern import Back, Below, Blank, Elsewhere, editor
+from debate_orchestrator.podium.papers import Entered
+from debate_orchestrator.podium.turn import Keeping, Taken
+
+_TYPING = ("",)
+"""Begins the place of what is typed and not entered yet."""
+
+
+class Filling:
+    """The form of one turn, while it is being filled in."""
+
+    def __init__(self, at: Taken):
+        self._at = at
+        self._shape, self._terms = at.debate.shape(at.turn) or {}, at.debate.terms(at.turn)
+        self._entered: Entered = at.papers.entered(at.brief)
+        self._keeping = Keeping[Entered](lambda entered: at.papers.keep_entered(at.brief, entered))
+        self._meanings = self._known_meanings()
+
+    async def take(self) -> str:
+        """The reply as it is handed in: one that will do. Raises Left, with all that was entered kept."""
+        if self._entered:
+            self._at.tell("What you had entered is here again.", strong=True)
+        self._at.tell("", f"Fill in the form: {', '.join(self._at.lectern.short_keys)}.")
+        step: Step | None = None
+        while True:
+            step = step or self._missing()
+            try:
+                if step is not None:
+                    await self._fill(step)
+                    step = None
+                elif (step := await self._looked_at()) is None:
+                    return self._text()
+            except Back:
+                step = self._before(step)
+
+    def _steps(self) -> list[Step]:
+        return form.steps(self._shape, self._terms, self._entered)
+
+    def _missing(self) -> Step | None:
+        """The first question that has no answer that will do."""
+        return next((step for step in self._steps() if self._wrong(step)), None)
+
+    def _wrong(self, step: Step) -> bool:
+        try:
+            form.read(step, self._terms, self._entered.get(step.place, "")) if step.place in self._entered else None
+        except BadReply:
+            return True
+        return step.place not in self._entered
+
+    def _before(self, step: Step | None) -> Step:
+        """The question before that one; the last one, before all of them are looked at; the first is before itself."""
+        steps = self._steps()
+        places = [one.place for one in steps]
+        at = places.index(step.place) if step is not None and step.place in places else len(steps)
+        return steps[max(0, at - 1)]
+
+    async def _fill(self, step: Step) -> None:
+        """Asks one question until its answer will do."""
+        complaints: list[str] = []
+        typing = (*_TYPING, *step.place)
+        while True:
+            standing = "" if self._wrong(step) or not step.short else self._entered[step.place]
+            now = self._entered.get(typing, "" if standing else self._entered.get(step.place, ""))
+            blank = Blank(
+                above=(Line(""), *self._question(step, standing), *(Line(one) for one in complaints)),
+                now=now,
+                below=lambda text: self._below(step, text),
+                changed=lambda text: self._keeping.soon({**self._entered, typing: text}),
+                words=step.options(self._terms),
+                shows={"brief": self._at.whole, "entered": lambda: "\n".join(self._view()) + "\n"},
+            )
+            try:
+                said = await self._at.lectern.ask(blank) or standing
+                form.read(step, self._terms, said)
+            except Elsewhere as elsewhere:
+                self._entered[typing] = await self._in_editor(elsewhere.text)
+            except BadReply as error:
+                complaints = error.complaints
+                self._entered[typing] = "" if step.short else said
+            else:
+                self._entered.pop(typing, None)
+                self._entered[step.place] = said
+                self._keeping.soon(self._entered)
+                self._keeping.now()
+                self._at.tell(f"{self._label(step)}: {self._shown(step)}")
+                return
+            finally:
+                self._keeping.now()
+
+    async def _in_editor(self, text: str) -> str:
+        """A text, once it was edited; as it was where that could not be done."""
+        command = editor()
+        if not command:
+            self._at.tell("No editor was chosen: set VISUAL or EDITOR to one.")
+            return text
+        handle, path = tempfile.mkstemp(suffix=".md", prefix="debate-")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
+                file.write(text)
+            if wrong := await self._at.lectern.edit(command, path):
+                self._at.tell(wrong)
+                return text
+            return read_text(path, LARGEST).rstrip("\n")
+        except BadFile as error:
+            self._at.tell(str(error))
+            return text
+        finally:
+            os.unlink(path)
+
+    async def _looked_at(self) -> Step | None:
+        """Shows all that was entered; the question to be answered anew, or None where it is handed in."""
+        steps = self._steps()
+        wrong = self._at.wrong(self._text())
+        self._at.tell("", "This is your reply:", strong=True)
+        self._at.tell(*self._view(), *wrong)
+        what = "A number and Enter changes that answer" + ("." if wrong else "; Enter alone hands it all in.")
+        while True:
+            shows = {"brief": self._at.whole}
+            try:
+                said = (await self._at.lectern.ask(Blank(above=(Line(""), Line(what)), shows=shows))).strip().lower()
+            except Elsewhere:
+                continue
+            if said in ("", "y", "yes") and not wrong:
+                return None
+            if said.isascii() and said.isdigit() and 1 <= int(said[:6]) <= len(steps):
+                return steps[int(said) - 1]
+
+    def _text(self) -> str:
+        """What was entered, as the reply that it is."""
+        made = form.value(self._shape, self._terms, self._entered)
+        return json.dumps(made, ensure_ascii=False, indent=1)
+
+    # What is seen of it
+
+    def _view(self) -> list[str]:
+        """Everything that was entered so far, numbered."""
+        numbered = enumerate(self._steps(), 1)
+        return [f"{n:3} {self._label(one)}: {self._shown(one)}" for n, one in numbered if one.place in self._entered]
+
+    def _shown(self, step: Step) -> str:
+        try:
+            made: Any = form.read(step, self._terms, self._entered[step.place])
+        except BadReply:
+            return self._entered[step.place]
+        if isinstance(made, bool):
+            return "yes" if made else "no"
+        if isinstance(made, list):
+            return ", ".join(made) or "none"
+        return "none" if made is None else str(made)
+
+    def _label(self, step: Step) -> str:
+        ending = ""
+        if step.place[-1] == GATE:
+            ending = " (one more?)" if step.place[-2].isdigit() else " (anything?)"
+        return form.label(step.place, self._name) + ending
+
+    def _name(self, part: str) -> str:
+        """What a side, a criterion or a field is called."""
+        rules = self._at.debate.format
+        if part in self._terms.sides:
+            return rules.name_of(part)
+        return rules.rubric.criteria[part].title if part in self._terms.criteria else form.titled(part)
+
+    def _question(self, step: Step, standing: str) -> list[Line]:
+        """A question with what it means, what may be chosen, and the answer that stands."""
+        criterion = self._at.debate.format.rubric.criteria.get(step.place[-1])
+        about = [about for about in (step.about, criterion.about if criterion else "") if about]
+        options = step.options(self._terms)
+        shown = [Line(self._label(step), True), *map(Line, about)]
+        if step.field.kind != "flag":
+            widest = max(map(len, options), default=0)
+            for n, one in enumerate(options, 1):
+                shown.append(Line(f"  {n} {one:{widest}}  {self._meanings.get(one, '')}".rstrip()))
+        keeps = f"; Enter alone keeps {self._shown(step)}" if standing else ""
+        return [*shown, Line(f"({self._hint(step)}{keeps})")]
+
+    def _hint(self, step: Step) -> str:
+        """What kind of answer is expected."""
+        field = step.field
+        match field.kind:
+            case "flag":
+                said = "yes or no"
+            case "number":
+                kind = "a whole number" if field.whole else "a number"
+                low = f" from {field.least:g}" if field.least is not None else ""
+                said = kind + low + (f" to {field.most:g}" if field.most is not None else "")
+            case "choice" | "turn":
+                said = "one of them, by its number or its name"
+            case "choices" | "turns":
+                said = "one or more of them, by number or name, with commas between"
+            case "url":
+                said = "the address of a page"
+            case _:
+                said = f"a text of at most {field.words} words" if field.words else "a text"
+        return f"{said}; Enter alone is for none" if step.may_be_empty else said
+
+    def _known_meanings(self) -> dict[str, str]:
+        """What there is to say of something that may be chosen."""
+        debate = self._at.debate
+        made = {one.turn.id: debate.format.heading_of(one.turn) for one in presentation.heard(debate, self._at.turn)}
+        made |= debate.format.rubric.convergence
+        return made | {side: debate.format.name_of(side) for side in self._terms.sides}
+
+    def _below(self, step: Step, text: str) -> Below:
+        """How far the form is filled in, and how long a text is."""
+        steps = self._steps()
+        places: list[Place] = [one.place for one in steps]
+        at = places.index(step.place) + 1 if step.place in places else len(places)
+        words, most = len(text.split()), step.field.words
+        over = most is not None and words > most
+        counted = "" if step.field.kind != "text" else f", {words} words" + (f" of at most {most}" if most else "")
+        notes = (self._keeping.trouble,) if self._keeping.trouble else self._at.lectern.short_keys
+        return Below(f"Question {at}{counted}", over=over, notes=notes)

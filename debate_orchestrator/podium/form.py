@@ -1,0 +1,266 @@
+"""A shape as a form: one question after the other, from what was entered so far, and what it all amounts to.
+
+What is entered is kept as it was typed, by the place of its field, and read anew each time: an answer that is changed
+changes which fields are asked for, and nothing that was entered is lost by that. Nothing is guessed and nothing has a
+default: what will do is what `shapes.check` lets pass.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator, Mapping
+from typing import Any, NamedTuple
+
+from debate_orchestrator.core import presentation
+from debate_orchestrator.core.shapes import MOST_ITEMS, Field, Shape, Terms, applies, asked, check, nothing
+from debate_orchestrator.errors import BadReply
+
+Place = tuple[str, ...]
+Entered = Mapping[Place, str]
+
+GATE = "?"
+"""Ends the place of a question that the shape does not have: whether there is anything, or one more, to be said."""
+_MISSING: Any = object()
+_NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,15})?", re.ASCII)
+_YES, _NO = ("yes", "y", "true"), ("no", "n", "false")
+
+
+class Step(NamedTuple):
+    """One question of a form."""
+
+    place: Place
+    field: Field
+    """What is asked for, alone: of one side, and whatever else was entered."""
+    about: str
+    may_be_empty: bool
+    """Whether nothing at all is an answer."""
+
+    def options(self, terms: Terms) -> tuple[str, ...]:
+        """What may be chosen."""
+        match self.field.kind:
+            case "choice" | "choices":
+                return self.field.of or terms.sides
+            case "turn" | "turns":
+                return terms.turns
+            case "flag":
+                return ("yes", "no")
+        return ()
+
+    @property
+    def short(self) -> bool:
+        """Whether an answer is a word, and so quicker written anew than edited."""
+        return self.field.kind in ("number", "flag", "choice", "turn") and not self.may_be_empty
+
+
+Filled = Generator[Step, None, Any]
+"""Yields the questions, and returns the value that the answers amount to, or `_MISSING` where one is still missing."""
+
+
+def steps(shape: Shape, terms: Terms, entered: Entered) -> list[Step]:
+    """The questions of a form, as far as they are known from what was entered."""
+    return list(_record(shape, terms, entered, ()))
+
+
+def value(shape: Shape, terms: Terms, entered: Entered) -> dict[str, Any] | None:
+    """What was entered as a structured reply; None while something is missing."""
+    made = _returned(_record(shape, terms, entered, ()))
+    return None if made is _MISSING else made
+
+
+def read(step: Step, terms: Terms, text: str) -> Any:
+    """What an answer means. BadReply, with what is expected, where it will not do."""
+    text = text.strip()
+    if not text and step.may_be_empty:
+        return nothing(step.field)
+    made = _meant(step, terms, text)
+    alone = step.field.model_copy(update={"optional": False})
+    if made is not _MISSING and not (wrong := check({"it": alone}, {"it": made}, terms)):
+        return made
+    wrong = check({"it": alone}, {"it": text if made is _MISSING else made}, terms)
+    raise BadReply([one.removeprefix("it: ") for one in wrong] or [_choose(step, terms)])
+
+
+def _choose(step: Step, terms: Terms) -> str:
+    return f"got nothing that was offered; expected one of {', '.join(step.options(terms))}."
+
+
+def _meant(step: Step, terms: Terms, text: str) -> Any:
+    """The value that a text stands for; _MISSING where it stands for none of those that may be chosen."""
+    match step.field.kind:
+        case "number":
+            if not _NUMBER.fullmatch(text):
+                return text
+            return float(text) if "." in text else int(text)
+        case "flag":
+            return True if text.lower() in _YES else False if text.lower() in _NO else text
+        case "choice" | "turn":
+            return _option(step.options(terms), text)
+        case "choices" | "turns":
+            return _options(step.options(terms), text)
+    return text
+
+
+def _option(options: tuple[str, ...], text: str) -> Any:
+    """The option of that name, of that number, or the only one that begins so."""
+    exactly = [one for one in options if one == text] or [one for one in options if one.lower() == text.lower()]
+    if len(exactly) == 1 or (exactly and exactly[0] == text):
+        return exactly[0]
+    if text.isascii() and text.isdigit() and 1 <= int(text[:6]) <= len(options):
+        return options[int(text) - 1]
+    begun = [one for one in options if text and one.lower().startswith(text.lower())]
+    return begun[0] if len(begun) == 1 else _MISSING
+
+
+def _options(options: tuple[str, ...], text: str) -> Any:
+    """The options that are listed with commas between them, or by number; each once."""
+    if (one := _option(options, text)) is not _MISSING:
+        return [one]
+    said = [part.strip() for part in text.split(",")]
+    said = [word for part in said for word in (part.split() if re.fullmatch(r"[\d\s]+", part) else [part]) if word]
+    found = [_option(options, one) for one in said]
+    return _MISSING if not found or _MISSING in found else list(dict.fromkeys(found))
+
+
+# Shape by shape
+
+
+def _record(shape: Shape, terms: Terms, entered: Entered, place: Place) -> Filled:
+    made: dict[str, Any] = {}
+    wanted = asked(shape, terms)
+    beside = _Beside(wanted, terms, entered, place)
+    whole = True
+    for name, field in wanted.items():
+        conditional = bool(field.only_if or field.unless)
+        if conditional and not beside.applies(field):
+            made[name] = nothing(field)
+            whole = whole and beside.settled(field)
+            continue
+        must = conditional and not field.optional
+        made[name] = yield from _field(field, terms, entered, (*place, name), must=must)
+        whole = whole and made[name] is not _MISSING
+    return made if whole else _MISSING
+
+
+def _field(field: Field, terms: Terms, entered: Entered, place: Place, *, must: bool) -> Filled:
+    """A field that is to be filled in; `must` says that an empty list of choices will not do."""
+    compound = field.per_side or field.kind in ("record", "scores")
+    if field.optional and compound:
+        there = yield from _leaf(Step((*place, GATE), Field(kind="flag"), field.about, False), terms, entered)
+        if there is not True:
+            return None if there is False else _MISSING
+    if not field.per_side:
+        return (yield from _one(field, terms, entered, place, must=must))
+    made = {}
+    for side in terms.sides:
+        one = field.model_copy(update={"per_side": False, "optional": False})
+        made[side] = yield from _one(one, terms, entered, (*place, side), must=False)
+    return _whole(made)
+
+
+def _one(field: Field, terms: Terms, entered: Entered, place: Place, *, must: bool) -> Filled:
+    """A field for one side, or for none."""
+    match field.kind:
+        case "record":
+            return (yield from _record(field.fields, terms, entered, place))
+        case "list":
+            return (yield from _list(field, terms, entered, place))
+        case "scores":
+            made = {}
+            for side in terms.sides:
+                marks = {}
+                for name in terms.criteria:
+                    least, most = terms.scale(name)
+                    mark = Field(kind="number", least=least, most=most)
+                    marks[name] = yield from _leaf(Step((*place, side, name), mark, field.about, False), terms, entered)
+                made[side] = _whole(marks)
+            return _whole(made)
+    bare = field.model_copy(update={"only_if": {}, "unless": {}})
+    empty = field.optional or (field.kind == "choices" and not must)
+    return (yield from _leaf(Step(place, bare, field.about, empty), terms, entered))
+
+
+def _list(field: Field, terms: Terms, entered: Entered, place: Place) -> Filled:
+    """Item after item, until one is empty; of records, until no further one is wanted."""
+    made: list[Any] = []
+    while len(made) < MOST_ITEMS:
+        here = (*place, str(len(made) + 1))
+        if field.fields:
+            another = yield from _leaf(Step((*here, GATE), Field(kind="flag"), field.about, False), terms, entered)
+            if another is not True:
+                return made if another is False else _MISSING
+            made.append((yield from _record(field.fields, terms, entered, here)))
+            if made[-1] is _MISSING:
+                return _MISSING
+            continue
+        item = yield from _leaf(Step(here, Field(kind="text", optional=True), field.about, True), terms, entered)
+        if item is None or item is _MISSING:
+            return made if item is None else _MISSING
+        made.append(item)
+    return made
+
+
+def _leaf(step: Step, terms: Terms, entered: Entered) -> Filled:
+    yield step
+    if step.place not in entered:
+        return _MISSING
+    try:
+        return read(step, terms, entered[step.place])
+    except BadReply:
+        return _MISSING
+
+
+def _whole(made: dict[str, Any]) -> Any:
+    return _MISSING if _MISSING in made.values() else made
+
+
+def _returned(made: Filled) -> Any:
+    """What a generator returns, whatever it yields."""
+    while True:
+        try:
+            next(made)
+        except StopIteration as end:
+            return end.value
+
+
+class _Beside:
+    """The values of the fields of one record on which others depend."""
+
+    def __init__(self, wanted: Shape, terms: Terms, entered: Entered, place: Place):
+        self._wanted, self._terms, self._entered, self._place = wanted, terms, entered, place
+        self._known: dict[str, Any] = {}
+
+    def applies(self, field: Field) -> bool:
+        """Whether a field is to be filled in, by what was entered beside it so far."""
+        return applies(field, {name: self._value(name) for name in (*field.only_if, *field.unless)})
+
+    def settled(self, field: Field) -> bool:
+        """Whether all that this depends on is known."""
+        return all(self._value(name) is not _MISSING for name in (*field.only_if, *field.unless))
+
+    def _value(self, name: str) -> Any:
+        if name not in self._wanted:
+            return None
+        if name not in self._known:
+            field = self._wanted[name]
+            self._known[name] = None  # so that fields that depend on each other come to an end
+            if (field.only_if or field.unless) and not self.applies(field):
+                self._known[name] = nothing(field)
+            else:
+                must = bool(field.only_if or field.unless) and not field.optional
+                made = _field(field, self._terms, self._entered, (*self._place, name), must=must)
+                self._known[name] = _returned(made)
+        return self._known[name]
+
+
+# For people
+
+
+def label(place: Place, name: Callable[[str], str]) -> str:
+    """A place as people read it: `Strongest: Researcher A`. `name` tells what a side or a criterion is called."""
+    parts = [part for part in place if part != GATE]
+    return ": ".join(part if part.isdigit() else name(part) for part in parts)
+
+
+def titled(part: str) -> str:
+    """The name of a field, where it is neither a side nor a criterion."""
+    return presentation.title(part)

@@ -1,0 +1,268 @@
+"""People in the seats of a debate, at a real terminal: they write, are killed in the middle, come back, and judge."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from messages_server import Server, schema_of, serving
+
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.journal import read
+
+from .test_tmux_screen import at_rest, reaching
+from .tmux import Screen, screen
+
+SETUP = ("--topic", "Tabs", "--position-a", "Use tabs.", "--position-b", "Use spaces.", "--output", "r.md")
+J = "r.journal.jsonl"
+PLAIN = {"VISUAL": "", "EDITOR": "", "PAGER": "cat"}
+BALLOT = (
+    "7",
+    "6",
+    "5",
+    "5",
+    "A began well.",
+    "B began well.",
+    "A ended badly.",
+    "B ended badly.",
+    "a",
+    "A did better.",
+)
+"""Answers of a ballot of one round, up to the advice."""
+REST = ("More, A.", "More, B.", "no", "no", "")
+FINAL = ("a", "narrow", "A did better all along.", "a", "That it is so.", "It carried.", "", "Ask again.")
+DISSENT = ("yes", "It is so.", "Yes.", "No.", "unresolved", "1", "no")
+
+
+@pytest.fixture
+def server(here: Path) -> Iterator[Server]:
+    """A server whose speeches are of numbered words."""
+
+    def say(request: dict[str, object]) -> str | None:
+        return None if schema_of(request) else "The model says so."
+
+    with serving(Server()) as made:
+        made.say = say
+        yield made
+
+
+def debate() -> Debate:
+    return Debate(read(J).events)
+
+
+def said(turn: str) -> str:
+    one = debate()
+    return one.reply(one.turn(turn)).text
+
+
+def speak(one: Screen, text: str) -> None:
+    """Writes a speech and hands it in."""
+    one.see("0 words of about")
+    one.ask("send-keys", "-l", text)
+    one.press("M-Enter")
+    one.see("Enter hands it in; e and Enter goes on with it.")
+    one.press("Enter")
+
+
+def fill(one: Screen, *answers: str) -> None:
+    """Fills in a form and hands it in, each answer when its question is there."""
+    for n, answer in enumerate(answers, 1):
+        one.see(lambda text, n=n: bool(re.search(rf"^Question {n}\b", text, re.MULTILINE)))  # type: ignore[misc]
+        if answer:
+            one.ask("send-keys", "-l", answer)
+        one.press("Enter")
+    one.see("Enter alone hands it all in.")
+    one.press("Enter")
+
+
+def take_the_keyboard(one: Screen, who: str) -> None:
+    one.see(f"{who}, take the keyboard.")
+    one.press("Enter")
+
+
+def the_process() -> int:
+    """The command that runs in the working directory."""
+    for entry in Path("/proc").iterdir():
+        try:
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+            if b"debate_orchestrator" in words and (entry / "cwd").resolve() == Path.cwd().resolve():
+                return int(entry.name)
+        except (OSError, ValueError):
+            continue
+    raise AssertionError("it does not run")
+
+
+@pytest.mark.parametrize("columns", [60, 120])
+def test_a_debate_with_people(columns: int, here: Path) -> None:
+    """One argues, a stand-in answers, another judges; killed in the middle of a speech and of a ballot, both go on with
+    what was written; the report says who sat where, and the terminal is as it was."""
+    with screen(columns, 40, here) as one:
+        one.debate("run", *SETUP, "--rounds", "1", "--a", "human", "--b", "rehearse", "--judge", "human", **PLAIN)
+        take_the_keyboard(one, "Researcher A")
+        one.see("0 words of about 550 (825 at most)")
+        one.ask("send-keys", "-l", "Tabs are for everybody, and")
+        one.see("5 words of about 550")
+        time.sleep(1)
+        os.kill(the_process(), signal.SIGKILL)
+        one.see("Killed")
+        one.type("stty sane; clear")
+        one.debate("resume", J, **PLAIN)
+        take_the_keyboard(one, "Researcher A")
+        one.see("What you had written is here again: 5 words.")
+        one.ask("send-keys", "-l", " so they are.")
+        one.press("M-Enter")
+        one.see("8 words.")
+        one.press("Enter")
+        take_the_keyboard(one, "Judge")
+        one.see("Question 1")
+        one.type("7")
+        one.see("Question 2")
+        time.sleep(1)
+        os.kill(the_process(), signal.SIGKILL)
+        one.see("Killed")
+        one.type("stty sane; clear")
+        one.debate("resume", J, **PLAIN)
+        take_the_keyboard(one, "Judge")
+        one.see("What you had entered is here again.")
+        for n, answer in enumerate((*BALLOT[1:], *REST[:2], "no", ""), 2):
+            one.see(lambda text, n=n: bool(re.search(rf"^Question {n}\b", text, re.MULTILINE)))  # type: ignore[misc]
+            one.type(answer) if answer else one.press("Enter")
+            if n == 13:
+                break
+        finish(one)
+        one.see("Report written to")
+        at_rest(one)
+        shown = "\n".join(one.all())
+    assert said("1.opening.a") == "Tabs are for everybody, and so they are."
+    assert not Path("r.drafts").exists()
+    report = " ".join(Path("r.md").read_text(encoding="utf-8").split())
+    assert "A person argued as Researcher A. A person judged as Judge." in report
+    assert "Traceback" not in shown
+    assert debate().complete
+
+
+def finish(one: Screen) -> None:
+    """Answers whatever is left of the first ballot, then the final verdict and the dissent record."""
+    for answers in ((), FINAL, DISSENT):
+        if answers:
+            fill(one, *answers)
+            continue
+        while "Enter alone hands it all in." not in "\n".join(one.seen()):
+            shown = "\n".join(one.seen())
+            one.press("Enter") if "Enter alone is for none" in shown else one.type("no")
+            one.see(lambda text, shown=shown: text != shown)  # type: ignore[misc]
+            time.sleep(0.3)
+        one.press("Enter")
+
+
+def test_two_challenges_at_once(server: Server, here: Path) -> None:
+    """A model writes its challenge while a person writes theirs, and neither sees the other's before; the live screen
+    shows both afterwards."""
+    with screen(160, 40, here) as one:
+        one.debate(
+            "run", *SETUP, "--rounds", "2", "--a", "human", "--b", "anthropic:m", "--judge", "anthropic:m",
+            **PLAIN, **reaching(server),
+        )  # fmt: skip
+        speak(one, "My opening.")
+        one.see("Your task: Challenge")
+        one.see("0 words of about 250")
+        while "1.challenge.b" not in debate().answers:
+            time.sleep(0.1)
+        assert "The model says so." not in "\n".join(one.seen()).partition("Your task: Challenge")[2]
+        speak(one, "My challenge.")
+        one.see("Your task: Rebuttal")
+        one.press("C-c")
+        one.see(f"Go on with `debate resume {J}`.")
+        at_rest(one)
+        one.type("echo code $?")
+        text = "\n".join(one.all())
+    assert "My challenge." in text and re.search(r"Challenge — Researcher A +│ +Challenge — Researcher B", text)
+    assert [turn.id for turn in debate().due()] == ["1.rebuttal.a"]
+
+
+def test_two_people_at_one_terminal(here: Path) -> None:
+    """Two people of one stage are asked one after the other, and the second finds no word of the first anywhere, nor
+    in what can be scrolled back to; Ctrl-C leaves with the first one's words on record, and exit code 130."""
+    with screen(100, 30, here) as one:
+        one.debate("run", *SETUP, "--rounds", "2", "--a", "human", "--b", "human", "--judge", "rehearse", **PLAIN)
+        take_the_keyboard(one, "Researcher A")
+        speak(one, "The opening of A.")
+        take_the_keyboard(one, "Researcher B")
+        speak(one, "The opening of B.")
+        take_the_keyboard(one, "Researcher A")
+        speak(one, "A secret challenge.")
+        take_the_keyboard(one, "Researcher B")
+        one.see("0 words of about 250")
+        assert "secret" not in "\n".join(one.all())
+        assert "The opening of A." in "\n".join(one.all())
+        one.press("C-c")
+        one.see(f"Go on with `debate resume {J}`.")
+        one.type("echo code $?")
+        one.see("code 130")
+        assert "secret" not in "\n".join(one.all())
+        at_rest(one)
+    assert [turn.id for turn in debate().due()] == ["1.challenge.b"]
+    assert said("1.challenge.a") == "A secret challenge."
+
+
+def test_an_editor(here: Path) -> None:
+    """A speech is written in the editor of one's choice, in which an interrupt is the editor's own."""
+    script = here / "ed.sh"
+    script.write_text('#!/bin/sh\ntrap "echo interrupted" INT\necho "editing $1"\nread line\necho "$line" > "$1"\n')
+    script.chmod(0o755)
+    with screen(100, 30, here) as one:
+        editor = PLAIN | {"EDITOR": str(script)}
+        one.debate("run", *SETUP, "--rounds", "1", "--a", "human", "--b", "rehearse", "--judge", "rehearse", **editor)
+        one.see("Enter opens your editor")
+        one.press("Enter")
+        one.see("editing r.drafts/1.opening.a.")
+        one.type("From the editor.")
+        one.see("3 words.")
+        one.press("Enter")
+        one.see("Report written to")
+        at_rest(one)
+    assert said("1.opening.a") == "From the editor.\n"
+
+
+def test_a_terminal_without_a_cursor(here: Path) -> None:
+    """Where no cursor can be moved a speech is typed line by line."""
+    with screen(100, 40, here) as one:
+        one.debate(
+            "run", *SETUP, "--rounds", "1", "--a", "human", "--b", "rehearse", "--judge", "rehearse",
+            **PLAIN, TERM="dumb",
+        )  # fmt: skip
+        one.see("Write your speech")
+        one.type("Line one.")
+        one.type("Line two.")
+        one.type(".")
+        one.see("Enter hands it in")
+        one.press("Enter")
+        one.see("Report written to")
+        at_rest(one)
+    assert said("1.opening.a") == "Line one.\nLine two."
+
+
+def test_stopped_and_continued(here: Path) -> None:
+    """Ctrl-Z gives the shell its terminal in the middle of a speech; in front again, the speech is there to go on."""
+    with screen(100, 30, here) as one:
+        one.debate("run", *SETUP, "--rounds", "1", "--a", "human", "--b", "rehearse", "--judge", "rehearse", **PLAIN)
+        one.see("0 words of about")
+        one.ask("send-keys", "-l", "Half a")
+        one.see("2 words of about")
+        one.press("C-z")
+        one.see("Stopped")
+        at_rest(one)
+        one.type("clear; fg")
+        one.see("2 words of about")
+        one.ask("send-keys", "-l", " thought.")
+        one.press("M-Enter")
+        one.see("Enter hands it in")
+        one.press("Enter")
+        one.see("Report written to")
+        at_rest(one)
+    assert said("1.opening.a") == "Half a thought."

@@ -1,0 +1,122 @@
+"""A person as a provider: one turn after the other, at no cost, with nothing said that was not theirs."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from debates import opening
+from podiums import PEOPLE
+
+from debate_orchestrator import casts, providers
+from debate_orchestrator.briefs import Brief, brief
+from debate_orchestrator.core.bill import bill
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.rules import Turn
+from debate_orchestrator.drive import drive
+from debate_orchestrator.errors import Failed, Paused
+from debate_orchestrator.estimate import estimate
+from debate_orchestrator.journal import Writer
+from debate_orchestrator.providers import rehearse
+from debate_orchestrator.providers.human import Human
+from debate_orchestrator.spending import unpriced
+
+
+class Somebody:
+    """A person who says what a stand-in would."""
+
+    def __init__(self, leaves: str = "") -> None:
+        self.asked: list[str] = []
+        self.at_once = self.most = 0
+        self.tidied = 0
+        self._leaves = leaves
+
+    async def answer(self, debate: Debate, turn: Turn, brief: Brief) -> str:
+        self.asked.append(turn.id)
+        self.at_once += 1
+        self.most = max(self.most, self.at_once)
+        await asyncio.sleep(0.01)
+        self.at_once -= 1
+        if turn.id == self._leaves:
+            raise Paused("left")
+        return rehearse.said(debate, turn)
+
+    def tidy(self, debate: Debate) -> None:
+        self.tidied += 1
+
+
+def held(here: Path, somebody: Somebody) -> Debate:
+    """A debate with persons in all seats."""
+    with Writer.create(here / "r.jsonl", opening(rounds=2, cast=PEOPLE)) as journal:
+        debate = Debate(journal.events)
+        seats = providers.seated(debate)
+        [human] = {id(one): one for one in seats.values()}.values()
+        assert isinstance(human, providers.Personal)
+        human.person = somebody
+        try:
+            asyncio.run(drive(journal, debate, seats))
+        except Paused:
+            pass
+        return Debate(journal.events)
+
+
+def test_a_debate_among_people(here: Path) -> None:
+    """A whole debate is held by people, who are never asked two things at once; what is on record is who said it, and
+    that it cost nothing."""
+    somebody = Somebody()
+    debate = held(here, somebody)
+
+    assert debate.complete
+    assert somebody.most == 1 and somebody.tidied == 1
+    replies = [debate.reply(turn) for turn in debate.settled()]
+    assert {(one.by, one.model, one.usage, one.cost, one.called) for one in replies} == {
+        ("human", None, None, 0.0, False)
+    }
+    assert bill(debate).lines == ()
+
+
+def test_a_person_who_leaves(here: Path) -> None:
+    """What others said to the same stage is on record when somebody leaves, and the turn that was left is due."""
+    debate = held(here, Somebody(leaves="1.challenge.b"))
+
+    assert [turn.id for turn in debate.due()] == ["1.challenge.b"]
+    assert not debate.unanswered["1.challenge.b"][0].unsure
+
+
+def test_the_brief_is_that_of_anybody(here: Path) -> None:
+    """A reply is on record with the digest of the same brief that any other provider would get."""
+    debate = held(here, Somebody())
+    others = Debate([opening(rounds=2)])
+    turn = others.turn("1.opening.a")
+
+    assert debate.asked["1.opening.a"][0].brief == brief(others, turn).digest
+    assert debate.reply(debate.turn("1.opening.a")).brief == brief(others, turn).digest
+
+
+def test_nobody_there() -> None:
+    """Where nobody has said how to reach a person, that is told with what can be done instead."""
+    debate = Debate([opening(cast=PEOPLE)])
+
+    with pytest.raises(Failed, match="debate open"):
+        asyncio.run(Human(debate).reply(brief(debate, debate.turn("1.opening.a")), lambda piece: None))
+
+
+def test_how_a_person_is_named() -> None:
+    """A person is `human` and nothing besides, argues or judges, and is no clerk and no moderator."""
+    assert providers.complaints(PEOPLE) == []
+    assert providers.complaints({"a": ("rehearse:human",)}) == []
+    assert "expected human" in providers.complaints({"a": ("human:Ann",)})[0]
+    assert [len(providers.complaints({seat: ("human",)})) for seat in ("clerk", "moderator")] == [1, 1]
+    assert "human" in providers.complaints({"a": ("nobody",)})[0]
+
+
+def test_what_a_person_costs() -> None:
+    """A person is not called, has a price that is known, and stands in no estimate but as somebody who takes time."""
+    told = estimate(opening(rounds=1, cast={**PEOPLE, "b": ("anthropic:claude-sonnet-5-5",)}))
+
+    assert not casts.is_called("human")
+    assert unpriced(PEOPLE) == []
+    assert told.calls == 1 and told.waits and told.persons
+    assert "and what the other seats take" in told.said() and told.said().endswith("; a person's turns cost nothing")
+    assert estimate(opening(cast=PEOPLE)).said() == "no calls; a person's turns cost nothing"
