@@ -70,6 +70,8 @@ def brief(debate: Debate, turn: Turn, complaints: Sequence[str] = ()) -> Brief:
         said.append(("user", _block(debate, heard, context)))
     own = debate.opened.templates
     last = _render(formats.task(debate.format, turn.phase), context, own)
+    if context["floor"]:
+        last = f"{last}\n\n{_render('shared/floor.md.j2', context)}"
     if complaints:
         again = {"complaints": complaints, "wants": "json" if context["schema"] else "text"}
         again |= {"nonce": debate.opened.nonce}
@@ -200,6 +202,7 @@ def _context(debate: Debate, turn: Turn) -> dict[str, Any]:
         "private": rules.private,
         "quotes": rules.quotes,
         "words": turn.phase.words,
+        "floor": [{"question": renamed(question), "new": new} for question, new in debate.put_to(turn)],
         "search": setup.search and turn.speaking and shape is None,
         "schema": json_schema(shape, debate.terms(turn)) if shape is not None else None,
     }

@@ -60,7 +60,7 @@ class Calls:
             if before is not None:
                 await before.wait()
             attempts = 0
-            while turn.id not in self._debate.answers and not self._stop.is_set():
+            while turn in self._debate.due() and not self._stop.is_set():
                 spoiled = self._debate.spoiled.get(turn.id, [])
                 if attempts == ATTEMPTS:
                     raise Failed(spoiled[-1].complaints)

@@ -110,6 +110,7 @@ def _course(debate: Debate, source: str, digest: str) -> Course:
     return Course(
         source=source,
         digest=digest,
+        closed_after=debate.closed_after,
         interventions={n: debate.moved(n) for n in rounds if _answered(debate, n)},
         conceded={n: side for n in rounds if (side := debate.given_up(n)) is not None},
         speakers=before.speakers if before else {side: ", ".join(debate.cast[side]) for side in debate.format.sides},
@@ -134,6 +135,9 @@ def _weaknesses(debate: Debate) -> list[str]:
     played = [side for side in debate.format.sides if any(_stands_in(who) for cast in both for who in cast[side])]
     if played:
         said.append(f"In it stand-ins spoke for {' and '.join(debate.format.name_of(side) for side in played)}.")
+    if count := len(debate.raised):
+        were = "questions were" if count != 1 else "question was"
+        said.append(f"In it {count} {were} put from the floor; its journal has them.")
     if debate.opened.derived:
         said.append("Its positions were derived by a moderator's model, and nobody confirmed them.")
     return said

@@ -11,6 +11,7 @@ from wcwidth import iter_graphemes, wcswidth
 from debate_orchestrator.screen.terminal import Terminal
 
 _SENT = re.compile(r"\x1b\[(\??)(\d*(?:;\d+)*)([A-Za-z])|\r|\n|[^\x1b\r\n]+|\x1b")
+_BEGUN = re.compile(r"\x1b(?:\[\??[\d;]*)?\Z")
 _ONLY = {"m", "A", "J", "G", "h", "l"}
 
 
@@ -27,10 +28,13 @@ class Glass(io.StringIO):
         self.at = self.column = 0
         self.hidden = False
         self.wraps = True
-        self.raw = ""
+        self.raw = self._begun = ""
 
     def write(self, text: str) -> int:
         self.raw += text
+        text = self._begun + text
+        begun = _BEGUN.search(text)  # an order of which the rest is not here yet
+        text, self._begun = (text[: begun.start()], begun[0]) if begun else (text, "")
         for found in _SENT.finditer(text):
             self._take(found)
         return len(text)

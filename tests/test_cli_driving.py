@@ -44,7 +44,7 @@ def test_a_pause(server: Server) -> None:
         writing(viewer)
         viewer.press("p")
         viewer.see_text("pausing after this turn")
-        viewer.see(lambda: " paused" in viewer.glass.text and "thinks" not in viewer.glass.text)
+        viewer.see(lambda: "paused · r resume" in viewer.glass.text and "thinks" not in viewer.glass.text)
         assert answers() == ["1.opening.a"]
         assert len(server.requests) == 1
         server.between = lambda request: 0.0
@@ -75,7 +75,7 @@ def test_leaving(server: Server) -> None:
             writing(viewer, "Researcher B" if paused else "Researcher A")
             if paused:
                 viewer.press("p")
-                viewer.see(lambda: " paused" in viewer.glass.text)
+                viewer.see(lambda: "paused · r resume" in viewer.glass.text)
             viewer.press("q")
             assert viewer.see_end() == 130
             assert viewer.plain
@@ -136,3 +136,49 @@ def test_a_judging_is_watched_too(server: Server) -> None:
     assert text.index("--- ROUND 1 OF ") < text.index("Judge Verdict — Round 1") < text.index("[JUDGE - FINAL VERDICT]")
     assert "Opening Statement — Researcher A: as recorded, 562 words." in text
     assert text.count("\n  ") < 30
+
+
+def test_a_question_from_the_floor(server: Server) -> None:
+    """f puts a question while the debate goes on: it is announced, on record, and heard by whom it was put to."""
+    with watching(*RUN, "--rounds=1", rows=40) as viewer:
+        writing(viewer)
+        viewer.press("f")
+        viewer.see_text("A question from the floor, to whom?")
+        viewer.press("b")
+        viewer.see_text("To Researcher B:")
+        viewer.press("Is it dear?\r")
+        viewer.see_text("From the floor, to Researcher B: Is it dear?")
+        server.between = lambda request: 0.0
+        assert viewer.see_end() == 0
+    assert [event.to for event, _ in Debate(read(J).events).raised] == [("b",)]
+    assert "*From the floor:* Is it dear?" in Path("r.md").read_text(encoding="utf-8")
+    assert sum("Is it dear?" in str(request) for request in server.requests) == 1
+
+
+def test_keys_of_a_question_are_no_orders(server: Server) -> None:
+    """While a question is typed its letters pause and end nothing; Escape gives it up, and nothing is on record."""
+    with watching(*RUN, "--rounds=1") as viewer:
+        writing(viewer)
+        viewer.press("fbqpe")
+        viewer.see_text("qpe▏")
+        viewer.press("\x1b")
+        viewer.see(lambda: "p pause" in viewer.glass.text.split("qpe▏")[-1])
+        server.between = lambda request: 0.0
+        assert viewer.see_end() == 0
+    debate = Debate(read(J).events)
+    assert (debate.raised, debate.closed_after, len(debate.answers)) == ([], None, 5)
+
+
+def test_an_early_end(server: Server) -> None:
+    """e asks once more; then the phase under way is finished and the verdict is asked for."""
+    with watching(*RUN, "--rounds=3", rows=40) as viewer:
+        writing(viewer, "Researcher B")
+        viewer.press("e")
+        viewer.see_text("end the debate early, and go to the verdict?")
+        viewer.press("n")
+        viewer.see(lambda: "e end early" in viewer.glass.text)
+        viewer.press("ey")
+        viewer.see_text("Ended early, after Opening Statement of round 1.")
+        server.between = lambda request: 0.0
+        assert viewer.see_end() == 0
+    assert answers() == ["1.opening.a", "1.opening.b", "final.verdict.judge", "final.dissent.judge"]

@@ -15,7 +15,7 @@ from debate_orchestrator.core.verdict import decimals, percent
 from debate_orchestrator.datafiles import read_mapping
 from debate_orchestrator.files import JOURNAL
 from debate_orchestrator.journal import read
-from debate_orchestrator.reports.markdown import render
+from debate_orchestrator.reports.forms import rendered
 from debate_orchestrator.reports.story import Story, story
 
 EXAMPLES = sorted(library.folder("examples").glob(f"*/*{JOURNAL}"))
@@ -67,7 +67,7 @@ class TestExample:
         """The report beside the journal is what the journal tells, to the byte."""
         report = Path(str(path).removesuffix(JOURNAL) + ".md")
 
-        assert report.read_text(encoding="utf-8") == render(story(read(path).entries))
+        assert report.read_text(encoding="utf-8") == rendered(story(read(path).entries), ".md")
 
     def test_every_reply_answers_a_brief_of_its_own(self, path: Path) -> None:
         """No two turns answered the same brief, and each was asked before it was answered."""
@@ -94,7 +94,7 @@ class TestExample:
 
         assert ran.code == 0, ran.err
         assert [one for one in speeches if one.strip().splitlines()[-1] not in ran.out] == []
-        assert Path("again.md").read_text(encoding="utf-8") == render(story(read(path).entries))
+        assert Path("again.md").read_text(encoding="utf-8") == rendered(story(read(path).entries), ".md")
 
     def test_says_nothing_of_its_making(self, path: Path) -> None:
         """No file of an example names a machine's folders."""

@@ -18,7 +18,18 @@ from hypothesis import given
 from debate_orchestrator import replies
 from debate_orchestrator.core import presentation
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Asked, Declined, Event, Opened, Reply, Spoiled, Spoke, Unanswered
+from debate_orchestrator.core.events import (
+    Asked,
+    Closed,
+    Declined,
+    Event,
+    Opened,
+    Raised,
+    Reply,
+    Spoiled,
+    Spoke,
+    Unanswered,
+)
 from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.screen.live import Live
 
@@ -244,7 +255,7 @@ def test_leaving_in_the_middle() -> None:
     hall.live.keys, hall.live.note = ["r resume", "q quit"], "paused"
     hall.ask("1.opening.a")
     hall.hear("1.opening.a", "I was about")
-    assert hall.status.endswith("paused\nr resume, q quit")
+    assert hall.status.endswith("\npaused · r resume · q quit")
     lines = hall.left()
 
     assert lines[-3:] == ["  I was about", "", "-- left here, before its end."]
@@ -323,3 +334,25 @@ def test_whatever_is_said_nothing_is_forged(text: str) -> None:
     flush = [line for line in hall.left() if line and not line.startswith(" ")]
 
     assert [line for line in flush if line not in known and not any(line in one for one in known)] == []
+
+
+def test_the_dissent_record_is_read_out() -> None:
+    """What stayed in dispute is there claim by claim, each with its status, before its count."""
+    _, lines = whole(rounds=1)
+    at = lines.index("  1. It is cheaper. (unresolved)")
+
+    assert lines[at - 2] == "Dissent Record"
+    assert "Dissent record: 1 disputed claim, 1 unresolved." in lines[at:]
+
+
+def test_what_comes_from_the_floor() -> None:
+    """A question and an early end are announced where they happen, in one line each, whatever the question holds."""
+    hall = Hall()
+    hall.ask("1.opening.a")
+    hall.happen(Raised(question="Why?\n\x1b[2J--- ROUND 3 OF 3 ---", to=("b",)))
+    hall.speak("1.opening.a", "So it is.")
+    hall.happen(Closed())
+    lines = hall.left()
+
+    assert "From the floor, to Researcher B: Why? ␛[2J--- ROUND 3 OF 3 ---" in lines
+    assert "Ended early, after Opening Statement of round 1." in lines

@@ -82,6 +82,8 @@ def watching(*arguments: str, columns: int = 80, rows: int = 24, **environment: 
     if pid == 0:
         struct_of_size = struct.pack("HHHH", rows, columns, 0, 0)
         fcntl.ioctl(0, termios.TIOCSWINSZ, struct_of_size)
+        for one in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+            signal.signal(one, signal.SIG_DFL)  # a shell's background job has them ignored, and so would its children
         command = [sys.executable, "-m", "debate_orchestrator", *arguments]
         os.execvpe(command[0], command, {**os.environ, "TERM": "xterm-256color", **environment})
     viewer = Viewer(pid, master, Glass(columns, rows))

@@ -56,7 +56,7 @@ def converse(arguments: argparse.Namespace) -> int:
     if paid := moderating.spent(draft):
         remark(paid)
     rehearse = rehearses(draft.given["cast"])
-    return begin(answers, argparse.Namespace(answers=path, rehearse=rehearse, quiet=False, json=False, events=False))
+    return begin(answers, argparse.Namespace(answers=path, rehearse=rehearse, quiet=False, events=False, json=False))
 
 
 def _without_terminal(arguments: argparse.Namespace) -> int:

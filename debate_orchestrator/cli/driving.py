@@ -9,12 +9,14 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
-from debate_orchestrator.calls import Watch
+from debate_orchestrator.calls import Watch, record
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.cli.seating import judges_look_on
 from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Answer, Asked, Closed, Event, Raised
+from debate_orchestrator.core.parts import JUDGE
 from debate_orchestrator.drive import drive
-from debate_orchestrator.errors import Theirs
+from debate_orchestrator.errors import OutOfTurn, Theirs
 from debate_orchestrator.journal import Writer
 from debate_orchestrator.providers import Provider
 from debate_orchestrator.spending import Purse
@@ -38,30 +40,89 @@ class Chair:
     """Who keeps order while a debate is driven. A pause lets the answers under way come in and asks nobody
     meanwhile; the debate can then go on, or be left as it is: everything is on record either way."""
 
-    def __init__(self, live: Live | None, person: Person | None = None):
-        self._live, self._person = live, person
+    def __init__(self, live: Live | None, journal: Writer, debate: Debate, watch: Watch, person: Person | None = None):
+        self._live, self._journal, self._debate, self._person = live, journal, debate, person
+        self.watch = watch
         self._stop, self._resumed = asyncio.Event(), asyncio.Event()
         self._task = asyncio.current_task()
         self._waits = False
         """Whether nobody is asked, since it is paused."""
+        self._closing = False
+        """Whether the next key says if the debate is really ended early."""
         self.ended = False
         """Whether somebody has ended it."""
         self.hears = False
         """Whether keys can be pressed."""
 
     def keys(self) -> list[Key]:
-        """The keys that do something now; `f` and `e` are kept free for the floor and for an early end."""
+        """The keys that do something now."""
         if self.ended or not self.hears:
             return []
+        if self._closing:
+            return [Key("y", "end it early", self._close), Key("n", "go on", self._decide)]
         paused = self._stop.is_set()
-        first = Key("r", "resume", self.resume) if paused else Key("p", "pause", self.pause)
-        return [first, Key("q", "quit and save", self.end)]
+        keys = [Key("r", "resume", self.resume) if paused else Key("p", "pause", self.pause)]
+        keys += [Key("f", "question", self.ask)] if self._hearers() else []
+        keys += [Key("e", "end early", self._ask_to_close)] if self._can_close() else []
+        return [*keys, Key("q", "quit and save", self.end)]
 
     def press(self, key: str) -> None:
-        """A key was pressed; what none of them is does nothing."""
+        """A key was pressed; what none of them is does nothing. A question that is being put gets them all."""
+        if self._live is not None and self._live.inquiry is not None and self._live.inquiry.open:
+            self._live.inquiry.press(key)
+            self.tell()
+            return
         for one in self.keys():
             if one.key == key.casefold():
                 one.press()
+
+    def ask(self) -> None:
+        """Begins a question from the floor."""
+        if self._live is None:
+            return
+        from debate_orchestrator.screen.inquiry import Inquiry
+
+        names = {seat: self._debate.format.name_of(seat) for seat in self._hearers()}
+        self._live.inquiry = Inquiry(names, self._raise)
+        self.tell()
+
+    def _raise(self, question: str, to: tuple[str, ...]) -> None:
+        """Puts the question to those who still have a turn; meanwhile somebody's last may have begun."""
+        left = tuple(seat for seat in to if seat in self._hearers())
+        if left:
+            self._record(Raised(question=question, to=left))
+        elif to and self._live is not None:
+            self._live.say("Not put: their last turn has begun meanwhile.")
+
+    def _hearers(self) -> list[str]:
+        seats = (*self._debate.format.sides, *((JUDGE,) if self._debate.judges else ()))
+        return [seat for seat in seats if self._debate.will_hear(seat)]
+
+    def _can_close(self) -> bool:
+        if self._debate.closed_after is not None:
+            return False
+        try:
+            return self._debate.admits(Closed())
+        except OutOfTurn:
+            return False
+
+    def _ask_to_close(self) -> None:
+        self._closing = True
+        self.tell()
+
+    def _close(self) -> None:
+        """Ends the debate early: the phase under way is finished, and then the verdict is asked for."""
+        if self._can_close():
+            self._record(Closed())
+        self._decide()
+
+    def _decide(self) -> None:
+        self._closing = False
+        self.tell()
+
+    def _record(self, event: Event) -> None:
+        record(self._journal, self._debate, event, self.watch)
+        self._journal.sync()
 
     def pause(self) -> None:
         """Asks nobody any more, until it is resumed."""
@@ -103,24 +164,32 @@ class Chair:
             return
         paused = self._stop.is_set()
         ending = "stopping when the answers under way are in"
-        notes = {ending: self.ended, "paused": self._waits, "pausing after this turn": paused}
+        notes = {ending: self.ended, "end the debate early, and go to the verdict?": self._closing}
+        notes |= {"paused": self._waits, "pausing after this turn": paused}
         self._live.note = next((note for note, holds in notes.items() if holds), "")
         keys = [f"{one.key} {one.does}" for one in self.keys()] or ["Ctrl-C quit and save"]
         self._live.keys = ["Ctrl-C leaves them"] if self.ended else keys
         self._live.paint()
 
-    async def drive(self, journal: Writer, debate: Debate, seats: Mapping[str, Provider], watch: Watch) -> None:
+    async def drive(self, seats: Mapping[str, Provider]) -> None:
         """Drives until nothing is left, or it was ended."""
+        journal, debate = self._journal, self._debate
         hear = None if self._live is None else self._live.hear
         purse = Purse(debate)  # of all of it, so that a pause forgets nothing that may have cost something
         while not self.ended and _left(debate, seats):
-            await drive(journal, debate, seats, watch, hear, self._stop, purse)
+            await drive(journal, debate, seats, self._seen, hear, self._stop, purse)
             self._waits = self._stop.is_set() and _left(debate, seats) and not self.ended
             if self._waits:
                 self.tell()
                 await self._resumed.wait()
                 self._waits = False
                 self.tell()
+
+    def _seen(self, debate: Debate, event: Event) -> None:
+        """An event has happened: it is shown, and keys may do something else now."""
+        self.watch(debate, event)
+        if isinstance(event, Asked | Answer):
+            self.tell()
 
 
 def _left(debate: Debate, seats: Mapping[str, Provider]) -> bool:
@@ -167,7 +236,8 @@ async def driven(
 ) -> None:
     """Drives until nothing is left. An interrupt stops the asking and awaits the answers under way, since they
     are paid for; a second one leaves them. KeyboardInterrupt, with what to do, where work is left then."""
-    chair, loop = Chair(None if shown is None else shown.live, person), asyncio.get_running_loop()
+    chair = Chair(None if shown is None else shown.live, journal, debate, watch, person)
+    loop = asyncio.get_running_loop()
     for one in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(one, chair.interrupt)
     held: AbstractAsyncContextManager[Session | None] = nullcontext() if shown is None else shown.session(chair.press)
@@ -176,8 +246,8 @@ async def driven(
             chair.hears = session is not None and session.hears
             chair.tell()
             if person is not None:
-                watch = person.attends(chair.end, session, watch)
-            await chair.drive(journal, debate, seats, watch)
+                chair.watch = person.attends(chair.end, session, watch)
+            await chair.drive(seats)
     except asyncio.CancelledError:
         pass
     except Theirs as error:

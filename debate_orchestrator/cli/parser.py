@@ -67,6 +67,7 @@ def parser() -> argparse.ArgumentParser:
     _setup(verb)
     _host(verb)
     _running(verb)
+    _chair(verb)
     _judging(verb)
     _telling(verb)
     return made
@@ -138,6 +139,27 @@ def _running(verb: _Verb) -> None:
     _talk(resume)
 
 
+def _chair(verb: _Verb) -> None:
+    floor = verb(
+        "floor",
+        "chairing.floor",
+        "put a question from the floor to a side or the judge, who hear it from their next turn on",
+        'debate floor debate-report.journal.jsonl "What would it cost?" --to a --to judge',
+    )
+    floor.add_argument("journal", metavar="JOURNAL")
+    floor.add_argument("question", metavar="QUESTION")
+    floor.add_argument(
+        "--to", metavar="SEAT", action="append", help="a, b or judge; may be repeated; all with turns left unless given"
+    )
+    close = verb(
+        "close",
+        "chairing.close",
+        "end a debate early: the phase under way is finished, then the verdict is asked for",
+        "debate close debate-report.journal.jsonl",
+    )
+    close.add_argument("journal", metavar="JOURNAL")
+
+
 def _judging(verb: _Verb) -> None:
     judge = verb(
         "judge",
@@ -176,8 +198,9 @@ def _telling(verb: _Verb) -> None:
     report = verb(
         "report", "telling.report", "make the report again", "debate report debate-report.journal.jsonl --to copy.md"
     )
-    report.add_argument("journal", metavar="JOURNAL")
-    report.add_argument("--to", metavar="FILE", help="where to; by default beside the journal")
+    report.add_argument("journal", metavar="JOURNAL", nargs="?")
+    report.add_argument("--to", metavar="FILE", help="where to, as .md or .json; by default beside the journal")
+    report.add_argument("--schema", action="store_true", help="print the JSON Schema of .json reports instead")
     replay = verb(
         "replay",
         "replaying.replay",
@@ -197,10 +220,13 @@ def _telling(verb: _Verb) -> None:
     check = verb(
         "check",
         "telling.check",
-        "tell whether a journal is whole, unchanged and complete",
-        "debate check debate-report.journal.jsonl",
+        "tell whether a journal is whole, unchanged and complete, and its reports say what it says",
+        "debate check debate-report.journal.jsonl debate-report.md",
     )
     check.add_argument("journal", metavar="JOURNAL")
+    check.add_argument(
+        "given", nargs="*", metavar="REPORT", help="a report of it; those beside the journal unless given"
+    )
     verb("models", "listing.models", "tell who can be asked from here, and why others can't", "debate models")
     _formats(verb)
 

@@ -17,6 +17,7 @@ from debate_orchestrator.core.bill import bill
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Answer, Asked, Event, Reply, Spoiled, Unanswered
 from debate_orchestrator.host.desk import Desk
+from debate_orchestrator.reports import floor
 from debate_orchestrator.reports.announcements import announcements
 
 
@@ -37,6 +38,8 @@ class Progress:
         if isinstance(event, Answer) and not isinstance(event, Spoiled):
             seconds = self._now() - self._asked.get(event.turn, self._now())
             lines.append(f"  {event.turn}: {_size(event.reply, seconds, bill(debate).total.cost)}")
+        if said := floor.announced(debate, event):
+            lines.append(said)
         now = announcements(debate)
         lines += now[self._said :]
         self._said = len(now)

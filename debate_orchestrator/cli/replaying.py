@@ -16,7 +16,7 @@ from debate_orchestrator.core.events import Answer, Event
 from debate_orchestrator.errors import BadAnswers, complaint, shown
 from debate_orchestrator.files import JOURNAL
 from debate_orchestrator.journal import read
-from debate_orchestrator.reports import forms
+from debate_orchestrator.reports import floor, forms
 from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.reports.story import closing, story
 from debate_orchestrator.speech import one_line
@@ -102,6 +102,8 @@ class _Plain:
             if turn.speaking or debate.shape(turn) is None:
                 said = presentation.shown(debate, turn)
                 say(f"\n{debate.format.heading_of(turn)}\n\n{said.text.strip()}\n")
+        if line := floor.announced(debate, event):
+            say(f"\n{line}")
         now = announcements(debate)
         for line in now[self._said :]:
             say(f"\n{line}" if line.startswith(("---", "[")) else line)

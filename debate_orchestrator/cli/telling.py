@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from debate_orchestrator import formats
 from debate_orchestrator.cli.output import print_json, say
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.errors import DebateError
+from debate_orchestrator.datafiles import name_of
+from debate_orchestrator.errors import BadFile, Damaged, DebateError, complaint
 from debate_orchestrator.journal import read
+
+if TYPE_CHECKING:
+    from debate_orchestrator.reports.attest import Attested
 
 
 def report(arguments: argparse.Namespace) -> int:
-    """Writes the report of a journal again."""
+    """Writes the report of a journal again; with --schema, prints the schema of the JSON form."""
+    if arguments.schema:
+        return _schema(arguments)
+    if arguments.journal is None:
+        raise BadFile(complaint("journal", "none", "the journal to tell", "--schema alone needs none."))
     from debate_orchestrator.files import Files
     from debate_orchestrator.reports import forms
     from debate_orchestrator.reports.story import closing, story
@@ -27,9 +35,32 @@ def report(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _schema(arguments: argparse.Namespace) -> int:
+    """Prints the JSON Schema of reports in JSON. BadFile where a report is asked for too."""
+    import json
+
+    from debate_orchestrator.reports import facts
+
+    if given := arguments.journal or arguments.to:
+        raise BadFile(complaint("--schema", name_of(given), "it alone", "Leave --schema out to write a report."))
+    print(json.dumps(facts.schema(), indent=2))
+    return 0
+
+
 def check(arguments: argparse.Namespace) -> int:
-    """Says whether a journal is whole, unchanged and complete; exit 3 where work is left, 2 where it is damaged."""
-    reading = read(arguments.journal)
+    """Says whether a journal is whole, unchanged and complete, and whether reports belong to it and say what it says;
+    exit 2 where something is damaged, changed or does not belong, 3 where work is left."""
+    from debate_orchestrator.files import Files
+    from debate_orchestrator.reports import attest
+
+    paths = arguments.given or attest.beside(Files.of_journal(arguments.journal).report)
+    files = attest.given(paths)
+    try:
+        reading = read(arguments.journal)
+    except Damaged as error:
+        told = (f"{name_of(path)}: {attest.integrity(path, data)}" for path, data in files)
+        raise Damaged([*error.complaints, *told]) from None
+    reports = [attest.attest(path, data, reading.entries) for path, data in files]
     debate = Debate(reading.events)
     due = [turn.id for turn in debate.due()]
     found: dict[str, Any] = {
@@ -42,18 +73,28 @@ def check(arguments: argparse.Namespace) -> int:
         "in_flight": [turn for turn in debate.asked if turn not in debate.answers],
         "prompts": "as recorded" if debate.opened.prompts == _digests(debate) else "changed since",
         "head": reading.entries[-1].hash,
+        "reports": [one.data for one in reports],
     }
     if arguments.json:
         print_json({"status": "complete" if not due else "waiting", **found})
     else:
-        lines = f"{found['lines']} line{'s' * (found['lines'] != 1)}"
-        say(f"{arguments.journal}: {lines}, every one as it was written (head {found['head'][:16]}).")
-        if reading.torn:
-            say(f"{reading.torn} bytes of a line that a crash cut short follow; the next writer trims them.")
-        if found["prompts"] != "as recorded":
-            say("The prompts of this installation are not those it was opened with.")
-        say(f"Not complete: {', '.join(due)} due." if due else "Complete.")
+        _said(found, reports)
+    if not all(one.well for one in reports):
+        return 2
     return 3 if due or reading.torn else 0
+
+
+def _said(found: dict[str, Any], reports: list[Attested]) -> None:
+    """What a check found, for people."""
+    lines = f"{found['lines']} line{'s' * (found['lines'] != 1)}"
+    say(f"{found['journal']}: {lines}, every one as it was written (head {found['head'][:16]}).")
+    if found["torn_bytes"]:
+        say(f"{found['torn_bytes']} bytes of a line that a crash cut short follow; the next writer trims them.")
+    if found["prompts"] != "as recorded":
+        say("The prompts of this installation are not those it was opened with.")
+    for one in reports:
+        say(f"{name_of(one.path)}: {one.said}")
+    say(f"Not complete: {', '.join(found['due'])} due." if found["due"] else "Complete.")
 
 
 def _digests(debate: Debate) -> dict[str, str] | None:

@@ -27,6 +27,10 @@ _DATED = re.compile(rf"\s*as of (?=[^,]*\d)((?:(?:{_TIMES})\b[ /-]*)+(?:, ?\d{{4
 """How a dated topic begins. Only words for a time count: what follows "as of" is put into the speakers' tasks."""
 
 
+QUESTION = 2000
+"""Characters that a question from the floor may have."""
+
+
 class Context(Value):
     """A file that speakers may draw on, kept whole so that the journal needs nothing beside it."""
 
@@ -276,7 +280,7 @@ class Raised(Value):
     """A question was put from the floor. Those it is put to hear it from their next turn on."""
 
     kind: Literal["raised"] = "raised"
-    question: str = Field(pattern=r"\S", max_length=2000)
+    question: str = Field(pattern=r"\S", max_length=QUESTION)
     to: tuple[str, ...] = Field(min_length=1)
     """Sides, or `judge` for every judge."""
 

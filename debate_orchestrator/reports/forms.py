@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from debate_orchestrator.datafiles import write_whole
 from debate_orchestrator.errors import BadFile, complaint, shown
+from debate_orchestrator.reports import seal
 from debate_orchestrator.reports.story import Story
 
 
@@ -20,15 +21,22 @@ class Form(NamedTuple):
     """How files of the form begin: what begins otherwise is no report, and is never overwritten."""
 
 
-FORMS = {".md": Form("debate_orchestrator.reports.markdown", (b"# Debate Report", b"# Debate Transcript"))}
+FORMS = {
+    ".md": Form("debate_orchestrator.reports.markdown", (b"# Debate Report", b"# Debate Transcript")),
+    ".json": Form("debate_orchestrator.reports.data", (b'{\n  "schema": 1,\n  "document": "debate report",\n',)),
+}
 
 
 def write(story: Story, path: str) -> str:
     """Writes the report of a story in the form that the path's ending names; the path. BadFile for another ending,
     or where a file that is no report is in its place."""
-    form = FORMS[os.path.splitext(place(path))[1]]
-    write_whole(path, importlib.import_module(form.module).render(story))
+    write_whole(path, rendered(story, os.path.splitext(place(path))[1]))
     return path
+
+
+def rendered(story: Story, ending: str) -> str:
+    """The report of a story in the form of that ending, sealed."""
+    return seal.sealed(importlib.import_module(FORMS[ending].module).render(story), story, ending)
 
 
 def place(path: str) -> str:

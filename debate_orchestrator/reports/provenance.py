@@ -8,7 +8,7 @@ from debate_orchestrator import casts
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Spoke
 from debate_orchestrator.core.rules import CLERK, JUDGE, judges
-from debate_orchestrator.reports import citations
+from debate_orchestrator.reports import citations, floor
 from debate_orchestrator.speech import one_line
 
 
@@ -29,6 +29,7 @@ def _weaknesses(debate: Debate) -> Iterator[str]:
     if unjudged:
         yield f"Degraded: no ballot counts for round {', '.join(unjudged)}."
     yield from _declined(debate)
+    yield from floor.provenance(debate)
 
 
 def _made(debate: Debate) -> Iterator[str]:

@@ -19,6 +19,7 @@ from debate_orchestrator.reports.citations import Citation
 from debate_orchestrator.reports.kin import kin
 from debate_orchestrator.reports.lines import Scales
 from debate_orchestrator.reports.provenance import arguing, provenance, rehearsal, spoken_by
+from debate_orchestrator.reports.runs import Run, run
 from debate_orchestrator.reports.told import Told, read, told
 from debate_orchestrator.speech import one_line
 
@@ -145,6 +146,7 @@ class Story(Value):
     """Who judges it, in the cast's words."""
     course: Course | None = None
     """What it was before, where it is judged again."""
+    run: Run = Run()
 
     @property
     def completed(self) -> int:
@@ -216,6 +218,7 @@ def story(entries: Sequence[Entry]) -> Story:
         bill=bill(debate),
         judges=debate.cast.get(JUDGE, ()),
         course=debate.opened.course,
+        run=run(debate),
     )
 
 

@@ -15,6 +15,7 @@ from debate_orchestrator.core.rules import Turn
 from debate_orchestrator.core.shapes import Shape
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.core.votes import Reading, Vote
+from debate_orchestrator.reports import floor
 
 
 class Told(Value):
@@ -69,6 +70,7 @@ def told(debate: Debate, turn: Turn) -> Told:
         seat=turn.seat,
         heading=debate.format.heading_of(turn),
         tag=debate.format.tag_of(turn),
+        floor=floor.new_to(debate, turn),
         declined=shown.declined,
         concedes=debate.concedes(turn),
         cut=shown.cut,

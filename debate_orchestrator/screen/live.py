@@ -11,11 +11,24 @@ from collections.abc import Callable, Sequence
 from debate_orchestrator import speech
 from debate_orchestrator.core import hearing, presentation
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Answer, Asked, Declined, Event, Spoiled, Spoke, Unanswered, Voted
+from debate_orchestrator.core.events import (
+    Answer,
+    Asked,
+    Closed,
+    Declined,
+    Event,
+    Raised,
+    Spoiled,
+    Spoke,
+    Unanswered,
+    Voted,
+)
 from debate_orchestrator.core.rules import Turn
+from debate_orchestrator.reports import floor
 from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.screen import bars, status
 from debate_orchestrator.screen.cells import Line, Span
+from debate_orchestrator.screen.inquiry import Inquiry
 from debate_orchestrator.screen.layout import paragraph
 from debate_orchestrator.screen.terminal import Terminal
 from debate_orchestrator.screen.voices import INDENT, WIDEST, Floor, Voice, columns
@@ -58,6 +71,8 @@ class Live:
         """What is going on besides, for the status: `paused`."""
         self.keys: Sequence[str] = ()
         """What the keys do now, for the status."""
+        self.inquiry: Inquiry | None = None
+        """The question from the floor that is being put."""
         if debate.answers:
             self._go_on()
 
@@ -78,6 +93,8 @@ class Live:
                     self._seal(before)
             case Spoiled() | Unanswered():
                 self._lose(event)
+            case Raised() | Closed():
+                self._put(paragraph(floor.announced(debate, event) or "", self._prose, style="alarm"))
         if self._floor is not None and self._floor.settled:
             self._clear_the_floor()
         if isinstance(event, Answer | Asked):
@@ -152,9 +169,11 @@ class Live:
         ]
         parts = [*status.where(self._debate), *writing, status.clock(now - self._began), *self._spent]
         noted = [self.note] if self.note else []
-        keys = [", ".join(self.keys)] if self.keys else []
         rule: Line = (Span("─" * self._wide, "dim"),)
-        return [rule, *status.lines(parts, [*noted, *keys], self._wide)]
+        if self.inquiry is not None and self.inquiry.open:
+            asking: list[Line] = [(Span(row, "bold"),) for row in self.inquiry.rows(self._wide)]
+            return [rule, *status.lines(parts, noted, self._wide), *asking]
+        return [rule, *status.lines(parts, [*noted, *self.keys], self._wide)]
 
     def _go_on(self) -> None:
         """Says where a debate goes on that has begun before."""
@@ -224,6 +243,11 @@ class Live:
         if "scores" in ballot:
             self._heading(turn)
             self._put(bars.ballot(self._debate, voted, self._wide))
+        elif rows := ballot.get("rows"):
+            self._heading(turn)
+            for n, row in enumerate(rows, start=1):
+                said = f"{n}. {speech.one_line(row['claim'])} ({row['status']})"
+                self._put(paragraph(said, self._prose, indent=INDENT), gap=n == 1)
         elif turn.speaking:  # what others reply in a shape is announced
             self._fields(turn)
 

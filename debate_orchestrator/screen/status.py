@@ -3,14 +3,14 @@ for how long, what was spent, and which keys do what."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from debate_orchestrator.core.bill import bill
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.screen.cells import Line, Span, clipped, width
 from debate_orchestrator.speech import one_line
 
-MOST = 4
+MOST = 5
 """Lines of a status at most."""
 
 
@@ -52,17 +52,26 @@ def spent(debate: Debate) -> list[str]:
 
 
 def lines(parts: Iterable[str], keys: Iterable[str], wide: int) -> list[Line]:
-    """The parts and then the keys, broken between parts alone; what fits in no line is cut."""
+    """The parts and then the keys, broken between parts alone; what fits in no line is cut. The keys begin a line
+    of their own where not all of them fit behind the parts."""
     made: list[list[Span]] = []
-    used = 0
-    for text, style in (*((part, "dim") for part in parts), *((key, "bold") for key in keys)):
-        shown = clipped(text, wide)
-        if made and used + 3 + width(shown) <= wide:
-            made[-1].append(Span(" · ", "dim"))
-            used += 3
-        else:
-            made.append([])
-            used = 0
-        made[-1].append(Span(shown, style))
-        used += width(shown)
+    used = wide
+    keys = [clipped(key, wide) for key in keys]
+    for group, style in (([clipped(part, wide) for part in parts], "dim"), (keys, "bold")):
+        if used + _wide(group) > wide:
+            used = wide
+        for text in group:
+            if made and used + 3 + width(text) <= wide:
+                made[-1].append(Span(" · ", "dim"))
+                used += 3
+            else:
+                made.append([])
+                used = 0
+            made[-1].append(Span(text, style))
+            used += width(text)
     return [tuple(line) for line in made[:MOST]]
+
+
+def _wide(group: Sequence[str]) -> int:
+    """The cells that a group takes behind another."""
+    return sum(3 + width(text) for text in group)

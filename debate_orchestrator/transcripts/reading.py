@@ -60,7 +60,7 @@ def _odd(made: Transcript, name: str) -> list[str]:
 
 _LINE = re.compile(r"\*\*(.+?):\*\* (.*?) *")
 _NAMED = re.compile(r"(.+?)(?: \([^()]*\))?")
-_ABOUT = ("Topic", "Rounds", "Rounds Completed", "Judge Strictness", "Date", "Spoken by")
+_ABOUT = ("Topic", "Rounds", "Rounds Completed", "Judge Strictness", "Date", "Spoken by", "From the Floor")
 """What the head of a report tells besides the sides."""
 _ROUND = re.compile(r"Round (\d{1,3})")
 _TAG = re.compile(r"\[.+\]")
@@ -69,8 +69,9 @@ _SHORT = re.compile(
     r"|the limit of \d+ words was reached: \d+ more, which nobody heard, are in the journal)\.\*"
 )
 _FORBIDDEN = "*It writes lines for the other side, which this format forbids.*"
-_ENDS = re.compile(r"\n---\n\n\*[^\n]+\*\n*\Z")
-"""The line on how it was made, with which a transcript of this package ends."""
+_FLOOR = "*From the floor:* "
+_ENDS = re.compile(r"\n---\n\n\*[^\n]+\*\n*(?:\n---\n\n\*Sealed by [^\n]+\*\n*)?\Z")
+"""The line on how it was made, with which a transcript of this package ends, and its seal."""
 
 
 class _Person(Value):
@@ -186,7 +187,9 @@ def _stripped(lines: list[str]) -> list[str]:
 
 
 def _untagged(lines: list[str]) -> list[str]:
-    return _stripped(lines[1:]) if lines and _TAG.fullmatch(lines[0]) else lines
+    """The lines below a speech's tag. Only questions from the floor stand above it."""
+    first = next((n for n, line in enumerate(lines) if line and not line.startswith(_FLOOR)), 0)
+    return _stripped(lines[first + 1 :]) if lines and _TAG.fullmatch(lines[first]) else lines
 
 
 def _speech(side: str, title: str, round: int, name: str, lines: list[str]) -> Speech:

@@ -159,7 +159,7 @@ def test_stopped_and_continued(server: Server, here: Path) -> None:
         one.see("Stopped")
         at_rest(one)
         one.type("clear; fg")
-        one.see(lambda text: "p pause, q quit and save" in text)
+        one.see(lambda text: "p pause · f question · e end early · q quit and save" in text)
         server.between = lambda request: 0.0
         one.see("Debate complete.")
         at_rest(one)

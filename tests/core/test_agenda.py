@@ -1,0 +1,178 @@
+"""The order of a debate, where somebody outside the seats steps in: questions from the floor, and an early end."""
+
+from __future__ import annotations
+
+import pytest
+from core.folding import converging, debated, opened, play, spoke
+from hypothesis import given
+from hypothesis import strategies as st
+
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Asked, Closed, Event, Raised
+from debate_orchestrator.errors import OutOfTurn
+
+WHY, COST = "Why?", "What would it cost?"
+CLOSED = Closed()
+
+
+def raised(question: str, *to: str) -> Raised:
+    return Raised(question=question, to=to)
+
+
+def put(debate: Debate, turn: str) -> list[tuple[str, bool]]:
+    return debate.put_to(debate.turn(turn))
+
+
+def asked(turn: str) -> Asked:
+    return Asked(turn=turn, brief="0" * 64, by="host")
+
+
+def test_a_question_is_heard_from_the_next_turn_on() -> None:
+    """Those a question is put to hear it as new in their next turn, as known after that; the others never."""
+    debate = debated(2, until="1.challenge.a")
+    assert debate.take(raised(WHY, "a"))
+    play(debate)
+    assert put(debate, "1.opening.a") == []
+    assert put(debate, "1.challenge.a") == [(WHY, True)]
+    assert put(debate, "1.rebuttal.a") == put(debate, "2.constructive.a") == [(WHY, False)]
+    assert all(put(debate, turn.id) == [] for turn in debate.settled() if turn.seat != "a")
+
+
+def test_who_was_asked_already_hears_it_later() -> None:
+    """A turn whose brief was put before the question keeps that brief; the seat hears it in the turn after."""
+    debate = debated(2, until="1.challenge.a")
+    debate.take(asked("1.challenge.a"))
+    debate.take(raised(WHY, "a", "b"))
+    assert (put(debate, "1.challenge.a"), put(debate, "1.challenge.b")) == ([], [(WHY, True)])
+    play(debate)
+    assert put(debate, "1.rebuttal.a") == [(WHY, True)]
+
+
+def test_questions_add_up() -> None:
+    """Every question is heard, in the order in which they were put; every judge of a panel hears those to the judge."""
+    debate = debated(2, 3, until="1.verdict.judge-1")
+    for one in (raised(WHY, "judge"), raised(COST, "a", "judge")):
+        debate.take(one)
+    play(debate)
+    assert all(put(debate, f"1.verdict.judge-{n}") == [(WHY, True), (COST, True)] for n in (1, 2, 3))
+    assert put(debate, "2.constructive.a") == [(COST, True)]
+    assert put(debate, "final.dissent.judge-1") == [(WHY, False), (COST, False)]
+
+
+@pytest.mark.parametrize("to", [("c",), ("moderator",), ("judge-1",), ("a", "x")])
+def test_only_seats_are_asked(to: tuple[str, ...]) -> None:
+    """A question to anybody but a side or the judge is refused, and changes nothing."""
+    debate = debated(1, until="1.opening.a")
+    with pytest.raises(OutOfTurn, match="to one of: a, b, judge"):
+        debate.take(raised(WHY, *to))
+    assert debate.raised == []
+
+
+def test_nobody_is_asked_who_has_no_turn_left() -> None:
+    """A question to a side whose last turn is over, or under way, is refused; one to the judge is not."""
+    debate = debated(1, until="1.opening.b")
+    for seat in "ab":
+        if seat == "b":
+            debate.take(asked("1.opening.b"))
+        with pytest.raises(OutOfTurn, match=f"to {seat}, whose last turn is taken or under way"):
+            debate.take(raised(WHY, seat))
+    assert debate.take(raised(WHY, "judge"))
+    play(debate)
+    with pytest.raises(OutOfTurn, match="last turn"):
+        debate.take(raised(WHY, "judge"))
+
+
+def test_a_turn_that_may_not_come_counts_for_nothing() -> None:
+    """That a side might be asked to diverge yet is no reason to take a question for it."""
+    debate = debated(1, until="1.verdict.judge")
+    with pytest.raises(OutOfTurn):
+        debate.take(raised(WHY, "a"))
+
+
+def test_an_early_end_finishes_the_phase_under_way() -> None:
+    """Where anybody has spoken in a phase, or was asked to, all sides have their turn in it; then only what follows
+    the last round is left."""
+    for taken in (spoke("2.constructive.a"), asked("2.constructive.a")):
+        debate = debated(3, until="2.constructive.a")
+        debate.take(taken)
+        assert debate.take(CLOSED)
+        left = [turn for stage in play(debate) for turn in stage]
+        assert left[-3:] == ["2.constructive.b", "final.verdict.judge", "final.dissent.judge"]
+        assert left[:-3] in ([], ["2.constructive.a"])
+        assert debate.complete
+
+
+def test_an_early_end_between_phases_is_at_once() -> None:
+    """Where nobody was asked yet, what is due is not held any more."""
+    debate = debated(3, until="1.challenge.a")
+    debate.take(CLOSED)
+    assert [turn.id for turn in debate.due()] == ["final.verdict.judge"]
+    assert debate.result(1) is None and debate.verdict() is None
+    play(debate)
+    assert debate.verdict() is not None
+
+
+def test_convergence_is_not_answered_after_an_early_end() -> None:
+    """Sides that converged just before it are not asked to diverge."""
+    debate = debated(3, 1, {"1.verdict.judge": converging()}, until="1.divergence.a")
+    debate.take(CLOSED)
+    assert [turn.id for turn in debate.due()] == ["final.verdict.judge"]
+
+
+def test_a_second_early_end_changes_nothing() -> None:
+    """Closing what is closed already is harmless while turns of its last phase are left."""
+    debate = debated(3, until="1.challenge.a")
+    debate.take(asked("1.challenge.a"))
+    assert debate.take(CLOSED)
+    assert not debate.take(CLOSED)
+    assert [turn.id for turn in debate.due()] == ["1.challenge.a", "1.challenge.b"]
+
+
+@pytest.mark.parametrize(
+    ("until", "got"),
+    [("1.opening.a", "nobody has spoken"), ("final.verdict.judge", "due already"), ("nobody", "is complete")],
+)
+def test_an_early_end_needs_something_to_end(until: str, got: str) -> None:
+    """Before the first speech, at the last verdict and after it there is nothing to end early."""
+    debate = debated(1, until=until)
+    with pytest.raises(OutOfTurn, match=got):
+        debate.take(CLOSED)
+
+
+def test_questions_after_an_early_end() -> None:
+    """Only whoever still has a turn can be asked then."""
+    debate = debated(3, until="1.challenge.a")
+    debate.take(CLOSED)
+    with pytest.raises(OutOfTurn, match="to a, whose last turn"):
+        debate.take(raised(WHY, "a"))
+    assert debate.take(raised(WHY, "judge"))
+
+
+@given(cut=st.integers(0, 40), to=st.sampled_from([("a",), ("b",), ("judge",), ("a", "b", "judge")]))
+def test_what_was_settled_stays_as_it_was(cut: int, to: tuple[str, ...]) -> None:
+    """A question and an early end at any time change nothing that was said before them, and a journal with them is
+    folded to the same debate."""
+    debate = Debate([opened(2)])
+    events: list[Event] = [debate.opened]
+
+    def take(event: Event) -> None:
+        if debate.take(event):
+            events.append(event)
+
+    for _ in range(cut):
+        if not (due := debate.due()):
+            break
+        before = Debate([debate.opened])
+        play(before)
+        take(before.answers[due[0].id])
+    settled = [turn.id for turn in debate.settled()]
+    for event in (raised(WHY, *to), CLOSED):
+        try:
+            take(event)
+        except OutOfTurn:
+            pass
+    assert [turn.id for turn in debate.settled()] == settled
+    assert all(put(debate, turn) == [] for turn in settled)
+    again = Debate(events)
+    assert again.due() == debate.due()
+    assert [again.put_to(turn) for turn in again.due()] == [debate.put_to(turn) for turn in debate.due()]

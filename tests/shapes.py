@@ -1,0 +1,62 @@
+"""Stories of every shape that a debate can have, each played in memory when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import puppets
+import test_reports_costs
+import test_reports_earlier
+import test_reports_markdown_formats
+from debates import CONCEDE, DECLINE, entries, played, saying
+from debates import told as adversarial
+from tellings import FETCHED, check, checks, evidence, label, refusal, rules, told
+
+from debate_orchestrator import library
+from debate_orchestrator.reports.story import Story, story
+
+REHEARSED = {seat: (f"rehearse:anthropic:{seat}",) for seat in ("a", "b", "judge")}
+CLAIM = {
+    "1.argument.a": evidence(),
+    "1.argument.b": refusal("No."),
+    "1.check.clerk": checks(check("1.argument.a", title="So", date="2026-01", similarity=0.875)),
+    "final.verdict.judge": label("misleading", 4, sources=[{"turn": "1.argument.a", "credibility": "low", "why": "x"}]),
+}
+AHEAD = {side: dict.fromkeys(rules("panel").rubric.criteria, points) for side, points in (("a", 4), ("b", 9))}
+"""Scores of a panel's judge who has B ahead."""
+INTERVENED = saying(_1_verdict_judge=puppets.converging("both"), _2_verdict_judge=puppets.converging())
+
+
+def again() -> Story:
+    """A debate of two rounds, judged again by another judge who sees it otherwise."""
+    say = saying(_final_verdict_judge=puppets.final("b"))
+    return test_reports_earlier.again(played(rounds=2), say)
+
+
+SHAPES: dict[str, Callable[[], Story]] = {
+    "whole": lambda: adversarial(rounds=3),
+    "quick": lambda: adversarial(rounds=1, strictness="lenient"),
+    "paused": lambda: adversarial(until="2.rebuttal.b"),
+    "just opened": lambda: adversarial(until="1.opening.a"),
+    "panel of three": lambda: adversarial(rounds=2, judges=3),
+    "no ballot that counts": lambda: adversarial(saying(_1_verdict_judge="no", _final_verdict_judge="no"), rounds=1),
+    "intervened": lambda: adversarial(INTERVENED, rounds=3),
+    "conceded": lambda: adversarial(saying(_2_constructive_b=f"Well.\n{CONCEDE}"), rounds=3),
+    "declined": lambda: adversarial(saying(_1_opening_b=DECLINE), rounds=1),
+    "mirrored": lambda: told("adversarial", rounds=2, mirror=True),
+    "mirrored panel that changes": lambda: told(
+        "panel", {"final.verdict.judge-2": {"scores": AHEAD}}, panel=3, mirror=True, quorum=2
+    ),
+    "blind": lambda: told("question", {"final.verdict.judge": {"winner": "b"}}, blind=True, material="It is so."),
+    "a judge alone": lambda: told("question-blind"),
+    "no rounds of its own": lambda: story(test_reports_markdown_formats.entries()),
+    "claim looked up": lambda: told("claim", CLAIM, cast=FETCHED, topic="As of 2019, it is so."),
+    "claim, every round": lambda: told("claim", rounds=2, each_round=True, mirror=True),
+    "rehearsed": lambda: told("adversarial", rounds=2, cast=REHEARSED),
+    "paid for": lambda: story(entries(test_reports_costs.paid())),
+    "paid for, nobody knows how much": lambda: story(entries(test_reports_costs.paid(cost=None, usage=None))),
+    "judged again": again,
+    **{name: partial(told, name) for name in library.format_names()},
+}
+"""What is special about it -> its story."""

@@ -1,0 +1,259 @@
+"""Whether a report is what its journal tells: every way in which it may not be is told apart."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+import test_judging
+from debates import played
+from hypothesis import given
+from hypothesis import strategies as st
+from journals import written
+from shapes import CLAIM, REHEARSED
+from tellings import FETCHED, events
+
+from debate_orchestrator import library
+from debate_orchestrator.core.events import Event, Noted
+from debate_orchestrator.errors import BadFile, Damaged
+from debate_orchestrator.files import JOURNAL
+from debate_orchestrator.journal import Entry, Writer, read
+from debate_orchestrator.reports import forms, seal
+from debate_orchestrator.reports.attest import Attested, attest, beside, integrity
+from debate_orchestrator.reports.attest import given as files_of
+from debate_orchestrator.reports.story import story
+
+RUNS: dict[str, list[Event]] = {
+    "host-run": played(rounds=2),
+    "paused": played(until="1.verdict.judge"),
+    "rehearsed": events("adversarial", cast=REHEARSED),
+    "a claim, looked up": events("claim", CLAIM, cast=FETCHED),
+    **{name: events(name) for name in library.format_names()},
+}
+MORE = Noted(note="one agent")
+
+
+def kept(folder: Path, made: list[Event], name: str = "d") -> list[Entry]:
+    """The lines of a new journal that holds those events."""
+    path = folder / f"{name}{JOURNAL}"
+    written(path, made)
+    return read(path).entries
+
+
+def report(entries: list[Entry], ending: str = ".md") -> bytes:
+    return forms.rendered(story(entries), ending).encode()
+
+
+def sealed_anew(data: bytes, ending: str) -> bytes:
+    """A report as somebody seals it who has changed it, with nothing but a hash at hand."""
+    found = seal.read(data, ending)
+    assert found is not None
+    blank = data.replace(found.digest.encode(), b"0" * 64)
+    return data.replace(found.digest.encode(), hashlib.sha256(blank).hexdigest().encode())
+
+
+def told(data: bytes, entries: list[Entry], ending: str = ".md") -> Attested:
+    return attest(f"r{ending}", data, entries)
+
+
+@pytest.mark.parametrize("ending", forms.FORMS)
+@pytest.mark.parametrize("run", RUNS)
+def test_what_belongs_is_told(run: str, ending: str, tmp_path: Path) -> None:
+    """The report of a journal, however the debate was run, belongs to it, is unchanged, and is made again the same."""
+    entries = kept(tmp_path, RUNS[run])
+    found = told(report(entries, ending), entries, ending)
+
+    assert (found.state, found.remade, found.well) == ("unchanged", "same", True)
+    assert "belongs to this journal" in found.said and "the same to the byte" in found.said
+    assert found.data["head"] == entries[-1].hash and found.data["lines"] == len(entries)
+
+
+@pytest.mark.parametrize("ending", forms.FORMS)
+def test_a_debate_judged_again(ending: str, tmp_path: Path) -> None:
+    """The report of a second judging belongs to its own journal; that of the debate it judges is told as that."""
+    test_judging.again(tmp_path, played(rounds=1))
+    old, new = (read(tmp_path / f"{name}{JOURNAL}").entries for name in ("old", "new"))
+
+    assert told(report(new, ending), new, ending).state == "unchanged"
+    found = told(report(old, ending), new, ending)
+    assert found.state in ("another", "longer") and not found.well
+    assert "judged again in this one" in found.said
+
+
+@pytest.mark.parametrize("ending", forms.FORMS)
+def test_of_an_earlier_state(ending: str, tmp_path: Path) -> None:
+    """A report that was made when the journal had fewer lines is told by how many, and is still well."""
+    entries = kept(tmp_path, played(rounds=1))
+    for n in range(1, len(entries)):
+        found = told(report(entries[:n], ending), entries, ending)
+        assert (found.state, found.remade, found.well) == ("earlier", "same", True)
+        assert f"when it had {n} of its {len(entries)} lines" in found.said
+
+
+def test_of_more_lines_than_there_are(tmp_path: Path) -> None:
+    """Where lines were taken off a journal's end, which its chain can't show, its report does."""
+    entries = kept(tmp_path, played(rounds=1))
+    for n in range(1, len(entries)):
+        found = told(report(entries), entries[:n])
+        assert (found.state, found.well) == ("longer", False)
+        assert f"made from {len(entries)} lines" in found.said and "missing at the end" in found.said
+
+
+def test_of_another_journal(tmp_path: Path) -> None:
+    """The report of another debate, or of this one before its journal was written anew, does not belong."""
+    one = kept(tmp_path, played(rounds=1), "one")
+    again = kept(tmp_path, played(rounds=1, topic="Vim or Emacs?"), "two")
+    found = told(report(one), again)
+
+    assert (found.state, found.remade, found.well) == ("another", "not compared", False)
+    assert f"its line {len(one)} does not have the hash" in found.said
+
+
+def test_a_journal_with_more_to_come(tmp_path: Path) -> None:
+    """What is written after a report was made leaves it the report of an earlier state, to the same reader."""
+    entries = kept(tmp_path, played(rounds=1))
+    data = report(entries)
+    with Writer(tmp_path / f"d{JOURNAL}") as writer:
+        writer.append(MORE)
+
+    assert told(data, read(tmp_path / f"d{JOURNAL}").entries).state == "earlier"
+
+
+SHORT = played(rounds=1)
+
+
+@pytest.fixture(scope="module")
+def short(tmp_path_factory: pytest.TempPathFactory) -> list[Entry]:
+    return kept(tmp_path_factory.mktemp("short"), SHORT)
+
+
+@pytest.mark.parametrize("ending", forms.FORMS)
+@given(where=st.integers(0, 10**6), byte=st.integers(0, 255))
+def test_any_changed_byte_is_told(ending: str, short: list[Entry], where: int, byte: int) -> None:
+    """Whichever byte of a sealed report is changed, it is told as changed."""
+    data = report(short, ending)
+    at = where % len(data)
+    changed = data[:at] + bytes([byte]) + data[at + 1 :]
+
+    found = told(changed, short, ending)
+    assert (found.state, found.well) == (("unchanged", True) if changed == data else ("changed", False))
+
+
+@pytest.mark.parametrize("ending", forms.FORMS)
+@given(where=st.integers(0, 10**6), word=st.sampled_from(["x", "B", "not ", "9", "\n", " "]))
+def test_a_forged_report_is_told(ending: str, short: list[Entry], where: int, word: str) -> None:
+    """A report that somebody changed and sealed anew does not say what the journal says."""
+    data = report(short, ending)
+    at = where % (len(data) - 700)
+    forged = sealed_anew(data[:at] + word.encode() + data[at:], ending)
+
+    found = told(forged, short, ending)
+    assert (found.state, found.remade, found.well) == ("contradicts", "different", False)
+    assert "does not say what the journal says" in found.said
+
+
+@given(data=st.data())
+def test_a_changed_journal_is_told(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Whatever of the journal is changed, dropped or moved, it is damaged, or its report is not of it."""
+    folder = tmp_path_factory.mktemp("j")
+    whole = written(folder / f"d{JOURNAL}", SHORT)
+    made = report(read(folder / f"d{JOURNAL}").entries)
+    lines = whole.splitlines(keepends=True)
+    n = data.draw(st.integers(0, len(lines) - 1))
+    m = data.draw(st.integers(0, len(lines) - 1))
+    at = data.draw(st.integers(0, len(lines[n]) - 2))
+    altered = lines[n][:at] + bytes([lines[n][at] ^ 1]) + lines[n][at + 1 :]
+    swapped = [lines[m] if k == n else lines[n] if k == m else one for k, one in enumerate(lines)]
+    for changed in ([*lines[:n], altered, *lines[n + 1 :]], [*lines[:n], *lines[n + 1 :]], swapped):
+        (folder / f"c{JOURNAL}").write_bytes(b"".join(changed))
+        try:
+            entries = read(folder / f"c{JOURNAL}").entries
+        except Exception as error:  # a journal without its first line is none
+            assert isinstance(error, Damaged) or n == 0 or m == 0
+            continue
+        assert told(made, entries).well == (changed == lines)
+
+
+def test_a_journal_that_was_written_anew(tmp_path: Path) -> None:
+    """Whoever writes a whole journal anew, with hashes that fit, has another journal than the report was made of."""
+    events_ = played(rounds=1)
+    data = report(kept(tmp_path, events_))
+    forged = events_[1].model_copy(update={"reply": events_[1].reply.model_copy(update={"text": "I never."})})  # type: ignore[union-attr]
+
+    assert told(data, kept(tmp_path, [events_[0], forged, *events_[2:]], "anew")).state == "another"
+
+
+@pytest.mark.parametrize("ending", forms.FORMS)
+def test_another_version_that_tells_it_the_same(ending: str, short: list[Entry]) -> None:
+    """A report that another version made is compared all the same, but for the version's number."""
+    data = seal.made_by("0.0.9", report(short, ending), ending)
+    found = told(data, short, ending)
+
+    assert (found.state, found.remade, found.well) == ("unchanged", "same", True)
+    assert found.data["version"] == "0.0.9" and data != report(short, ending)
+
+
+@pytest.mark.parametrize("ending", forms.FORMS)
+def test_another_version_that_tells_it_otherwise(ending: str, short: list[Entry]) -> None:
+    """Where the versions tell a journal otherwise, the seal alone speaks, and that nobody could compare is said."""
+    data = report(short, ending).replace(b"Researcher", b"Debater")
+    found = told(seal.made_by("0.0.9", data, ending), short, ending)
+
+    assert (found.state, found.remade, found.well) == ("unchanged", "not compared", True)
+    assert "Version 0.0.9 made it" in found.said and "only that version can compare" in found.said
+
+
+def test_a_report_without_a_seal(short: list[Entry]) -> None:
+    """It is well only where it says, to the byte, what the journal says; else nothing shows that it does."""
+    bare = seal.unsealed(report(short), ".md")
+    same, other = told(bare, short), told(bare.replace(b"narrow", b"decisive"), short)
+
+    assert (same.state, same.remade, same.well) == ("unsealed", "same", True)
+    assert (other.state, other.remade, other.well) == ("unsealed", "different", False)
+    assert other.data["version"] is None
+
+
+def test_a_seal_that_was_cut_short(short: list[Entry]) -> None:
+    """What is left of a seal tells that there was one; what is no longer a report at all is told as changed too."""
+    data = report(short)
+    for cut in (data[:-1], data[:-100], data + b"\n", data.replace(b"head sha256", b"head md5")):
+        assert told(cut, short).state == "changed"
+    assert told(data[: data.index(b"\n---\n\n*Sealed")], short).state == "unsealed"
+    assert told(report(short, ".json")[:-1], short, ".json").state == "changed"
+
+
+def test_the_reports_beside_a_journal(tmp_path: Path, short: list[Entry]) -> None:
+    """Those that are there, damaged ones among them; what only has the name of a report is not one of them."""
+    paths = [tmp_path / f"r{ending}" for ending in forms.FORMS]
+    for path in paths:
+        path.write_bytes(report(short, path.suffix))
+    assert beside(str(paths[0])) == [str(path) for path in paths]
+
+    for path in paths:
+        path.write_bytes(b"x" + report(short, path.suffix)[1:])
+    assert beside(str(paths[0])) == [str(path) for path in paths]
+
+    for path in paths:
+        path.write_text('{"topic": "my answers"}')
+    assert beside(str(paths[0])) == []
+    assert beside(str(tmp_path / "none.md")) == []
+
+
+def test_files_that_are_no_report_are_refused_at_once(tmp_path: Path) -> None:
+    """Every file that can't be had, or has the ending of no report, is complained of, all at once."""
+    (tmp_path / "r.txt").write_text("x")
+    with pytest.raises(BadFile) as caught:
+        files_of([str(tmp_path / "r.txt"), str(tmp_path / "none.md"), "\0.json"])
+
+    assert len(caught.value.complaints) == 3
+    assert f"ends in {' or '.join(forms.FORMS)}" in caught.value.complaints[0]
+
+
+def test_what_a_report_tells_alone(short: list[Entry]) -> None:
+    """Where the journal can't be read, a report still tells whether its own bytes were changed."""
+    data = report(short)
+
+    assert integrity("r.md", data).startswith("unchanged since it was written, from a journal of 6 lines")
+    assert integrity("r.md", data.replace(b"narrow", b"decisive")) == "changed after it was written."
+    assert integrity("r.md", b"# Debate Report") == "has no seal that can be read."

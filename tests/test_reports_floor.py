@@ -1,0 +1,90 @@
+"""Questions from the floor and early ends are told where they happened, and at the head of a report."""
+
+from __future__ import annotations
+
+import pytest
+from debates import answers, entries, played
+from nasty import NASTY
+
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Closed, Event, Raised
+from debate_orchestrator.reports import floor, markdown
+from debate_orchestrator.reports.story import story
+from debate_orchestrator.transcripts.reading import read
+
+WHY = "Why not next year?"
+
+
+def closed(until: str, *more: Event) -> list[Event]:
+    """A debate that is ended early where a turn is due, after which `more` happens; to its end."""
+    events: list[Event] = [*played(until=until), *more, Closed()]
+    debate = Debate(events)
+    while due := debate.due():
+        for turn in due:
+            for event in answers(debate, turn, None):
+                debate.take(event)
+                events.append(event)
+    return events
+
+
+def test_what_is_announced() -> None:
+    """A question is announced with those it is put to, an early end with the phase it follows; nothing else is."""
+    debate = Debate(played(until="1.challenge.a"))
+    asked = Raised(question=f"{WHY}\n## No", to=("a", "b", "judge"))
+    assert floor.announced(debate, asked) == f"From the floor, to Researcher A, Researcher B and Judge: {WHY} ## No"
+    assert floor.announced(debate, debate.opened) is None
+    debate.take(Closed())
+    assert floor.announced(debate, Closed()) == "Ended early, after Opening Statement of round 1."
+
+
+def test_a_question_stands_above_the_turn_that_heard_it() -> None:
+    """The report has it under the heading of the first turn that heard it, above its tag, and nowhere else."""
+    before = played(until="1.challenge.a")
+    report = markdown.render(story(entries([*before, Raised(question=WHY, to=("a",)), *played()[len(before) :]])))
+    line = f"*From the floor:* {WHY}"
+    assert report.count(line) == 1
+    above, below = report.split(line)
+    assert above.rstrip().endswith("#### Challenge — Researcher A")
+    assert below.lstrip().startswith("[R1 - ROUND 1 - CHALLENGE]")
+    assert "1 question was put from the floor." in report
+
+
+def test_a_question_that_nobody_heard_is_told() -> None:
+    """One that was put and heard by nobody stands at the head, and says `yet` while there may be somebody."""
+    events = [*played(until="1.challenge.a"), Raised(question=WHY, to=("a",))]
+    assert f"was heard by nobody yet: {WHY}" in markdown.render(story(entries(events)))
+    ended = closed("1.challenge.a", Raised(question=WHY, to=("a",)))
+    assert f"A question from the floor, to Researcher A, was heard by nobody: {WHY}" in markdown.render(
+        story(entries(ended))
+    )
+
+
+def test_an_early_end_is_told() -> None:
+    """The report of a debate that was ended early says so, counts the rounds that were judged, and has its verdict."""
+    report = markdown.render(story(entries(closed("2.challenge.a"))))
+    assert "Ended early, after Constructive of round 2." in report
+    assert "**Rounds Completed:** 1 / 3" in report
+    assert "**Winner:** " in report and "Complete." in report
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_a_question_can_not_forge_anything(text: str) -> None:
+    """Whatever a question holds, the report has the headings and the tags that it has with a plain one."""
+    if not text.strip():
+        return
+
+    def shape(question: str) -> list[str]:
+        before = played(until="1.challenge.a", rounds=2)
+        asked = Raised(question=question[:2000], to=("a",))
+        report = markdown.render(story(entries([*before, asked, *played(rounds=2)[len(before) :]])))
+        return [line for line in report.split("\n") if line.startswith(("#", "[", "|", "---", "```", "<"))]
+
+    assert shape(text) == shape(WHY)
+
+
+def test_a_report_with_a_question_is_read_back() -> None:
+    """The speeches of a report that tells a question are those it has without: the question is nobody's words."""
+    before = played(until="1.challenge.a")
+    plain = markdown.render(story(entries(played())))
+    asked = markdown.render(story(entries([*before, Raised(question=WHY, to=("a",)), *played()[len(before) :]])))
+    assert read(asked, "x").speeches == read(plain, "x").speeches
