@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import time
 
+import debates
 import pytest
+from glass import Glass, OnGlass
 from viewer import Viewer, watching
+
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.screen.live import Live
+from debate_orchestrator.screen.session import Session
 
 SLOW = ("demo", "--pace", "300")
 FIRST = "A national election creates"
@@ -81,3 +88,31 @@ def test_nobody_can_press_keys() -> None:
         assert viewer.see_end() == 0
         assert "\x1b" not in viewer.glass.raw
         assert "Dissent record: 8 disputed claims" in viewer.glass.text
+
+
+@pytest.mark.parametrize("given_back", [True, False], ids=("given back", "left"))
+def test_it_is_lent(given_back: bool) -> None:
+    """While it is lent nothing is shown, and stopping the process is the borrower's; what was finished meanwhile is
+    shown when it is given back, and never where the debate is left before."""
+
+    async def lending() -> str:
+        glass = Glass()
+        terminal = OnGlass(glass)
+        live = Live(Debate([debates.opening()]), terminal)
+        async with Session(live, terminal, lambda key: None) as session:
+            live.say("before")
+            session.lend()
+            assert signal.getsignal(signal.SIGTSTP) is signal.SIG_DFL
+            live.say("meanwhile")
+            await asyncio.sleep(0.1)
+            assert "meanwhile" not in glass.raw and not glass.hidden
+            if given_back:
+                session.take_back()
+                live.paint()
+                assert glass.hidden
+        assert not glass.hidden
+        return glass.text
+
+    text = asyncio.run(lending())
+    assert "before" in text
+    assert ("meanwhile" in text) == given_back

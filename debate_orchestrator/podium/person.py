@@ -107,6 +107,8 @@ class Person:
             self._private = True
             return await (Speech(at) if debate.shape(turn) is None else Filling(at)).take()
         except Left:
+            if not self.left and any(one.seat not in persons(debate) for one in debate.due()):
+                at.tell("", "Answers under way are awaited, since they are paid for. Ctrl-C again leaves them.")
             self.left = True
             self._leave()
             hint = "What was written is kept, and offered again when the debate is resumed."

@@ -52,9 +52,10 @@ class Session:
             if self._ticking is not None:
                 self._ticking.cancel()
             if self._lent:
-                self._terminal.forget()  # whoever left the debate is not told what others said to the same turn
-            self._terminal.hold()  # what was not printed behind another job is printed now
-            self._live.leave()
+                self._terminal.forget()  # whoever left the debate is not told what others said in the same stage
+            else:
+                self._terminal.hold()  # what was not printed behind another job is printed now
+                self._live.leave()
         finally:
             self._give_back()
             for one in (signal.SIGTSTP, signal.SIGCONT, *self._ends):
