@@ -6,10 +6,10 @@ import argparse
 import asyncio
 import json
 import os
-import signal
 
 from debate_orchestrator import casts, probing, providers, scorecards, spending
 from debate_orchestrator.checking import Check
+from debate_orchestrator.cli.interrupts import STOPPING, heeded
 from debate_orchestrator.cli.output import print_json, remark, say
 from debate_orchestrator.cli.setup import cap
 from debate_orchestrator.core.debate import Debate
@@ -129,25 +129,21 @@ def _asked(check: Check, progress: _Progress) -> list[Theirs]:
 
 async def _interruptible(check: Check, progress: _Progress) -> list[Theirs]:
     """An interrupt stops the asking and awaits the answers under way; a second one leaves them."""
-    stop, task, loop = asyncio.Event(), asyncio.current_task(), asyncio.get_running_loop()
+    stop, task = asyncio.Event(), asyncio.current_task()
 
     def interrupted() -> None:
         if stop.is_set() and task is not None:
             task.cancel()
         elif not stop.is_set():
             stop.set()
-            remark("Stopping: answers under way are awaited, since they are paid for. Ctrl-C again leaves them.")
+            remark(STOPPING)
 
-    for one in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(one, interrupted)
     kept_from = list[Theirs]()
     try:
-        kept_from = await check.run(stop, progress)
+        with heeded(interrupted):
+            kept_from = await check.run(stop, progress)
     except asyncio.CancelledError:
         pass
-    finally:
-        for one in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(one)
     if stop.is_set() and check.left():
         for said in (said for error in kept_from for said in error.complaints):
             remark(said)

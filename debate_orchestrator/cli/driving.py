@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from debate_orchestrator.calls import Watch, record
+from debate_orchestrator.cli.interrupts import STOPPING, heeded
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.cli.seating import judges_look_on
 from debate_orchestrator.core.debate import Debate
@@ -146,8 +146,7 @@ class Chair:
         if self._person is not None:
             self._person.abandon()
         if not self._waits and not (self._live and self._live.has_status):
-            said = "Stopping: answers under way are awaited, since they are paid for. Ctrl-C again leaves them."
-            (self._live.say if self._live else remark)(said)
+            (self._live.say if self._live else remark)(STOPPING)
         self.tell()
 
     def interrupt(self) -> None:
@@ -237,17 +236,15 @@ async def driven(
     """Drives until nothing is left. An interrupt stops the asking and awaits the answers under way, since they
     are paid for; a second one leaves them. KeyboardInterrupt, with what to do, where work is left then."""
     chair = Chair(None if shown is None else shown.live, journal, debate, watch, person)
-    loop = asyncio.get_running_loop()
-    for one in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(one, chair.interrupt)
     held: AbstractAsyncContextManager[Session | None] = nullcontext() if shown is None else shown.session(chair.press)
     try:
-        async with held as session:
-            chair.hears = session is not None and session.hears
-            chair.tell()
-            if person is not None:
-                chair.watch = person.attends(chair.end, session, watch)
-            await chair.drive(seats)
+        with heeded(chair.interrupt):
+            async with held as session:
+                chair.hears = session is not None and session.hears
+                chair.tell()
+                if person is not None:
+                    chair.watch = person.attends(chair.end, session, watch)
+                await chair.drive(seats)
     except asyncio.CancelledError:
         pass
     except Theirs as error:
@@ -255,9 +252,6 @@ async def driven(
             raise
         for said in error.complaints:
             remark(said)
-    finally:
-        for one in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(one)
     if chair.ended and not debate.complete:
         turns = f"{len(debate.answers)} turn{'s are' if len(debate.answers) != 1 else ' is'} saved"
         raise KeyboardInterrupt(f"interrupted; {turns}. Go on with `debate resume {journal.path}`.")
