@@ -19,7 +19,9 @@ from debate_orchestrator.reports.citations import Citation
 from debate_orchestrator.reports.kin import kin
 from debate_orchestrator.reports.lines import Scales
 from debate_orchestrator.reports.provenance import arguing, provenance, rehearsal, spoken_by
+from debate_orchestrator.reports.reviewers import Reviewers, reviewers
 from debate_orchestrator.reports.told import Told, read, told
+from debate_orchestrator.reviewing.keeping import Gathered
 from debate_orchestrator.speech import one_line
 
 
@@ -145,6 +147,8 @@ class Story(Value):
     """Who judges it, in the cast's words."""
     course: Course | None = None
     """What it was before, where it is judged again."""
+    reviewers: Reviewers | None = None
+    """People who reviewed it afterwards; None where nobody did."""
 
     @property
     def completed(self) -> int:
@@ -171,8 +175,8 @@ class Story(Value):
         return [*self.before, *rounds, *self.after, *self.finals]
 
 
-def story(entries: Sequence[Entry]) -> Story:
-    """The story of a journal."""
+def story(entries: Sequence[Entry], ballots: Gathered | None = None) -> Story:
+    """The story of a journal, and of the reviewers' ballots that lie beside it."""
     debate = Debate(entry.event for entry in entries)
     rules, setup = debate.format, debate.opened.setup
     settled = debate.settled()
@@ -216,6 +220,7 @@ def story(entries: Sequence[Entry]) -> Story:
         bill=bill(debate),
         judges=debate.cast.get(JUDGE, ()),
         course=debate.opened.course,
+        reviewers=reviewers(debate, ballots) if ballots else None,
     )
 
 
