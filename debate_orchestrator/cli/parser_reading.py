@@ -20,3 +20,12 @@ def add(verb: Callable[..., argparse.ArgumentParser]) -> None:
     how.add_argument("--form", action="store_true", help="print an empty form to fill in elsewhere; asks nothing")
     how.add_argument("--take", metavar="FILE", help="check a form that was filled in, and file it; - is standard input")
     how.add_argument("--read", metavar="FILE", help="write the debate there as markdown, without anybody's votes")
+
+    compare = verb(
+        "compare",
+        "comparing.compare",
+        "set several debates of one topic, or several judgings of one debate, side by side",
+        "debate compare first.journal.jsonl second.journal.jsonl --to comparison.md",
+    )
+    compare.add_argument("journals", metavar="JOURNAL", nargs="+")
+    compare.add_argument("--to", metavar="FILE", help="write it there, as a .md file, instead of printing it")

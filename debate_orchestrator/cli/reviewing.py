@@ -11,7 +11,7 @@ from datetime import date
 from typing import Any, NamedTuple
 
 from debate_orchestrator import journal
-from debate_orchestrator.cli.output import print_json, remark, say
+from debate_orchestrator.cli.output import page, print_json, remark, say
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.shapes import json_schema
 from debate_orchestrator.datafiles import LARGEST, name_of, placed, read_placed, write_over
@@ -98,7 +98,7 @@ def _form(arguments: argparse.Namespace, case: _Case) -> int:
         shape = json_schema(case.paper.shape, case.paper.terms)
         print_json({"status": "form", "form": text, "digest": case.digest, "json_schema": shape})
     else:
-        sys.stdout.write(tame(text))
+        page(text)
     return 0
 
 

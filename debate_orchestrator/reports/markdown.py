@@ -8,8 +8,9 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from debate_orchestrator.core.parts import JUDGE
-from debate_orchestrator.core.verdict import decimals
-from debate_orchestrator.reports import costs, ledger, lines, markup, pages, reviewers, verdicts
+from debate_orchestrator.core.verdict import decimals, percent
+from debate_orchestrator.reports import costs, ledger, lines, markup, pages, reviewers, verdicts, wording
+from debate_orchestrator.reports.comparison import Comparison
 from debate_orchestrator.reports.earlier import earlier
 from debate_orchestrator.reports.fields import Fields
 from debate_orchestrator.reports.judged import judged
@@ -26,6 +27,13 @@ BEFORE, AFTER = "Before Round 1", "After the Last Round"
 """Headings over what stands outside the rounds."""
 BLIND = "# Debate to Be Reviewed"
 """How the debate begins as reviewers read it."""
+COMPARED = "# Debate Comparison"
+"""How a comparison begins."""
+_ALIKE = (
+    "Similar wording: at least {share} of the words that carry content in either of two sentences are in both. That is "
+    "no finding that they mean the same; they may say the opposite. A few debates are a few samples: what differs "
+    "between them proves nothing of why."
+)
 
 
 def render(story: Story) -> str:
@@ -37,6 +45,16 @@ def render_blind(story: Story) -> str:
     """What the sides said and what a clerk found of it, for somebody who is to judge it: nobody's votes, scores or
     verdict, and nobody's model."""
     return _rendered(story, "blind.md.j2", title=BLIND, speeches=_speeches(story))
+
+
+def render_comparison(made: Comparison) -> str:
+    """Some debates side by side."""
+    values = {"said": made, "title": COMPARED, "note": _ALIKE.format(share=percent(wording.ALIKE))}
+    return _ended(_environment().get_template("comparison.md.j2").render(values))
+
+
+def _ended(made: str) -> str:
+    return made.strip("\n") + "\n"
 
 
 def _speeches(story: Story) -> list[tuple[str, list[Told]]]:
@@ -76,8 +94,7 @@ def _rendered(story: Story, template: str, **more: Any) -> str:
             "earlier": earlier(story),
             "reviewers_note": reviewers.NOTE,
         }
-    made = _environment().get_template(template).render(values | more)
-    return made.strip("\n") + "\n"
+    return _ended(_environment().get_template(template).render(values | more))
 
 
 @cache

@@ -18,6 +18,7 @@ from debate_orchestrator.core.verdict import RoundResult, decimals
 from debate_orchestrator.core.votes import Reading, Vote, leader, mean
 from debate_orchestrator.reports import lines
 from debate_orchestrator.reports.lines import Scales, winner_word
+from debate_orchestrator.reports.tables import Sheet, sheet
 from debate_orchestrator.reviewing import agreement
 from debate_orchestrator.reviewing.ballots import UNDECIDED, Ballot, judges_marks
 from debate_orchestrator.reviewing.keeping import Gathered
@@ -25,13 +26,6 @@ from debate_orchestrator.reviewing.keeping import Gathered
 NOTE = "Reviewers read the debate afterwards and sign for themselves. The verdict is the panel's, whatever they say."
 _JUDGE, _REVIEWER, _SEEN = "judge", "reviewer", "reviewer, who knew the verdict"
 _COUNTED = "no ballot that counts"
-
-
-class Sheet(Value):
-    """A table of plain text, in rows as long as the heads."""
-
-    heads: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
 
 
 class Reviewers(Value):
@@ -142,13 +136,7 @@ def _table(debate: Debate, ballots: Sequence[Ballot]) -> Sheet:
         totals = [_totals(debate, one)] if scored else []
         rows.append((one.name, one.what, *said, _cell(one.final, scales), *totals, one.before, one.after))
     heads = ("Who", "As", *(f"Round {n}" for n in numbers), "Whole debate", *(["Total"] if scored else []))
-    return _filled((*heads, "Before", "After"), rows) if ballots else Sheet(heads=heads, rows=())
-
-
-def _filled(heads: Sequence[str], rows: Sequence[tuple[str, ...]]) -> Sheet:
-    """A table without the columns in which no row has anything; an empty cell is a dash."""
-    kept = [n for n in range(len(heads)) if any(row[n] for row in rows)]
-    return Sheet(heads=tuple(heads[n] for n in kept), rows=tuple(tuple(row[n] or "-" for n in kept) for row in rows))
+    return sheet((*heads, "Before", "After"), rows) if ballots else Sheet(heads=heads, rows=())
 
 
 def _panel_row(debate: Debate, numbers: Sequence[int], *, scored: bool) -> tuple[str, ...]:
@@ -228,7 +216,7 @@ def _scores(
         cells = [_mean(group, side, name) for side in rules.sides for group in (given, judges)]
         apart = decimals(differences[name]) if name in differences else ""
         rows.append((rules.rubric.criteria[name].title, *cells, apart))
-    return _filled((*heads, "Mean difference"), rows)
+    return sheet((*heads, "Mean difference"), rows)
 
 
 def _mean(raters: Sequence[agreement.Marks], side: str, name: str) -> str:
