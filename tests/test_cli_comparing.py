@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import shutil
 from pathlib import Path
 
@@ -9,8 +11,10 @@ import pytest
 from conftest import Run
 
 from debate_orchestrator import library
+from debate_orchestrator.reports.wording import ALIKE
 
 J = "debate-report.journal.jsonl"
+PAGE = Path(__file__).parent.parent / "docs" / "comparing.md"
 
 
 @pytest.fixture
@@ -58,3 +62,15 @@ def test_all_that_is_wrong_is_told_at_once(debate: Run, two: list[str]) -> None:
 
     assert alone.code == 2 and "two at least" in alone.err
     assert bad.code == 2 and "x.jsonl" in bad.err and "none.jsonl" in bad.err
+
+
+def test_the_page_keeps_its_word(debate: Run, here: Path) -> None:
+    """The commands of docs/comparing.md run in their order, and its threshold is the code's."""
+    page = PAGE.read_text(encoding="utf-8")
+    shutil.copy(library.folder("examples") / "friday-deploys" / J, J)
+    for line in re.findall(r"^debate (.*)$", page, re.MULTILINE):
+        ran = debate(*shlex.split(line))
+        assert ran.code == 0, (line, ran.err)
+
+    assert Path("comparison.md").exists()
+    assert f"from {int(ALIKE * 100)} % on they are called similar" in page

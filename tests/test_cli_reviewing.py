@@ -1,4 +1,4 @@
-"""`ballot` and `compare`: what people do with a debate that is over."""
+"""`ballot`: people judge a debate that is over, blind."""
 
 from __future__ import annotations
 
