@@ -204,3 +204,17 @@ def test_the_debate_is_read_at_the_terminal(journal: Path, pager: str) -> None:
         assert viewer.see_end() == 130
 
     assert "Opening Statement" in text and "Judge Verdict" not in text and "prevailed" not in text
+
+
+def test_ctrl_c_is_the_pagers(journal: Path) -> None:
+    """An interrupt while the pager runs ends the pager at most; the questions go on."""
+    pager = "sh -c 'echo PAGING; exec sleep 600'"
+    with watching("ballot", J, "--as", "ada", rows=60, columns=100, TERM="dumb", PAGER=pager) as viewer:
+        for question, answer in (("Have you seen", "no"), ("which position", "a"), ("How will you read", "here")):
+            viewer.see_text(question)
+            viewer.press(f"{answer}\r")
+        viewer.see_text("PAGING")
+        viewer.press("\x03")
+        viewer.see_text("numbers in that order")
+        viewer.press("\x03")
+        assert viewer.see_end() == 130

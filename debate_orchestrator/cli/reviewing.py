@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+import signal
 import subprocess
 import sys
 from datetime import date
@@ -179,14 +180,18 @@ def _leaving(words: paper.Words, kept: str, case: _Case, name: str) -> str:
 
 
 def _show(asker: Any, text: str) -> None:
-    """Shows a text in the pager that the person has chosen; printed where there is none, or it fails."""
-    pager = os.environ.get("PAGER", "")
+    """Shows a text in the pager that the person has chosen; printed where there is none to be had. Ctrl-C is the
+    pager's while it runs."""
+    before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
-        if pager.strip():
-            subprocess.run(shlex.split(pager), input=tame(text).encode(), check=True)
+        command = shlex.split(os.environ.get("PAGER", ""))
+        if command:
+            subprocess.run(command, input=tame(text).encode(), check=False)
             return
-    except (OSError, ValueError, subprocess.SubprocessError):
+    except (OSError, ValueError):
         pass
+    finally:
+        signal.signal(signal.SIGINT, before)
     asker.tell(text)
 
 
