@@ -42,17 +42,22 @@ def read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
 def read_placed(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
     """The mapping that a YAML file holds, as `read_mapping` reads it, and the line of everything in it (see
     `plain_yaml.lines`). BadFile as there, with the line as `PATH:LINE`."""
+    return placed(read_text(path, LARGEST), name_of(path))
+
+
+def placed(text: str, where: str) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
+    """The same of a YAML text that `where` names."""
     from debate_orchestrator import plain_yaml
 
-    text, line = read_text(path, LARGEST), 1
+    line = 1
     try:
         value = _whole(plain_yaml.load(text))
     except (ValueError, RecursionError) as error:
         line = getattr(error, "line", None) or line
-        raise BadFile(complaint(f"{name_of(path)}:{line}", _reason(error), "well-formed YAML")) from None
+        raise BadFile(complaint(f"{where}:{line}", _reason(error), "well-formed YAML")) from None
     if not isinstance(value, dict):
         kind = "nothing" if value is None else f"a {type(value).__name__}"
-        raise BadFile(complaint(f"{name_of(path)}:{line}", kind, "a mapping of keys to values"))
+        raise BadFile(complaint(f"{where}:{line}", kind, "a mapping of keys to values"))
     return {str(key): item for key, item in value.items()}, plain_yaml.lines(text)
 
 
@@ -168,6 +173,21 @@ def write_bytes_whole(path: str | os.PathLike[str], data: bytes) -> None:
             os.unlink(name)
         hint = "Name another output."
         raise BadFile(complaint(name_of(path), reason(error), "a place that can be written", hint)) from None
+
+
+def write_over(path: str | os.PathLike[str], text: str, begins: bytes, what: str) -> None:
+    """Writes `text` to `path` as `write_whole` does, over nothing but a file that begins so; BadFile where there is
+    another. `what` says what such files are."""
+    try:
+        with open(path, "rb") as file:
+            there = file.read(len(begins))
+    except FileNotFoundError:
+        there = b""
+    except (OSError, ValueError) as error:
+        raise BadFile(complaint(name_of(path), reason(error), f"a new file, or {what}")) from None
+    if there and there != begins:
+        raise BadFile(complaint(name_of(path), "a file that holds something else", f"a new file, or {what}"))
+    write_whole(path, text)
 
 
 def name_of(path: str | os.PathLike[str]) -> str:

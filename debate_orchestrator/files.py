@@ -26,6 +26,11 @@ class Files(NamedTuple):
     drafts: str
     """The folder for what a person has written and not handed in yet."""
 
+    @property
+    def ballots(self) -> str:
+        """The folder for the ballots of people who review it."""
+        return f"{self.report.removesuffix('.md')}.ballots"
+
     @classmethod
     def of_output(cls, output: str) -> Files:
         """The files of a debate whose report goes to `output`, a .md file or a folder; folders are made.

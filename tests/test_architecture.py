@@ -93,7 +93,7 @@ def test_modules_say_what_they_are_for(path: Path) -> None:
 def test_every_module_has_its_test_file() -> None:
     """Each file of the package is tested by a file of its name, or by one that begins with it."""
     names = {path.stem for path in TESTS}
-    rooms = ("evidence", "host", "podium", "providers", "reports", "screen", "transcripts", "wizard")
+    rooms = ("evidence", "host", "podium", "providers", "reports", "reviewing", "screen", "transcripts", "wizard")
     folders = {"core": "test_"} | {name: f"test_{name}_" for name in rooms}
     missing = []
     for path in SOURCES:

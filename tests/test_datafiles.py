@@ -20,6 +20,7 @@ from debate_orchestrator.datafiles import (
     strict_json,
     to_yaml,
     write_bytes_whole,
+    write_over,
     write_whole,
 )
 from debate_orchestrator.errors import BadFile
@@ -316,3 +317,18 @@ def test_bottomless_nesting_is_told(tmp_path: Path) -> None:
     path.write_text("a: " + "[" * 5000)
     with pytest.raises(BadFile, match="nesting without end"):
         read_placed(path)
+
+
+def test_only_ones_own_is_written_over(tmp_path: Path) -> None:
+    """`write_over` replaces nothing but a file that begins as such files do; an empty one is nobody's."""
+    path = tmp_path / "x.md"
+    path.touch()
+    write_over(path, "# Mine\n1", b"# Mine", "one of mine")
+    write_over(path, "# Mine\n2", b"# Mine", "one of mine")
+    assert path.read_text() == "# Mine\n2"
+
+    path.write_text("# Your")
+    for there in (path, tmp_path, "a\x00b"):
+        with pytest.raises(BadFile, match="one of mine"):
+            write_over(there, "# Mine", b"# Mine", "one of mine")
+    assert path.read_text() == "# Your"

@@ -108,3 +108,9 @@ def test_a_report_is_never_its_journal(journal: str) -> None:
     """However a journal is called, its report is another file."""
     files = Files.of_journal(journal)
     assert files.report != files.journal
+
+
+def test_ballots_lie_beside_the_journal(here: Path) -> None:
+    """Reviewers' ballots have a folder of the report's name."""
+    assert Files.of_output("out/report.md").ballots == "out/report.ballots"
+    assert Files.of_journal("old.jsonl").ballots == "old.ballots"

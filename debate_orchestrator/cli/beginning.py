@@ -99,6 +99,7 @@ def block(arguments: argparse.Namespace, answers: Answers, files: Files) -> list
 def write_report(journal: Writer, files: Files) -> str:
     """Writes the report of a journal; the line that confirms it."""
     from debate_orchestrator.reports import forms
+    from debate_orchestrator.reviewing.keeping import gathered
 
-    told = story(journal.entries)
+    told = story(journal.entries, gathered(files.ballots, journal.entries))
     return closing(told, forms.write(told, files.report))

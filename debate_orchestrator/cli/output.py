@@ -25,6 +25,12 @@ def say(text: str = "") -> None:
     _write(text, sys.stdout)
 
 
+def page(text: str) -> None:
+    """A document on stdout: its lines as long as they are."""
+    name = sys.stdout.encoding or "utf-8"
+    print(tame(text).encode(name, "backslashreplace").decode(name), end="")
+
+
 def remark(text: str) -> None:
     """Talk, on stderr."""
     _write(text, sys.stderr)

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Callable
 
 from debate_orchestrator import __version__
+from debate_orchestrator.cli import parser_reading
 
 _JSON = "print one JSON object on stdout"
 _ALONE = "conversing.converse"
@@ -70,6 +71,7 @@ def parser() -> argparse.ArgumentParser:
     _chair(verb)
     _judging(verb)
     _telling(verb)
+    parser_reading.add(verb)
     return made
 
 

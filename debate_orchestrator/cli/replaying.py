@@ -14,11 +14,12 @@ from debate_orchestrator.core import presentation
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Answer, Event
 from debate_orchestrator.errors import BadAnswers, complaint, shown
-from debate_orchestrator.files import JOURNAL
+from debate_orchestrator.files import JOURNAL, Files
 from debate_orchestrator.journal import read
 from debate_orchestrator.reports import floor, forms
 from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.reports.story import closing, story
+from debate_orchestrator.reviewing.keeping import gathered
 from debate_orchestrator.speech import one_line
 
 _PACE = 600.0
@@ -31,7 +32,7 @@ def replay(arguments: argparse.Namespace) -> int:
     """Plays a journal again, event by event, and tells it."""
     pace = _pace(arguments)
     recorded = read(arguments.journal).entries
-    told = story(recorded)
+    told = story(recorded, gathered(Files.of_journal(arguments.journal).ballots, recorded))
     if not arguments.quiet and not arguments.json:
         opened, *events = (entry.event for entry in recorded)
         _play(Debate([opened]), events, pace)

@@ -25,9 +25,11 @@ def report(arguments: argparse.Namespace) -> int:
     from debate_orchestrator.files import Files
     from debate_orchestrator.reports import forms
     from debate_orchestrator.reports.story import closing, story
+    from debate_orchestrator.reviewing.keeping import gathered
 
-    told = story(read(arguments.journal).entries)
-    path = forms.write(told, arguments.to or Files.of_journal(arguments.journal).report)
+    entries, files = read(arguments.journal).entries, Files.of_journal(arguments.journal)
+    told = story(entries, gathered(files.ballots, entries))
+    path = forms.write(told, arguments.to or files.report)
     if arguments.json:
         print_json({"status": told.status, "report": path, "summary": closing(told, path)})
     else:

@@ -7,8 +7,10 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from debate_orchestrator.core.verdict import decimals
-from debate_orchestrator.reports import costs, ledger, lines, markup, pages, verdicts
+from debate_orchestrator.core.parts import JUDGE
+from debate_orchestrator.core.verdict import decimals, percent
+from debate_orchestrator.reports import costs, ledger, lines, markup, pages, reviewers, verdicts, wording
+from debate_orchestrator.reports.comparison import Comparison
 from debate_orchestrator.reports.earlier import earlier
 from debate_orchestrator.reports.fields import Fields
 from debate_orchestrator.reports.judged import judged
@@ -23,10 +25,47 @@ _SHOWN_LAST |= {"label", "score", "probability", "unresolved_questions", "follow
 """The same of a final ballot."""
 BEFORE, AFTER = "Before Round 1", "After the Last Round"
 """Headings over what stands outside the rounds."""
+BLIND = "# Debate to Be Reviewed"
+"""How the debate begins as reviewers read it."""
+COMPARED = "# Debate Comparison"
+"""How a comparison begins."""
+_ALIKE = (
+    "Similar wording: at least {share} of the words that carry content in either of two sentences are in both. That is "
+    "no finding that they mean the same; they may say the opposite. A few debates are a few samples: what differs "
+    "between them proves nothing of why."
+)
 
 
 def render(story: Story) -> str:
     """The whole report, or the bare transcript where the format has that told, ending in a newline."""
+    return _rendered(story, "transcript.md.j2" if story.bare else "report.md.j2")
+
+
+def render_blind(story: Story) -> str:
+    """What the sides said and what a clerk found of it, for somebody who is to judge it: nobody's votes, scores or
+    verdict, and nobody's model."""
+    return _rendered(story, "blind.md.j2", title=BLIND, speeches=_speeches(story))
+
+
+def render_comparison(made: Comparison) -> str:
+    """Some debates side by side."""
+    values = {"said": made, "title": COMPARED, "note": _ALIKE.format(share=percent(wording.ALIKE))}
+    return _ended(_environment().get_template("comparison.md.j2").render(values))
+
+
+def _ended(made: str) -> str:
+    return made.strip("\n") + "\n"
+
+
+def _speeches(story: Story) -> list[tuple[str, list[Told]]]:
+    """Headings to the turns under them that are no judge's."""
+    rounds = [(f"Round {one.number}", (*one.speeches, *one.forced)) for one in story.told]
+    parts = [(BEFORE, story.before), *rounds, (AFTER, story.after)]
+    kept = [(name, [turn for turn in turns if not turn.seat.startswith(JUDGE)]) for name, turns in parts]
+    return [(name, turns) for name, turns in kept if turns]
+
+
+def _rendered(story: Story, template: str, **more: Any) -> str:
     anchors = _anchors(story)
     link = partial(_link, story, anchors)
     fields = Fields(story.seats, link)
@@ -53,9 +92,9 @@ def render(story: Story) -> str:
             "ledger": ledger.ledger(story, link),
             "costs": costs.table(story),
             "earlier": earlier(story),
+            "reviewers_note": reviewers.NOTE,
         }
-    made = _environment().get_template("transcript.md.j2" if story.bare else "report.md.j2").render(values)
-    return made.strip("\n") + "\n"
+    return _ended(_environment().get_template(template).render(values | more))
 
 
 @cache
@@ -70,6 +109,7 @@ def _environment() -> Environment:
     made.filters |= {
         "block": markup.block,
         "literal": markup.literal,
+        "plain": markup.plain,
         "prose": markup.prose,
         "cell": markup.cell,
         "points": decimals,

@@ -19,8 +19,10 @@ from debate_orchestrator.reports.citations import Citation
 from debate_orchestrator.reports.kin import kin
 from debate_orchestrator.reports.lines import Scales
 from debate_orchestrator.reports.provenance import arguing, provenance, rehearsal, spoken_by
+from debate_orchestrator.reports.reviewers import Reviewers, reviewers
 from debate_orchestrator.reports.runs import Run, run
 from debate_orchestrator.reports.told import Told, read, told
+from debate_orchestrator.reviewing.keeping import Gathered
 from debate_orchestrator.speech import one_line
 
 
@@ -147,6 +149,8 @@ class Story(Value):
     course: Course | None = None
     """What it was before, where it is judged again."""
     run: Run = Run()
+    reviewers: Reviewers | None = None
+    """People who reviewed it afterwards; None where nobody did."""
 
     @property
     def completed(self) -> int:
@@ -173,8 +177,8 @@ class Story(Value):
         return [*self.before, *rounds, *self.after, *self.finals]
 
 
-def story(entries: Sequence[Entry]) -> Story:
-    """The story of a journal."""
+def story(entries: Sequence[Entry], ballots: Gathered | None = None) -> Story:
+    """The story of a journal, and of the reviewers' ballots that lie beside it."""
     debate = Debate(entry.event for entry in entries)
     rules, setup = debate.format, debate.opened.setup
     settled = debate.settled()
@@ -219,6 +223,7 @@ def story(entries: Sequence[Entry]) -> Story:
         judges=debate.cast.get(JUDGE, ()),
         course=debate.opened.course,
         run=run(debate),
+        reviewers=reviewers(debate, ballots) if ballots else None,
     )
 
 

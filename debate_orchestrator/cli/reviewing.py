@@ -1,0 +1,199 @@
+"""The verb with which somebody who was not there judges a debate blind: `ballot`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from datetime import date
+from typing import Any, NamedTuple
+
+from debate_orchestrator import journal
+from debate_orchestrator.cli.output import page, print_json, remark, say
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.shapes import json_schema
+from debate_orchestrator.datafiles import LARGEST, name_of, placed, read_placed, write_over
+from debate_orchestrator.errors import BadAnswers, BadFile, complaint, shown
+from debate_orchestrator.files import Files
+from debate_orchestrator.journal import Entry
+from debate_orchestrator.reviewing import keeping, paper
+from debate_orchestrator.reviewing.ballots import Paper
+from debate_orchestrator.speech import tame
+
+_STDIN = "standard input"
+
+
+class _Case(NamedTuple):
+    """The debate that is reviewed."""
+
+    path: str
+    entries: list[Entry]
+    paper: Paper
+    folder: str
+
+    @property
+    def digest(self) -> str:
+        return self.entries[-1].hash
+
+
+def ballot(arguments: argparse.Namespace) -> int:
+    """Has somebody judge a debate, at a terminal or by a file."""
+    entries = journal.read(arguments.journal).entries
+    debate = Debate(entry.event for entry in entries)
+    case = _Case(arguments.journal, entries, Paper(debate), Files.of_journal(arguments.journal).ballots)
+    if not debate.complete:
+        hint = f"`debate resume {arguments.journal}` finishes it; a ballot counts for a debate as it then stands."
+        due = ", ".join(turn.id for turn in debate.due())
+        raise BadAnswers(complaint(arguments.journal, f"a debate that waits for {due}", "a finished one", hint))
+    if arguments.read:
+        return _read(arguments, case)
+    if arguments.form:
+        return _form(arguments, case)
+    if arguments.take:
+        return _take(arguments, case)
+    if arguments.json:
+        return _told(case)
+    if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout)):
+        hint = (
+            "`--form` prints a form to fill in, `--read FILE` writes the debate without votes, `--take FILE` files it."
+        )
+        raise BadAnswers(complaint("debate ballot", "no terminal", "a terminal, to ask at", hint))
+    return _asked(arguments, case)
+
+
+def _told(case: _Case) -> int:
+    """Who has reviewed it, without a word of what they said."""
+    found = keeping.gathered(case.folder, case.entries)
+    names = [one.reviewer for one in found.counted]
+    print_json({"status": "open", "journal": case.path, "digest": case.digest, "folder": case.folder,
+                "reviewers": names, "left_out": list(found.left_out)})  # fmt: skip
+    return 0
+
+
+def _blind(case: _Case) -> str:
+    from debate_orchestrator.reports import markdown
+    from debate_orchestrator.reports.story import story
+
+    return markdown.render_blind(story(case.entries))
+
+
+def _read(arguments: argparse.Namespace, case: _Case) -> int:
+    """Writes the debate as reviewers read it."""
+    from debate_orchestrator.reports.markdown import BLIND
+
+    write_over(arguments.read, _blind(case), BLIND.encode(), "a debate to be reviewed")
+    if arguments.json:
+        print_json({"status": "written", "transcript": arguments.read})
+    else:
+        say(f"Written to {arguments.read}, without anybody's votes. Next: `debate ballot {case.path} --as NAME`.")
+    return 0
+
+
+def _form(arguments: argparse.Namespace, case: _Case) -> int:
+    """Prints the empty form."""
+    text = paper.form(case.paper, case.digest, case.path, _today(), arguments.name or "")
+    if arguments.json:
+        shape = json_schema(case.paper.shape, case.paper.terms)
+        print_json({"status": "form", "form": text, "digest": case.digest, "json_schema": shape})
+    else:
+        page(text)
+    return 0
+
+
+def _take(arguments: argparse.Namespace, case: _Case) -> int:
+    """Checks a form that was filled in, and files it."""
+    where = arguments.take
+    value = _standard_input() if where == "-" else read_placed(where)[0]
+    if arguments.name and value.get("reviewer") is None:
+        value["reviewer"] = arguments.name
+    elif arguments.name and value["reviewer"] != arguments.name:
+        raise BadAnswers(complaint("--as", shown(arguments.name), f"the name in it, {shown(value['reviewer'])}"))
+    made = keeping.checked(value, _STDIN if where == "-" else name_of(where), case.paper, case.entries)
+    path = keeping.file(case.folder, value)
+    if made.seen:
+        remark(paper.words().said["seen"])
+    return _filed(arguments, case, path, made.reviewer)
+
+
+def _standard_input() -> dict[str, Any]:
+    data = sys.stdin.buffer.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise BadFile(complaint(_STDIN, f"more than {LARGEST:,} bytes", f"at most {LARGEST:,}"))
+    try:
+        return placed(data.decode("utf-8-sig"), _STDIN)[0]
+    except UnicodeDecodeError:
+        raise BadFile(complaint(_STDIN, "bytes that are not UTF-8", "text in UTF-8")) from None
+
+
+def _filed(arguments: argparse.Namespace, case: _Case, path: str, reviewer: str) -> int:
+    if arguments.json:
+        print_json({"status": "filed", "ballot": path, "reviewer": reviewer, "journal": case.path})
+    else:
+        say(paper.words().said["filed"].format(path=path, journal=case.path))
+    return 0
+
+
+def _asked(arguments: argparse.Namespace, case: _Case) -> int:
+    """Asks at the terminal. What was answered is kept as a draft, and gone on with the next time."""
+    from debate_orchestrator.wizard import asking, reviewing
+
+    words, kept = paper.words(), ""
+    asker = asking.here()
+
+    def keep(value: dict[str, Any]) -> None:
+        nonlocal kept
+        kept = keeping.keep(case.folder, value)
+
+    name = arguments.name or ""
+    try:
+        with asker:
+            name = name or reviewing.named(asker, words)
+            _must_be_a_name(case, name)
+            keeping.must_be_free(case.folder, name)
+            begun = keeping.draft(case.folder, name, case.digest)
+            kept = keeping.path_of(case.folder, name, keeping.DRAFT) if begun else ""
+            given = begun | paper.empty(case.paper, case.digest, name, _today())
+            made = reviewing.Review(asker, words, case.paper, given, lambda: _show(asker, _blind(case)), keep).hold()
+    except reviewing.Later:
+        remark(_leaving(words, kept, case, name))
+        return 0
+    except (KeyboardInterrupt, EOFError):
+        remark(_leaving(words, kept, case, name))
+        return 130
+    keeping.checked(made, "the ballot", case.paper, case.entries)
+    return _filed(arguments, case, keeping.file(case.folder, made), name)
+
+
+def _must_be_a_name(case: _Case, name: str) -> None:
+    """BadAnswers where nobody can sign so."""
+    wrong = [one for one in case.paper.complaints({"reviewer": name}) if one.startswith("reviewer:")]
+    if wrong:
+        raise BadAnswers([one.replace("reviewer:", "--as:", 1) for one in wrong])
+
+
+def _leaving(words: paper.Words, kept: str, case: _Case, name: str) -> str:
+    said = words.said["left" if kept else "left_empty"]
+    return f"debate: {said.format(path=kept, journal=case.path, name=shlex.quote(name))}"
+
+
+def _show(asker: Any, text: str) -> None:
+    """Shows a text in the pager that the person has chosen; printed where there is none to be had. Ctrl-C is the
+    pager's while it runs."""
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        command = shlex.split(os.environ.get("PAGER", ""))
+        if command:
+            subprocess.run(command, input=tame(text).encode(), check=False)
+            return
+    except (OSError, ValueError):
+        pass
+    finally:
+        signal.signal(signal.SIGINT, before)
+    asker.tell(text)
+
+
+def _today() -> str:
+    return date.today().isoformat()

@@ -1,0 +1,63 @@
+"""Reviewers who fill in their ballots for tests, in the shape that each debate asks for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from debates import entries, played
+from tellings import events as events_of
+
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.shapes import Shape
+from debate_orchestrator.journal import Entry
+from debate_orchestrator.reviewing.ballots import VERSION, Paper
+from debate_orchestrator.reviewing.keeping import Gathered
+
+DIGEST = "d" * 64
+KINDS = ("adversarial", "panel", "question", "claim", "conversation", "transcript")
+
+
+def sealed(made: list[Entry]) -> list[Entry]:
+    """Entries whose last has the digest that ballots here are cast on, and the one before it another."""
+    *first, one, last = made
+    return [*first, one._replace(hash="e" * 64), last._replace(hash=DIGEST)]
+
+
+def debated(**setup: Any) -> list[Entry]:
+    """The entries of an adversarial debate."""
+    return sealed(entries(played(**setup)))
+
+
+def kind(name: str, **how: Any) -> list[Entry]:
+    """The entries of a debate of any format."""
+    return sealed(entries(events_of(name, **how)))
+
+
+def paper(made: list[Entry]) -> Paper:
+    return Paper(Debate(entry.event for entry in made))
+
+
+def filled(asked: Paper, reviewer: str = "ada", *, side: str = "a", mark: float = 7, **changes: Any) -> dict[str, Any]:
+    """A ballot for `side`, in which every criterion has the mark for it and two less for anybody else."""
+    made: dict[str, Any] = {"ballot": VERSION, "journal": DIGEST, "reviewer": reviewer, "date": "2026-02-04"}
+    made |= {"seen": False, "before": "undecided", "why": "It answered the other.", "after": side}
+    if asked.rounds:
+        made["rounds"] = {n: _part(asked, shape, side, mark) for n, shape in asked.rounds.items()}
+    return made | {"final": _part(asked, asked.final, side, mark)} | changes
+
+
+def _part(asked: Paper, shape: Shape, side: str, mark: float) -> dict[str, Any]:
+    marks = {one: mark if one == side else mark - 2 for one in asked.sides}
+    values: dict[str, Any] = {
+        "scores": {one: dict.fromkeys(asked.terms.criteria, marks[one]) for one in asked.sides},
+        "winner": side,
+        "label": "supported" if side == "a" else "contradicted",
+        "score": 7,
+        "probability": 0.75,
+    }
+    return {name: values[name] for name in shape}
+
+
+def gathered(asked: Paper, *given: dict[str, Any], left_out: tuple[str, ...] = ()) -> Gathered:
+    """These ballots, as if they had lain beside the journal."""
+    return Gathered(counted=tuple(asked.ballot(one) for one in given), left_out=left_out)

@@ -1,0 +1,51 @@
+"""Journals that are compared in tests: the same topic, debated and judged in several ways."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import debates
+import puppets
+import tellings
+
+from debate_orchestrator.core.events import Course, Event
+from debate_orchestrator.reports.compared import Run, turned
+from debate_orchestrator.reports.comparison import Comparison, comparison
+from debate_orchestrator.reports.story import Story, story
+
+SWAPPED = ("Indent with spaces.", "Indent with tabs.")
+
+
+def told(digest: str, events: list[Event]) -> Story:
+    """The story of a journal with that digest."""
+    *most, last = debates.entries(events)
+    return story([*most, last._replace(hash=digest)])
+
+
+def debated(digest: str, say: puppets.Say | None = None, **setup: Any) -> Story:
+    """An adversarial debate of two rounds, unless it is said otherwise."""
+    return told(digest, debates.played(say, **{"rounds": 2, **setup}))
+
+
+def for_b(turn: dict[str, Any]) -> str | dict[str, Any] | None:
+    """Judges who are for B throughout."""
+    if "verdict" not in turn["turn"]:
+        return None
+    return puppets.final("b") if turn["turn"].startswith("final") else puppets.ballot(5, 8)
+
+
+def again(digest: str, source: str, **how: Any) -> Story:
+    """The judging of a debate that another journal holds."""
+    return debated(digest, **how).model_copy(update={"course": Course(source="first.jsonl", digest=source)})
+
+
+def kind(digest: str, name: str, **how: Any) -> Story:
+    return told(digest, tellings.events(name, topic="Tabs are better than spaces.", **how))
+
+
+def compared(*stories: Story) -> Comparison:
+    return comparison([(f"{n}.journal.jsonl", one) for n, one in enumerate(stories, start=1)])
+
+
+def runs(*stories: Story) -> list[Run]:
+    return [Run(n, f"{n}.jsonl", one, turned(stories[0], one)) for n, one in enumerate(stories, start=1)]

@@ -1,0 +1,140 @@
+"""Several runs stand side by side, with what limits the comparison at the top and nothing claimed beyond wording."""
+
+from __future__ import annotations
+
+import puppets
+import pytest
+import reading
+from debates import hostile, saying
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from nasty import NASTY, texts
+from runs import SWAPPED, again, compared, debated, for_b, kind
+from tellings import section
+
+from debate_orchestrator.core.bill import Bill, Line
+from debate_orchestrator.reports import markdown
+
+KINDS = ("adversarial", "panel", "question", "claim", "conversation", "transcript")
+
+
+def dissenting(claim: str, *questions: str) -> puppets.Say:
+    row = {"claim": claim, "a": "Yes.", "b": "No.", "status": "unresolved", "turns": ["1.opening.a"]}
+    final = puppets.final(unresolved_questions=list(questions))
+    return saying(_final_dissent_judge={"rows": [row]}, _final_verdict_judge=final)
+
+
+def test_runs_stand_side_by_side() -> None:
+    """Winners, strength, totals, rounds and judges of each run are told in tables."""
+    made = compared(debated("1"), debated("2", for_b))
+    text = markdown.render_comparison(made)
+
+    assert made.winners == {1: "a", 2: "b"}
+    assert "| 1 | A | narrow | 14 | 12 | 14.29% | A 2, B 0, Tie 0 | A 1 |" in text
+    assert "| 2 | B | decisive | 10 | 16 | 37.5% | A 0, B 2, Tie 0 | B 1 |" in text
+    assert "| 1 | A (A 7, B 6) | B (A 5, B 8) |" in section(text, "Rounds")
+    assert "| 2 | Judge | host | B (A 5, B 8) | B (A 5, B 8) | B |" in section(text, "Judges")
+    assert "- The verdict differs: A in run 1; B in run 2." in section(text, "What Flipped")
+
+
+def test_a_paused_run_is_included_as_far_as_it_got() -> None:
+    """A debate that is not finished is named as paused, and its rounds are compared."""
+    made = compared(debated("1"), debated("2", until="2.challenge.a"))
+
+    assert "Run 2 is paused after 1 of 2 rounds, and compared as far as it got." in made.notes
+    assert made.winners == {1: "a", 2: None}
+    assert made.rounds is not None and made.rounds.rows[0] == ("1", "A (A 7, B 6)", "A (A 7, B 6)")
+    assert made.verdicts.rows[1][1] == "not decided"
+
+
+def test_what_hangs_together_is_said() -> None:
+    """A judging again names the run whose speeches it judges; the same journal twice is named too."""
+    first = debated("1")
+    made = compared(first, again("2", "1"), again("3", "9"), first)
+
+    assert "Run 2 judges the speeches of run 1 again." in made.notes
+    assert [one for one in made.notes if one.startswith("Run 3 judges") and "not among these (first.jsonl)" in one]
+    assert "Run 4 is the same journal as run 1." in made.notes
+
+
+def test_what_differs_is_said_at_the_top() -> None:
+    """Topics, formats, strictness and positions that differ are the first thing that is told."""
+    made = compared(
+        debated("1"),
+        debated("2", topic="Vim or Emacs?"),
+        kind("3", "claim"),
+        debated("4", strictness="lenient", positions=("Tabs.", "Spaces.")),
+        debated("5", positions=SWAPPED),
+    )
+    text = markdown.render_comparison(made)
+
+    assert made.notes[0].startswith("The topics differ")
+    for part in ("Run 2 debates: Vim or Emacs?", "The formats differ", "strictness differs: run 1 strict", "of run 4"):
+        assert [one for one in made.notes if part in one], part
+    assert "In run 5 the sides are exchanged; here it is told by the letters of run 1." in made.notes
+    assert text.index("The topics differ") < text.index("## Runs")
+
+
+def test_dissent_that_recurs_is_grouped_by_wording() -> None:
+    """Claims in similar wording are told together with their runs; others are only counted."""
+    made = compared(
+        debated("1", dissenting("Tabs save bytes on disk.", "Who measures the bytes?")),
+        debated("2", dissenting("On disk, tabs save many bytes.", "What of alignment?")),
+        debated("3", dissenting("Editors agree on width.")),
+    )
+    text = section(markdown.render_comparison(made), "Dissent That Recurs")
+
+    assert [(one.runs, one.likeness) for one in made.dissent] == [((1, 2), 0.8)]
+    assert (made.dissent_alone, made.questions, made.questions_alone) == (1, (), 2)
+    assert "- In runs 1, 2, in similar wording (0.8):\n  - Run 1 (unresolved): Tabs save bytes on disk.\n" in text
+    assert "1 other disputed claim in a single run" in text
+
+
+def test_one_run_alone_recurs_nowhere() -> None:
+    """What a single run says twice is no recurrence."""
+    rows = [{"claim": "The same.", "a": "x", "b": "y", "status": "unresolved", "turns": ["1.opening.a"]}] * 2
+    made = compared(debated("1", saying(_final_dissent_judge={"rows": rows})), debated("2", dissenting("Else.")))
+
+    assert made.dissent == () and made.dissent_alone == 3
+
+
+def test_costs_stand_beside_each_other() -> None:
+    """What each run's calls cost is told, and unknown stays unknown."""
+    paid = Bill(lines=(Line(seat="a", phase="opening", calls=3, cost=0.5),))
+    free = Bill(lines=(Line(seat="a", phase="opening", calls=2, unknown=2),))
+    made = compared(debated("1").model_copy(update={"bill": paid}), debated("2").model_copy(update={"bill": free}))
+
+    assert made.costs is not None and made.costs.rows == (("1", "3", "$0.5000"), ("2", "2", "unknown"))
+    assert compared(debated("1"), debated("2")).costs is None
+
+
+@pytest.mark.parametrize("one", KINDS)
+@pytest.mark.parametrize("other", KINDS)
+def test_any_two_formats_can_stand_side_by_side(one: str, other: str) -> None:
+    """Whatever two formats vote on, what can be compared is, in tables as wide as their heads."""
+    made = compared(kind("1", one), kind("2", other))
+    text = markdown.render_comparison(made)
+
+    assert text.startswith(markdown.COMPARED)
+    for table in reading.tables(text):
+        assert {len(row) for row in table} == {len(table[0])}
+    assert made.model_dump(mode="json")["winners"]
+
+
+def test_without_judges_nobody_has_won() -> None:
+    """A bare conversation is told as one that nobody judges."""
+    assert compared(debated("1"), kind("2", "conversation")).verdicts.rows[1][1] == "nobody judges it"
+
+
+@settings(max_examples=25)
+@given(st.sampled_from(NASTY) | texts)
+def test_hostile_words_leave_the_comparison_whole(text: str) -> None:
+    """Whatever topics, claims, questions and file names hold, the headings are the usual ones and nothing runs."""
+    said = hostile(text, rounds=2) if text.strip() else None
+    plain = markdown.render_comparison(compared(debated("1"), debated("2")))
+    made = compared(debated("1", said, topic=text), debated("2", said, topic=text))
+    shown = markdown.render_comparison(made)
+
+    assert [one for one in reading.headings(shown) if one not in reading.headings(plain)] == []
+    for _, title in reading.headings(plain)[1:]:
+        assert reading.forged(section(shown, title)) == []

@@ -1,0 +1,194 @@
+"""Reviewers stand beside the judges in the report, with how far they agree; the panel's verdict never changes."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+import reading
+from hypothesis import given
+from hypothesis import strategies as st
+from nasty import NASTY, texts
+from reviewers import KINDS, debated, filled, gathered, kind, paper
+from tellings import section
+
+from debate_orchestrator.reports import markdown
+from debate_orchestrator.reports.reviewers import Reviewers
+from debate_orchestrator.reports.story import story
+from debate_orchestrator.reviewing.ballots import WORDS
+from debate_orchestrator.reviewing.keeping import Gathered
+from debate_orchestrator.speech import one_line
+
+MADE = debated(rounds=2)
+ASKED = paper(MADE)
+
+
+def said(*given: dict[str, object], left_out: tuple[str, ...] = ()) -> Reviewers:
+    found = story(MADE, gathered(ASKED, *given, left_out=left_out)).reviewers
+    assert found is not None
+    return found
+
+
+def report(*given: dict[str, object], left_out: tuple[str, ...] = ()) -> str:
+    return markdown.render(story(MADE, gathered(ASKED, *given, left_out=left_out)))
+
+
+def test_without_ballots_nothing_is_said() -> None:
+    """A debate that nobody reviewed has the report that it had."""
+    assert markdown.render(story(MADE, Gathered())) == markdown.render(story(MADE))
+    assert "Reviewers" not in markdown.render(story(MADE))
+
+
+def test_reviewers_stand_beside_the_judges() -> None:
+    """Panel, judges and reviewers have a row each, with rounds, totals, winner, and votes before and after."""
+    text = section(report(filled(ASKED), filled(ASKED, "bob", side="b", before="a")), "Reviewers")
+
+    assert "| The panel | verdict | A (A 7, B 6) | A (A 7, B 6) | A (narrow) | A 14, B 12 | - | - |" in text
+    assert "| Judge | judge | A (A 7, B 6) | A (A 7, B 6) | A | A 14, B 12 | - | - |" in text
+    assert "| ada | reviewer | A (A 7, B 5) | A (A 7, B 5) | A | A 14, B 10 | undecided | A |" in text
+    assert "| bob | reviewer | B (A 5, B 7) | B (A 5, B 7) | B | A 10, B 14 | A | B |" in text
+
+
+def test_agreement_is_counted() -> None:
+    """How many name the panel's winner, and how far the scores lie apart, criterion by criterion."""
+    found = said(filled(ASKED), filled(ASKED, "bob", side="b"), filled(ASKED, "eve"))
+
+    assert (found.count, found.agreeing, found.winners) == (3, 2, {"a": 2, "b": 1})
+    assert found.agreement[0] == "2 of 3 reviewers agree with the panel on A (A 2, B 1)."
+    assert found.differences["use_of_evidence"] == (Fraction(2, 3) + Fraction(1, 3)) / 2
+    assert found.scores is not None and found.scores.rows[0][1:] == ("6.33", "7", "5.67", "6", "0.5")
+
+
+def test_alpha_takes_enough_marks() -> None:
+    """With one reviewer alpha is too few to say; with two beside a judge it is told."""
+    one, two = said(filled(ASKED)), said(filled(ASKED), filled(ASKED, "bob"))
+
+    assert one.alpha is None and "too few to say" in one.agreement[-1]
+    assert two.alpha is not None and "Krippendorff's alpha (interval)" in two.agreement[-1]
+
+
+def test_swing_is_the_reviewers_own() -> None:
+    """The side that gained more votes is named as the reviewers' winner; the verdict stands as it was."""
+    moved = [
+        filled(ASKED, name, side="b", before=before) for name, before in (("x", "a"), ("y", "b"), ("z", "undecided"))
+    ]
+    found = said(*moved, filled(ASKED, "silent", before=None))
+    text = report(*moved)
+
+    assert (found.moved, found.gained, found.by_swing) == (2, {"a": -1, "b": 2}, "b")
+    assert found.swing[0] == "2 of 3 minds that voted before and after moved: 2 to B."
+    assert found.swing[1].startswith(
+        "By swing the reviewers' winner is Researcher B (Researcher A -1, Researcher B +2)"
+    )
+    assert section(text, "Final Verdict") == section(markdown.render(story(MADE)), "Final Verdict")
+
+
+def test_no_swing_without_two_votes() -> None:
+    """Where nobody voted before and after, nothing is said of it; where nobody moved, nobody wins by it."""
+    assert said(filled(ASKED, before=None)).swing == ()
+    still = said(filled(ASKED, before="a"))
+    assert (still.by_swing, still.moved) == ("tie", 0)
+    assert still.swing[1] == "By swing the reviewers have no winner (Researcher A +0, Researcher B +0)."
+
+
+def test_who_knew_the_verdict_is_marked() -> None:
+    """A reviewer who had seen the verdict is shown as one."""
+    found = said(filled(ASKED, seen=True), filled(ASKED, "bob"))
+
+    assert [row[1] for row in found.table.rows[2:]] == ["reviewer, who knew the verdict", "reviewer"]
+    assert "1 of them knew the verdict before." in found.agreement
+
+
+def test_ballots_that_do_not_count_are_told() -> None:
+    """A ballot that is left out is named with the reason, also where no other is there."""
+    text = section(
+        report(left_out=("old.yaml: journal: got a ballot on another journal; expected this.",)), "Reviewers"
+    )
+
+    assert "are not counted:\n\n- old.yaml: journal: got a ballot on another journal" in text
+    assert "| Who |" not in text
+
+
+def test_the_section_follows_the_seeds() -> None:
+    """Reviewers come after everything that a report promises."""
+    headings = [line for line in report(filled(ASKED)).splitlines() if line.startswith("## ")]
+
+    assert headings[-1] == "## Reviewers"
+    assert headings.index("## Recommended Follow-Up") < headings.index("## Reviewers")
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_format_shows_its_reviewers(name: str) -> None:
+    """Whatever judges vote on, reviewers stand beside them, and the tables are as wide as their heads."""
+    made = kind(name)
+    asked = paper(made)
+    found = story(made, gathered(asked, filled(asked), filled(asked, "bob", side="b"))).reviewers
+
+    assert found is not None and found.count == 2
+    for sheet in (found.table, found.scores):
+        assert sheet is None or {len(row) for row in sheet.rows} == {len(sheet.heads)}
+    assert found.agreement and found.swing
+
+
+def test_a_debate_without_judges_has_nothing_to_agree_with() -> None:
+    """Of a debate that no panel judged, the reviewers' winner is told and compared with nobody."""
+    made = kind("conversation")
+    asked = paper(made)
+    found = story(made, gathered(asked, filled(asked))).reviewers
+
+    assert found is not None and found.agreeing is None
+    assert "no panel has decided" in found.agreement[0]
+
+
+def test_panels_of_labels_are_agreed_with_by_label() -> None:
+    """Where judges give labels, agreeing is giving the same label."""
+    made = kind("claim")
+    asked = paper(made)
+    found = story(made, gathered(asked, filled(asked), filled(asked, "bob", side="b"))).reviewers
+
+    assert found is not None and found.winners == {"supported": 1, "contradicted": 1}
+    assert "1 of 2 reviewers agrees with the panel on supported" in found.agreement[0]
+
+
+@given(st.sampled_from(NASTY) | texts)
+def test_hostile_reviewers_leave_the_report_whole(text: str) -> None:
+    """Whatever a name, a reason or a file's name holds, the report has its headings and tables and no others."""
+    name = one_line(text)[:80].strip()
+    hostile = filled(ASKED, name, side="b")
+    if ASKED.complaints(hostile):
+        hostile = filled(ASKED, "x")
+    if text.strip() and len(text.split()) <= WORDS:
+        hostile["why"] = text
+    usual = report(filled(ASKED), left_out=("x",))
+    made = report(hostile, left_out=(text,))
+    part = section(made, "Reviewers")
+
+    assert reading.headings(made) == reading.headings(usual)
+    assert reading.forged(part) == []
+    assert [len(table[0]) for table in reading.tables(part)] == [8, 6]
+    assert all(len(row) == len(table[0]) for table in reading.tables(part) for row in table)
+
+
+def test_the_blind_transcript_tells_no_votes() -> None:
+    """Reviewers read every speech, and no score, winner, advice, judge or model."""
+    made = story(MADE)
+    text = markdown.render_blind(made)
+
+    assert text.startswith(f"{markdown.BLIND}\n\n**Topic:** Tabs are better than spaces.")
+    for turn in ("1.opening.a", "1.challenge.b", "2.rebuttal.b"):
+        assert f"in {turn}." in text
+    for secret in ("Verdict", "Winner", "score", "Advice meant", "better argued", "host", "[JUDGE", "prevailed"):
+        assert secret.lower() not in text.lower().replace("nobody's votes", "")
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_format_can_be_read_blind(name: str) -> None:
+    """The blind transcript of any format has its sides' speeches, and none of its judges' turns."""
+    made = story(kind(name, blind=True) if name in ("adversarial", "panel", "claim") else kind(name))
+    text = markdown.render_blind(made)
+
+    for turn in made.every:
+        if turn.votes or turn.seat.startswith("judge"):
+            assert f"### {turn.heading}\n" not in text
+        elif turn.seat in "ab":
+            assert f"### {turn.heading}\n" in text

@@ -1,0 +1,202 @@
+"""A ballot is cast at a terminal: blind, round by round, kept as it goes."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from nasty import NASTY
+from persons import BACK, CTRL_C, CTRL_D, typing
+from reviewers import DIGEST, debated, kind, paper
+
+from debate_orchestrator.reviewing.ballots import Paper
+from debate_orchestrator.reviewing.paper import empty, words
+from debate_orchestrator.wizard.reviewing import Later, Review, named
+
+ONE = paper(debated(rounds=1))
+WHOLE = ("no", "undecided", "here", "7 6", "5 5", "a", "a", "a", "It answered.", "yes")
+"""A whole ballot on a debate of one round."""
+READ = "(HERE IS THE DEBATE)"
+
+
+class Cast(NamedTuple):
+    """How a review ended."""
+
+    ballot: dict[str, Any] | None
+    ended: str
+    """`filed`, `later`, or `left`."""
+    text: str
+    kept: list[dict[str, Any]]
+    reads: int
+
+
+def cast(*keys: str, asked: Paper = ONE, begun: dict[str, Any] | None = None) -> Cast:
+    """A ballot for which these keys are typed."""
+    kept: list[dict[str, Any]] = []
+    reads: list[int] = []
+    with typing(*keys) as (terminal, screen):
+
+        def read() -> None:
+            reads.append(len(kept))
+            terminal.tell(READ)
+
+        given = (begun or {}) | empty(asked, DIGEST, "ada", "2026-02-04")
+        review = Review(terminal, words(), asked, given, read, kept.append)
+        ballot, ended = None, "filed"
+        try:
+            ballot = review.hold()
+        except Later:
+            ended = "later"
+        except (KeyboardInterrupt, EOFError):
+            ended = "left"
+        return Cast(ballot, ended, screen.text, kept, len(reads))
+
+
+def test_a_whole_ballot() -> None:
+    """Ten answers make a ballot that will do; the vote before comes before the debate, and scores after it."""
+    made = cast(*WHOLE)
+
+    assert made.ended == "filed" and made.ballot is not None
+    assert ONE.complaints(made.ballot) == []
+    ballot = ONE.ballot(made.ballot)
+    assert (ballot.before, ballot.after, ballot.final.winner, ballot.why) == ("undecided", "a", "a", "It answered.")
+    assert ballot.marks[1, "a", "use_of_evidence"] == 6
+    assert made.text.index("which position do you hold?") < made.text.index(READ) < made.text.index("What is scored")
+    assert made.reads == 1
+
+
+def test_topic_and_positions_are_all_that_is_shown_before() -> None:
+    """At the vote before, the topic and the positions are on the screen."""
+    text = cast(*WHOLE).text.partition(READ)[0]
+
+    assert "Topic: Tabs are better than spaces." in text
+    assert "Researcher A: Indent with tabs." in text
+
+
+def test_what_is_filed_is_shown_first() -> None:
+    """The ballot is shown as it will be written, and nothing is filed without a yes."""
+    made = cast(*WHOLE[:-1], "maybe", "later")
+
+    assert made.ended == "later"
+    assert "argument_quality: 7" in made.text and "why: It answered." in made.text
+    assert "Choose one of: 1 yes, 2 change, 3 later." in made.text
+
+
+def test_change_goes_through_the_scores_again() -> None:
+    """After `change` every answer stands, Enter alone keeps it, and another replaces it."""
+    made = cast(*WHOLE[:-1], "change", "", "6 6.5", "b", "b", "", "", "yes")
+
+    assert made.ballot is not None
+    ballot = ONE.ballot(made.ballot)
+    assert (ballot.marks[1, "a", "use_of_evidence"], float(ballot.marks[1, "b", "use_of_evidence"])) == (6, 6.5)
+    assert (ballot.final.winner, ballot.after, ballot.why) == ("b", "a", "It answered.")
+
+
+@pytest.mark.parametrize("leave", [CTRL_C, CTRL_D])
+@pytest.mark.parametrize("n", range(1, 9))
+def test_it_is_kept_and_gone_on_with(n: int, leave: str) -> None:
+    """Whoever leaves after any answer has all of them kept, and goes on without being asked to vote before again."""
+    left = cast(*WHOLE[:n], leave)
+    assert left.ended == "left"
+    begun = left.kept[-1]
+    first = min(n, 2)
+    again = cast(*WHOLE[first:2], "done", *WHOLE[3:], asked=ONE, begun=dict(begun))
+
+    assert again.ended == "filed" and again.ballot is not None
+    assert ONE.complaints(again.ballot) == []
+    assert "goes on where you left it" in again.text
+    assert again.reads == 0
+
+
+def test_kept_answers_need_not_be_typed_again() -> None:
+    """Gone on with, Enter alone takes what was answered."""
+    begun = cast(*WHOLE[:8], CTRL_C).kept[-1]
+    again = cast("done", "", "", "", "", "", "So.", "yes", begun=dict(begun))
+
+    assert again.ballot is not None and ONE.complaints(again.ballot) == []
+    assert again.ballot["why"] == "So."
+
+
+def test_back_returns_to_the_question_before() -> None:
+    """Shift-Tab, or `back`, returns; before the first question there is none."""
+    made = cast(BACK, "no", "a", "back", "b", "here", "7 6", BACK, "8 8", "5 5", *WHOLE[5:])
+
+    assert made.ballot is not None
+    assert made.ballot["before"] == "b"
+    assert made.ballot["rounds"][1]["scores"]["a"]["argument_quality"] == 8
+    assert "This is the first question." in made.text
+
+
+def test_the_vote_before_stands_once_the_debate_was_read() -> None:
+    """From the debate on, nobody goes back to the vote before it, not in a later sitting either."""
+    made = cast("no", "a", "here", BACK, *WHOLE[3:])
+    again = cast(BACK, "done", *WHOLE[3:], begun=dict(cast("no", "a", "here", "7 6", CTRL_C).kept[-1]))
+
+    for one in (made, again):
+        assert one.ballot is not None and one.ballot["before"] == "a"
+        assert "The vote before reading stands" in one.text
+
+
+def test_what_will_not_do_is_asked_again() -> None:
+    """Scores off the scale, too few of them, and choices that are none are told, by their criterion."""
+    made = cast("no", "undecided", "here", "11 6", "7", "7 x", "", "7 6", "5 5", "both", "a", *WHOLE[6:])
+
+    assert made.ended == "filed"
+    assert "argument_quality: got 11; expected a number from 1 to 10." in made.text
+    assert "2 numbers are needed, one for each of: argument_quality, use_of_evidence." in made.text
+    assert "use_of_evidence: got 'x'; expected a number from 1 to 10." in made.text
+    assert "Choose one of: 1 a, 2 b, 3 tie." in made.text
+    assert "An answer is needed here." in made.text
+
+
+def test_who_has_seen_the_verdict_says_so() -> None:
+    """It is recorded, with a warning."""
+    made = cast("yes", *WHOLE[1:])
+
+    assert made.ballot is not None and made.ballot["seen"] is True
+    assert "you knew the verdict" in made.text
+
+
+@pytest.mark.parametrize(
+    ("name", "keys"),
+    [
+        ("claim", ("misleading", "4", "needs more evidence")),
+        ("question", ("b", "0.8")),
+        ("conversation", ("tie",)),
+        ("panel", ("7 7 7 7 7", "6 6 6 6 6")),
+    ],
+)
+def test_every_format_can_be_reviewed(name: str, keys: tuple[str, ...]) -> None:
+    """Labels, probabilities and bare winners are asked for as the format's judges are; what does not apply is not."""
+    asked = paper(kind(name))
+    made = cast("no", "a", "here", *keys, "b", "So.", "yes", asked=asked)
+
+    assert made.ended == "filed" and made.ballot is not None, made.text[-500:]
+    assert asked.complaints(made.ballot) == []
+
+
+def test_a_draft_that_was_tampered_with_is_asked_again() -> None:
+    """What stands in a draft and will not do is asked as if it were not there."""
+    begun = {"seen": False, "before": "a", "rounds": [], "final": 7, "why": ["x"], "after": {}}
+    made = cast("done", *WHOLE[3:], begun=begun)
+
+    assert made.ballot is not None and ONE.complaints(made.ballot) == []
+
+
+@given(st.sampled_from([text for text in NASTY if "\n" not in text and text.isprintable() and len(text) < 200]))
+def test_hostile_positions_are_tamed(text: str) -> None:
+    """Whatever the topic and the positions hold, the ballot comes out the same."""
+    asked = paper(debated(rounds=1, topic=text, positions=(text, text)))
+    made = cast(*WHOLE, asked=asked)
+
+    assert made.ended == "filed" and made.ballot is not None
+    assert asked.ballot(made.ballot).final.winner == "a"
+    assert "\x1b]" not in made.text
+
+
+def test_a_name_is_asked_for() -> None:
+    """Whoever gives no name is asked, until there is one."""
+    with typing("", "ada") as (terminal, _):
+        assert named(terminal, words()) == "ada"
