@@ -31,7 +31,13 @@ def test_files_are_named_after_the_report(here: Path, output: str, stem: str) ->
     if output.startswith(".."):
         (here / "here").mkdir()
         os.chdir(here / "here")
-    assert Files.of_output(output) == (f"{stem}.md", f"{stem}.journal.jsonl", f"{stem}.turns", f"{stem}.evidence")
+    assert Files.of_output(output) == (
+        f"{stem}.md",
+        f"{stem}.journal.jsonl",
+        f"{stem}.turns",
+        f"{stem}.evidence",
+        f"{stem}.html",
+    )
 
 
 def test_an_absolute_output_stays_absolute(tmp_path: Path) -> None:
@@ -90,7 +96,13 @@ def test_what_is_no_name(here: Path, output: str) -> None:
 )
 def test_files_of_a_journal(journal: str, stem: str) -> None:
     """A journal has its report, its turns and the pages that were looked up beside it, however it is called."""
-    assert Files.of_journal(journal) == (f"{stem}.md", journal, f"{stem}.turns", f"{stem}.evidence")
+    assert Files.of_journal(journal) == (
+        f"{stem}.md",
+        journal,
+        f"{stem}.turns",
+        f"{stem}.evidence",
+        f"{stem}.html",
+    )
 
 
 def test_both_ways_agree(here: Path) -> None:
@@ -99,8 +111,8 @@ def test_both_ways_agree(here: Path) -> None:
     assert Files.of_journal(files.journal) == files
 
 
-@pytest.mark.parametrize("journal", ["debate.md", "old/debate.md"])
+@pytest.mark.parametrize("journal", ["debate.md", "old/debate.md", "debate.html"])
 def test_a_report_is_never_its_journal(journal: str) -> None:
-    """However a journal is called, its report is another file."""
+    """However a journal is called, its report and its page are other files."""
     files = Files.of_journal(journal)
-    assert files.report != files.journal
+    assert files.journal not in (files.report, files.page)

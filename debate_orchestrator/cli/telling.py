@@ -6,25 +6,34 @@ import argparse
 from typing import Any
 
 from debate_orchestrator import formats
-from debate_orchestrator.cli.output import print_json, say
+from debate_orchestrator.cli.output import complain, print_json, remark, say
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.errors import DebateError
 from debate_orchestrator.journal import read
 
 
 def report(arguments: argparse.Namespace) -> int:
-    """Writes the report of a journal again."""
+    """Writes the report of a journal again, and its page beside it; with a place of its own, that form alone."""
     from debate_orchestrator.files import Files
     from debate_orchestrator.reports import forms
     from debate_orchestrator.reports.story import closing, story
 
     told = story(read(arguments.journal).entries)
-    path = forms.write(told, arguments.to or Files.of_journal(arguments.journal).report)
+    files, wrong = Files.of_journal(arguments.journal), list[str]()
+    if arguments.to:
+        path, page = forms.write(told, arguments.to), None
+    else:
+        path, page = files.report, files.page
+        wrong = forms.write_both(told, path, page)
     if arguments.json:
-        print_json({"status": told.status, "report": path, "summary": closing(told, path)})
+        made = {"report": path, "page": None if wrong else page}
+        print_json({"status": told.status, **made, "summary": closing(told, path)})
     else:
         say(closing(told, path))
-    return 0
+        if page and not wrong:
+            remark(f"The same as a page: {page}")
+    complain(wrong)
+    return 2 if wrong else 0
 
 
 def check(arguments: argparse.Namespace) -> int:

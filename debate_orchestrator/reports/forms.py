@@ -20,7 +20,11 @@ class Form(NamedTuple):
     """How files of the form begin: what begins otherwise is no report, and is never overwritten."""
 
 
-FORMS = {".md": Form("debate_orchestrator.reports.markdown", (b"# Debate Report", b"# Debate Transcript"))}
+_PAGE = b'<!doctype html>\n<html lang="en" class="debate-report">'
+FORMS = {
+    ".md": Form("debate_orchestrator.reports.markdown", (b"# Debate Report", b"# Debate Transcript")),
+    ".html": Form("debate_orchestrator.reports.html.page", (_PAGE,)),
+}
 
 
 def write(story: Story, path: str) -> str:
@@ -29,6 +33,17 @@ def write(story: Story, path: str) -> str:
     form = FORMS[os.path.splitext(place(path))[1]]
     write_whole(path, importlib.import_module(form.module).render(story))
     return path
+
+
+def write_both(story: Story, report: str, page: str) -> list[str]:
+    """Writes the report of a story, and the page beside it; BadFile where the report can't be written. What keeps the
+    page from being written is told, and nothing more: the report is there."""
+    write(story, report)
+    try:
+        write(story, page)
+    except BadFile as error:
+        return error.complaints
+    return []
 
 
 def place(path: str) -> str:

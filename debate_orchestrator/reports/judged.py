@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
+from debate_orchestrator.core.parts import MIRRORED
 from debate_orchestrator.core.verdict import RoundResult, decimals
 from debate_orchestrator.core.votes import Vote, counted
 from debate_orchestrator.reports import lines
 from debate_orchestrator.reports.fields import Fields
-from debate_orchestrator.reports.phrases import Phrase, cell, literal, phrase, prose, strong
+from debate_orchestrator.reports.phrases import Phrase, cell, literal, phrase, prose, resting, strong
 from debate_orchestrator.reports.story import RoundStory, Story
 from debate_orchestrator.reports.tables import Table, without_empty
 from debate_orchestrator.reports.told import Told
@@ -68,8 +69,8 @@ def _votes(story: Story) -> Table | None:
 def _vote(story: Story, place: str, vote: Vote) -> tuple[Phrase, ...]:
     scales = story.judging.scales
     straight, mirrored = (
-        cell(lines.reading_line(one, scales)) if one else phrase("no ballot that counts")
-        for one in (vote.straight, vote.mirrored)
+        resting(cell(lines.reading_line(one, scales)), ballot) if one else phrase("no ballot that counts")
+        for one, ballot in ((vote.straight, vote.turn), (vote.mirrored, vote.turn + MIRRORED))
     )
     stable = "yes" if vote.stable else "no"
     twice = (mirrored, phrase("-" if vote.absent else stable)) if vote.twice else ((), ())
@@ -108,7 +109,7 @@ def _held(story: Story, vote: Vote | None) -> Phrase:
         return phrase("not yet")
     if vote.absent or vote.straight is None:
         return phrase("absent")
-    said = cell(lines.reading_line(vote.straight, story.judging.scales))
+    said = resting(cell(lines.reading_line(vote.straight, story.judging.scales)), vote.turn)
     return said if vote.stable else phrase(said, ", changed in the mirror")
 
 

@@ -40,7 +40,7 @@ class Pen:
             case "page":
                 return pages.address(run.text)
             case "found":
-                return pages.link(run.url, run.text)
+                return pages.link(run.to, run.text)
         return run.text
 
     def table(self, table: Table, rule: Sequence[str] = ()) -> str:

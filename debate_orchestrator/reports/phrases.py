@@ -18,8 +18,8 @@ class Run(NamedTuple):
     start of a line; `prose` and `cell` keep emphasis, code and links, the second also in a table. `turn` is the id of
     a turn that is linked, `page` an address that shows all of itself, `found` the title of a page that is linked."""
     strong: bool = False
-    url: str = ""
-    """The address of a page that was found."""
+    to: str = ""
+    """The address of a page that was found; of other words, the turn that they rest on, which a form may link."""
 
 
 Phrase = tuple[Run, ...]
@@ -45,6 +45,11 @@ def joined(between: str, phrases: Iterable[str | Phrase]) -> Phrase:
     for one in phrases:
         made += [between, one] if made else [one]
     return phrase(*made)
+
+
+def resting(said: Phrase, turn_id: str | None) -> Phrase:
+    """The same with the turn that its words rest on: a number's ballot."""
+    return tuple(run._replace(to=turn_id) for run in said) if turn_id else said
 
 
 def literal(text: str) -> Phrase:
@@ -83,4 +88,4 @@ def page(url: str) -> Phrase:
 
 def found(url: str, title: str) -> Phrase:
     """A page that a search found: its title, linked if it is one of the web, and the host that it leads to."""
-    return (Run(title, "found", url=url),)
+    return (Run(title, "found", to=url),)

@@ -15,10 +15,12 @@ from debate_orchestrator.core.verdict import RoundResult, Verdict
 from debate_orchestrator.core.votes import Vote
 from debate_orchestrator.journal import Entry
 from debate_orchestrator.reports import citations, lines
+from debate_orchestrator.reports.appendix import Appendix, appendix
 from debate_orchestrator.reports.citations import Citation
 from debate_orchestrator.reports.kin import kin
 from debate_orchestrator.reports.lines import Scales
 from debate_orchestrator.reports.provenance import arguing, provenance, rehearsal, spoken_by
+from debate_orchestrator.reports.ties import Tie, ties
 from debate_orchestrator.reports.told import Told, read, told
 from debate_orchestrator.speech import one_line
 
@@ -55,6 +57,8 @@ class Judging(Value):
     final_fields: frozenset[str] = frozenset()
     """What judges give after the last round."""
     scales: Scales = Scales()
+    most: float = 0
+    """The most that a side may be given for a criterion."""
     labelled: bool = False
     """Whether the votes are for labels."""
     answers: bool = False
@@ -145,6 +149,9 @@ class Story(Value):
     """Who judges it, in the cast's words."""
     course: Course | None = None
     """What it was before, where it is judged again."""
+    ties: tuple[Tie, ...] = ()
+    """Which turn attacks or answers which."""
+    appendix: Appendix = Appendix()
 
     @property
     def completed(self) -> int:
@@ -216,6 +223,8 @@ def story(entries: Sequence[Entry]) -> Story:
         bill=bill(debate),
         judges=debate.cast.get(JUDGE, ()),
         course=debate.opened.course,
+        ties=ties(debate),
+        appendix=appendix(debate),
     )
 
 
@@ -258,6 +267,7 @@ def _judging(debate: Debate) -> Judging:
         round_fields=_fields(debate, [slot for slot in voting if slot.round is not None]),
         final_fields=_fields(debate, finals),
         scales=lines.scales(rules),
+        most=rules.rubric.most,
         labelled=lines.LABEL in _fields(debate, voting),
         answers=not any(rules.seats[side].side for side in rules.sides),
         by_swing=rules.decided_by == "swing",

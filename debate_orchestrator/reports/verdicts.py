@@ -8,7 +8,7 @@ from debate_orchestrator.core.parts import CONSENSUS, NO_DECISION, TIE
 from debate_orchestrator.core.verdict import Remark, Verdict, decimals, percent
 from debate_orchestrator.reports import lines
 from debate_orchestrator.reports.lines import winner_word
-from debate_orchestrator.reports.phrases import Phrase, joined, literal, phrase, strong
+from debate_orchestrator.reports.phrases import Phrase, joined, literal, phrase, resting, strong
 from debate_orchestrator.reports.story import Story
 from debate_orchestrator.reports.tables import Table
 
@@ -182,14 +182,16 @@ def summary(story: Story) -> Table:
     for one in told:
         result = one.result
         assert result is not None
-        number, winner = phrase(str(one.number)), phrase(winner_word(result.winner))
+        ballot = one.ballots[0].id if one.ballots else None
+        number, winner = phrase(str(one.number)), resting(phrase(winner_word(result.winner)), ballot)
         if story.judging.scores_rounds:
             points = [phrase(decimals(result.scores[side]) if result.scores else "none") for side in sides]
-            rows.append((number, *points, winner))
+            rows.append((number, *(resting(points_of, ballot) for points_of in points), winner))
         elif story.judging.labelled:
             label = one.label(story.judging.quorum)
             score = story.judging.scales.of(result.score if label else None, " / ")
-            rows.append((number, literal(label) if label else phrase(NO_DECISION), phrase(score)))
+            said = literal(label) if label else phrase(NO_DECISION)
+            rows.append((number, resting(said, ballot), resting(phrase(score), ballot)))
         else:
             rows.append((number, winner))
     if story.verdict and story.judging.scores_rounds:
