@@ -6,13 +6,14 @@ from html.parser import HTMLParser
 from typing import NamedTuple
 
 _ELEMENTS = """
-html head meta title style body a div header p span time h1 h2 h3 h4 dl dt dd strong em s small ul ol li nav main section
-figure figcaption svg line text circle rect pattern defs desc blockquote table caption thead tbody tfoot tr th td article
-footer code pre q br
+html head meta title style body a div header p span time h1 h2 h3 h4 dl dt dd strong em s small ul ol li nav main
+section figure figcaption svg line text circle rect pattern defs desc blockquote table caption thead tbody tfoot
+tr th td article footer code pre q br
 """
 _ATTRIBUTES = """
-lang class charset name content http-equiv href id datetime rel aria-label aria-labelledby aria-hidden tabindex role scope
-colspan title start viewbox xmlns x x1 x2 y y1 y2 cx cy r width height fill text-anchor patternunits patterntransform
+lang class charset name content http-equiv href id datetime rel aria-label aria-labelledby aria-hidden tabindex role
+scope colspan title start viewbox xmlns x x1 x2 y y1 y2 cx cy r width height fill text-anchor patternunits
+patterntransform
 """
 VOID = {"meta", "br", "line", "rect", "circle", "hr", "img", "input", "link"}
 ALLOWED, ATTRIBUTES = set(_ELEMENTS.split()), set(_ATTRIBUTES.split())
