@@ -46,7 +46,7 @@ def test_pages_are_linked() -> None:
     """An address shows all of itself, a page that was found its title and host; what is no page of the web is text."""
     url = "https://example.org/x"
 
-    assert PEN.line(page(url)) == f'<a href="{url}" {REL}>{url}</a>'
+    assert PEN.line(page(url)) == f'<a href="{url}" {REL} class="whole">{url}</a>'
     assert PEN.line(found(url, "A <page>")) == f'<a href="{url}" {REL}>A &lt;page&gt;</a> (example.org)'
     assert PEN.line(page("javascript:alert(1)")) == "javascript:alert(1)"
     assert PEN.line(found("javascript:alert(1)", "x")) == "x"
@@ -88,3 +88,13 @@ def test_nobody_leads_elsewhere(text: str) -> None:
     for url in (text, f"https://example.org/{text}"):
         read = page_reading.read(PEN.line(phrase(page(url), found(url, text))))
         assert read.odd == []
+
+
+def test_long_cells_are_cards() -> None:
+    """A table whose cells are long is a list: its rows under their first cells, what is empty left out."""
+    heads = (phrase("Turn"), phrase("Page"), phrase("Kept"))
+    made = PEN.cards(Table(heads, ((turn("1.opening.a"), literal("<p>"), ()),)))
+
+    assert made.count("<li>") == 1
+    assert "<dt>Page</dt><dd>&lt;p&gt;</dd>" in made
+    assert "Kept" not in made

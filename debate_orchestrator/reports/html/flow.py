@@ -101,7 +101,7 @@ def _note(story: Story, turn: Told, tied: dict) -> Note:  # type: ignore[type-ar
     ends = {how: tuple(one.turn for one in story.ties if one.to == turn.id and one.how == how) for how in _HOW}
     return Note(
         turn,
-        gist(turn),
+        gist(turn, story.judging.quotes),
         attacks=tie.to if tie and tie.how == "attacks" else "",
         answers=tie.to if tie and tie.how == "answers" else "",
         attacked_by=ends["attacks"],
@@ -128,14 +128,16 @@ def _vote(story: Story, turn: Told) -> Call:
     return Call("vote", f"{story.seats[turn.seat]}{mirrored}", said, turn.id)
 
 
-def gist(turn: Told) -> str:
+def gist(turn: Told, quotes: tuple[str, str] | None = None) -> str:
     """A turn in a line: the first sentence of its speech that tells something, shortened; its thesis, if it soon
-    names one."""
+    names one. What stands between the tags of `quotes` is quoted."""
     if turn.declined:
         return "Declined to argue."
     said = turn.text if turn.text is not None else _argued(turn)
     if not tame(said).strip():
         return "No reply that counts." if turn.ballot is None else ""
+    for tag in quotes or ():
+        said = said.replace(f"<{tag}>", "“").replace(f"</{tag}>", "”")
     sentences = [one for paragraph in speech.plainly(said) for one in _SENTENCE.findall(paragraph)]
     telling = [one for one in sentences if len(one.split()) >= _FEWEST] or sentences
     theses = [n for n, one in enumerate(telling[:_NEAR]) if _THESIS.search(one)]
@@ -150,9 +152,9 @@ def _argued(turn: Told) -> str:
     return next((one for one in reversed(texts) if isinstance(one, str) and one.strip()), "")
 
 
-def shortened(text: str) -> str:
-    """A line that is no longer than a line may be, cut between words."""
-    if len(text) <= LONGEST:
+def shortened(text: str, most: int = LONGEST) -> str:
+    """A text that is no longer than it may be, cut between words."""
+    if len(text) <= most:
         return text
-    whole = text[:LONGEST].rpartition(" ")[0]
-    return f"{(whole or text[:LONGEST]).rstrip(' ,;:–—-')}…"
+    whole = text[:most].rpartition(" ")[0]
+    return f"{(whole or text[:most]).rstrip(' ,;:–—-')}…"

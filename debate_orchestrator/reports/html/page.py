@@ -27,6 +27,12 @@ from debate_orchestrator.speech import one_line
 
 _WEAK = ("Degraded", "Paused", "Rehearsed", "The real cast", "Recast", "Not had", "This is a judging")
 """How sentences on the making of a debate begin that a reader must not overlook."""
+_MOST = 900
+"""Characters of a judge's reasons at the head of the page; all of them are in the ballot."""
+_LATER = "The prompts changed"
+"""How the sentence begins that has its place in the appendix."""
+_STATED = ("Winner", "Answer", "Label")
+"""Fields that the statement above them says already."""
 _REASONS = ("justification", "reasons", "summary", "why")
 """The fields of a final ballot that say why, the first of which stands at the head of the page."""
 
@@ -51,7 +57,8 @@ def render(story: Story) -> str:
         "spoken": lambda turn: speech.block(turn.text, story.judging.quotes),
         "ties": {tie.turn: tie for tie in story.ties},
         "weak": [one for one in story.provenance if one.startswith(_WEAK)],
-        "made": [one for one in story.provenance if not one.startswith((*_WEAK, "Complete."))],
+        "made": [one for one in story.provenance if not one.startswith((*_WEAK, _LATER, "Complete."))],
+        "changed": [one for one in story.provenance if one.startswith(_LATER)],
         "before": BEFORE,
         "after": AFTER,
     }
@@ -67,6 +74,7 @@ def _report(story: Story, fields: Fields) -> dict[str, Any]:
     decided = tuple(run._replace(strong=False) for run in outcome if run.strong)
     return {
         "headline": verdicts.headline(story),
+        "facts": [one for one in verdicts.headline(story) if not (decided and one[0] in _STATED)],
         "decided": _trimmed(decided),
         "outcome": _opened(tuple(run for run in outcome if not run.strong)),
         "deciding": _deciding(story),
@@ -96,14 +104,15 @@ def _opened(said: Phrase) -> Phrase:
     return (said[0]._replace(text=first[:1].upper() + first[1:]), *said[1:])
 
 
-def _deciding(story: Story) -> list[tuple[Told, str]]:
-    """What each judge says of the decision, in its final ballot on the debate as it was."""
+def _deciding(story: Story) -> list[tuple[Told, str, bool]]:
+    """What the one judge says of the decision in its final ballot on the debate as it was, its beginning if it is
+    long; whether that is so; nothing where there is a panel, each of whose judges has a ballot of its own."""
     found = []
     for turn in story.finals:
         ballot = turn.ballot or {}
         why = next((str(ballot[name]) for name in _REASONS if isinstance(ballot.get(name), str)), "")
         if why and not turn.mirrored:
-            found.append((turn, why))
+            found.append((turn, shortened(why, _MOST), len(why) > _MOST))
     return found if len(found) == 1 else []
 
 

@@ -61,7 +61,8 @@ class Pen:
         if pages.host_of(url) is None:
             return shown[: pages.LONGEST] if title == url else shown
         address = quote(url, safe=_SAFE, errors="replace")
-        return Markup('<a href="{}" rel="{}">{}</a>').format(address, speech.REL, shown)
+        whole = Markup(' class="whole"') if title == url else ""
+        return Markup('<a href="{}" rel="{}"{}>{}</a>').format(address, speech.REL, whole, shown)
 
     def turn(self, turn_id: str, *, within: bool = False) -> Markup:
         """A link to a turn: `round 1, opening A`; without its round where that is told already."""
@@ -99,6 +100,19 @@ class Pen:
         first, *rest = row
         cells = Markup().join(Markup("<td>{}</td>").format(self.line(cell)) for cell in rest)
         return Markup('<tr><th scope="row">{}</th>{}</tr>').format(self.line(first), cells)
+
+    def cards(self, table: Table) -> Markup:
+        """A table whose cells are long, as a list: each row under its first cell, the others by their heads."""
+        made = Markup()
+        for first, *rest in table.rows:
+            cells = [(head, cell) for head, cell in zip(table.heads[1:], rest, strict=True) if cell]
+            given = Markup().join(
+                Markup("<div><dt>{}</dt><dd>{}</dd></div>\n").format(self.line(head), self.line(cell))
+                for head, cell in cells
+            )
+            title = Markup("<p><strong>{}</strong></p>").format(self.line(first))
+            made += Markup('<li>{}\n<dl class="particulars">\n{}</dl></li>\n').format(title, given)
+        return Markup('<ul class="cards">\n{}</ul>').format(made)
 
     def block(self, parts: Iterable[Part], quotes: tuple[str, str] | None = None) -> Markup:
         """A speech in fields, as paragraphs, quotes, lists and the speech itself."""
