@@ -11,6 +11,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from debate_orchestrator.core.parts import NO_DECISION
 from debate_orchestrator.core.verdict import decimals
 from debate_orchestrator.reports import costs, ledger, lines, pages, verdicts
 from debate_orchestrator.reports.earlier import earlier
@@ -74,7 +75,7 @@ def _report(story: Story, fields: Fields) -> dict[str, Any]:
     decided = tuple(run._replace(strong=False) for run in outcome if run.strong)
     return {
         "headline": verdicts.headline(story),
-        "facts": [one for one in verdicts.headline(story) if not (decided and one[0] in _STATED)],
+        "facts": [one for one in verdicts.headline(story) if one[0] not in _STATED] if decided else [],
         "decided": _trimmed(decided),
         "outcome": _opened(tuple(run for run in outcome if not run.strong)),
         "deciding": _deciding(story),
@@ -105,9 +106,11 @@ def _opened(said: Phrase) -> Phrase:
 
 
 def _deciding(story: Story) -> list[tuple[Told, str, bool]]:
-    """What the one judge says of the decision in its final ballot on the debate as it was, its beginning if it is
-    long; whether that is so; nothing where there is a panel, each of whose judges has a ballot of its own."""
+    """Why a single judge decided, in its own words: its final ballot on the debate as it was, the beginning of the
+    reasons it gives there, and whether there is more. Nothing where nothing was decided, or a panel decided."""
     found = []
+    if story.verdict is None or (story.verdict.winner == NO_DECISION and not story.verdict.label):
+        return []
     for turn in story.finals:
         ballot = turn.ballot or {}
         why = next((str(ballot[name]) for name in _REASONS if isinstance(ballot.get(name), str)), "")
