@@ -92,8 +92,8 @@ class Pen:
         rows = Markup("\n").join(self._row(row) for row in table.rows)
         hidden = Markup(' class="unseen"') if unseen else ""
         return Markup(
-            '<div class="wide" tabindex="0"><table>\n<caption{}>{}</caption>\n'
-            "<thead><tr>{}</tr></thead>\n<tbody>\n{}\n</tbody>\n</table></div>"
+            '<div class="wide" role="group" aria-label="{1}" tabindex="0"><table>\n<caption{0}>{1}</caption>\n'
+            "<thead><tr>{2}</tr></thead>\n<tbody>\n{3}\n</tbody>\n</table></div>"
         ).format(hidden, caption, heads, rows)
 
     def _row(self, row: Sequence[Phrase]) -> Markup:

@@ -51,7 +51,7 @@ class _Renderer(RendererHTML):
         return _code(tokens[idx].content)
 
     def table_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        return '<div class="wide" tabindex="0"><table>\n'
+        return '<div class="wide" role="group" aria-label="Table" tabindex="0"><table>\n'
 
     def table_close(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         return "</table></div>\n"
