@@ -1,7 +1,7 @@
 """The files of one debate, named after its report.
 
-`debate-report.md` has beside it `debate-report.journal.jsonl` and, for a host-run debate,
-`debate-report.turns/`. Paths stay relative where the given one was.
+`debate-report.md` has beside it the same as a page, `debate-report.html`, then `debate-report.journal.jsonl` and, for a
+host-run debate, `debate-report.turns/`. Paths stay relative where the given one was.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ class Files(NamedTuple):
     """The folder for pages that sides cite."""
     drafts: str
     """The folder for what a person has written and not handed in yet."""
+    page: str
+    """The report as one page of HTML."""
 
     @property
     def ballots(self) -> str:
@@ -59,22 +61,23 @@ class Files(NamedTuple):
         if journal.endswith(JOURNAL):
             return cls._named(journal.removesuffix(JOURNAL))
         stem, ending = os.path.splitext(journal)
-        return cls._named(journal if ending == ".md" else stem)._replace(journal=journal)
+        return cls._named(journal if ending in (".md", ".html") else stem)._replace(journal=journal)
 
     def beside(self, mark: str) -> Files:
         """The files of another debate beside this one, with a mark in their names."""
         return self._named(f"{self.report.removesuffix('.md')}{mark}")
 
     def must_be_new(self) -> None:
-        """BadFile where a report or a journal is there already: neither is ever overwritten by another debate."""
-        there = [path for path in (self.report, self.journal) if os.path.exists(path)]
+        """BadFile where a report, a page or a journal is there already: none is ever overwritten by another debate."""
+        there = [path for path in (self.report, self.page, self.journal) if os.path.exists(path)]
         if there:
             hint = "Name another output, or move it away."
             raise BadFile(complaint("output", f"{there[0]}, which is there already", "a new report", hint))
 
     @classmethod
     def _named(cls, stem: str) -> Files:
-        return cls(f"{stem}.md", f"{stem}{JOURNAL}", f"{stem}.turns", f"{stem}.evidence", f"{stem}.drafts")
+        folders = (f"{stem}.turns", f"{stem}.evidence", f"{stem}.drafts")
+        return cls(f"{stem}.md", f"{stem}{JOURNAL}", *folders, f"{stem}.html")
 
 
 def _unwritable(output: str, reason: str | None) -> BadFile:

@@ -20,8 +20,9 @@ PLACES = {
     "openai": ("providers/openai.py",),
     "prompt_toolkit": ("podium/writing.py", "wizard/asking.py"),
     "yaml": ("plain_yaml.py",),
-    "jinja2": ("reports/markdown.py", "templates.py"),
-    "markdown_it": ("reports/markup.py",),
+    "jinja2": ("reports/html/page.py", "reports/markdown.py", "templates.py"),
+    "markdown_it": ("reports/html/speech.py", "reports/markup.py"),
+    "markupsafe": ("reports/html/page.py", "reports/html/pen.py", "reports/html/speech.py"),
     "fcntl": ("journal.py",),
     "termios": ("screen/keys.py", "wizard/asking.py"),
     "wcwidth": ("screen/cells.py",),
@@ -94,7 +95,7 @@ def test_every_module_has_its_test_file() -> None:
     """Each file of the package is tested by a file of its name, or by one that begins with it."""
     names = {path.stem for path in TESTS}
     rooms = ("evidence", "host", "podium", "providers", "reports", "reviewing", "screen", "transcripts", "wizard")
-    folders = {"core": "test_"} | {name: f"test_{name}_" for name in rooms}
+    folders = {"core": "test_", "html": "test_reports_html_"} | {name: f"test_{name}_" for name in rooms}
     missing = []
     for path in SOURCES:
         folder = path.parent.name

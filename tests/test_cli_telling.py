@@ -32,6 +32,43 @@ def test_report_makes_the_same_again(debate: Run, finished: bytes) -> None:
     assert Path("report.md").read_bytes() == finished == Path("copy.md").read_bytes()
 
 
+def test_a_finished_debate_has_its_page(debate: Run, finished: bytes) -> None:
+    """Beside the report lies the same as a page; `report` makes both again, and with `--to` the one asked for."""
+    page = Path("report.html").read_bytes()
+    os.remove("report.html")
+    ran = debate("report", J, "--json")
+    debate("report", J, "--to", "only.html")
+    debate("replay", J, "--to", "played.html")
+
+    assert (ran.json["report"], ran.json["page"]) == ("report.md", "report.html")
+    assert (
+        Path("report.html").read_bytes() == page == Path("only.html").read_bytes() == Path("played.html").read_bytes()
+    )
+    assert not Path("only.md").exists()
+    assert page.startswith(b"<!doctype html>")
+
+
+def test_what_lies_in_the_pages_place_stays(debate: Run, answers: Path) -> None:
+    """A file that is no page ends no debate: the report is written, the file is left alone, and both are told. No
+    debate opens beside one."""
+    told = debate("open", "--answers", "answers.yaml", "--json").json
+    Path("report.html").write_text("my page")
+    while told["status"] != "done":
+        puppets.answer(told["turns"], rounds=2)
+        ran = debate("step", J, "--json")
+        told = ran.json
+    again = debate("report", J)
+    other = debate("open", "--answers", "answers.yaml", "--output", "report.md")
+
+    assert (ran.code, told["report"], told["page"]) == (0, "report.md", None)
+    assert "'report.html', which holds something else" in ran.err
+    assert again.code == 2 and "'report.html', which holds something else" in again.err
+    assert Path("report.html").read_text() == "my page"
+    Path("lone.html").write_text("my page")
+    assert debate("open", "--answers", "answers.yaml", "--output", "lone.md").code == 2
+    assert other.code == 2 and not Path("lone.journal.jsonl").exists()
+
+
 def test_report_of_a_paused_debate_says_so(debate: Run, answers: Path) -> None:
     """A debate that is not finished has a report that says what it waits for."""
     puppets.answer(debate("open", "--answers", "answers.yaml", "--json").json["turns"])

@@ -13,7 +13,7 @@ from debate_orchestrator.core.events import Asked, Spoke
 from debate_orchestrator.core.presentation import shown
 from debate_orchestrator.core.verdict import decimals, percent
 from debate_orchestrator.datafiles import read_mapping
-from debate_orchestrator.files import JOURNAL
+from debate_orchestrator.files import JOURNAL, Files
 from debate_orchestrator.journal import read
 from debate_orchestrator.reports.forms import rendered
 from debate_orchestrator.reports.story import Story, story
@@ -64,10 +64,11 @@ class TestExample:
         assert Debate(reading.events).complete
 
     def test_is_told_the_same(self, path: Path) -> None:
-        """The report beside the journal is what the journal tells, to the byte."""
-        report = Path(str(path).removesuffix(JOURNAL) + ".md")
+        """The report beside the journal is what the journal tells, to the byte, and so is its page."""
+        beside, told = Files.of_journal(str(path)), story(read(path).entries)
 
-        assert report.read_text(encoding="utf-8") == rendered(story(read(path).entries), ".md")
+        assert Path(beside.report).read_text(encoding="utf-8") == rendered(told, ".md")
+        assert Path(beside.page).read_text(encoding="utf-8") == rendered(told, ".html")
 
     def test_every_reply_answers_a_brief_of_its_own(self, path: Path) -> None:
         """No two turns answered the same brief, and each was asked before it was answered."""

@@ -31,9 +31,9 @@ def test_files_are_named_after_the_report(here: Path, output: str, stem: str) ->
     if output.startswith(".."):
         (here / "here").mkdir()
         os.chdir(here / "here")
-    report, journal, *folders = Files.of_output(output)
+    report, journal, *others = Files.of_output(output)
     assert (report, journal) == (f"{stem}.md", f"{stem}.journal.jsonl")
-    assert folders == [f"{stem}.turns", f"{stem}.evidence", f"{stem}.drafts"]
+    assert others == [f"{stem}.turns", f"{stem}.evidence", f"{stem}.drafts", f"{stem}.html"]
 
 
 def test_an_absolute_output_stays_absolute(tmp_path: Path) -> None:
@@ -92,9 +92,9 @@ def test_what_is_no_name(here: Path, output: str) -> None:
 )
 def test_files_of_a_journal(journal: str, stem: str) -> None:
     """A journal has its report, its turns and the pages that were looked up beside it, however it is called."""
-    report, of, *folders = Files.of_journal(journal)
+    report, of, *others = Files.of_journal(journal)
     assert (report, of) == (f"{stem}.md", journal)
-    assert folders == [f"{stem}.turns", f"{stem}.evidence", f"{stem}.drafts"]
+    assert others == [f"{stem}.turns", f"{stem}.evidence", f"{stem}.drafts", f"{stem}.html"]
 
 
 def test_both_ways_agree(here: Path) -> None:
@@ -103,11 +103,11 @@ def test_both_ways_agree(here: Path) -> None:
     assert Files.of_journal(files.journal) == files
 
 
-@pytest.mark.parametrize("journal", ["debate.md", "old/debate.md"])
+@pytest.mark.parametrize("journal", ["debate.md", "old/debate.md", "debate.html"])
 def test_a_report_is_never_its_journal(journal: str) -> None:
-    """However a journal is called, its report is another file."""
+    """However a journal is called, its report and its page are other files."""
     files = Files.of_journal(journal)
-    assert files.report != files.journal
+    assert files.journal not in (files.report, files.page)
 
 
 def test_ballots_lie_beside_the_journal(here: Path) -> None:

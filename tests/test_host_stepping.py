@@ -36,6 +36,7 @@ def test_open_prints_the_contract(opened: dict[str, Any]) -> None:
         "complaints",
         "turns",
         "report",
+        "page",
         "summary",
     ]
     assert opened["schema"] == 1

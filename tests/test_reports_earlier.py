@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import puppets
@@ -16,6 +17,7 @@ from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.verdict import decimals
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.earlier import earlier
+from debate_orchestrator.reports.phrases import Phrase
 from debate_orchestrator.reports.story import Story, story
 
 
@@ -40,6 +42,23 @@ def again(old: list[Event], say: puppets.Say | None = None, **how: Any) -> Story
     return story(entries(events))
 
 
+def compared(told: Story) -> SimpleNamespace | None:
+    """The comparison in plain words."""
+    found = earlier(told)
+    if found is None:
+        return None
+    return SimpleNamespace(
+        verdicts=tuple((what, words(then), words(now)) for what, then, now in found.verdicts),
+        rounds=tuple(tuple(map(words, row)) for row in found.rounds),
+        scored=found.scored,
+        agreement=words(found.agreement),
+    )
+
+
+def words(said: Phrase) -> str:
+    return "".join(run.text for run in said)
+
+
 def test_a_debate_that_was_held_has_none() -> None:
     """Only a debate that is judged again has an earlier verdict."""
     assert earlier(story(entries(played(rounds=1)))) is None
@@ -53,7 +72,7 @@ def test_both_stand_side_by_side() -> None:
         _2_verdict_judge=puppets.ballot(6, 6, rounds=2),
         _final_verdict_judge=puppets.final("b"),
     )
-    found = earlier(again(played(rounds=2), says))
+    found = compared(again(played(rounds=2), says))
 
     assert found is not None
     assert found.verdicts == (
@@ -72,8 +91,8 @@ def test_both_stand_side_by_side() -> None:
 
 def test_where_they_agree() -> None:
     """Two judgings may agree to the point, or in all but the scores."""
-    same = earlier(again(played(rounds=1)))
-    close = earlier(again(played(rounds=1), saying(_1_verdict_judge=puppets.ballot(8, 7, rounds=1))))
+    same = compared(again(played(rounds=1)))
+    close = compared(again(played(rounds=1), saying(_1_verdict_judge=puppets.ballot(8, 7, rounds=1))))
 
     assert same is not None and same.agreement.endswith("every round, to the point.")
     assert close is not None and close.agreement.endswith("they differ in the scores alone.")
@@ -81,7 +100,7 @@ def test_where_they_agree() -> None:
 
 def test_an_undecided_verdict() -> None:
     """A panel none of whose ballots counted had decided nothing, and the table says so."""
-    found = earlier(again(played(saying(_1_verdict_judge="no", _final_verdict_judge="no"), rounds=1)))
+    found = compared(again(played(saying(_1_verdict_judge="no", _final_verdict_judge="no"), rounds=1)))
 
     assert found is not None
     assert found.verdicts[1] == ("Winner", "not decided", "A")
@@ -92,7 +111,7 @@ def test_scores_are_shown_as_they_were() -> None:
     """A score that is no decimal is rounded as its own report rounded it."""
     old = played(saying(_1_verdict_judge=puppets.ballot(6.675, 5.005, rounds=1)), rounds=1)
     result = Debate(old).result(1)
-    found = earlier(again(old))
+    found = compared(again(old))
 
     assert found is not None and result is not None
     assert found.rounds[0][1:3] == tuple(decimals(points) for points in result.scores.values())
@@ -112,13 +131,13 @@ def test_where_nobody_is_scored() -> None:
     """A format that scores nobody has winners to compare, and no totals, strength or rounds."""
     course = again(played(rounds=1)).course
     one = told("question", {"final.verdict.judge": {"winner": "b"}}).model_copy(update={"course": course})
-    found = earlier(one)
+    found = compared(one)
 
     assert found is not None
     assert found.verdicts == (("Judges", "host", "host"), ("Winner", "A", "B"))
     assert (found.rounds, found.scored) == ((), ())
     assert found.agreement == "The two judgings differ in the winner (A then, B now)."
-    agreed = earlier(told("question").model_copy(update={"course": course}))
+    agreed = compared(told("question").model_copy(update={"course": course}))
     assert agreed is not None and agreed.agreement == "The two judgings agree on the winner."
 
 

@@ -13,9 +13,11 @@ from tellings import evidence, rules
 from debate_orchestrator.core.shapes import Field, Shape
 from debate_orchestrator.reports import markup
 from debate_orchestrator.reports.fields import Fields
+from debate_orchestrator.reports.pen import Pen
 
 SEATS = {"a": "Debater A", "b": "Debater B", "judge": "Judge"}
-FIELDS = Fields(SEATS, lambda turn: f"[{turn}](#{turn.replace('.', '-')})")
+FIELDS = Fields(SEATS)
+PEN = Pen(lambda turn: f"[{turn}](#{turn.replace('.', '-')})")
 EVIDENCE = rules("claim").shapes["evidence"]
 ROW: Shape = {
     "seat": Field(kind="choice"),
@@ -45,7 +47,7 @@ def test_a_speech_in_fields() -> None:
     """Where the evidence is from, what it says, what it is, and then the argument as the speech it is."""
     said = evidence(argument="It **follows**.\n\nAnd so it is.", refused=False, reason=None)
 
-    assert FIELDS.block(EVIDENCE, said) == (
+    assert PEN.block(FIELDS.block(EVIDENCE, said)) == (
         "**Evidence:** [https://example.org/so](https://example.org/so)\n\n> It is so.\n\n"
         "**Context:** A page on it.\n\nIt **follows**.\n\nAnd so it is."
     )
@@ -55,14 +57,14 @@ def test_a_list_in_a_speech() -> None:
     """A list among the fields of a speech is a list under its name."""
     shape = {"reasons": Field(kind="list"), "sure": Field(kind="flag")}
 
-    assert FIELDS.block(shape, {"reasons": ["one", "two"], "sure": True}) == (
+    assert PEN.block(FIELDS.block(shape, {"reasons": ["one", "two"], "sure": True})) == (
         "**Reasons:**\n\n- one\n- two\n\n**Sure:** yes"
     )
 
 
 def test_an_address_that_is_none() -> None:
     """What is no page of the web is shown, and no link."""
-    block = FIELDS.block(EVIDENCE, evidence(url="javascript:alert(1)"))
+    block = PEN.block(FIELDS.block(EVIDENCE, evidence(url="javascript:alert(1)")))
 
     assert "**Evidence:** javascript:alert(1)\n" in block
     assert reading.forged(block) == []
@@ -88,7 +90,7 @@ def test_a_judges_fields() -> None:
     }
     told = "Debater B, [1.argument.b](#1-argument-b): misused a quote; It *says* so."
 
-    assert FIELDS.points(BALLOT, value, {"winner"}) == [
+    assert PEN.points(FIELDS.points(BALLOT, value, {"winner"})) == [
         "- **Summary:** It *was* close.",
         "- **Decided, Debater A:** one",
         "- **Decided, Debater B:** two",
@@ -111,18 +113,18 @@ def test_records_within_records() -> None:
     shape: Shape = {"who": Field(kind="record", fields=ROW), "all": Field(kind="list"), "why": Field(kind="text")}
     value = {"who": {"seat": "a", "fault": "revised answer"}, "all": ["x", "y"], "why": "so"}
 
-    assert FIELDS.row(shape, value) == "Seat: a; Fault: revised answer; x, y; so"
+    assert PEN.line(FIELDS.row(shape, value)) == "Seat: a; Fault: revised answer; x, y; so"
 
 
 def stays(text: str) -> None:
     """Whatever is in the fields, a block stays in its place, and rows are as many items as there are."""
-    block = FIELDS.block(EVIDENCE, evidence(quote=text, context=text, argument=text, url=text))
+    block = PEN.block(FIELDS.block(EVIDENCE, evidence(quote=text, context=text, argument=text, url=text)))
     assert reading.between(block) == reading.BETWEEN
     assert reading.forged(block) == []
     two: Shape = {"what": Field(kind="text"), "why": Field(kind="text"), "of": Field(kind="list")}
     shape: Shape = {"rows": Field(kind="list", fields=two), "summary": Field(kind="text"), "last": Field(kind="text")}
     row = {"what": text, "why": text, "of": [text, text]}
-    listed = "\n".join(FIELDS.points(shape, {"rows": [row, row], "summary": text, "last": "x"}))
+    listed = "\n".join(PEN.points(FIELDS.points(shape, {"rows": [row, row], "summary": text, "last": "x"})))
     tokens = reading.parser().parse(listed)
     items = [token for token in tokens if token.type == "list_item_open"]
     assert reading.forged(listed) == []

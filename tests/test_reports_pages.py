@@ -11,13 +11,18 @@ from markdown_it import MarkdownIt
 from nasty import NASTY
 
 from debate_orchestrator.core.events import Found, Spoke
-from debate_orchestrator.reports import markdown
-from debate_orchestrator.reports.pages import address, cited, link
+from debate_orchestrator.reports import markdown, pages
+from debate_orchestrator.reports.pages import address, link
+from debate_orchestrator.reports.pen import Pen
 from debate_orchestrator.reports.story import story
 
 
 def page(n: int = 1, quote: str = "it is so") -> Found:
     return Found(url=f"https://example.org/{n}", title=f"Page {n}", quote=quote)
+
+
+def cited(found: list[Found]) -> str:
+    return Pen(str).line(pages.cited(found))
 
 
 def links(text: str) -> list[str]:

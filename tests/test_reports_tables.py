@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import reading
-
+from debate_orchestrator.reports.phrases import Phrase, phrase
 from debate_orchestrator.reports.tables import Table, sheet, without_empty
 
 
-def test_a_table_is_markdown() -> None:
-    """Heads, a rule, and a line for each row."""
-    made = str(Table(("a", "b"), (("1", "2"), ("3", "4"))))
-
-    assert made == "| a | b |\n| --- | --- |\n| 1 | 2 |\n| 3 | 4 |"
-    assert reading.tables(made) == [[["a", "b"], ["1", "2"], ["3", "4"]]]
+def row(*cells: str) -> tuple[Phrase, ...]:
+    return tuple(map(phrase, cells))
 
 
 def test_columns_in_which_nothing_stands_are_left_out() -> None:
-    """A column without any value goes, unless it is one of the first that are kept."""
-    rows = [("", "1", "", "x"), ("", "2", "", "")]
+    """A column without anything in it is left out, but for those that are kept."""
+    rows = [row("", "1", "", "x"), row("", "2", "", "")]
+    heads = row("a", "b", "c", "d")
 
-    assert without_empty(("a", "b", "c", "d"), rows) == Table(("a", "b", "d"), (("", "1", "x"), ("", "2", "")))
-    assert without_empty(("a", "b", "c", "d"), rows, keep=0).heads == ("b", "d")
+    assert without_empty(heads, rows) == Table(row("a", "b", "d"), (row("", "1", "x"), row("", "2", "")))
+    assert without_empty(heads, rows, keep=0).heads == row("b", "d")
 
 
 def test_a_sheet_has_no_empty_column_and_no_empty_cell() -> None:

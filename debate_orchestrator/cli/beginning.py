@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable
+from typing import NamedTuple
 
 from debate_orchestrator import casts, opening, providers, spending
 from debate_orchestrator.answers import MODERATOR, Answers
+from debate_orchestrator.cli.output import complain
 from debate_orchestrator.cli.seating import unseated
 from debate_orchestrator.cli.setup import interview
 from debate_orchestrator.core.debate import Debate
@@ -96,10 +98,22 @@ def block(arguments: argparse.Namespace, answers: Answers, files: Files) -> list
     return interview(answers.format).confirmed(given).split("\n")
 
 
-def write_report(journal: Writer, files: Files) -> str:
-    """Writes the report of a journal; the line that confirms it."""
+class Written(NamedTuple):
+    """What was written when a debate had ended."""
+
+    summary: str
+    """The line that confirms it."""
+    page: str | None
+    """The report as a page; None where there is something else in its place."""
+
+
+def write_report(journal: Writer, files: Files) -> Written:
+    """Writes the report of a journal, and its page; what keeps the page from being written is a complaint, and the
+    debate has ended all the same."""
     from debate_orchestrator.reports import forms
     from debate_orchestrator.reviewing.keeping import gathered
 
     told = story(journal.entries, gathered(files.ballots, journal.entries))
-    return closing(told, forms.write(told, files.report))
+    wrong = forms.write_both(told, files.report, files.page)
+    complain(wrong)
+    return Written(closing(told, files.report), None if wrong else files.page)

@@ -69,7 +69,7 @@ def _replies(pairs: list[str]) -> tuple[dict[str, str], list[str]]:
 
 def _told(done: Step, journal: Writer, files: Files, *, json: bool, block: list[str] | None = None) -> int:
     """Prints what a step did; writes the report when it was the last."""
-    summary = write_report(journal, files) if done.done else None
+    summary, page = write_report(journal, files) if done.done else (None, None)
     show = [*(block or []), *done.show]
     if json:
         told: dict[str, Any] = {
@@ -80,6 +80,7 @@ def _told(done: Step, journal: Writer, files: Files, *, json: bool, block: list[
             "complaints": list(done.complaints),
             "turns": [_plain(one.model_dump()) for one in done.turns],
             "report": files.report if done.done else None,
+            "page": page,
             "summary": summary,
         }
         print_json(told)
@@ -92,6 +93,8 @@ def _told(done: Step, journal: Writer, files: Files, *, json: bool, block: list[
             say(f"due: {turn.turn} ({turn.title})\n     brief {turn.brief}\n     reply {turn.reply}")
         if summary:
             say(summary)
+        if page:
+            remark(f"The same as a page: {page}")
     complain(done.complaints)
     return 2 if done.complaints else 0
 

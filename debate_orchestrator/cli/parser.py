@@ -198,10 +198,12 @@ def _judging(verb: _Verb) -> None:
 
 def _telling(verb: _Verb) -> None:
     report = verb(
-        "report", "telling.report", "make the report again", "debate report debate-report.journal.jsonl --to copy.md"
+        "report", "telling.report", "make the reports again", "debate report debate-report.journal.jsonl --to copy.html"
     )
     report.add_argument("journal", metavar="JOURNAL", nargs="?")
-    report.add_argument("--to", metavar="FILE", help="where to, as .md or .json; by default beside the journal")
+    report.add_argument(
+        "--to", metavar="FILE", help="a .md, .html or .json file; .md and .html beside the journal unless given"
+    )
     report.add_argument("--schema", action="store_true", help="print the JSON Schema of .json reports instead")
     replay = verb(
         "replay",
@@ -210,12 +212,12 @@ def _telling(verb: _Verb) -> None:
         "debate replay debate-report.journal.jsonl --to again.md",
     )
     replay.add_argument("journal", metavar="JOURNAL")
-    replay.add_argument("--to", metavar="FILE", help="write its report there")
+    replay.add_argument("--to", metavar="FILE", help="write its report there: FILE.md or FILE.html")
     _pace(replay)
     demo = verb(
         "demo", "replaying.demo", "replay a real recorded debate; no key, no network", "debate demo --to demo-report.md"
     )
-    demo.add_argument("--to", metavar="FILE", help="write its report there")
+    demo.add_argument("--to", metavar="FILE", help="write its report there: FILE.md or FILE.html")
     demo.add_argument("--list", action="store_true", help="list the debates that ship with the package")
     demo.add_argument("--name", metavar="NAME", help="which of them to replay")
     _pace(demo)

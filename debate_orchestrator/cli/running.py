@@ -112,14 +112,16 @@ def go_on(journal: Writer, files: Files, arguments: argparse.Namespace) -> int:
         names = ", ".join(turn.id for turn in due)
         hint = f"Take them with `debate step {files.journal}`."
         raise Paused(complaint(files.journal, f"turns that wait for the host: {names}", "their replies", hint))
-    summary = write_report(journal, files)
+    summary, page = write_report(journal, files)
     if arguments.json:
-        told = {"journal": files.journal, "report": files.report, "summary": summary}
+        told = {"journal": files.journal, "report": files.report, "page": page, "summary": summary}
         print_json({"status": "done", **_outcome(debate), **told})
         return 0
     if not quiet and (paid := spent(debate)):
         remark(paid)
     say(summary)
+    if page and not quiet:
+        remark(f"The same as a page: {page}")
     return 0
 
 

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from debate_orchestrator import formats
-from debate_orchestrator.cli.output import print_json, say
+from debate_orchestrator.cli.output import complain, print_json, remark, say
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.datafiles import name_of
 from debate_orchestrator.errors import BadFile, Damaged, DebateError, complaint
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 def report(arguments: argparse.Namespace) -> int:
-    """Writes the report of a journal again; with --schema, prints the schema of the JSON form."""
+    """Writes the report of a journal again, and its page beside it; with a place of its own, that form alone. With
+    --schema, prints the schema of the JSON form."""
     if arguments.schema:
         return _schema(arguments)
     if arguments.journal is None:
@@ -27,14 +28,22 @@ def report(arguments: argparse.Namespace) -> int:
     from debate_orchestrator.reports.story import closing, story
     from debate_orchestrator.reviewing.keeping import gathered
 
-    entries, files = read(arguments.journal).entries, Files.of_journal(arguments.journal)
+    entries, files, wrong = read(arguments.journal).entries, Files.of_journal(arguments.journal), list[str]()
     told = story(entries, gathered(files.ballots, entries))
-    path = forms.write(told, arguments.to or files.report)
+    if arguments.to:
+        path, page = forms.write(told, arguments.to), None
+    else:
+        path, page = files.report, files.page
+        wrong = forms.write_both(told, path, page)
     if arguments.json:
-        print_json({"status": told.status, "report": path, "summary": closing(told, path)})
+        made = {"report": path, "page": None if wrong else page}
+        print_json({"status": told.status, **made, "summary": closing(told, path)})
     else:
         say(closing(told, path))
-    return 0
+        if page and not wrong:
+            remark(f"The same as a page: {page}")
+    complain(wrong)
+    return 2 if wrong else 0
 
 
 def _schema(arguments: argparse.Namespace) -> int:

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import NamedTuple
 
-from debate_orchestrator.core.values import Value
 from debate_orchestrator.core.verdict import decimals
-from debate_orchestrator.reports import markup
 from debate_orchestrator.reports.lines import winner_word
+from debate_orchestrator.reports.phrases import Phrase, cell, joined, literal, phrase
 from debate_orchestrator.reports.story import Story
 
 UNDECIDED = "not decided"
+_NONE = phrase("-")
 _FINEST = 1_000_000
 """The largest denominator that a score can have; it is kept as a number with a fraction's worth of digits."""
 
 
-class Earlier(Value):
-    """Both verdicts, as rows of cells: what it is about, what was said then, what is said now."""
+class Earlier(NamedTuple):
+    """Both verdicts, as rows: what it is about, what was said then, what is said now."""
 
-    verdicts: tuple[tuple[str, str, str], ...]
-    rounds: tuple[tuple[str, ...], ...]
+    verdicts: tuple[tuple[str, Phrase, Phrase], ...]
+    rounds: tuple[tuple[Phrase, ...], ...]
     """Round, each side's score then, the winner then, each side's score now, the winner now; without scores where
     sides are not scored."""
     scored: tuple[str, ...]
     """The sides whose scores stand in the rows."""
-    agreement: str
+    agreement: Phrase
     """Where they differ, in a sentence."""
 
 
@@ -37,56 +38,56 @@ def earlier(story: Story) -> Earlier | None:
     sides = list(story.names) if measured else []
     totals = verdict.totals if verdict else {}
     verdicts = [
-        ("Judges", markup.cell(", ".join(course.judges)), markup.cell(", ".join(story.judges))),
+        ("Judges", cell(", ".join(course.judges)), cell(", ".join(story.judges))),
         ("Winner", _winner(course.winner), _winner(verdict.winner if verdict else None)),
     ]
     if measured:
         strength = (verdict.strength if verdict else None) or UNDECIDED
-        verdicts.append(("Strength", markup.literal(course.strength or UNDECIDED), strength))
+        verdicts.append(("Strength", literal(course.strength or UNDECIDED), literal(strength)))
     for side in sides:
         verdicts.append((f"Total, {story.seats[side]}", _points(course.totals.get(side)), _points(totals.get(side))))
     now = {told.number: told.result for told in story.told if told.result}
     rounds = []
     for n in sorted({*course.rounds, *now}):
         then, result = course.rounds.get(n), now.get(n)
-        before = [_points(then.scores.get(side)) if then else "-" for side in sides]
-        scores = [_points(result.scores.get(side)) if result else "-" for side in sides]
-        winners = (_winner(then.winner) if then else "-", _winner(result.winner) if result else "-")
-        rounds.append((str(n), *before, winners[0], *scores, winners[1]))
+        before = [_points(then.scores.get(side) if then else None) for side in sides]
+        scores = [_points(result.scores.get(side) if result else None) for side in sides]
+        winners = (_winner(then.winner) if then else _NONE, _winner(result.winner) if result else _NONE)
+        rounds.append((phrase(str(n)), *before, winners[0], *scores, winners[1]))
     rounds = rounds if story.judging.round_fields else []
     said = _agreement(verdicts, rounds, len(sides))
     return Earlier(verdicts=tuple(verdicts), rounds=tuple(rounds), scored=tuple(sides), agreement=said)
 
 
-def _winner(winner: str | None) -> str:
-    return UNDECIDED if winner is None else markup.literal(winner_word(winner))
+def _winner(winner: str | None) -> Phrase:
+    return literal(UNDECIDED if winner is None else winner_word(winner))
 
 
-def _points(score: float | Fraction | None) -> str:
-    return "-" if score is None else decimals(Fraction(score).limit_denominator(_FINEST))
+def _points(score: float | Fraction | None) -> Phrase:
+    return _NONE if score is None else phrase(decimals(Fraction(score).limit_denominator(_FINEST)))
 
 
-def _agreement(verdicts: list[tuple[str, str, str]], rounds: list[tuple[str, ...]], sides: int) -> str:
+def _agreement(verdicts: list[tuple[str, Phrase, Phrase]], rounds: list[tuple[Phrase, ...]], sides: int) -> Phrase:
     """A sentence on where two judgings differ."""
     differing = [
-        f"the {what.lower()} ({then} then, {now} now)"
+        phrase(f"the {what.lower()} (", then, " then, ", now, " now)")
         for what, then, now in verdicts
         if what in ("Winner", "Strength") and then != now
     ]
     for n, *cells in rounds:
         then, now = cells[: sides + 1], cells[sides + 1 :]
         if then[-1] != now[-1]:
-            differing.append(f"the winner of round {n} ({then[-1]} then, {now[-1]} now)")
+            differing.append(phrase("the winner of round ", n, " (", then[-1], " then, ", now[-1], " now)"))
     if differing:
-        return f"The two judgings differ in {', '.join(differing)}."
+        return phrase("The two judgings differ in ", joined(", ", differing), ".")
     agreed = [f"the {what.lower()}" for what, _, _ in verdicts if what in ("Winner", "Strength")]
     *most, last = [*agreed, *(["every round"] if rounds else [])]
     said = f"The two judgings agree on {', '.join(most)} and {last}" if most else f"The two judgings agree on {last}"
     if not sides:
-        return f"{said}."
+        return phrase(f"{said}.")
     same = all(cells[1 : sides + 2] == cells[sides + 2 :] for cells in rounds) and _same_totals(verdicts)
-    return f"{said}, to the point." if same else f"{said}; they differ in the scores alone."
+    return phrase(f"{said}, to the point." if same else f"{said}; they differ in the scores alone.")
 
 
-def _same_totals(verdicts: list[tuple[str, str, str]]) -> bool:
+def _same_totals(verdicts: list[tuple[str, Phrase, Phrase]]) -> bool:
     return all(then == now for what, then, now in verdicts if what.startswith("Total"))

@@ -21,8 +21,10 @@ class Form(NamedTuple):
     """How files of the form begin: what begins otherwise is no report, and is never overwritten."""
 
 
+_PAGE = b'<!doctype html>\n<html lang="en" class="debate-report">'
 FORMS = {
     ".md": Form("debate_orchestrator.reports.markdown", (b"# Debate Report", b"# Debate Transcript")),
+    ".html": Form("debate_orchestrator.reports.html.page", (_PAGE,)),
     ".json": Form("debate_orchestrator.reports.data", (b'{\n  "schema": 1,\n  "document": "debate report",\n',)),
 }
 
@@ -37,6 +39,17 @@ def write(story: Story, path: str) -> str:
 def rendered(story: Story, ending: str) -> str:
     """The report of a story in the form of that ending, sealed."""
     return seal.sealed(importlib.import_module(FORMS[ending].module).render(story), story, ending)
+
+
+def write_both(story: Story, report: str, page: str) -> list[str]:
+    """Writes the report of a story, and the page beside it; BadFile where the report can't be written. What keeps the
+    page from being written is told, and nothing more: the report is there."""
+    write(story, report)
+    try:
+        write(story, page)
+    except BadFile as error:
+        return error.complaints
+    return []
 
 
 def place(path: str) -> str:

@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
+from debate_orchestrator.core.parts import MIRRORED
 from debate_orchestrator.core.verdict import RoundResult, decimals
 from debate_orchestrator.core.votes import Vote, counted
-from debate_orchestrator.reports import lines, markup
+from debate_orchestrator.reports import lines
 from debate_orchestrator.reports.fields import Fields
+from debate_orchestrator.reports.phrases import Phrase, cell, literal, phrase, prose, resting, strong
 from debate_orchestrator.reports.story import RoundStory, Story
 from debate_orchestrator.reports.tables import Table, without_empty
 from debate_orchestrator.reports.told import Told
 
-BEFORE, AFTER, TOTAL, FINAL = "Before round 1", "After the last round", "**Total**", "Final"
+BEFORE, AFTER, TOTAL, FINAL = "Before round 1", "After the last round", "Total", "Final"
 
 
 class Judged(NamedTuple):
-    """The parts of the section, each in markdown; a part is empty where it has nothing to say."""
+    """The parts of the section; a part is empty where it has nothing to say."""
 
     votes: Table | None
-    counts: tuple[str, ...]
+    counts: tuple[Phrase, ...]
     """Quorum, and what the mirror changed, a sentence each."""
     blind: Table | None
-    gained: str
+    gained: Phrase
     means: Table | None
-    abouts: tuple[str, ...]
+    abouts: tuple[Phrase, ...]
     words: Table | None
-    kin: tuple[str, ...]
-    faults: tuple[str, ...]
+    kin: tuple[Phrase, ...]
+    faults: tuple[Phrase, ...]
 
     @property
     def something(self) -> bool:
@@ -41,14 +43,14 @@ def judged(story: Story, fields: Fields) -> Judged:
     means = _means(story)
     return Judged(
         votes=_votes(story),
-        counts=tuple(_counts(story)),
+        counts=tuple(map(phrase, _counts(story))),
         blind=_blind(story),
-        gained=_gained(story),
+        gained=phrase(_gained(story)),
         means=means,
         abouts=tuple(_abouts(story)) if means else (),
         words=_words(story),
-        kin=tuple(map(markup.prose, story.judging.kin)),
-        faults=(*_recorded(story), *_named(story, fields)),
+        kin=tuple(map(prose, story.judging.kin)),
+        faults=(*map(phrase, _recorded(story)), *_named(story, fields)),
     )
 
 
@@ -59,23 +61,20 @@ def _votes(story: Story) -> Table | None:
     if len({vote.judge for _, vote in (*rounds, *panel)}) < 2 and not any(vote.twice for _, vote in (*rounds, *panel)):
         return None
     rows = [_vote(story, place if rounds else "", vote) for place, vote in (*rounds, *panel)]
-    made = without_empty(("Round", "Judge", "Straight", "Mirrored", "Stable", "Counts as"), rows, keep=0)
-    return made if "Mirrored" in made.heads else made._replace(heads=_renamed(made.heads, "Straight", "Vote"))
+    twice = any(vote.twice for _, vote in (*rounds, *panel))
+    heads = ("Round", "Judge", "Straight" if twice else "Vote", "Mirrored", "Stable", "Counts as")
+    return without_empty(tuple(map(phrase, heads)), rows, keep=0)
 
 
-def _renamed(heads: Iterable[str], old: str, new: str) -> tuple[str, ...]:
-    return tuple(new if head == old else head for head in heads)
-
-
-def _vote(story: Story, place: str, vote: Vote) -> tuple[str, ...]:
+def _vote(story: Story, place: str, vote: Vote) -> tuple[Phrase, ...]:
     scales = story.judging.scales
     straight, mirrored = (
-        markup.cell(lines.reading_line(one, scales)) if one else "no ballot that counts"
-        for one in (vote.straight, vote.mirrored)
+        resting(cell(lines.reading_line(one, scales)), ballot) if one else phrase("no ballot that counts")
+        for one, ballot in ((vote.straight, vote.turn), (vote.mirrored, vote.turn + MIRRORED))
     )
     stable = "yes" if vote.stable else "no"
-    twice = (mirrored, "-" if vote.absent else stable) if vote.twice else ("", "")
-    return (place, markup.cell(story.seats[vote.judge]), straight, *twice, markup.cell(lines.vote_line(vote)))
+    twice = (mirrored, phrase("-" if vote.absent else stable)) if vote.twice else ((), ())
+    return (phrase(place), cell(story.seats[vote.judge]), straight, *twice, cell(lines.vote_line(vote)))
 
 
 def _counts(story: Story) -> Iterator[str]:
@@ -98,20 +97,20 @@ def _blind(story: Story) -> Table | None:
         return None
     after = {vote.judge: vote for vote in story.judging.panel}
     rows = [
-        (markup.cell(story.seats[vote.judge]), _held(story, vote), _held(story, after.get(vote.judge)))
+        (cell(story.seats[vote.judge]), _held(story, vote), _held(story, after.get(vote.judge)))
         for vote in story.judging.blind
     ]
-    return Table(("Judge", "Before the debate", "After it"), tuple(rows))
+    return Table((phrase("Judge"), phrase("Before the debate"), phrase("After it")), tuple(rows))
 
 
-def _held(story: Story, vote: Vote | None) -> str:
+def _held(story: Story, vote: Vote | None) -> Phrase:
     """What a judge held: the ballot on the debate as it was, and whether the vote is none for all that."""
     if vote is None:
-        return "not yet"
+        return phrase("not yet")
     if vote.absent or vote.straight is None:
-        return "absent"
-    said = markup.cell(lines.reading_line(vote.straight, story.judging.scales))
-    return said if vote.stable else f"{said}, changed in the mirror"
+        return phrase("absent")
+    said = resting(cell(lines.reading_line(vote.straight, story.judging.scales)), vote.turn)
+    return said if vote.stable else phrase(said, ", changed in the mirror")
 
 
 def _gained(story: Story) -> str:
@@ -131,21 +130,22 @@ def _means(story: Story) -> Table | None:
     if not judging.means or not (many or weighed or not judging.scores_rounds):
         return None
     sides = list(judging.means)
-    heads = ("Criterion", *(("Weight",) if weighed else ()), *(markup.cell(story.seats[side]) for side in sides))
+    weight = [phrase("Weight")] if weighed else []
+    heads = (phrase("Criterion"), *weight, *(cell(story.seats[side]) for side in sides))
     rows = [
         (
-            markup.cell(title),
-            *((decimals(judging.weights[name]),) if weighed else ()),
-            *(decimals(judging.means[side][name]) for side in sides),
+            cell(title),
+            *((phrase(decimals(judging.weights[name])),) if weighed else ()),
+            *(phrase(decimals(judging.means[side][name])) for side in sides),
         )
         for name, title in story.criteria.items()
     ]
     return Table(heads, tuple(rows))
 
 
-def _abouts(story: Story) -> Iterator[str]:
+def _abouts(story: Story) -> Iterator[Phrase]:
     for name, title in story.criteria.items():
-        yield f"**{markup.literal(title)}:** {markup.prose(story.judging.abouts[name])}"
+        yield phrase(strong(literal(title), ":"), " ", prose(story.judging.abouts[name]))
 
 
 def _words(story: Story) -> Table | None:
@@ -162,33 +162,34 @@ def _words(story: Story) -> Table | None:
         words = [_sum(turns, side) for side in sides]
         if any(words):
             scores = result.scores if result else {}
-            rows.append((place, *map(_many, words), *_points(scores, sides), labels.get(place, "")))
+            rows.append((phrase(place), *map(_many, words), *_points(scores, sides), labels.get(place, ())))
     if not rows:
         return None
     every = [_sum(story.every, side) for side in sides]
     totals = story.verdict.totals if story.verdict and story.scored else {}
-    rows.append((TOTAL, *map(_many, every), *_points(totals, sides), ""))
-    names = [markup.cell(story.seats[side]) for side in sides]
-    heads = ("Round", *(f"{name}, words" for name in names), *(f"{name}, score" for name in names), "Verdict")
+    rows.append((strong(TOTAL), *map(_many, every), *_points(totals, sides), ()))
+    names = [cell(story.seats[side]) for side in sides]
+    counts, scored = [phrase(name, ", words") for name in names], [phrase(name, ", score") for name in names]
+    heads = (phrase("Round"), *counts, *scored, phrase("Verdict"))
     return without_empty(heads, rows, keep=1 + len(sides))
 
 
-def _label(story: Story, one: RoundStory) -> str:
+def _label(story: Story, one: RoundStory) -> Phrase:
     label = one.label(story.judging.quorum)
     score = one.result.score if one.result and label else None
-    return markup.cell(story.judging.scales.labelled(label, score)) if one.result else ""
+    return cell(story.judging.scales.labelled(label, score)) if one.result else ()
 
 
 def _sum(turns: Sequence[Told], side: str) -> int:
     return sum(turn.words for turn in turns if turn.seat == side)
 
 
-def _many(words: int) -> str:
-    return f"{words:,}"
+def _many(words: int) -> Phrase:
+    return phrase(f"{words:,}")
 
 
-def _points(scores: dict[str, Fraction], sides: Sequence[str]) -> list[str]:
-    return [decimals(scores[side]) if side in scores else "" for side in sides]
+def _points(scores: dict[str, Fraction], sides: Sequence[str]) -> list[Phrase]:
+    return [phrase(decimals(scores[side])) if side in scores else () for side in sides]
 
 
 def _recorded(story: Story) -> Iterator[str]:
@@ -206,17 +207,18 @@ def _recorded(story: Story) -> Iterator[str]:
         quotes = [quote for turn in own for quote in turn.quotes]
         if quotes:
             held = sum(quote.verified for quote in quotes)
-            yield f"{name} quoted the material {_times(len(quotes))}; {_many(held)} of these the material holds."
+            yield f"{name} quoted the material {_times(len(quotes))}; {held:,} of these the material holds."
 
 
 def _times(n: int) -> str:
     return "once" if n == 1 else f"{n} times"
 
 
-def _named(story: Story, fields: Fields) -> Iterator[str]:
+def _named(story: Story, fields: Fields) -> Iterator[Phrase]:
     """The faults that judges name, each once."""
-    said: dict[str, None] = {}
+    said: dict[Phrase, None] = {}
     for turn in story.every:
         for row in (turn.ballot or {}).get("faults") or [] if turn.votes else ():
-            said[f"{story.seats[turn.seat]} names a fault: {fields.row(turn.shape['faults'].fields, row)}"] = None
+            row_said = fields.row(turn.shape["faults"].fields, row)
+            said[phrase(f"{story.seats[turn.seat]} names a fault: ", row_said)] = None
     yield from said

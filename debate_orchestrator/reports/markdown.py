@@ -14,14 +14,15 @@ from debate_orchestrator.reports.comparison import Comparison
 from debate_orchestrator.reports.earlier import earlier
 from debate_orchestrator.reports.fields import Fields
 from debate_orchestrator.reports.judged import judged
+from debate_orchestrator.reports.pen import Pen
 from debate_orchestrator.reports.story import Story
 from debate_orchestrator.reports.told import Told
 
-_SHOWN = {"scores", "strongest", "weakest", "winner", "justification", "feedback", "unsupported_claims", "convergence"}
-_SHOWN |= {"conceded", "label", "score", "probability", "faults"}
+SHOWN = {"scores", "strongest", "weakest", "winner", "justification", "feedback", "unsupported_claims", "convergence"}
+SHOWN |= {"conceded", "label", "score", "probability", "faults"}
 """Fields of a ballot that have their own place on it, or, as faults, in a section of their own."""
-_SHOWN_LAST = {"scores", "winner", "justification", "converged_on", "strongest_argument", "strength", "faults"}
-_SHOWN_LAST |= {"label", "score", "probability", "unresolved_questions", "follow_up"}
+SHOWN_LAST = {"scores", "winner", "justification", "converged_on", "strongest_argument", "strength", "faults"}
+SHOWN_LAST |= {"label", "score", "probability", "unresolved_questions", "follow_up"}
 """The same of a final ballot."""
 BEFORE, AFTER = "Before Round 1", "After the Last Round"
 """Headings over what stands outside the rounds."""
@@ -67,17 +68,19 @@ def _speeches(story: Story) -> list[tuple[str, list[Told]]]:
 
 def _rendered(story: Story, template: str, **more: Any) -> str:
     anchors = _anchors(story)
-    link = partial(_link, story, anchors)
-    fields = Fields(story.seats, link)
+    pen = Pen(partial(_link, story, anchors))
+    fields = Fields(story.seats)
     elsewhere = {"sources"} if story.looked_up is not None else set()
     values: dict[str, Any] = {
         "story": story,
+        "pen": pen,
         "both": verdicts.both(story),
         "links": partial(_links, story, anchors),
-        "structured": partial(_structured, story, fields),
-        "listed": lambda turn: fields.points(turn.shape, turn.ballot, _SHOWN | elsewhere),
-        "listed_last": lambda turn: fields.points(turn.shape, turn.ballot, _SHOWN_LAST | elsewhere),
+        "structured": partial(_structured, story, fields, pen),
+        "listed": lambda turn: pen.points(fields.points(turn.shape, turn.ballot, SHOWN | elsewhere)),
+        "listed_last": lambda turn: pen.points(fields.points(turn.shape, turn.ballot, SHOWN_LAST | elsewhere)),
         "reading": lambda turn: lines.reading_line(turn.reading, story.judging.scales),
+        "cited": lambda turn: pen.line(pages.cited(turn.found)),
     }
     if not story.bare:
         values |= {
@@ -85,11 +88,11 @@ def _rendered(story: Story, template: str, **more: Any) -> str:
             "outcome": verdicts.outcome(story),
             "remarks": verdicts.remarks(story),
             "worked_out": verdicts.worked_out(story),
-            "summary": verdicts.summary(story),
+            "summary": _summary(story, pen),
             "judged": judged(story, fields),
             "before": BEFORE,
             "after": AFTER,
-            "ledger": ledger.ledger(story, link),
+            "ledger": ledger.ledger(story),
             "costs": costs.table(story),
             "earlier": earlier(story),
             "reviewers_note": reviewers.NOTE,
@@ -116,17 +119,23 @@ def _environment() -> Environment:
         "mark": lambda value: f"{value:g}",
         "winner": lines.winner_word,
         "score_line": lines.score_line,
-        "cited": pages.cited,
     }
     return made
 
 
-def _structured(story: Story, fields: Fields, turn: Told) -> str:
+def _structured(story: Story, fields: Fields, pen: Pen, turn: Told) -> str:
     """A speech in fields, or what a clerk found."""
     assert turn.ballot is not None
     if turn.seat == ledger.CLERK and "checks" in turn.shape:
-        return ledger.findings(turn, story, fields)
-    return fields.block(turn.shape, turn.ballot)
+        return "\n".join(f"- {pen.line(one)}" for one in ledger.findings(turn, story, fields)) or ledger.NOTHING
+    return pen.block(fields.block(turn.shape, turn.ballot))
+
+
+def _summary(story: Story, pen: Pen) -> str:
+    """The table of rounds; a rule under each head is as long as the head."""
+    table = verdicts.summary(story)
+    heads = [pen.line(head) for head in table.heads]
+    return pen.table(table, ["-" * (len(head) + (1 if head.endswith(" Score") else 2)) for head in heads])
 
 
 def _link(story: Story, anchors: dict[str, str], turn: str) -> str:

@@ -7,7 +7,8 @@ from urllib.parse import quote, urlsplit
 
 from debate_orchestrator import speech
 from debate_orchestrator.core.events import Found
-from debate_orchestrator.reports import markup
+from debate_orchestrator.reports import markup, phrases
+from debate_orchestrator.reports.phrases import Phrase, joined, phrase
 
 LONGEST = 2_000
 """Characters of an address that is still linked, and of a title that is still shown whole."""
@@ -17,23 +18,22 @@ _SAFE = "/:?=&%@+,~$-._#"
 that nothing can end the link, and so is the semicolon, without which there is no entity."""
 
 
-def cited(found: Sequence[Found]) -> str:
-    """The pages that a speech cites, in a sentence of markdown, and how many more were found; empty where none
-    was."""
-    pages = {page.url: page for page in found}
-    quoted = [page for page in pages.values() if page.quote]
-    links = [link(page.url, page.title) for page in quoted[:_MOST]]
-    more = len(pages) - len(links)
-    if not links:
-        return f"Pages found by a search, none of them cited: {more}." if more else ""
+def cited(found: Sequence[Found]) -> Phrase:
+    """The pages that a speech cites, in a sentence, and how many more were found; empty where none was."""
+    pages = {one.url: one for one in found}
+    quoted = [one for one in pages.values() if one.quote][:_MOST]
+    more = len(pages) - len(quoted)
+    if not quoted:
+        return phrase(f"Pages found by a search, none of them cited: {more}." if more else "")
     besides = f"; {more} more {'was' if more == 1 else 'were'} found" if more else ""
-    return f"Pages cited from a search: {', '.join(links)}{besides}."
+    links = joined(", ", [phrases.found(one.url, one.title) for one in quoted])
+    return phrase("Pages cited from a search: ", links, f"{besides}.")
 
 
 def link(url: str, title: str) -> str:
     """A page as a link with the host it leads to behind it; as plain text where it is no page of the web."""
     named = markup.literal(title[:LONGEST])
-    host = _host(url)
+    host = host_of(url)
     if host is None:
         return named or markup.literal(url[:LONGEST]) or "a page without an address"
     shown = markup.literal(host)
@@ -43,12 +43,12 @@ def link(url: str, title: str) -> str:
 
 def address(url: str) -> str:
     """An address as a link that shows all of itself; as plain text where it is no page of the web."""
-    if _host(url) is None:
+    if host_of(url) is None:
         return markup.plain(url[:LONGEST])
     return f"[{markup.literal(url)}]({quote(url, safe=_SAFE, errors='replace')})"
 
 
-def _host(url: str) -> str | None:
+def host_of(url: str) -> str | None:
     """The host of an address that may be linked."""
     try:
         parts = urlsplit(url)

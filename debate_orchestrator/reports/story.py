@@ -15,12 +15,14 @@ from debate_orchestrator.core.verdict import RoundResult, Verdict
 from debate_orchestrator.core.votes import Vote
 from debate_orchestrator.journal import Entry
 from debate_orchestrator.reports import citations, lines
+from debate_orchestrator.reports.appendix import Appendix, appendix
 from debate_orchestrator.reports.citations import Citation
 from debate_orchestrator.reports.kin import kin
 from debate_orchestrator.reports.lines import Scales
 from debate_orchestrator.reports.provenance import arguing, provenance, rehearsal, spoken_by
 from debate_orchestrator.reports.reviewers import Reviewers, reviewers
 from debate_orchestrator.reports.runs import Run, run
+from debate_orchestrator.reports.ties import Tie, ties
 from debate_orchestrator.reports.told import Told, read, told
 from debate_orchestrator.reviewing.keeping import Gathered
 from debate_orchestrator.speech import one_line
@@ -58,6 +60,8 @@ class Judging(Value):
     final_fields: frozenset[str] = frozenset()
     """What judges give after the last round."""
     scales: Scales = Scales()
+    most: float = 0
+    """The most that a side may be given for a criterion."""
     labelled: bool = False
     """Whether the votes are for labels."""
     answers: bool = False
@@ -151,6 +155,9 @@ class Story(Value):
     run: Run = Run()
     reviewers: Reviewers | None = None
     """People who reviewed it afterwards; None where nobody did."""
+    ties: tuple[Tie, ...] = ()
+    """Which turn attacks or answers which."""
+    appendix: Appendix = Appendix()
 
     @property
     def completed(self) -> int:
@@ -224,6 +231,8 @@ def story(entries: Sequence[Entry], ballots: Gathered | None = None) -> Story:
         course=debate.opened.course,
         run=run(debate),
         reviewers=reviewers(debate, ballots) if ballots else None,
+        ties=ties(debate),
+        appendix=appendix(debate),
     )
 
 
@@ -266,6 +275,7 @@ def _judging(debate: Debate) -> Judging:
         round_fields=_fields(debate, [slot for slot in voting if slot.round is not None]),
         final_fields=_fields(debate, finals),
         scales=lines.scales(rules),
+        most=rules.rubric.most,
         labelled=lines.LABEL in _fields(debate, voting),
         answers=not any(rules.seats[side].side for side in rules.sides),
         by_swing=rules.decided_by == "swing",

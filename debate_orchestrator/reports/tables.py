@@ -1,4 +1,4 @@
-"""Tables: of markdown cells, and of plain text that any form of report may show."""
+"""Tables: of phrases, and of plain text that any form of report may show."""
 
 from __future__ import annotations
 
@@ -6,20 +6,17 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from debate_orchestrator.core.values import Value
+from debate_orchestrator.reports.phrases import Phrase
 
 
 class Table(NamedTuple):
-    """Cells that are safe to stand in a table, in rows as long as the heads."""
+    """Phrases in rows as long as the heads."""
 
-    heads: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-    def __str__(self) -> str:
-        lines = [self.heads, ("---",) * len(self.heads), *self.rows]
-        return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    heads: tuple[Phrase, ...]
+    rows: tuple[tuple[Phrase, ...], ...]
 
 
-def without_empty(heads: Sequence[str], rows: Sequence[Sequence[str]], *, keep: int = 1) -> Table:
+def without_empty(heads: Sequence[Phrase], rows: Sequence[Sequence[Phrase]], *, keep: int = 1) -> Table:
     """A table without the columns, after the first `keep`, in which no row has anything."""
     kept = [n for n in range(len(heads)) if n < keep or any(row[n] for row in rows)]
     return Table(tuple(heads[n] for n in kept), tuple(tuple(row[n] for n in kept) for row in rows))

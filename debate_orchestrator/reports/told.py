@@ -24,6 +24,8 @@ class Told(Value):
     id: str
     seat: str
     heading: str
+    phase: str = ""
+    """The title of its phase."""
     tag: str
     floor: tuple[str, ...] = ()
     """Questions from the floor that its speaker had been put since its turn before."""
@@ -69,6 +71,7 @@ def told(debate: Debate, turn: Turn) -> Told:
         id=turn.id,
         seat=turn.seat,
         heading=debate.format.heading_of(turn),
+        phase=turn.phase.title,
         tag=debate.format.tag_of(turn),
         floor=floor.new_to(debate, turn),
         declined=shown.declined,

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 from debate_orchestrator.core.parts import CONSENSUS, NO_DECISION, TIE
 from debate_orchestrator.core.verdict import Remark, Verdict, decimals, percent
-from debate_orchestrator.reports import lines, markup
+from debate_orchestrator.reports import lines
 from debate_orchestrator.reports.lines import winner_word
+from debate_orchestrator.reports.phrases import Phrase, joined, literal, phrase, resting, strong
 from debate_orchestrator.reports.story import Story
+from debate_orchestrator.reports.tables import Table
 
 _REMARKS: dict[Remark, str] = {
     "winner is behind on points": (
@@ -35,13 +37,16 @@ _UNDECLARED: dict[Remark, str] = {
 """The same where nobody declares a winner."""
 
 
-def headline(story: Story) -> list[tuple[str, str]]:
-    """The fields at the head of the verdict, each a name and a value in markdown."""
+def headline(story: Story) -> list[tuple[str, Phrase]]:
+    """The fields at the head of the verdict, each a name and a value."""
     verdict = story.verdict
     if verdict is None:
         undecided = "not decided, since no final ballot counts" if story.status == "complete" else "not decided yet"
         names = ["Label", "Score"] if story.judging.labelled else ["Winner"]
-        return [(name, undecided) for name in [*names, *(["Strength", "Overall Scores"] if _measured(story) else [])]]
+        return [
+            (name, phrase(undecided))
+            for name in [*names, *(["Strength", "Overall Scores"] if _measured(story) else [])]
+        ]
     return list(_labelled(story, verdict) if story.judging.labelled else _won(story, verdict))
 
 
@@ -49,33 +54,33 @@ def _measured(story: Story) -> bool:
     return story.judging.measured
 
 
-def _labelled(story: Story, verdict: Verdict) -> Iterator[tuple[str, str]]:
+def _labelled(story: Story, verdict: Verdict) -> Iterator[tuple[str, Phrase]]:
     label = lines.label_of(verdict)
-    yield "Label", markup.literal(label) if label else NO_DECISION
-    yield "Score", story.judging.scales.of(verdict.score if label else None, " / ")
+    yield "Label", literal(label) if label else phrase(NO_DECISION)
+    yield "Score", phrase(story.judging.scales.of(verdict.score if label else None, " / "))
 
 
-def _won(story: Story, verdict: Verdict) -> Iterator[tuple[str, str]]:
-    yield "Winner", winner_word(verdict.winner)
+def _won(story: Story, verdict: Verdict) -> Iterator[tuple[str, Phrase]]:
+    yield "Winner", phrase(winner_word(verdict.winner))
     if story.judging.answers and verdict.winner in story.positions:
-        yield "Answer", markup.literal(story.positions[verdict.winner])
+        yield "Answer", literal(story.positions[verdict.winner])
     if verdict.probability is not None:
-        yield "Probability", story.judging.scales.likely(verdict.probability)
+        yield "Probability", phrase(story.judging.scales.likely(verdict.probability))
     if verdict.strength is not None or _measured(story):
-        yield "Strength", verdict.strength or "none"
+        yield "Strength", phrase(verdict.strength or "none")
     if _measured(story):
         totals = [f"{story.seats[side]}: {decimals(total)}" for side, total in verdict.totals.items()]
-        yield "Overall Scores", " | ".join(totals) if story.scored else "none, since no round was scored"
+        yield "Overall Scores", phrase(" | ".join(totals) if story.scored else "none, since no round was scored")
 
 
-def outcome(story: Story) -> str:
+def outcome(story: Story) -> Phrase:
     """What was decided, in a sentence or two for somebody who reads nothing else."""
     verdict = story.verdict
     if verdict is None:
-        return ""
+        return ()
     if story.judging.labelled:
         return _of_label(story, verdict)
-    said = [_of_winner(story, verdict)]
+    said: list[str | Phrase] = [_of_winner(story, verdict)]
     if "winner" in story.judging.round_fields or story.judging.scores_rounds:
         won = [f"{story.seats[side]} {verdict.rounds_won[side]}" for side in story.positions]
         said.append(f"Rounds won: {', '.join(won)}, tied {verdict.rounds_won[TIE]}.")
@@ -84,20 +89,21 @@ def outcome(story: Story) -> str:
     if story.judging.by_swing and verdict.swing:
         gained = ", ".join(f"{story.seats[side]} {votes:+d}" for side, votes in verdict.swing.items())
         said.append(f"It is decided by the votes gained since the first word: {gained}.")
-    return " ".join(said)
+    return joined(" ", said)
 
 
-def _of_winner(story: Story, verdict: Verdict) -> str:
+def _of_winner(story: Story, verdict: Verdict) -> Phrase:
     if verdict.winner in story.positions:
-        position = markup.literal(story.positions[verdict.winner].rstrip("."))
+        position, name = literal(story.positions[verdict.winner].rstrip(".")), story.seats[verdict.winner]
         if story.judging.answers:
-            return f"**{story.seats[verdict.winner]}'s answer was chosen:** {position}."
-        return f"**{story.seats[verdict.winner]} prevailed**, arguing: {position}."
+            return phrase(strong(f"{name}'s answer was chosen:"), " ", position, ".")
+        return phrase(strong(f"{name} prevailed"), ", arguing: ", position, ".")
     if verdict.winner == TIE:
-        return "**Neither side prevailed.**"
+        return strong("Neither side prevailed.")
     if verdict.winner == CONSENSUS:
-        return "**The sides ended in consensus**" + (f": {_who_conceded(story)}." if story.conceded else ".")
-    return f"**Nothing was decided.** {_why_not(story, verdict)}"
+        who = f": {_who_conceded(story)}." if story.conceded else "."
+        return phrase(strong("The sides ended in consensus"), who)
+    return phrase(strong("Nothing was decided."), f" {_why_not(story, verdict)}")
 
 
 def _why_not(story: Story, verdict: Verdict) -> str:
@@ -105,22 +111,22 @@ def _why_not(story: Story, verdict: Verdict) -> str:
     return said or "No vote before the debate counts, so that nothing can have been gained by it."
 
 
-def _of_label(story: Story, verdict: Verdict) -> str:
+def _of_label(story: Story, verdict: Verdict) -> Phrase:
     """What a label comes to."""
     label = lines.label_of(verdict)
     if label is None:
         few = lines.shortfall(verdict.panel, verdict.quorum, story.seats.__getitem__)
-        return f"**No label stands.** {few or 'No label was given by more judges than any other.'}"
+        return phrase(strong("No label stands."), f" {few or 'No label was given by more judges than any other.'}")
     counts = story.judging.winner_of.get(label, verdict.winner)
     if counts in story.seats:
         meant = f"for {story.seats[counts]}"
     else:
         meant = "as a tie" if counts == TIE else "for neither side"
-    said = f"**The verdict: {markup.literal(label)}.** Where sides are counted, that counts {meant}."
+    said = phrase(strong("The verdict: ", literal(label), "."), f" Where sides are counted, that counts {meant}.")
     if len(verdict.panel) > 1:
         labels = [vote.label for vote in verdict.panel if vote.label is not None]
-        tally = ", ".join(f"{markup.literal(one)} {labels.count(one)}" for one in dict.fromkeys(labels))
-        said += f" Judges' labels: {tally}."
+        tally = joined(", ", [phrase(literal(one), f" {labels.count(one)}") for one in dict.fromkeys(labels)])
+        said = phrase(said, " Judges' labels: ", tally, ".")
     return said
 
 
@@ -164,28 +170,31 @@ def worked_out(story: Story) -> str:
     return f"{strength}{voted} {scores} {shown}"
 
 
-def summary(story: Story) -> str:
+def summary(story: Story) -> Table:
     """The table of rounds: scores, or labels, or winners."""
     sides, told = list(story.names), [one for one in story.told if one.result]
+    heads: list[Phrase] = [phrase("Round")]
     if story.judging.scores_rounds:
-        heads = ["Round", *(f"{markup.literal(story.seats[side])} Score" for side in sides), "Winner"]
+        heads += [phrase(literal(story.seats[side]), " Score") for side in sides] + [phrase("Winner")]
     else:
-        heads = ["Round", "Label", "Score"] if story.judging.labelled else ["Round", "Winner"]
+        heads += map(phrase, ["Label", "Score"] if story.judging.labelled else ["Winner"])
     rows = []
     for one in told:
         result = one.result
         assert result is not None
-        points = [decimals(result.scores[side]) if result.scores else "none" for side in sides]
+        ballot = one.ballots[0].id if one.ballots else None
+        number, winner = phrase(str(one.number)), resting(phrase(winner_word(result.winner)), ballot)
         if story.judging.scores_rounds:
-            rows.append([str(one.number), *points, winner_word(result.winner)])
+            points = [phrase(decimals(result.scores[side]) if result.scores else "none") for side in sides]
+            rows.append((number, *(resting(points_of, ballot) for points_of in points), winner))
         elif story.judging.labelled:
             label = one.label(story.judging.quorum)
             score = story.judging.scales.of(result.score if label else None, " / ")
-            rows.append([str(one.number), markup.literal(label) if label else NO_DECISION, score])
+            said = literal(label) if label else phrase(NO_DECISION)
+            rows.append((number, resting(said, ballot), resting(phrase(score), ballot)))
         else:
-            rows.append([str(one.number), winner_word(result.winner)])
+            rows.append((number, winner))
     if story.verdict and story.judging.scores_rounds:
         totals = [decimals(story.verdict.totals[side]) if story.scored else "none" for side in sides]
-        rows.append(["**Total**", *(f"**{cell}**" for cell in (*totals, winner_word(story.verdict.winner)))])
-    rule = "|".join("-" * (len(head) + (1 if head.endswith(" Score") else 2)) for head in heads)
-    return "\n".join([f"| {' | '.join(heads)} |", f"|{rule}|", *(f"| {' | '.join(row)} |" for row in rows)])
+        rows.append(tuple(map(strong, ("Total", *totals, winner_word(story.verdict.winner)))))
+    return Table(tuple(heads), tuple(rows))

@@ -128,7 +128,7 @@ def test_hostile_text_is_left_alone(text: str) -> None:
     """A text that names nobody is the same to the letter, except for the tags and ids that are in it."""
     exchanged = RESEARCHERS.text(text)
     assert RESEARCHERS.text(exchanged) == text
-    named = ("[R1 - ", "1.opening.a")
+    named = ("[R1 - ", "[R2 - ", "Researcher ", "1.opening.a")
     assert (exchanged == text) is not any(one in text for one in named)
 
 

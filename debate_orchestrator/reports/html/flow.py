@@ -1,0 +1,160 @@
+"""The flow, the sheet that debaters keep: a row for each phase of a round, a column for each side, a line a turn.
+
+What a challenge attacks and what a rebuttal answers is told by `reports.ties`; here both ends of a tie name each other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from debate_orchestrator.reports import ledger, lines
+from debate_orchestrator.reports.html import speech
+from debate_orchestrator.reports.story import RoundStory, Story
+from debate_orchestrator.reports.told import Told
+from debate_orchestrator.speech import tame
+
+LONGEST = 160
+"""Characters of a line."""
+_FEWEST = 4
+"""Words of a sentence that tells something."""
+_SHORT = 60
+"""Characters of a line that has room for the sentence after it."""
+_NEAR = 4
+"""Sentences among which a thesis is looked for."""
+_SENTENCE = re.compile(r"\S.*?(?:[.!?][\"”’')\]]*(?=\s+[\"“‘'(\[]*[^\W\d_a-z])|$)")
+_THESIS = re.compile(
+    r"\b(?:my (?:thesis|case|claim|position|answer|point)|i (?:argue|hold|maintain|claim|submit))\b", re.IGNORECASE
+)
+
+
+class Note(NamedTuple):
+    """A turn on the sheet."""
+
+    turn: Told
+    line: str
+    attacks: str = ""
+    """The turn that it attacks, if it does; the others likewise."""
+    answers: str = ""
+    attacked_by: tuple[str, ...] = ()
+    answered_by: tuple[str, ...] = ()
+
+
+class Row(NamedTuple):
+    """A phase on the sheet."""
+
+    phase: str
+    cells: tuple[tuple[str, tuple[Note, ...]], ...]
+    """Side to its turns; a side without any has an empty one."""
+
+
+class Call(NamedTuple):
+    """A line across the sheet that is no side's: what a clerk found, how judges voted, that the engine stepped in."""
+
+    kind: str
+    name: str
+    said: str
+    turn: str = ""
+
+
+class Leg(NamedTuple):
+    """A round on the sheet, or what is before the first or after the last."""
+
+    title: str
+    rows: tuple[Row | Call, ...]
+
+
+def flow(story: Story, before: str, after: str) -> tuple[Leg, ...]:
+    """The sheet of a debate, as far as it got; empty where nobody argued."""
+    tied = {tie.turn: tie for tie in story.ties}
+    made = [Leg(before, tuple(_rows(story, story.before, tied)))]
+    for one in story.told:
+        forced = [Call("call", "Intervention", story.tag_intervention.format(round=one.number))] if one.forced else []
+        rows = [*_rows(story, one.speeches, tied), *_votes(story, one), *forced, *_rows(story, one.forced, tied)]
+        made.append(Leg(f"Round {one.number}", tuple(rows)))
+    made.append(Leg(after, tuple(_rows(story, story.after, tied))))
+    argued = any(isinstance(row, Row) for leg in made for row in leg.rows)
+    return tuple(leg for leg in made if leg.rows) if argued else ()
+
+
+def _rows(story: Story, turns: Sequence[Told], tied: dict) -> Iterator[Row | Call]:  # type: ignore[type-arg]
+    phases: dict[str, list[Told]] = {}
+    for turn in turns:
+        phases.setdefault(turn.phase or turn.heading, []).append(turn)
+    for phase, own in phases.items():
+        sides = [turn for turn in own if turn.seat in story.arguing]
+        if sides:
+            cells = (
+                (side, tuple(_note(story, turn, tied) for turn in sides if turn.seat == side)) for side in story.arguing
+            )
+            yield Row(phase, tuple(cells))
+        for turn in own:
+            if turn.seat == ledger.CLERK:
+                yield Call("clerk", story.seats[turn.seat], _found(turn), turn.id)
+            elif turn.votes:
+                yield _vote(story, turn)
+
+
+def _note(story: Story, turn: Told, tied: dict) -> Note:  # type: ignore[type-arg]
+    tie = tied.get(turn.id)
+    ends = {how: tuple(one.turn for one in story.ties if one.to == turn.id and one.how == how) for how in _HOW}
+    return Note(
+        turn,
+        gist(turn, story.judging.quotes),
+        attacks=tie.to if tie and tie.how == "attacks" else "",
+        answers=tie.to if tie and tie.how == "answers" else "",
+        attacked_by=ends["attacks"],
+        answered_by=ends["answers"],
+    )
+
+
+_HOW = ("attacks", "answers")
+
+
+def _found(turn: Told) -> str:
+    """How many of the quotes a clerk found to be what."""
+    states = [str(row.get("state")) for row in (turn.ballot or {}).get("checks") or []]
+    return ", ".join(f"{states.count(one)} {one}" for one in dict.fromkeys(states)) or "nothing was cited"
+
+
+def _votes(story: Story, one: RoundStory) -> Iterator[Call]:
+    yield from (_vote(story, turn) for turn in one.ballots if turn.votes)
+
+
+def _vote(story: Story, turn: Told) -> Call:
+    said = lines.reading_line(turn.reading, story.judging.scales) if turn.reading else "no ballot that counts"
+    mirrored = ", mirrored" if turn.mirrored else ""
+    return Call("vote", f"{story.seats[turn.seat]}{mirrored}", said, turn.id)
+
+
+def gist(turn: Told, quotes: tuple[str, str] | None = None) -> str:
+    """A turn in a line: the first sentence of its speech that tells something, shortened; its thesis, if it soon
+    names one. What stands between the tags of `quotes` is quoted."""
+    if turn.declined:
+        return "Declined to argue."
+    said = turn.text if turn.text is not None else _argued(turn)
+    if not tame(said).strip():
+        return "No reply that counts." if turn.ballot is None else ""
+    for tag in quotes or ():
+        said = said.replace(f"<{tag}>", "“").replace(f"</{tag}>", "”")
+    sentences = [one for paragraph in speech.plainly(said) for one in _SENTENCE.findall(paragraph)]
+    telling = [one for one in sentences if len(one.split()) >= _FEWEST] or sentences
+    theses = [n for n, one in enumerate(telling[:_NEAR]) if _THESIS.search(one)]
+    first = theses[0] if theses else 0
+    line = telling[first]
+    return shortened(f"{line} {telling[first + 1]}" if len(line) < _SHORT and telling[first + 1 :] else line)
+
+
+def _argued(turn: Told) -> str:
+    """The argument of a structured reply: its last text."""
+    texts = [(turn.ballot or {}).get(name) for name, field in turn.shape.items() if field.kind == "text"]
+    return next((one for one in reversed(texts) if isinstance(one, str) and one.strip()), "")
+
+
+def shortened(text: str, most: int = LONGEST) -> str:
+    """A text that is no longer than it may be, cut between words."""
+    if len(text) <= most:
+        return text
+    whole = text[:most].rpartition(" ")[0]
+    return f"{(whole or text[:most]).rstrip(' ,;:–—-')}…"

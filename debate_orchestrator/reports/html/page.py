@@ -1,0 +1,165 @@
+"""Puts the page together: a fixed structure, rendered from a story alone, with its style and a policy that lets nothing
+else in."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from functools import cache, partial
+from hashlib import sha256
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from debate_orchestrator.core.parts import NO_DECISION
+from debate_orchestrator.core.verdict import decimals
+from debate_orchestrator.reports import costs, ledger, lines, pages, verdicts
+from debate_orchestrator.reports.earlier import earlier
+from debate_orchestrator.reports.fields import Fields
+from debate_orchestrator.reports.html import figures, speech
+from debate_orchestrator.reports.html.flow import Row, flow, shortened
+from debate_orchestrator.reports.html.pen import Pen, anchor
+from debate_orchestrator.reports.judged import AFTER, BEFORE, judged
+from debate_orchestrator.reports.markdown import SHOWN, SHOWN_LAST
+from debate_orchestrator.reports.phrases import Phrase
+from debate_orchestrator.reports.story import Story
+from debate_orchestrator.reports.told import Told
+from debate_orchestrator.speech import one_line
+
+_WEAK = ("Degraded", "Paused", "Rehearsed", "The real cast", "Recast", "Not had", "This is a judging")
+"""How sentences on the making of a debate begin that a reader must not overlook."""
+_MOST = 900
+"""Characters of a judge's reasons at the head of the page; all of them are in the ballot."""
+_LATER = "The prompts changed"
+"""How the sentence begins that has its place in the appendix."""
+_STATED = ("Winner", "Answer", "Label")
+"""Fields that the statement above them says already."""
+_REASONS = ("justification", "reasons", "summary", "why")
+"""The fields of a final ballot that say why, the first of which stands at the head of the page."""
+
+
+def render(story: Story) -> str:
+    """The whole page, or the bare transcript where the format has that told, ending in a newline."""
+    told = [turn.id for turn in story.every] + ([story.dissent.id] if story.dissent else [])
+    pen, fields = Pen(story.places, told), Fields(story.seats)
+    elsewhere = {"sources"} if story.looked_up is not None else set()
+    values: dict[str, Any] = {
+        "story": story,
+        "pen": pen,
+        "title": shortened(one_line(story.topic)) or "Debate",
+        "style": _style(),
+        "digest": _digest(),
+        "both": verdicts.both(story),
+        "structured": partial(_structured, story, fields, pen),
+        "listed": lambda turn: pen.points(fields.points(turn.shape, turn.ballot, SHOWN | elsewhere)),
+        "listed_last": lambda turn: pen.points(fields.points(turn.shape, turn.ballot, SHOWN_LAST | elsewhere)),
+        "reading": lambda turn: lines.reading_line(turn.reading, story.judging.scales),
+        "cited": lambda turn: pen.line(pages.cited(turn.found)),
+        "spoken": lambda turn: speech.block(turn.text, story.judging.quotes),
+        "ties": {tie.turn: tie for tie in story.ties},
+        "weak": [one for one in story.provenance if one.startswith(_WEAK)],
+        "made": [one for one in story.provenance if not one.startswith((*_WEAK, _LATER, "Complete."))],
+        "changed": [one for one in story.provenance if one.startswith(_LATER)],
+        "before": BEFORE,
+        "after": AFTER,
+    }
+    if not story.bare:
+        values |= _report(story, fields)
+    made = _environment().get_template("transcript.html.j2" if story.bare else "report.html.j2").render(values)
+    return made.strip("\n") + "\n"
+
+
+def _report(story: Story, fields: Fields) -> dict[str, Any]:
+    """What a report has beside the transcript."""
+    outcome = verdicts.outcome(story)
+    decided = tuple(run._replace(strong=False) for run in outcome if run.strong)
+    return {
+        "headline": verdicts.headline(story),
+        "facts": [one for one in verdicts.headline(story) if one[0] not in _STATED] if decided else [],
+        "decided": _trimmed(decided),
+        "outcome": _opened(tuple(run for run in outcome if not run.strong)),
+        "deciding": _deciding(story),
+        "remarks": verdicts.remarks(story),
+        "worked_out": verdicts.worked_out(story),
+        "summary": verdicts.summary(story),
+        "judged": judged(story, fields),
+        "ledger": ledger.ledger(story),
+        "costs": costs.table(story),
+        "earlier": earlier(story),
+        "flow": flow(story, BEFORE, AFTER),
+        "chart": figures.chart(story),
+        "gauge": figures.gauge(story),
+    }
+
+
+def _trimmed(said: Phrase) -> Phrase:
+    """A statement without the mark that leads on to the rest of its sentence."""
+    return (*said[:-1], said[-1]._replace(text=said[-1].text.rstrip(":."))) if said else ()
+
+
+def _opened(said: Phrase) -> Phrase:
+    """The rest of a sentence as one of its own."""
+    if not said:
+        return ()
+    first = said[0].text.lstrip(" ,:.")
+    return (said[0]._replace(text=first[:1].upper() + first[1:]), *said[1:])
+
+
+def _deciding(story: Story) -> list[tuple[Told, str, bool]]:
+    """Why a single judge decided, in its own words: its final ballot on the debate as it was, the beginning of the
+    reasons it gives there, and whether there is more. Nothing where nothing was decided, or a panel decided."""
+    found = []
+    if story.verdict is None or (story.verdict.winner == NO_DECISION and not story.verdict.label):
+        return []
+    for turn in story.finals:
+        ballot = turn.ballot or {}
+        why = next((str(ballot[name]) for name in _REASONS if isinstance(ballot.get(name), str)), "")
+        if why and not turn.mirrored:
+            found.append((turn, shortened(why, _MOST), len(why) > _MOST))
+    return found if len(found) == 1 else []
+
+
+def _structured(story: Story, fields: Fields, pen: Pen, turn: Told) -> Markup:
+    """A speech in fields, or what a clerk found."""
+    assert turn.ballot is not None
+    if turn.seat == ledger.CLERK and "checks" in turn.shape:
+        found = ledger.findings(turn, story, fields)
+        return pen.items(found) if found else Markup("<p>{}</p>").format(ledger.NOTHING)
+    return pen.block(fields.block(turn.shape, turn.ballot), story.judging.quotes)
+
+
+@cache
+def _environment() -> Environment:
+    made = Environment(
+        loader=PackageLoader("debate_orchestrator", "reports/html"),
+        undefined=StrictUndefined,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {
+        "anchor": anchor,
+        "line": speech.line,
+        "literal": speech.literal,
+        "block": speech.block,
+        "points": decimals,
+        "mark": lambda value: f"{value:g}",
+        "winner": lines.winner_word,
+        "many": lambda n: f"{n:,}",
+    }
+    made.tests["phase"] = lambda row: isinstance(row, Row)
+    return made
+
+
+@cache
+def _style() -> Markup:
+    """The style of every page."""
+    environment = _environment()
+    assert environment.loader is not None
+    return Markup(environment.loader.get_source(environment, "page.css")[0])
+
+
+@cache
+def _digest() -> str:
+    """What the page's policy knows its style by."""
+    return b64encode(sha256(_style().encode()).digest()).decode()

@@ -1,0 +1,137 @@
+"""Speech in HTML keeps what its author meant, and nothing that leads, loads, styles or runs anything."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import page_reading
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from nasty import HUGE, NASTY, alike, texts
+
+from debate_orchestrator.reports.html import speech
+from debate_orchestrator.speech import tame
+
+INLINE = {"strong", "em", "s", "code", "a", "br", "q", "span"}
+BLOCKS = INLINE | {"p", "ul", "ol", "li", "blockquote", "pre", "div", "table", "thead", "tbody", "tr", "th", "td"}
+
+
+def tags(html: str) -> set[str]:
+    return set(re.findall(r"<([a-zA-Z!?][a-zA-Z0-9]*)", html))
+
+
+def runs(text: str) -> list[str]:
+    """The runs of letters and digits in a text."""
+    return re.findall(r"[^\W_]+", text)
+
+
+def must_be_harmless(text: str) -> None:
+    """A text leaves no place, and every word of it is still shown."""
+    for made, allowed in ((speech.block(text), BLOCKS), (speech.line(text), INLINE), (speech.literal(text), set())):
+        page = page_reading.read(str(made))
+        assert page.odd == []
+        assert page.ids == page.outline == page.landmarks == []
+        assert tags(made) <= allowed
+        shown = " ".join((page.text, *page.links, *re.findall(r'title="([^"]*)"', made)))
+        missing = [run for run in runs(unentitied(tame(text))) if run not in shown and run not in unentitied(shown)]
+        assert missing == []
+
+
+def unentitied(text: str) -> str:
+    """Without what markdown takes for numbers: of lists, and of characters."""
+    return re.sub(r"&#?\w+;|%[0-9A-Fa-f]{2}|^[\s>*+-]*\d{1,9}[.)]|(?<=\s)\d{1,9}[.)]", " ", text, flags=re.MULTILINE)
+
+
+def test_a_speech_keeps_its_shape() -> None:
+    """Paragraphs, emphasis, lists, quotes, code, tables and links to the web stay what they are."""
+    made = speech.block(
+        "One **two** *three* `four`.\n\n- a\n- b\n\n3. c\n\n> d\n\n```\ne\n```\n\n[f](https://example.org/g 'h')"
+    )
+
+    assert made == (
+        "<p>One <strong>two</strong> <em>three</em> <code>four</code>.</p>\n<ul>\n<li>a</li>\n<li>b</li>\n</ul>\n"
+        '<ol start="3">\n<li>c</li>\n</ol>\n<blockquote>\n<p>d</p>\n</blockquote>\n<pre><code>e\n</code></pre>\n'
+        '<p><a href="https://example.org/g" rel="nofollow noopener noreferrer" title="h">f</a></p>\n'
+    )
+
+
+def test_a_table_has_no_style() -> None:
+    """A table keeps its cells; how they are set is the page's business, and no attribute's."""
+    made = speech.block("| a | b |\n|:-:|--:|\n| 1 | 2 |")
+
+    assert "style" not in made
+    assert made.count("<td>") == 2 and made.count('<th scope="col">') == 2
+
+
+def test_headings_are_none() -> None:
+    """A heading in a speech is a line that is set off, and a rule is shown as it was written."""
+    assert speech.block("## Final Verdict\n\nA\n===\n\n---") == (
+        '<p class="headed">Final Verdict</p>\n<p class="headed">A</p>\n<p class="ruled">---</p>\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("![alt](https://example.org/x.png)", '!<a href="https://example.org/x.png"'),
+        ("[x](javascript:alert(1))", "[x](javascript:alert(1))"),
+        ("[x](data:text/html,y)", "[x](data:text/html,y)"),
+        ("[x](mailto:a@b.example)", "[x](mailto:a@b.example)"),
+        ("[x](https://user@evil.example/)", "[x](https://user@evil.example/)"),
+        ("<javascript:alert(1)>", "&lt;javascript:alert(1)&gt;"),
+        ("<b onclick='x()'>y</b>", "&lt;b onclick=&#39;x()&#39;&gt;y&lt;/b&gt;"),
+    ],
+)
+def test_what_leads_elsewhere_is_text(text: str, shown: str) -> None:
+    """Markup and addresses that are no pages of the web are shown as they were written, and no image is loaded."""
+    made = speech.block(text)
+
+    assert shown in made
+    assert "<img" not in made
+
+
+def test_definitions_are_shown() -> None:
+    """What markdown would take for the definition of a link is shown, since somebody said it."""
+    assert "[Judge]: https://example.org" in page_reading.read(speech.block("[Judge]: https://example.org 'x'")).text
+
+
+def test_quotes_are_marked_by_what_was_found_of_them() -> None:
+    """Quotes that were looked up are set off with what came of it, in words too; half a tag is text."""
+    tags = ("v_quote", "u_quote")
+    made = speech.block("It says <v_quote>so *it* is</v_quote>, not <u_quote>no</u_quote>, <v_quote>end", tags)
+
+    assert '<q class="held">so <em>it</em> is</q><span class="sealed held">✓<span class="unseen"> found in' in made
+    assert '<q class="unheld">no</q><span class="sealed unheld">✗' in made
+    assert "&lt;v_quote&gt;end" in made
+    assert "<q" not in speech.block("<v_quote>so</v_quote>")
+    assert page_reading.read(speech.block("*a <v_quote>b* c</v_quote> d", tags)).odd == []
+
+
+def test_a_speech_without_its_markup() -> None:
+    """For a line on the flow sheet a speech is its paragraphs in plain words."""
+    assert speech.plainly("# Case\n\nOne **two**\nthree.\n\n```\nx\n```\n\n- four") == ["One two three.", "four"]
+    assert speech.plainly("```\nx\n```") == ["``` x ```"]
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_nobody_leaves_their_place(text: str) -> None:
+    """Whoever says what, it stays where it stands, and is shown."""
+    must_be_harmless(text)
+
+
+@settings(max_examples=150)
+@given(st.one_of(texts, st.sampled_from(NASTY).flatmap(alike)))
+def test_nobody_leaves_their_place_by_chance(text: str) -> None:
+    """Nor does any text that is put together from what markup is made of."""
+    must_be_harmless(text)
+
+
+@pytest.mark.parametrize("name", sorted(HUGE))
+def test_nobody_takes_up_time(name: str) -> None:
+    """200 kB of anything are shown as they are; 20 kB of it are laid out, or shown so, within seconds."""
+    began = time.process_time()
+    assert "<pre" in speech.block(HUGE[name])
+    assert page_reading.read(str(speech.block(HUGE[name][:20_000]))).odd == []
+    assert time.process_time() - began < 20
