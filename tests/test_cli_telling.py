@@ -182,7 +182,8 @@ def test_check_tells_torn_and_waiting(debate: Run, finished: bytes) -> None:
     """A journal cut short is resumable: `check` ends with exit code 3 and says what is due."""
     data = Path(J).read_bytes()
     Path(J).write_bytes(data[: len(data) - 30])
-    os.remove("report.md")  # which was made of the line that is gone, and would say so
+    for made in ("report.md", "report.html"):
+        os.remove(made)  # which was made of the line that is gone, and would say so
     ran = debate("check", J, "--json")
 
     assert (ran.code, ran.json["due"]) == (3, ["final.dissent.judge"])

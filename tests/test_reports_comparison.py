@@ -8,7 +8,7 @@ import reading
 from debates import hostile, saying
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nasty import NASTY, texts
+from nasty import NASTY, heard, texts
 from runs import SWAPPED, again, compared, debated, for_b, kind
 from tellings import section
 
@@ -130,7 +130,7 @@ def test_without_judges_nobody_has_won() -> None:
 @given(st.sampled_from(NASTY) | texts)
 def test_hostile_words_leave_the_comparison_whole(text: str) -> None:
     """Whatever topics, claims, questions and file names hold, the headings are the usual ones and nothing runs."""
-    said = hostile(text, rounds=2) if text.strip() else None
+    said = hostile(text, rounds=2) if heard(text) else None
     plain = markdown.render_comparison(compared(debated("1"), debated("2")))
     made = compared(debated("1", said, topic=text), debated("2", said, topic=text))
     shown = markdown.render_comparison(made)
