@@ -218,3 +218,38 @@ def test_ctrl_c_is_the_pagers(journal: Path) -> None:
         viewer.see_text("numbers in that order")
         viewer.press("\x03")
         assert viewer.see_end() == 130
+
+
+def test_every_form_of_report_has_the_reviewers(debate: Run, journal: Path) -> None:
+    """The page and the JSON tell of reviewers what the markdown does, and `check` knows all of them as unchanged."""
+    debate("ballot", J, "--take", ballot("ada", side="b"))
+    debate("report", J)
+    debate("report", J, "--to", "debate-report.json")
+    page, data = Path("debate-report.html").read_text(), json.loads(Path("debate-report.json").read_text())
+
+    assert '<h2 id="h-reviewers">Reviewers</h2>' in page and '<th scope="row">ada</th>' in page
+    assert (data["reviewers"]["count"], data["reviewers"]["winners"]) == (1, {"b": 1})
+    assert [one["reviewer"] for one in data["reviewers"]["reasons"]] == ["ada"]
+    assert debate("check", J).code == 0
+
+
+def test_a_report_from_before_a_ballot_is_made_anew(debate: Run, journal: Path) -> None:
+    """A ballot that is left after the report was made is told by `check`, as work left, until it is made again."""
+    debate("ballot", J, "--take", ballot("ada"))
+    debate("report", J)
+    debate("ballot", J, "--take", ballot("bob"))
+    ran = debate("check", J)
+    debate("report", J)
+
+    assert ran.code == 3 and "Reviewers' ballots beside the journal have changed since" in ran.out
+    assert debate("check", J).code == 0
+
+
+def test_a_ballot_excuses_no_changed_report(debate: Run, journal: Path) -> None:
+    """Bytes that were changed after the seal are told as changed, whatever ballots there are."""
+    debate("ballot", J, "--take", ballot("ada"))
+    debate("report", J)
+    report = Path("debate-report.md")
+    report.write_text(report.read_text().replace("**Winner:** B", "**Winner:** A"))
+
+    assert debate("check", J).code == 2

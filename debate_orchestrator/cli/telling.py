@@ -60,18 +60,20 @@ def _schema(arguments: argparse.Namespace) -> int:
 
 def check(arguments: argparse.Namespace) -> int:
     """Says whether a journal is whole, unchanged and complete, and whether reports belong to it and say what it says;
-    exit 2 where something is damaged, changed or does not belong, 3 where work is left."""
+    exit 2 where something is damaged, changed or does not belong, 3 where work is left, or a report is to be made anew
+    with the ballots that reviewers have left."""
     from debate_orchestrator.files import Files
     from debate_orchestrator.reports import attest
 
-    paths = arguments.given or attest.beside(Files.of_journal(arguments.journal).report)
+    beside = Files.of_journal(arguments.journal)
+    paths = arguments.given or attest.beside(beside.report)
     files = attest.given(paths)
     try:
         reading = read(arguments.journal)
     except Damaged as error:
         told = (f"{name_of(path)}: {attest.integrity(path, data)}" for path, data in files)
         raise Damaged([*error.complaints, *told]) from None
-    reports = [attest.attest(path, data, reading.entries) for path, data in files]
+    reports = [attest.attest(path, data, reading.entries, beside.ballots) for path, data in files]
     debate = Debate(reading.events)
     due = [turn.id for turn in debate.due()]
     found: dict[str, Any] = {
@@ -90,9 +92,9 @@ def check(arguments: argparse.Namespace) -> int:
         print_json({"status": "complete" if not due else "waiting", **found})
     else:
         _said(found, reports)
-    if not all(one.well for one in reports):
+    if not all(one.well or one.state == "reviewed" for one in reports):
         return 2
-    return 3 if due or reading.torn else 0
+    return 3 if due or reading.torn or not all(one.well for one in reports) else 0
 
 
 def _said(found: dict[str, Any], reports: list[Attested]) -> None:

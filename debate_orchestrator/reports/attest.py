@@ -18,10 +18,12 @@ from debate_orchestrator.journal import SCHEMA, Entry
 from debate_orchestrator.reports import forms, seal
 from debate_orchestrator.reports.seal import Seal
 from debate_orchestrator.reports.story import story
+from debate_orchestrator.reviewing.keeping import Gathered, gathered
 
-State = Literal["unchanged", "earlier", "longer", "another", "changed", "unsealed", "contradicts"]
+State = Literal["unchanged", "earlier", "longer", "another", "changed", "unsealed", "contradicts", "reviewed"]
 """Of this journal as it is; of this journal as it was some lines ago; of a journal with more lines; of another; changed
-after it was sealed; without a seal; or sealed, and not saying what the journal says."""
+after it was sealed; without a seal; sealed, and not saying what the journal says; or the same where reviewers have left
+ballots, so that it may have been made before one of them."""
 Remade = Literal["same", "different", "not compared"]
 _JUDGED_HERE = "of another journal: that of the debate which is judged again in this one."
 
@@ -96,12 +98,13 @@ def given(paths: Sequence[str]) -> list[tuple[str, bytes]]:
     return read
 
 
-def attest(path: str, data: bytes, entries: Sequence[Entry]) -> Attested:
-    """What there is to say of a report beside the lines of a journal that verified."""
+def attest(path: str, data: bytes, entries: Sequence[Entry], ballots: str = "") -> Attested:
+    """What there is to say of a report beside the lines of a journal that verified, and the folder of reviewers'
+    `ballots` on it."""
     form = os.path.splitext(path)[1]
     made = seal.read(data, form)
     if made is None:
-        return _without(path, data, form, entries)
+        return _without(path, data, form, entries, ballots)
     if not made.fits:
         said = "changed after it was written: its bytes do not have the digest that its seal names."
         return Attested(path, "changed", "not compared", said, made)
@@ -109,7 +112,7 @@ def attest(path: str, data: bytes, entries: Sequence[Entry]) -> Attested:
         return Attested(path, "longer", "not compared", _of_longer(made, entries), made)
     if entries[made.lines - 1].hash != made.head:
         return Attested(path, "another", "not compared", _of_another(made, entries), made)
-    return _belonging(path, data, form, entries, made)
+    return _belonging(path, data, form, entries, made, ballots)
 
 
 def integrity(path: str, data: bytes) -> str:
@@ -122,9 +125,9 @@ def integrity(path: str, data: bytes) -> str:
     return f"unchanged since it was written, from a journal of {_lines(made.lines)} with the head {made.head[:16]}."
 
 
-def _without(path: str, data: bytes, form: str, entries: Sequence[Entry]) -> Attested:
+def _without(path: str, data: bytes, form: str, entries: Sequence[Entry], ballots: str) -> Attested:
     """A report without a seal that can be read."""
-    if seal.unsealed(_again(entries, form), form) == data:
+    if data in [seal.unsealed(one, form) for one in _again(entries, form, ballots)]:
         said = "has no seal, and says what this journal says."
         return Attested(path, "unsealed", "same", said)
     if seal.marked(data, form):
@@ -161,14 +164,15 @@ def _is_judged_here(made: Seal, entries: Sequence[Entry]) -> bool:
     return isinstance(first, Opened) and first.course is not None and first.course.digest == made.head
 
 
-def _belonging(path: str, data: bytes, form: str, entries: Sequence[Entry], made: Seal) -> Attested:
+def _belonging(path: str, data: bytes, form: str, entries: Sequence[Entry], made: Seal, ballots: str) -> Attested:
     """A report whose seal fits, and whose journal this is."""
     latest = made.lines == len(entries)
     state: State = "unchanged" if latest else "earlier"
     said = "belongs to this journal, and is unchanged since it was written"
     if not latest:
         said = f"unchanged, and made from this journal when it had {made.lines} of its {_lines(len(entries))}"
-    if seal.made_by(__version__, data, form) == _again(entries[: made.lines], form):
+    again = _again(entries[: made.lines], form, ballots)
+    if seal.made_by(__version__, data, form) in again:
         return Attested(path, state, "same", f"{said}; made again, it is the same to the byte.", made)
     if made.version != __version__ or made.form != SCHEMA:
         why = (
@@ -176,6 +180,10 @@ def _belonging(path: str, data: bytes, form: str, entries: Sequence[Entry], made
             "what the journal says, only that version can compare."
         )
         return Attested(path, state, "not compared", f"{said}. {why}", made)
+    if len(again) > 1:
+        why = "Reviewers' ballots beside the journal have changed since, or somebody changed it and sealed it anew"
+        said = f"{said}; but made again it is another report. {why}: `debate report` makes it as they are now."
+        return Attested(path, "reviewed", "different", said, made)
     said = (
         "does not say what the journal says: its seal fits, but made again it is another report. Somebody changed it "
         "and sealed it anew, or another build of the same version made it."
@@ -183,9 +191,11 @@ def _belonging(path: str, data: bytes, form: str, entries: Sequence[Entry], made
     return Attested(path, "contradicts", "different", said, made)
 
 
-def _again(entries: Sequence[Entry], form: str) -> bytes:
-    """The report that this version makes of these lines."""
-    return forms.rendered(story(entries), form).encode("utf-8", "backslashreplace")
+def _again(entries: Sequence[Entry], form: str, ballots: str) -> list[bytes]:
+    """The report that this version makes of these lines; where reviewers have left ballots, with them and without."""
+    found = gathered(ballots, entries) if ballots else Gathered()
+    told = [story(entries), *([story(entries, found)] if found.counted or found.left_out else [])]
+    return [forms.rendered(one, form).encode("utf-8", "backslashreplace") for one in told]
 
 
 def _lines(n: int) -> str:

@@ -226,3 +226,41 @@ class Earlier(Fact):
     """Side to points."""
     rounds: list[EarlierRound]
     """What it made of each round that it judged."""
+
+
+class Reason(Fact):
+    """Why a reviewer holds what they do."""
+
+    reviewer: str
+    """The name that they sign with."""
+    why: str
+    """In their own words."""
+
+
+class Reviewers(Fact):
+    """People who reviewed the debate afterwards. Nothing of it changes the verdict."""
+
+    count: int
+    """Ballots that count."""
+    agreeing: int | None
+    """How many name the panel's winner, or label; null where there is none."""
+    winners: dict[str, int]
+    """Winner, or label, to how many reviewers name it."""
+    moved: int
+    """How many held something else after reading it than before."""
+    gained: dict[str, int]
+    """Side to the minds that it gained between the votes before and after; empty where nobody voted twice."""
+    by_swing: str | None
+    """The side that gained more, or `tie`; null where nobody voted twice."""
+    differences: dict[str, float]
+    """Criterion to the mean difference between reviewers and judges, in points of its scale."""
+    alpha: float | None
+    """Krippendorff's alpha of all marks by reviewers and judges, 1 at most; null where there are too few."""
+    heads: list[str]
+    """The heads of the rows below."""
+    rows: list[list[str]]
+    """The panel, each judge and each reviewer: what they gave, as the report shows it."""
+    reasons: list[Reason]
+    """Why each of them holds what they do."""
+    left_out: list[str]
+    """Why other ballots do not count."""

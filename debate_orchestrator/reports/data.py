@@ -17,6 +17,7 @@ from debate_orchestrator.core.parts import MIRRORED, NO_DECISION
 from debate_orchestrator.core.votes import Reading, Vote
 from debate_orchestrator.journal import SCHEMA as JOURNAL_FORM
 from debate_orchestrator.reports import counts, facts, lines, seal
+from debate_orchestrator.reports.reviewers import Reviewers
 from debate_orchestrator.reports.story import RoundStory, Story, closing
 from debate_orchestrator.reports.told import Told
 
@@ -69,6 +70,7 @@ def report(story: Story) -> facts.Report:
         evidence=_evidence(story),
         costs=_costs(story),
         recorded=_recorded(story.course) if story.course else None,
+        reviewers=_reviewers(story.reviewers) if story.reviewers else None,
         version=__version__,
         journal=facts.Journal(lines=story.lines, form=JOURNAL_FORM, head=story.digest),
         digest=seal.BLANK,
@@ -289,6 +291,23 @@ def _cost(line: Line, seat: str | None, phase: str | None) -> counts.Cost:
         usd_known=None if line.unknown == line.calls else known,
         calls_unknown=line.unknown,
         tokens=None if usage == Usage() else tokens,
+    )
+
+
+def _reviewers(given: Reviewers) -> counts.Reviewers:
+    return counts.Reviewers(
+        count=given.count,
+        agreeing=given.agreeing,
+        winners=given.winners,
+        moved=given.moved,
+        gained=given.gained,
+        by_swing=given.by_swing,
+        differences={name: float(value) for name, value in given.differences.items()},
+        alpha=None if given.alpha is None else float(given.alpha),
+        heads=list(given.table.heads),
+        rows=[list(row) for row in given.table.rows],
+        reasons=[counts.Reason(reviewer=name, why=why) for name, why in given.words],
+        left_out=list(given.left_out),
     )
 
 

@@ -18,6 +18,7 @@ from debate_orchestrator.reports.counts import (
     Fact,
     Intervention,
     Judging,
+    Reviewers,
     Round,
     Verdict,
     Vote,
@@ -282,6 +283,8 @@ class Report(Fact):
     """Null where nobody was called, as in a debate that a host runs: what it costs the host is not known here."""
     recorded: Recorded | None
     """The debate that is judged again here; null where none is."""
+    reviewers: Reviewers | None
+    """Null where nobody has left a ballot beside the journal."""
     version: str
     """The version of this package that made this report."""
     journal: Journal

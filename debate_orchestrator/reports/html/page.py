@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from debate_orchestrator.core.parts import NO_DECISION
 from debate_orchestrator.core.verdict import decimals
-from debate_orchestrator.reports import costs, ledger, lines, pages, verdicts
+from debate_orchestrator.reports import costs, ledger, lines, pages, reviewers, verdicts
 from debate_orchestrator.reports.earlier import earlier
 from debate_orchestrator.reports.fields import Fields
 from debate_orchestrator.reports.html import figures, speech
@@ -86,6 +86,7 @@ def _report(story: Story, fields: Fields) -> dict[str, Any]:
         "ledger": ledger.ledger(story),
         "costs": costs.table(story),
         "earlier": earlier(story),
+        "reviewers_note": reviewers.NOTE,
         "flow": flow(story, BEFORE, AFTER),
         "chart": figures.chart(story),
         "gauge": figures.gauge(story),

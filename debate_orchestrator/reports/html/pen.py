@@ -12,8 +12,8 @@ from markupsafe import Markup, escape
 from debate_orchestrator.reports import pages
 from debate_orchestrator.reports.fields import Part
 from debate_orchestrator.reports.html import speech
-from debate_orchestrator.reports.phrases import Phrase, Run
-from debate_orchestrator.reports.tables import Table
+from debate_orchestrator.reports.phrases import Phrase, Run, literal
+from debate_orchestrator.reports.tables import Sheet, Table
 
 _SAFE = "/:?=&%@+,~$-._#;!*()[]'"
 """What stays as it is in an address: everything else is written as percent signs and digits."""
@@ -95,6 +95,11 @@ class Pen:
             '<div class="wide" role="group" aria-label="{1}" tabindex="0"><table>\n<caption{0}>{1}</caption>\n'
             "<thead><tr>{2}</tr></thead>\n<tbody>\n{3}\n</tbody>\n</table></div>"
         ).format(hidden, caption, heads, rows)
+
+    def sheet(self, given: Sheet, caption: str) -> Markup:
+        """The same of plain text as it was given."""
+        rows = tuple(tuple(map(literal, row)) for row in given.rows)
+        return self.table(Table(tuple(map(literal, given.heads)), rows), caption)
 
     def _row(self, row: Sequence[Phrase]) -> Markup:
         first, *rest = row
