@@ -202,7 +202,7 @@ def _context(debate: Debate, turn: Turn) -> dict[str, Any]:
         "private": rules.private,
         "quotes": rules.quotes,
         "words": turn.phase.words,
-        "floor": [{"question": renamed(question), "new": new} for question, new in debate.put_to(turn)],
+        "floor": [{"question": renamed(one.text), "new": one.new} for one in debate.put_to(turn)],
         "search": setup.search and turn.speaking and shape is None,
         "schema": json_schema(shape, debate.terms(turn)) if shape is not None else None,
     }

@@ -57,7 +57,7 @@ def test_unknown_fillers_are_told_all_at_once(tmp_path: Path) -> None:
     with begun(tmp_path / "other") as journal:
         debate = Debate(journal.events)
         debate.cast = cast
-        with pytest.raises(BadAnswers, match="one of host, anthropic:"):
+        with pytest.raises(BadAnswers, match="one of host, human, anthropic:"):
             seated(debate)
 
 

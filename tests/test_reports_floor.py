@@ -59,10 +59,24 @@ def test_a_question_that_nobody_heard_is_told() -> None:
     )
 
 
+def test_the_same_question_to_another_is_another() -> None:
+    """One that was heard does not stand for one in the same words that was not."""
+    before = played(until="final.verdict.judge")
+    events = [Raised(question=WHY, to=("judge",)), *played()[len(before) :]]
+    complete = played()
+    first = played(until="1.challenge.a")
+    report = markdown.render(
+        story(entries([*first, Raised(question=WHY, to=("a",)), *complete[len(first) : len(before)], events[0]]))
+    )
+    assert f"A question from the floor, to Judge, was heard by nobody yet: {WHY}" in report
+    assert "2 questions were put from the floor." in report
+
+
 def test_an_early_end_is_told() -> None:
     """The report of a debate that was ended early says so, counts the rounds that were judged, and has its verdict."""
     report = markdown.render(story(entries(closed("2.challenge.a"))))
     assert "Ended early, after Constructive of round 2." in report
+    assert "What was said in round 2 was not voted on by itself." in report
     assert "**Rounds Completed:** 1 / 3" in report
     assert "**Winner:** " in report and "Complete." in report
 

@@ -12,7 +12,7 @@ import pytest
 from glass import Glass, OnGlass
 
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Asked, Event, Reply, Unanswered
+from debate_orchestrator.core.events import Asked, Closed, Event, Raised, Reply, Unanswered
 from debate_orchestrator.screen import playing
 from debate_orchestrator.screen.live import Live
 from debate_orchestrator.screen.playing import Player, stages
@@ -188,3 +188,20 @@ def test_keys_are_told() -> None:
     one._live.paint()
 
     assert "any key skips · p pause · q quit" in glass.text
+
+
+def test_an_early_end_keeps_its_place() -> None:
+    """An early end that came while speeches were under way is played before them, as it happened: the debate that is
+    played takes every event that the recorded one took."""
+    events = recorded(until="1.challenge.a")
+    debate = Debate(events)
+    under_way: list[Event] = [Asked(turn=f"1.challenge.{side}", brief="0" * 64, by="host") for side in "ab"]
+    spoken = [one for one in recorded() if one.kind == "spoke" and one.turn in ("1.challenge.a", "1.challenge.b")]  # type: ignore[union-attr]
+    events += [*under_way, Raised(question="Why?", to=("judge",)), Closed(), *reversed(spoken)]
+    for one in events[len(debate.answers) * 2 + 1 :]:
+        debate.take(one)
+    one, glass = player(events, None)
+    play(one)
+
+    assert "Ended early, after Challenge of round 1." in glass.text
+    assert [turn.id for turn in one._debate.due()] == [turn.id for turn in debate.due()] == ["final.verdict.judge"]

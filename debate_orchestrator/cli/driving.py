@@ -16,7 +16,7 @@ from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Answer, Asked, Closed, Event, Raised
 from debate_orchestrator.core.parts import JUDGE
 from debate_orchestrator.drive import drive
-from debate_orchestrator.errors import OutOfTurn, Theirs
+from debate_orchestrator.errors import DebateError, OutOfTurn, Theirs
 from debate_orchestrator.journal import Writer
 from debate_orchestrator.providers import Provider
 from debate_orchestrator.spending import Purse
@@ -49,6 +49,8 @@ class Chair:
         """Whether nobody is asked, since it is paused."""
         self._closing = False
         """Whether the next key says if the debate is really ended early."""
+        self._saving: asyncio.Task[None] | None = None
+        """What brings the last word from outside the seats to the disk."""
         self.ended = False
         """Whether somebody has ended it."""
         self.hears = False
@@ -121,8 +123,13 @@ class Chair:
         self.tell()
 
     def _record(self, event: Event) -> None:
-        record(self._journal, self._debate, event, self.watch)
-        self._journal.sync()
+        """Writes an event down. What keeps it from being written is told; the debate goes on as far as it can."""
+        try:
+            record(self._journal, self._debate, event, self.watch)
+        except DebateError as error:
+            (self._live.say if self._live else remark)("Not on record: " + " ".join(error.complaints))
+            return
+        self._saving = asyncio.create_task(self._journal.synced())
 
     def pause(self) -> None:
         """Asks nobody any more, until it is resumed."""
@@ -183,6 +190,8 @@ class Chair:
                 await self._resumed.wait()
                 self._waits = False
                 self.tell()
+        if self._saving is not None:
+            await self._saving
 
     def _seen(self, debate: Debate, event: Event) -> None:
         """An event has happened: it is shown, and keys may do something else now."""

@@ -11,6 +11,7 @@ other; a stage is reached when all before it are settled.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from debate_orchestrator.core.events import Opened, Spoiled
 from debate_orchestrator.core.parts import JUDGE, MIRRORED
@@ -21,6 +22,16 @@ from debate_orchestrator.core.verdict import Verdict, conceded, final_verdict
 from debate_orchestrator.errors import OutOfTurn, complaint
 
 Stage = tuple[Turn, ...]
+
+
+class Question(NamedTuple):
+    """A question from the floor, as the taker of a turn hears it."""
+
+    number: int
+    """Its place among all that were put, from 0."""
+    text: str
+    new: bool
+    """Whether they did not hear it in a turn before."""
 
 
 class Agenda(Tally):
@@ -117,37 +128,51 @@ class Agenda(Tally):
 
     def _place_of(self, turn: Turn) -> str:
         """The place in the calendar of a turn's phase."""
-        where = (turn.phase, turn.round, turn.closing)
-        return next(one.turn_id("") for one in self.calendar() if (one.phase, one.round, one.closing) == where)
+        return turn.id.removesuffix(turn.seat + (MIRRORED if turn.mirrored else ""))
 
-    def under_way(self) -> str:
-        """The place of the phase under way: the one that is due if anybody in it was asked or has answered, so that
-        every side has its turn in it; the one before it otherwise."""
-        due = self._place_of(self.due()[0])
-        taken = [turn for stage in self.stages() for turn in stage if turn.id in self.answers or turn.id in self.asked]
-        places = [place for turn in taken if (place := self._place_of(turn)) != due]
-        return due if any(self._place_of(turn) == due for turn in taken) or not places else places[-1]
+    def last_place(self) -> str | None:
+        """The place of the last phase before what follows the rounds, if the debate is ended early now: the phase that
+        is due where anybody in it was asked or has answered, so that every side has its turn in it, and otherwise the
+        one before it; with the vote on a round whose speeches are all in. None where that leaves nothing out."""
+        begun = {self._place_of(turn) for stage in self.stages() for turn in stage if self._is_begun(turn)}
+        slots = self.calendar()
+        last = max(n for n, slot in enumerate(slots) if slot.turn_id("") in begun)
+        for n, slot in enumerate(slots[last + 1 :], start=last + 1):
+            if slot.round != slots[last].round or slot.phase.on or set(slot.phase.seats) & set(self.format.sides):
+                break
+            last = n
+        left = [slot for slot in slots[last + 1 :] if not slot.closing and not slot.phase.on]
+        return slots[last].turn_id("") if left else None
+
+    def _is_begun(self, turn: Turn) -> bool:
+        """Whether a turn's brief was put, or answered."""
+        return turn.id in self.answers or turn.id in self.asked
 
     def will_hear(self, seat: str) -> bool:
-        """Whether a seat, `judge` for all judges, is sure to have a turn yet whose brief has not been put to it."""
-        due = self._place_of(self.due()[0]) if self.due() else None
+        """Whether a seat, `judge` for all judges, has a turn yet, as things stand, in which it would hear a question
+        that is put now."""
+        if not self.due():
+            return False
         places = [slot.turn_id("") for slot in self.calendar()]
-        left = self.calendar()[places.index(due) :] if due is not None else []
-        last = places.index(self.closed_after) if self.closed_after in places else len(places)
+        due = self._place_of(self.due()[0])
+        deaf = self.settled_for_now()
         taking = self.judges if seat == JUDGE else (seat,)
-        for slot in left:
-            place = slot.turn_id("")
-            if seat not in slot.phase.seats or (slot.phase.on and place != due):
+        for place, slot in list(zip(places, self.calendar(), strict=True))[places.index(due) :]:
+            if seat not in slot.phase.seats or self.cut_off(slot) or (slot.phase.on and place != due):
                 continue
-            if not slot.closing and places.index(place) > last:
-                continue
-            if any(slot.turn_id(one) not in self.answers and slot.turn_id(one) not in self.asked for one in taking):
+            if any(slot.turn_id(one) not in deaf for one in taking):
                 return True
         return False
 
-    def put_to(self, turn: Turn) -> list[tuple[str, bool]]:
-        """The questions from the floor that the taker of a turn has heard, each with whether it is new: not heard
-        by them in a turn before."""
+    def settled_for_now(self) -> frozenset[str]:
+        """The turns whose briefs nothing may change any more: those that were put or answered, and those beside them in
+        their stage, so that nobody who speaks at the same time hears more than the others."""
+        *_, stage = self.stages()
+        beside = [turn.id for turn in stage] if any(self._is_begun(turn) for turn in stage) else []
+        return frozenset([*self.answers, *self.asked, *beside])
+
+    def put_to(self, turn: Turn) -> list[Question]:
+        """The questions from the floor that the taker of a turn has heard."""
         if not self.raised:
             return []
         known: set[int] = set()
@@ -156,10 +181,10 @@ class Agenda(Tally):
                 break
             own = [one for one in stage if (one.seat, one.mirrored) == (turn.seat, turn.mirrored)]
             known.update(n for one in own for n in self._hears(one))
-        return [(self.raised[n][0].question, n not in known) for n in self._hears(turn)]
+        return [Question(n, self.raised[n][0].question, n not in known) for n in self._hears(turn)]
 
     def _hears(self, turn: Turn) -> list[int]:
-        """Which of the questions a turn's taker hears: those put to their seat before they were asked to take it."""
+        """Which of the questions a turn's taker hears: those put to their seat before the stage had begun."""
         return [n for n, (one, before) in enumerate(self.raised) if turn.role in one.to and turn.id not in before]
 
     def settled(self) -> list[Turn]:

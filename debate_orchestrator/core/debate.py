@@ -54,8 +54,10 @@ class Debate(Agenda):
         word. OutOfTurn for whatever is not due, or is no answer to what was asked."""
         if isinstance(event, Opened):
             raise OutOfTurn(complaint("opened", "a second opening", "one debate to a journal"))
-        if isinstance(event, Noted | Capped):
+        if isinstance(event, Noted):
             return True
+        if isinstance(event, Capped):
+            return self._may_cap(event)
         if isinstance(event, Recast):
             return self._may_recast(event)
         if isinstance(event, Raised):
@@ -74,6 +76,12 @@ class Debate(Agenda):
             return False
         spoiled = self.spoiled.get(event.turn, [])
         return event in spoiled and len(spoiled) >= len(self.asked.get(event.turn, []))
+
+    def _may_cap(self, event: Capped) -> bool:
+        """Whether a new cap changes anything; OutOfTurn where nobody is asked any more."""
+        if self.complete:
+            raise OutOfTurn(complaint("a new cap", "a debate that is complete", "one with turns left"))
+        return event.max_cost != self.max_cost
 
     def _may_recast(self, event: Recast) -> bool:
         """Whether a new cast for a seat changes anything; OutOfTurn where the panel's size would change."""
@@ -104,7 +112,13 @@ class Debate(Agenda):
         if not any(turn.speaking for turn in self.settled()):
             hint = "Nobody can judge what was not said."
             raise OutOfTurn(complaint("an early end", "a debate in which nobody has spoken", "a speech", hint))
-        return self.closed_after is None
+        if self.closed_after is not None:
+            return False
+        if self.last_place() is None:
+            raise OutOfTurn(
+                complaint("an early end", "a debate whose last round is under way", "rounds left to leave out")
+            )
+        return True
 
     def _must_answer(self, turn: Turn, event: Asked | Unanswered | Answer) -> None:
         shape = self.shape(turn)
@@ -129,9 +143,9 @@ class Debate(Agenda):
             case Capped():
                 self.max_cost = event.max_cost
             case Raised():
-                self.raised.append((event, frozenset(self.answers) | frozenset(self.asked)))
+                self.raised.append((event, self.settled_for_now()))
             case Closed():
-                self.closed_after = self.under_way()
+                self.closed_after = self.last_place()
                 self._moved_on()
             case Unanswered():
                 self.unanswered.setdefault(event.turn, []).append(event)

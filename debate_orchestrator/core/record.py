@@ -124,6 +124,13 @@ class Record:
         named = any({"winner", "scores"} & set(shape) for shape in shapes)
         return {} if named else self.format.winner_of
 
+    def cut_off(self, slot: Slot) -> bool:
+        """Whether an early end has left out that phase."""
+        places = [one.turn_id("") for one in self.calendar()]
+        if slot.closing or self.closed_after not in places:
+            return False
+        return places.index(slot.turn_id("")) > places.index(self.closed_after)
+
     def mirrors(self, phase: Phase) -> bool:
         """Whether judges take a second, mirrored turn in a phase."""
         return self.opened.setup.mirror and self.format.votes(phase)

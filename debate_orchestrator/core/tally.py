@@ -32,7 +32,8 @@ class Tally(Record):
         """Whether a round's convergence is answered by an intervention."""
         if self.opened.course is not None:
             return round in self.opened.course.interventions
-        if not any(slot.phase.on == "convergence" and slot.round == round for slot in self.calendar()):
+        answering = [slot for slot in self.calendar() if slot.phase.on == "convergence" and slot.round == round]
+        if not any(not self.cut_off(slot) for slot in answering):
             return False
         if not self.finding(round).detected or conceded(self.ballots(round)):
             return False

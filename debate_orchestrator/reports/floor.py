@@ -30,20 +30,30 @@ def ended_early(debate: Debate) -> str | None:
 
 def new_to(debate: Debate, turn: Turn) -> tuple[str, ...]:
     """The questions that the taker of a turn heard for the first time before it."""
-    return tuple(question for question, new in debate.put_to(turn) if new)
+    return tuple(one.text for one in debate.put_to(turn) if one.new)
 
 
 def provenance(debate: Debate) -> Iterator[str]:
     """What a report's head says of both."""
     if ended := ended_early(debate):
         yield ended
+        yield from _unscored(debate)
     if count := len(debate.raised):
         yield f"{count} question{'s were' if count != 1 else ' was'} put from the floor."
-    heard = {question for turn in debate.settled() for question in new_to(debate, turn)}
-    for event, _ in debate.raised:
-        if event.question not in heard:
+    heard = {one.number for turn in debate.settled() for one in debate.put_to(turn)}
+    for number, (event, _) in enumerate(debate.raised):
+        if number not in heard:
             to = f"A question from the floor, to {names(debate, event.to)},"
             yield f"{to} was heard by nobody{'' if debate.complete else ' yet'}: {one_line(event.question)}"
+
+
+def _unscored(debate: Debate) -> Iterator[str]:
+    """The rounds of an early end in which sides spoke, and nobody voted any more."""
+    spoken = {turn.round for turn in debate.settled() if turn.speaking and turn.round}
+    voting = [slot for slot in debate.calendar() if debate.format.votes(slot.phase) and slot.round in spoken]
+    for slot in voting:
+        if debate.cut_off(slot):
+            yield f"What was said in round {slot.round} was not voted on by itself."
 
 
 def names(debate: Debate, seats: tuple[str, ...]) -> str:

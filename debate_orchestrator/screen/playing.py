@@ -122,10 +122,26 @@ def stages(debate: Debate, events: Iterable[Event]) -> Iterator[list[Event]]:
         places = {turn.id: place for place, turn in enumerate(stage)}
         count = next((n for n, one in enumerate(rest) if _place(one, places) is None), len(rest)) or 1
         mine, rest = rest[:count], rest[count:]
-        others = [one for one in mine if not isinstance(one, Spoke | Declined | Voted | Closed)]
-        settling = [one for one in mine if isinstance(one, Spoke | Declined | Voted)]
-        closing = [one for one in mine if isinstance(one, Closed)]
-        yield [*others, *sorted(settling, key=lambda one: places.get(one.turn, 0)), *closing]
+        yield [one for part in _parts(mine) for one in _in_order(part, places)]
+
+
+def _parts(events: list[Event]) -> Iterator[list[Event]]:
+    """The events between those that decide who is next, or who hears what, which keep their place."""
+    part: list[Event] = []
+    for one in events:
+        if isinstance(one, Raised | Closed):
+            yield part
+            yield [one]
+            part = []
+        else:
+            part.append(one)
+    yield part
+
+
+def _in_order(events: list[Event], places: Mapping[str, int]) -> list[Event]:
+    """The same with those that settle a turn last, in the order of the agenda."""
+    settling = [one for one in events if isinstance(one, Spoke | Declined | Voted)]
+    return [*(one for one in events if one not in settling), *sorted(settling, key=lambda one: places.get(one.turn, 0))]
 
 
 def _place(event: Event, places: Mapping[str, int]) -> int | None:

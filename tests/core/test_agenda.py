@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Asked, Closed, Event, Raised
+from debate_orchestrator.core.events import Asked, Capped, Closed, Event, Raised
 from debate_orchestrator.errors import OutOfTurn
 
 WHY, COST = "Why?", "What would it cost?"
@@ -20,7 +20,7 @@ def raised(question: str, *to: str) -> Raised:
 
 
 def put(debate: Debate, turn: str) -> list[tuple[str, bool]]:
-    return debate.put_to(debate.turn(turn))
+    return [(one.text, one.new) for one in debate.put_to(debate.turn(turn))]
 
 
 def asked(turn: str) -> Asked:
@@ -39,13 +39,14 @@ def test_a_question_is_heard_from_the_next_turn_on() -> None:
 
 
 def test_who_was_asked_already_hears_it_later() -> None:
-    """A turn whose brief was put before the question keeps that brief; the seat hears it in the turn after."""
+    """A turn whose brief was put before the question keeps that brief, and so do those beside it, whoever was asked
+    first; the seats hear it in their turn after."""
     debate = debated(2, until="1.challenge.a")
     debate.take(asked("1.challenge.a"))
     debate.take(raised(WHY, "a", "b"))
-    assert (put(debate, "1.challenge.a"), put(debate, "1.challenge.b")) == ([], [(WHY, True)])
+    assert (put(debate, "1.challenge.a"), put(debate, "1.challenge.b")) == ([], [])
     play(debate)
-    assert put(debate, "1.rebuttal.a") == [(WHY, True)]
+    assert put(debate, "1.rebuttal.a") == put(debate, "1.rebuttal.b") == [(WHY, True)]
 
 
 def test_questions_add_up() -> None:
@@ -112,11 +113,23 @@ def test_an_early_end_between_phases_is_at_once() -> None:
     assert debate.verdict() is not None
 
 
+def test_a_round_that_was_argued_is_voted_on() -> None:
+    """Where all speeches of a round are in, its judges vote on it all the same, asked already or not."""
+    for before in ([], [asked("2.verdict.judge")]):
+        debate = debated(3, until="2.verdict.judge")
+        for event in before:
+            debate.take(event)
+        debate.take(CLOSED)
+        assert play(debate) == [("2.verdict.judge",), ("final.verdict.judge",), ("final.dissent.judge",)]
+        assert [one.round for one in debate.results()] == [1, 2]
+
+
 def test_convergence_is_not_answered_after_an_early_end() -> None:
     """Sides that converged just before it are not asked to diverge."""
     debate = debated(3, 1, {"1.verdict.judge": converging()}, until="1.divergence.a")
     debate.take(CLOSED)
     assert [turn.id for turn in debate.due()] == ["final.verdict.judge"]
+    assert debate.finding(1).detected and not debate.intervened(1)
 
 
 def test_a_second_early_end_changes_nothing() -> None:
@@ -130,7 +143,12 @@ def test_a_second_early_end_changes_nothing() -> None:
 
 @pytest.mark.parametrize(
     ("until", "got"),
-    [("1.opening.a", "nobody has spoken"), ("final.verdict.judge", "due already"), ("nobody", "is complete")],
+    [
+        ("1.opening.a", "nobody has spoken"),
+        ("1.verdict.judge", "last round is under way"),
+        ("final.verdict.judge", "due already"),
+        ("nobody", "is complete"),
+    ],
 )
 def test_an_early_end_needs_something_to_end(until: str, got: str) -> None:
     """Before the first speech, at the last verdict and after it there is nothing to end early."""
@@ -176,3 +194,10 @@ def test_what_was_settled_stays_as_it_was(cut: int, to: tuple[str, ...]) -> None
     again = Debate(events)
     assert again.due() == debate.due()
     assert [again.put_to(turn) for turn in again.due()] == [debate.put_to(turn) for turn in debate.due()]
+
+
+def test_a_complete_debate_has_no_new_cap() -> None:
+    """What a finished debate may cost is decided: its journal stays as it is."""
+    debate = debated(1)
+    with pytest.raises(OutOfTurn, match="a new cap"):
+        debate.take(Capped(max_cost=5))
