@@ -9,7 +9,7 @@ import pytest
 from conftest import Run, finish
 
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.journal import read
+from debate_orchestrator.journal import Writer, read
 
 J = "report.journal.jsonl"
 WHY = "Why not next year?"
@@ -121,3 +121,10 @@ def test_it_is_judged_again_as_it_was(opened: Run) -> None:
     report = Path("again.md").read_text(encoding="utf-8")
     assert "Ended early, after Opening Statement of round 1." in report
     assert "In it 1 question was put from the floor" in report
+
+
+def test_a_debate_that_is_being_driven(opened: Run) -> None:
+    """While another process writes the journal, the keys of its terminal are named; nothing is written."""
+    with Writer(J):
+        for ran in (opened("close", J), opened("floor", J, WHY)):
+            assert ran.code == 2 and "Press f or e at the terminal where it runs" in ran.err

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from debates import entries, played
+from reviewers import debated
 
 from debate_orchestrator.errors import BadFile
 from debate_orchestrator.reports import forms
@@ -40,3 +41,22 @@ def test_another_ending_is_refused(name: str) -> None:
     """A file whose ending names no form of report is refused, with the endings that do."""
     with pytest.raises(BadFile, match=r"a file that ends in \.md"):
         forms.place(name)
+
+
+@pytest.mark.parametrize("ending", forms.FORMS)
+def test_a_report_that_somebody_edited_is_kept(ending: str, tmp_path: Path) -> None:
+    """A report whose bytes were changed since is put aside before it is written anew, each time under a free name, and
+    that is told; one that nobody changed is simply written again."""
+    told, path, said = story(debated()), tmp_path / f"r{ending}", list[str]()
+    for worse in ("worse", "dearer"):
+        forms.write(told, str(path), said.append)
+        path.write_text(
+            path.read_text(encoding="utf-8").replace("Tabs are better", f"Tabs are {worse}"), encoding="utf-8"
+        )
+    forms.write(told, str(path), said.append)
+    forms.write(told, str(path), said.append)
+
+    assert "Tabs are worse" in (tmp_path / f"r.edited{ending}").read_text(encoding="utf-8")
+    assert "Tabs are dearer" in (tmp_path / f"r.edited-2{ending}").read_text(encoding="utf-8")
+    assert len(said) == 2 and said[0].endswith(f"kept as {tmp_path}/r.edited{ending}.")
+    assert path.read_bytes() == forms.rendered(told, ending).encode()

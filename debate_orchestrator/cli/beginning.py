@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from debate_orchestrator import casts, opening, providers, spending
 from debate_orchestrator.answers import MODERATOR, Answers
-from debate_orchestrator.cli.output import complain
+from debate_orchestrator.cli.output import complain, remark
 from debate_orchestrator.cli.seating import unseated
 from debate_orchestrator.cli.setup import interview
 from debate_orchestrator.core.debate import Debate
@@ -114,6 +114,6 @@ def write_report(journal: Writer, files: Files) -> Written:
     from debate_orchestrator.reviewing.keeping import gathered
 
     told = story(journal.entries, gathered(files.ballots, journal.entries))
-    wrong = forms.write_both(told, files.report, files.page)
+    wrong = forms.write_both(told, files.report, files.page, remark)
     complain(wrong)
     return Written(closing(told, files.report), None if wrong else files.page)

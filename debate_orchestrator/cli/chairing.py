@@ -13,14 +13,14 @@ from debate_orchestrator.cli.output import print_json, say
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import QUESTION, Closed, Raised
 from debate_orchestrator.core.parts import JUDGE
-from debate_orchestrator.errors import BadAnswers, complaint, shown
+from debate_orchestrator.errors import BadAnswers, Locked, complaint, shown
 from debate_orchestrator.journal import Writer
 from debate_orchestrator.reports import floor as telling
 
 
 def floor(arguments: argparse.Namespace) -> int:
     """Puts a question to seats, or to everybody who has a turn left."""
-    with Writer(arguments.journal) as journal:
+    with _undriven(arguments.journal) as journal:
         debate = Debate(journal.events)
         event = _raised(arguments.question, tuple(dict.fromkeys(arguments.to or _everybody(debate))))
         record(journal, debate, event)
@@ -38,7 +38,7 @@ def floor(arguments: argparse.Namespace) -> int:
 
 def close(arguments: argparse.Namespace) -> int:
     """Ends a debate early: after the phase under way only what follows the last round is left."""
-    with Writer(arguments.journal) as journal:
+    with _undriven(arguments.journal) as journal:
         debate = Debate(journal.events)
         record(journal, debate, Closed())
         journal.sync()
@@ -49,6 +49,15 @@ def close(arguments: argparse.Namespace) -> int:
         say(f"{telling.ended_early(debate)}{f' Due now: {due}.' if due else ''}")
         say(_way_on(debate, arguments.journal))
     return 0
+
+
+def _undriven(path: str) -> Writer:
+    """The journal, to be written. Locked where somebody drives the debate, with what to do there."""
+    try:
+        return Writer(path)
+    except Locked:
+        hint = "Press f or e at the terminal where it runs; or end it there, come back, and go on with it afterwards."
+        raise Locked(complaint(path, "a debate that is being driven", "one that waits", hint)) from None
 
 
 def _raised(question: str, to: tuple[str, ...]) -> Raised:

@@ -8,7 +8,7 @@ import sys
 
 from debate_orchestrator import library
 from debate_orchestrator.cli.driving import Shown, watched
-from debate_orchestrator.cli.output import print_json, say
+from debate_orchestrator.cli.output import print_json, remark, say
 from debate_orchestrator.cli.setup import amount
 from debate_orchestrator.core import presentation
 from debate_orchestrator.core.debate import Debate
@@ -37,7 +37,7 @@ def replay(arguments: argparse.Namespace) -> int:
         opened, *events = (entry.event for entry in recorded)
         _play(Debate([opened]), events, pace)
     if arguments.to:
-        forms.write(told, arguments.to)
+        forms.write(told, arguments.to, remark)
     summary = closing(told, arguments.to)
     if arguments.json:
         print_json({"status": told.status, "report": arguments.to, "summary": summary})

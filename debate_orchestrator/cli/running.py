@@ -40,19 +40,26 @@ def begin(answers: Answers, arguments: argparse.Namespace) -> int:
     whether it is a rehearsal (`rehearse`), and which file the answers are from (`answers`)."""
     files = Files.of_output(answers.output)
     quiet = arguments.quiet or arguments.json or arguments.events
-    if arguments.rehearse:
+    if rehearse := arguments.rehearse or _stands_in_for_others(answers):
         answers = rehearsed(answers)
         files = files.beside(".rehearsed")  # the place of the real debate stays free
     check(answers, files)
     answers, derived = with_positions(answers, _silent if quiet else remark)
     with create(answers, files, derived) as journal:
-        if arguments.rehearse:
+        if rehearse:
             detail = estimate(Debate(journal.events).opened).said()
             journal.append(Noted(note="estimate", detail=detail))
         if not quiet:
             for line in (*block(arguments, answers, files), seats(answers)):
                 remark(line)
         return go_on(journal, files, arguments)
+
+
+def _stands_in_for_others(answers: Answers) -> bool:
+    """Whether every seat has a stand-in for somebody who is named, as in the answers of a rehearsal: it is one again,
+    and leaves the place of the real debate free."""
+    specs = [spec for specs in answers.cast.values() for spec in specs]
+    return all(casts.kind(spec) == casts.REHEARSE and casts.rest(spec) for spec in specs)
 
 
 def _silent(line: str) -> None:

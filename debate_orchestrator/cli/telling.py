@@ -31,10 +31,10 @@ def report(arguments: argparse.Namespace) -> int:
     entries, files, wrong = read(arguments.journal).entries, Files.of_journal(arguments.journal), list[str]()
     told = story(entries, gathered(files.ballots, entries))
     if arguments.to:
-        path, page = forms.write(told, arguments.to), None
+        path, page = forms.write(told, arguments.to, remark), None
     else:
         path, page = files.report, files.page
-        wrong = forms.write_both(told, path, page)
+        wrong = forms.write_both(told, path, page, remark)
     if arguments.json:
         made = {"report": path, "page": None if wrong else page}
         print_json({"status": told.status, **made, "summary": closing(told, path)})

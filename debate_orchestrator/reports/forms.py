@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import os
+from collections.abc import Callable
 from typing import NamedTuple
 
-from debate_orchestrator.datafiles import write_whole
+from debate_orchestrator.datafiles import name_of, write_whole
 from debate_orchestrator.errors import BadFile, complaint, shown
 from debate_orchestrator.reports import seal
 from debate_orchestrator.reports.story import Story
+
+Tell = Callable[[str], None]
+"""Is told a sentence for whoever looks on."""
+
+
+def _silent(said: str) -> None:
+    """Tells nobody."""
 
 
 class Form(NamedTuple):
@@ -29,11 +38,32 @@ FORMS = {
 }
 
 
-def write(story: Story, path: str) -> str:
+def write(story: Story, path: str, tell: Tell = _silent) -> str:
     """Writes the report of a story in the form that the path's ending names; the path. BadFile for another ending,
-    or where a file that is no report is in its place."""
-    write_whole(path, rendered(story, os.path.splitext(place(path))[1]))
+    or where a file that is no report is in its place. A report there that somebody has edited since it was written is
+    kept beside it, which is told."""
+    ending = os.path.splitext(place(path))[1]
+    if kept := _kept(path, ending):
+        tell(f"{name_of(path)} was edited since it was written: kept as {name_of(kept)}.")
+    write_whole(path, rendered(story, ending))
     return path
+
+
+def _kept(path: str, ending: str) -> str | None:
+    """Where a report is kept whose bytes are not those that were sealed; None where there is none."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except (OSError, ValueError):
+        return None
+    made = seal.read(data, ending)
+    if made.fits if made is not None else not seal.marked(data, ending):
+        return None
+    stem = path.removesuffix(ending)
+    names = (f"{stem}.edited{'' if n == 1 else f'-{n}'}{ending}" for n in itertools.count(1))
+    kept = next(name for name in names if not os.path.lexists(name))
+    os.replace(path, kept)
+    return kept
 
 
 def rendered(story: Story, ending: str) -> str:
@@ -41,12 +71,12 @@ def rendered(story: Story, ending: str) -> str:
     return seal.sealed(importlib.import_module(FORMS[ending].module).render(story), story, ending)
 
 
-def write_both(story: Story, report: str, page: str) -> list[str]:
+def write_both(story: Story, report: str, page: str, tell: Tell = _silent) -> list[str]:
     """Writes the report of a story, and the page beside it; BadFile where the report can't be written. What keeps the
     page from being written is told, and nothing more: the report is there."""
-    write(story, report)
+    write(story, report, tell)
     try:
-        write(story, page)
+        write(story, page, tell)
     except BadFile as error:
         return error.complaints
     return []
