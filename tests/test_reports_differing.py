@@ -73,4 +73,8 @@ def test_a_judging_again_is_of_the_same_speeches() -> None:
     first = debated("1")
 
     assert next(agreement(runs(first, again("2", "1")))).startswith("Judges of the same speeches: 3 of 3 pairs")
+    assert list(agreement(runs(first, again("2", "1"), again("3", "2", root="1")))) == [
+        "Judges of the same speeches: 9 of 9 pairs of votes on the same round or verdict are for the same; "
+        "their scores of a side lie 0 apart on average."
+    ]
     assert next(agreement(runs(first, first))).startswith("No two judges")
