@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from threading import Thread
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from nasty import NASTY, texts
 from reviewers import DIGEST, debated, filled, paper
+from waiting import ended
 
 from debate_orchestrator.errors import BadFile
 from debate_orchestrator.reviewing import keeping
@@ -57,9 +57,8 @@ def test_every_bad_file_is_told_whole(tmp_path: Path) -> None:
     (tmp_path / "d.yaml").write_bytes(b"\xff\xfe\x00")
     (tmp_path / "e.yaml").mkdir()
     os.mkfifo(tmp_path / "pipe.yaml")
-    Thread(target=(tmp_path / "pipe.yaml").write_bytes, args=(b"",), daemon=True).start()
     (tmp_path / "f.yaml").write_text("ballot: 1\n", encoding="utf-8")
-    found = keeping.gathered(str(tmp_path), MADE)
+    found = ended(lambda: keeping.gathered(str(tmp_path), MADE))
 
     assert [one.reviewer for one in found.counted] == ["ada"]
     assert {one.partition(":")[0] for one in found.left_out} == {
