@@ -5,9 +5,11 @@ Answers and formats come from people and from strangers: what is read is looked 
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
+import stat
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -75,9 +77,9 @@ def _reason(error: Exception) -> str:
 
 
 def read_text(path: str | os.PathLike[str], most: int) -> str:
-    """The UTF-8 text of a file of at most `most` bytes; BadFile where it is none."""
+    """The UTF-8 text of a regular file of at most `most` bytes; BadFile where it is none."""
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=_regular) as file:
             data = file.read(most + 1)
     except (OSError, ValueError) as error:
         raise BadFile(complaint(name_of(path), reason(error), "a file that can be read")) from None
@@ -89,6 +91,17 @@ def read_text(path: str | os.PathLike[str], most: int) -> str:
         raise BadFile(
             complaint(str(path), f"a byte that is not UTF-8 at offset {error.start}", "text in UTF-8")
         ) from None
+
+
+def _regular(path: str, flags: int) -> int:
+    """Opens a regular file, or a folder, of which `open` complains; OSError for a pipe, which keeps nobody waiting, and
+    for a device, which may have no end."""
+    handle = os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
+    mode = os.fstat(handle).st_mode
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+        return handle
+    os.close(handle)
+    raise OSError(errno.EINVAL, "a pipe or a device, which is no regular file")
 
 
 def strict_json(text: str) -> Any:
@@ -179,7 +192,7 @@ def write_over(path: str | os.PathLike[str], text: str, begins: bytes, what: str
     """Writes `text` to `path` as `write_whole` does, over nothing but a file that begins so; BadFile where there is
     another. `what` says what such files are."""
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=_regular) as file:
             there = file.read(len(begins))
     except FileNotFoundError:
         there = b""

@@ -110,6 +110,7 @@ def _course(debate: Debate, source: str, digest: str) -> Course:
     return Course(
         source=source,
         digest=digest,
+        root=before.debated if before else digest,
         closed_after=debate.closed_after,
         interventions={n: debate.moved(n) for n in rounds if _answered(debate, n)},
         conceded={n: side for n in rounds if (side := debate.given_up(n)) is not None},

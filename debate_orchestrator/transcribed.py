@@ -49,7 +49,7 @@ def of_transcript(
         setup=setup,
         format=_fitted(rules, made).model_copy(update={"lines": _UNHEARD}),
         cast={**dict.fromkeys(rules.sides, (casts.HOST,)), JUDGE: tuple(judges)},
-        course=Course(source=source, digest=digest, speakers=made.speakers),
+        course=Course(source=source, digest=digest, root=digest, speakers=made.speakers),
     )
     return first, _spoken(first, made.speeches, source)
 

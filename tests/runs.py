@@ -34,9 +34,10 @@ def for_b(turn: dict[str, Any]) -> str | dict[str, Any] | None:
     return puppets.final("b") if turn["turn"].startswith("final") else puppets.ballot(5, 8)
 
 
-def again(digest: str, source: str, **how: Any) -> Story:
-    """The judging of a debate that another journal holds."""
-    return debated(digest, **how).model_copy(update={"course": Course(source="first.jsonl", digest=source)})
+def again(digest: str, source: str, root: str = "", **how: Any) -> Story:
+    """The judging of a debate that another journal holds; `root` is the debate where that is a judging too."""
+    course = Course(source="first.jsonl", digest=source, root=root)
+    return debated(digest, **how).model_copy(update={"course": course})
 
 
 def kind(digest: str, name: str, **how: Any) -> Story:

@@ -11,6 +11,7 @@ import pytest
 from core.folding import many
 from hypothesis import given
 from hypothesis import strategies as st
+from waiting import ended
 
 from debate_orchestrator.datafiles import (
     LARGEST,
@@ -332,3 +333,13 @@ def test_only_ones_own_is_written_over(tmp_path: Path) -> None:
         with pytest.raises(BadFile, match="one of mine"):
             write_over(there, "# Mine", b"# Mine", "one of mine")
     assert path.read_text() == "# Your"
+
+
+@pytest.mark.parametrize("name", ["pipe", "/dev/zero"])
+def test_regular_files_alone_are_read(here: Path, name: str) -> None:
+    """A pipe keeps nobody waiting, and a device is not read for ever: both are told, whatever was to be read."""
+    os.mkfifo("pipe")
+    for read in (lambda: read_text(name, 9), lambda: read_placed(name), lambda: write_over(name, "", b"#", "mine")):
+        refused = ended(read)
+        assert isinstance(refused, BadFile)
+        assert refused.complaints[0].startswith(f"{name}: got a pipe or a device, which is no regular file;")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -9,11 +10,15 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from debates import told
+from debates import entries, told
+from reviewers import debated, filled, gathered, paper
+from test_reports_costs import paid
 
 from debate_orchestrator.reports import attest, forms, seal
+from debate_orchestrator.reports.story import story
 
-PAGE = (Path(__file__).parent.parent / "docs" / "reports.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parent.parent
+PAGE = (ROOT / "docs" / "reports.md").read_text(encoding="utf-8")
 SHELL = "\n".join(re.findall(r"^    (d=.*|test .*)$", PAGE, re.MULTILINE))
 PYTHON = "\n".join(re.findall(r"^    (import hashlib.*|data = .*|digest = .*|assert .*)$", PAGE, re.MULTILINE))
 
@@ -51,6 +56,26 @@ def test_a_seal_can_be_checked_in_python(report: Path) -> None:
     report.write_bytes(report.read_bytes().replace(b"narrow", b"decisive"))
     with pytest.raises(AssertionError):
         exec(code, {})  # noqa: S102 - our own page
+
+
+def test_what_is_rounded_is_told() -> None:
+    """Dollars have the decimals that the page names."""
+    places = re.findall(r"Numbers are not rounded, but for US dollars, which are told to (\d+) decimal places\.", PAGE)
+    made = story(entries(paid(cost=1 / 3)))
+    told = json.loads(forms.rendered(made, ".json"))
+
+    assert [line["usd"] for line in told["costs"]["lines"]][:1] == [round(1 / 3, int(n)) for n in places]
+
+
+def test_what_a_report_is_made_from_is_told() -> None:
+    """Reviewers' ballots make another report of the same journal, and whatever says what it is made from says so."""
+    journal = debated(rounds=1)
+    reviewed = story(journal, gathered(paper(journal), filled(paper(journal))))
+
+    assert forms.rendered(reviewed, ".md") != forms.rendered(story(journal), ".md")
+    for page in (PAGE, (ROOT / "docs" / "journal.md").read_text(encoding="utf-8")):
+        assert "ballots" in page.partition("\n\n")[2].partition("\n\n")[0]
+    assert "ballots" in (seal.__doc__ or "")
 
 
 def test_the_table_has_every_state() -> None:

@@ -92,6 +92,18 @@ def test_the_course_is_kept(tmp_path: Path) -> None:
     ]
 
 
+def test_the_root_is_the_debate_that_was_held(tmp_path: Path) -> None:
+    """A judging of a judging notes the journal that it comes from, and the debate at the root of both."""
+    again(tmp_path, played(rounds=2))
+    second = tmp_path / f"new{JOURNAL}"
+    root, head = (read(tmp_path / f"{name}{JOURNAL}").entries[-1].hash for name in ("old", "new"))
+    opened = judging.again(read(second).entries, str(second), NEW)[0]
+    third = judged(tmp_path / f"third{JOURNAL}", opened, Speaker(lambda brief: None, rounds=2))
+    courses = [Debate(read(second).events).opened.course, third.opened.course]
+
+    assert [(one.digest, one.debated) for one in courses if one] == [(root, root), (head, root)]
+
+
 def test_what_the_new_judges_find_changes_no_agenda(tmp_path: Path) -> None:
     """A panel that sees convergence and concessions where nobody did hears the same debate to its end."""
     ballot = json.dumps(puppets.converging(rounds=2, conceded="a"))

@@ -40,6 +40,14 @@ def test_who_judged() -> None:
     assert (run.debated, rejudged.debated) == ("1", "1")
 
 
+def test_a_judging_of_a_judging_is_of_the_same_speeches() -> None:
+    """However often a debate was judged since, its own journal stands for the speeches; where no journal was noted
+    as the root, that which was judged does."""
+    made = runs(debated("1"), again("2", "1"), again("3", "2", root="1"))
+
+    assert [run.debated for run in made] == ["1", "1", "1"]
+
+
 def test_labels_are_named_where_they_are_wanted() -> None:
     """A labelled run ends with its label, or for the side that it counts for."""
     [run] = runs(kind("1", "claim"))

@@ -53,6 +53,8 @@ def test_what_hangs_together_is_said() -> None:
     made = compared(first, again("2", "1"), again("3", "9"), first)
 
     assert "Run 2 judges the speeches of run 1 again." in made.notes
+    chain = compared(first, again("3", "2", root="1"))
+    assert "Run 2 judges the speeches of run 1 again." in chain.notes
     assert [one for one in made.notes if one.startswith("Run 3 judges") and "not among these (first.jsonl)" in one]
     assert "Run 4 is the same journal as run 1." in made.notes
 

@@ -32,8 +32,19 @@ def test_a_judge_that_flips_is_named() -> None:
     """A judge by name that decides otherwise in another run is told; a host, who may be anybody, is not."""
     said = list(flips(runs(debated("1", cast=CLAUDE), again("2", "1", say=for_b, cast=CLAUDE))))
 
-    assert said[-1] == "The judge anthropic:m does not always say the same: A in run 1, B in run 2."
+    assert said[-1] == "The judge anthropic:m does not always say the same of one debate: A in run 1, B in run 2."
     assert not [one for one in flips(runs(debated("1"), debated("2", for_b))) if "judge" in one]
+
+
+def test_a_judge_of_other_speeches_flips_nothing() -> None:
+    """Who judges two debates of a topic may be for A in one and for B in the other; of each, judgings are compared."""
+    first, second = debated("1", cast=CLAUDE), debated("2", for_b, cast=CLAUDE)
+    said = list(flips(runs(first, second, again("3", "2", cast=CLAUDE))))
+
+    assert not [one for one in flips(runs(first, second)) if "judge" in one]
+    assert [one for one in said if "judge" in one] == [
+        "The judge anthropic:m does not always say the same of one debate: B in run 2, A in run 3."
+    ]
 
 
 def test_other_topics_are_not_compared() -> None:
@@ -73,4 +84,8 @@ def test_a_judging_again_is_of_the_same_speeches() -> None:
     first = debated("1")
 
     assert next(agreement(runs(first, again("2", "1")))).startswith("Judges of the same speeches: 3 of 3 pairs")
+    assert list(agreement(runs(first, again("2", "1"), again("3", "2", root="1")))) == [
+        "Judges of the same speeches: 9 of 9 pairs of votes on the same round or verdict are for the same; "
+        "their scores of a side lie 0 apart on average."
+    ]
     assert next(agreement(runs(first, first))).startswith("No two judges")

@@ -49,6 +49,19 @@ def test_a_question_stands_above_the_turn_that_heard_it() -> None:
     assert "1 question was put from the floor." in report
 
 
+def test_reviewers_read_what_the_sides_were_asked() -> None:
+    """The blind transcript has a question under the heading of the side that answers it, and none of the judges'."""
+    before = played(until="1.challenge.a")
+    asked = [Raised(question=WHY, to=("a", "judge")), Raised(question="Is # A *ahead*?", to=("judge",))]
+    made = story(entries([*before, *asked, *played()[len(before) :]]))
+    blind = markdown.render_blind(made)
+    above, below = blind.split(f"*From the floor:* {WHY}\n\n")
+
+    assert above.endswith("### Challenge — Researcher A\n\n")
+    assert below.startswith("This is what a says in 1.challenge.a.")
+    assert "ahead" in markdown.render(made) and "ahead" not in blind
+
+
 def test_a_question_that_nobody_heard_is_told() -> None:
     """One that was put and heard by nobody stands at the head, and says `yet` while there may be somebody."""
     events = [*played(until="1.challenge.a"), Raised(question=WHY, to=("a",))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nasty import NASTY, texts
 from reviewers import DIGEST, debated, filled, paper
+from waiting import ended
 
 from debate_orchestrator.errors import BadFile
 from debate_orchestrator.reviewing import keeping
@@ -48,17 +50,23 @@ def test_ballots_on_something_else_are_told(tmp_path: Path, digest: str, said: s
 
 
 def test_every_bad_file_is_told_whole(tmp_path: Path) -> None:
-    """What is no YAML, no ballot, too large or unreadable is told by file; the others count."""
+    """What is no YAML, no ballot, no file or unreadable is told by file; the others count."""
     keeping.file(str(tmp_path), filled(ASKED, "ada"))
     (tmp_path / "b.yaml").write_text("a: [", encoding="utf-8")
     (tmp_path / "c.yaml").write_text("why: x\nwhy: y\n", encoding="utf-8")
     (tmp_path / "d.yaml").write_bytes(b"\xff\xfe\x00")
     (tmp_path / "e.yaml").mkdir()
+    os.mkfifo(tmp_path / "pipe.yaml")
     (tmp_path / "f.yaml").write_text("ballot: 1\n", encoding="utf-8")
-    found = keeping.gathered(str(tmp_path), MADE)
+    found = ended(lambda: keeping.gathered(str(tmp_path), MADE))
 
     assert [one.reviewer for one in found.counted] == ["ada"]
-    assert {one.partition(":")[0] for one in found.left_out} == {f"{name}.yaml" for name in "bcdef"}
+    assert {one.partition(":")[0] for one in found.left_out} == {
+        f"{name}.yaml" for name in ("b", "c", "d", "e", "f", "pipe")
+    }
+    assert found.left_out[-1] == (
+        "pipe.yaml: got a pipe or a device, which is no regular file; expected a file that can be read."
+    )
     assert sum(one.startswith("f.yaml:") for one in found.left_out) > 3
     assert not [one for one in found.left_out if str(tmp_path) in one]
 

@@ -145,6 +145,9 @@ class Course(Value):
     """The journal or transcript it comes from."""
     digest: str
     """The hash of that journal's last line, or the sha256 of the transcript."""
+    root: str = ""
+    """The digest of the debate that was really held, however often it was judged since; empty where a version that
+    did not note it opened the judging."""
     interventions: dict[int, tuple[str, ...]] = {}
     """Round to the sides that answered an intervention after it."""
     conceded: dict[int, str] = {}
@@ -161,6 +164,11 @@ class Course(Value):
     winner: str | None = None
     strength: str | None = None
     totals: dict[str, float] = {}
+
+    @property
+    def debated(self) -> str:
+        """What stands for the speeches: judgings that have it in common judge the same ones."""
+        return self.root or self.digest
 
 
 class Opened(Value):

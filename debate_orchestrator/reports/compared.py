@@ -27,7 +27,7 @@ class Run(NamedTuple):
     @property
     def debated(self) -> str:
         """What stands for the speeches: two runs that have it in common judge the same ones."""
-        return self.story.course.digest if self.story.course else self.story.digest
+        return self.story.course.debated if self.story.course else self.story.digest
 
     def side(self, name: str) -> str:
         """A side, or a winner, by the letters of the first run."""

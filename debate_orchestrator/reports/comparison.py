@@ -132,7 +132,7 @@ def _state(run: Run, known: Mapping[str, int]) -> Iterator[str]:
     if told.rehearsed:
         yield f"Run {run.number} is rehearsed: stand-ins spoke in it."
     if told.course is not None:
-        source = known.get(told.course.digest)
+        source = known.get(told.course.debated) or known.get(told.course.digest)
         where = (
             f"of run {source}"
             if source

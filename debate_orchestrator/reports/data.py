@@ -1,7 +1,8 @@
 """The report as JSON, for programs: a story as one object in the form of `facts.Report`.
 
 It is written in ASCII, everything else escaped: whatever was said moves no cursor and hides nothing in a terminal, a
-log or a diff, and every JSON reader gives it back as it was. Numbers are unrounded; what nobody knows is null.
+log or a diff, and every JSON reader gives it back as it was. Numbers are unrounded, but
+for dollars, which have `_CENTS` decimals; what nobody knows is null.
 """
 
 from __future__ import annotations

@@ -34,17 +34,17 @@ def flips(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def _turncoats(runs: Sequence[Run], *, labelled: bool) -> Iterator[str]:
-    """Judges by name whose final votes differ between runs."""
-    voted: dict[str, list[tuple[int, str]]] = {}
+    """Judges by name whose final votes on the same speeches differ: of other speeches another vote is no flip."""
+    voted: dict[tuple[str, str], list[tuple[int, str]]] = {}
     for run in runs:
         for seat, given in run.votes().items():
             if FINAL in given and casts.is_called(run.who(seat)):
                 won = named_by(given[FINAL], labelled=labelled)
-                voted.setdefault(run.who(seat), []).append((run.number, won))
-    for who, own in voted.items():
+                voted.setdefault((run.debated, run.who(seat)), []).append((run.number, won))
+    for (_, who), own in voted.items():
         if len({n for n, _ in own}) > 1 and len({won for _, won in own}) > 1:
             said = ", ".join(f"{word(won)} in run {n}" for n, won in own)
-            yield f"The judge {casts.shown(who)} does not always say the same: {said}."
+            yield f"The judge {casts.shown(who)} does not always say the same of one debate: {said}."
 
 
 def _told(what: str, by: Mapping[int, str]) -> str:

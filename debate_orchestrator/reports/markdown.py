@@ -43,8 +43,8 @@ def render(story: Story) -> str:
 
 
 def render_blind(story: Story) -> str:
-    """What the sides said and what a clerk found of it, for somebody who is to judge it: nobody's votes, scores or
-    verdict, and nobody's model."""
+    """What the sides said, what the floor asked them and what a clerk found of it, for somebody who is to judge it:
+    nobody's votes, scores or verdict, and nobody's model."""
     return _rendered(story, "blind.md.j2", title=BLIND, speeches=_speeches(story))
 
 

@@ -5,6 +5,9 @@ last line, which stands for all before), and its own sha256. That is taken over 
 digits of the digest itself written as zeros, whatever the form; the digest is the last such number in the file. So
 anybody can check it with a few words of any language, or with `sed` and `sha256sum`.
 
+Where reviewers left ballots beside the journal, a report is made from those too. The seal does not name them: its
+digest covers what the report says of them, and `attest` tells a report that was made when they were others.
+
 A seal shows that nothing was changed since it was set, to those who know that it is the one that was set. It is no
 signature: whoever changes a report can seal it anew, and `attest` then compares it with what its journal says.
 """

@@ -24,6 +24,12 @@ def ids(debate: Debate) -> list[str]:
     return [turn.id for turn in debate.settled()]
 
 
+def test_what_was_debated_is_the_root_of_its_judgings() -> None:
+    """The root stands for the speeches; what was judged does in a journal that notes no root."""
+    assert Course(source="old", digest="d" * 64, root="e" * 64).debated == "e" * 64
+    assert Course.model_validate({"source": "old", "digest": "d" * 64}).debated == "d" * 64
+
+
 def test_an_old_intervention_takes_place_whatever_is_found_now() -> None:
     """The side that answered an intervention then answers it now, though nobody sees it converge."""
     debate = again(2, interventions={1: ("b",)})
