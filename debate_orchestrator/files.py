@@ -67,10 +67,13 @@ class Files(NamedTuple):
         """The files of another debate beside this one, with a mark in their names."""
         return self._named(f"{self.report.removesuffix('.md')}{mark}")
 
+    def there(self) -> list[str]:
+        """The report, the page and the journal, as far as they are there already."""
+        return [path for path in (self.report, self.page, self.journal) if os.path.exists(path)]
+
     def must_be_new(self) -> None:
         """BadFile where a report, a page or a journal is there already: none is ever overwritten by another debate."""
-        there = [path for path in (self.report, self.page, self.journal) if os.path.exists(path)]
-        if there:
+        if there := self.there():
             hint = "Name another output, or move it away."
             raise BadFile(complaint("output", f"{there[0]}, which is there already", "a new report", hint))
 

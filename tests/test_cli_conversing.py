@@ -81,13 +81,14 @@ class TestAtATerminal:
         assert "`debate --answers .debate-setup.yaml`" in ran.err
 
     def test_a_report_that_is_there_is_not_proposed(self, person: Person) -> None:
-        """The report that is proposed by default is one that no debate here has."""
+        """The report that is proposed by default is one of which nothing is there: no report, journal or page."""
         Path("debate-report.md").write_text("# Debate Report\n")
         Path("debate-report-2.journal.jsonl").write_text("")
+        Path("debate-report-3.html").write_text("<!doctype html>")
         _, shown = person(keys=(*TO_CAST[:-1], "", "rehearse", "later"))
 
-        assert "Output: debate-report-3.rehearsed.md" in shown
-        assert read_mapping(".debate-setup.yaml")["output"] == "debate-report-3.md"
+        assert "Output: debate-report-4.rehearsed.md" in shown
+        assert read_mapping(".debate-setup.yaml")["output"] == "debate-report-4.md"
 
     def test_what_could_not_be_opened_is_told_before(self, person: Person) -> None:
         """What `run` would refuse is told at the last confirmation, with the answers kept."""

@@ -14,6 +14,7 @@ from test_cli_conversing import Person, person  # noqa: F401
 
 from debate_orchestrator import formats, providers
 from debate_orchestrator.answers import settle
+from debate_orchestrator.cli import seating
 from debate_orchestrator.cli.beginning import with_positions
 from debate_orchestrator.cli.seating import judges_look_on, unseated
 from debate_orchestrator.cli.seating import person as seated
@@ -79,7 +80,30 @@ def test_who_is_unseated() -> None:
 
     assert len(unseated(cast)) == 1 and "cast: a, judge" in unseated(cast)[0]
     assert unseated(cast, terminal=True) == []
-    assert unseated({"a": ("host",)}, terminal=False) == []
+    assert len(unseated(cast, terminal=True, events=True)) == len(unseated(cast, terminal=False, events=True)) == 1
+    assert unseated({"a": ("host",)}, terminal=False, events=True) == []
+
+
+@pytest.mark.parametrize("verb", ["run", "resume", "judge"])
+def test_events_are_not_told_at_a_persons_terminal(verb: str, debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Events hold ballots and speeches that a person at the same terminal must not see: both together are refused, with
+    another way, before anything is written."""
+    monkeypatch.setattr(seating, "_terminal", lambda: True)
+    journal = next((Path(__file__).parent.parent / "examples").glob("*/*.journal.jsonl"))
+    debate("open", *SETUP, "--rounds=1", "--a=host", *OTHERS)
+    before = {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
+    panel = ("--judge=human", "--judge=rehearse", "--events")
+    given = {
+        "run": (*SETUP[:-1], "--output=new.md", "--a=rehearse", "--b=rehearse", *panel),
+        "resume": ("r.journal.jsonl", *panel),
+        "judge": (str(journal), *panel),
+    }
+    ran = debate(verb, *given[verb])
+
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.count("got human, and --events at the same terminal") == ran.err.count("\n") == 1
+    assert "Leave --events out: the journal gets the same events" in ran.err
+    assert {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()} == before
 
 
 def test_a_person_is_reached(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

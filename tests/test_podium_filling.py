@@ -165,6 +165,67 @@ def test_a_text_in_an_editor(here: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert "set VISUAL or EDITOR" in script.text and script.asked[7].now == "begun"
 
 
+class TestEditor:
+    @pytest.fixture(autouse=True)
+    def an_editor(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("VISUAL", "ed")
+
+    def test_what_was_edited_is_kept(self, here: Path) -> None:
+        """What was written in the editor is in the draft when somebody leaves right after it, also where the editor
+        then ended with an error; no other file of it is left."""
+
+        def edit(path: Path) -> str:
+            path.write_text("From the editor.\n")
+            return "ed: it ended with code 1"
+
+        with pytest.raises(Left):
+            filled(here, *SCORES, Elsewhere("begun"), Left(), edits=edit)
+        assert [path.suffix for path in (here / "r.drafts").iterdir()] == [".json"]
+        _, script = filled(here, *TEXTS, *REST, "")
+
+        assert script.asked[0].now == "From the editor."
+
+    def test_what_the_editor_left_unreadable(self, here: Path) -> None:
+        """What is no text stays in a file whose name is told, and the answer is what it was."""
+
+        def edit(path: Path) -> None:
+            path.write_bytes("Wörter".encode("latin-1"))
+
+        with pytest.raises(Left):
+            filled(here, *SCORES, Elsewhere("begun"), Left(), edits=edit)
+        (left,) = (here / "r.drafts").glob("*.part-*")
+        _, script = filled(here, "Anew.", *TEXTS[1:], *REST, "")
+
+        assert left.read_bytes() == "Wörter".encode("latin-1")
+        assert script.asked[0].now == "begun"
+
+    def test_a_crash_in_the_editor(self, here: Path) -> None:
+        """What was begun is in the draft while the editor is open, and what it has saved outlives a crash."""
+
+        def edit(path: Path) -> None:
+            path.write_text("Saved.")
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            filled(here, *SCORES, Elsewhere("begun"), edits=edit)
+        (left,) = (here / "r.drafts").glob("*.part-*")
+        _, script = filled(here, *TEXTS, *REST, "")
+
+        assert left.read_text() == "Saved."
+        assert script.asked[0].now == "begun"
+
+
+def test_a_form_that_can_not_be_read(here: Path) -> None:
+    """A form on the disk that is none is set aside before anything is written over it, and its name is told."""
+    at = taken("1.verdict.judge", None, here)
+    (here / "r.drafts").mkdir()
+    Path(at.papers.place(at.brief)).write_text("My own notes.")
+    _, script = filled(here, *ALL, "")
+    (aside,) = (here / "r.drafts").glob("*.aside-*")
+
+    assert aside.read_text() == "My own notes." and str(aside) in script.text
+
+
 def test_a_side_that_replies_in_a_shape(here: Path) -> None:
     """Whatever the shape is, its form ends in a reply that will do: the final verdict, and the dissent record."""
     final = (

@@ -6,12 +6,14 @@ import os
 from pathlib import Path
 
 import pytest
+from debates import played
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from podiums import due, taken
 
 from debate_orchestrator.briefs import brief
 from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.errors import BadFile
 from debate_orchestrator.podium.papers import Papers
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=60)
@@ -70,16 +72,64 @@ def test_a_paper_that_is_no_form(here: Path, junk: str) -> None:
     assert isinstance(at.papers.entered(at.brief), dict)
 
 
+def test_what_is_no_form_is_set_aside(here: Path) -> None:
+    """A form that can't be read is moved to a name that nothing has, each time to another; one that can stays."""
+    at = taken("1.verdict.judge", None, here)
+    moved = []
+    for junk in (b"{", b"[1]", b"\xff\xfe"):
+        Path("r.drafts").mkdir(exist_ok=True)
+        Path(at.papers.place(at.brief)).write_bytes(junk)
+        moved.append(at.papers.set_aside(at.brief))
+        assert Path(moved[-1]).read_bytes() == junk
+    at.papers.keep_entered(at.brief, {("winner",): "a"})
+
+    assert len(set(moved)) == 3 and sorted(moved) == at.papers.others(at.brief)
+    assert at.papers.set_aside(at.brief) == ""
+    assert at.papers.entered(at.brief) == {("winner",): "a"}
+
+
+def test_a_leaf(here: Path) -> None:
+    """A part of a paper is a file of its own, as often as one is asked for; it is never put away by others."""
+    at = taken("1.opening.a", None, here)
+    first, second = (at.papers.leaf(at.brief, text) for text in ("Ä", "half \ud800"))
+    at.papers.tidy(Debate(played()))
+
+    assert (Path(first).read_text(encoding="utf-8"), Path(second).read_text(encoding="utf-8")) == ("Ä", "half ?")
+    assert at.papers.others(at.brief) == sorted([first, second])
+
+
+def test_a_leaf_that_can_not_be_written(here: Path) -> None:
+    """Where no file can be made, that is a complaint."""
+    at = taken("1.opening.a", None, here)
+    Path("r.drafts").write_text("no folder")
+    with pytest.raises(BadFile, match=r"r\.drafts"):
+        at.papers.leaf(at.brief, "x")
+
+
 def test_tidying(here: Path) -> None:
-    """Papers of turns on record go, also what a crash left half written; the others stay, and then the folder goes."""
+    """Papers that are on record as replies go, also what a crash left half written, and then the folder does."""
     debate = due("1.opening.b")
     Path("r.drafts").mkdir()
-    for name in ("1.opening.a.12345678.md", ".1.opening.a.12345678.md.k3j2", "1.opening.b.12345678.md"):
+    for name in ("1.opening.a.00000000.md", ".1.opening.a.12345678.md.k3j2", "1.opening.b.00000000.md"):
         Path("r.drafts", name).write_text("x")
     Papers("r.drafts").tidy(debate)
     left = os.listdir("r.drafts")
     Papers("r.drafts").tidy(due("1.challenge.a"))
 
-    assert left == ["1.opening.b.12345678.md"]
+    assert left == ["1.opening.b.00000000.md"]
     assert not Path("r.drafts").exists()
     Papers("r.drafts").tidy(debate)  # nothing there is nothing to do
+
+
+def test_what_answers_another_brief_stays(here: Path) -> None:
+    """What was written for a turn that is on record, in answer to another brief of it, goes only when the debate is
+    complete; what was set aside, never."""
+    Path("r.drafts").mkdir()
+    for name in ("1.opening.a.12345678.md", "1.opening.a.12345678.aside-1.md", "notes.txt"):
+        Path("r.drafts", name).write_text("x")
+    Papers("r.drafts").tidy(due("final.dissent.judge"))
+    before = sorted(os.listdir("r.drafts"))
+    Papers("r.drafts").tidy(Debate(played(rounds=2)))
+
+    assert before == ["1.opening.a.12345678.aside-1.md", "1.opening.a.12345678.md", "notes.txt"]
+    assert sorted(os.listdir("r.drafts")) == ["1.opening.a.12345678.aside-1.md", "notes.txt"]

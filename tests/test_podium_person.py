@@ -184,7 +184,7 @@ def test_a_paper_for_another_brief_is_named(here: Path) -> None:
 
 
 def test_papers_are_tidied(here: Path) -> None:
-    """What was written for turns on record goes."""
+    """What is on record as a reply goes."""
     (here / "r.drafts").mkdir()
     (here / "r.drafts" / "1.opening.a.00000000.md").write_text("x")
     one, _ = person(here)

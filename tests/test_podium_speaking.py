@@ -142,15 +142,29 @@ class TestEditor:
         assert "ed: no such program" in script.text
 
     def test_bytes_that_are_no_text(self, here: Path) -> None:
-        """A file that is no text is told, and what was there before stays."""
+        """A file that is no text is told and set aside under another name, and what was there before stays."""
 
         def edit(path: Path) -> None:
-            path.write_bytes(b"\xff\xfe")
+            path.write_bytes("Zwölf Wörter.".encode("latin-1"))
 
         text, script = spoken(here, "w", Elsewhere("Begun."), "Begun.", "", edits=edit)
+        (aside,) = (here / "r.drafts").glob("*.aside-*")
 
         assert text == "Begun."
-        assert "expected" in script.text
+        assert "expected text in UTF-8" in script.text and f"it is kept in {aside}." in script.text
+        assert aside.read_bytes().decode("latin-1") == "Zwölf Wörter."
+
+
+def test_a_draft_that_can_not_be_read(here: Path) -> None:
+    """A draft in another encoding is not written over: it is set aside, its name is told, and it is begun anew."""
+    at = taken("1.opening.a", None, here)
+    (here / "r.drafts").mkdir()
+    Path(at.papers.place(at.brief)).write_bytes("Wörter.".encode("utf-16"))
+    text, script = spoken(here, "Anew.", "")
+    (aside,) = (here / "r.drafts").glob("*.aside-*")
+
+    assert text == "Anew." and Path(at.papers.place(at.brief)).read_text() == "Anew."
+    assert str(aside) in script.text and aside.read_bytes().decode("utf-16") == "Wörter."
 
 
 def test_no_editor_to_be_had(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

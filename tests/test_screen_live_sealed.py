@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import debates
+import puppets
 from glass import Glass, OnGlass
 
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.screen.live import Live
 
 
-def shown(upto: int | None = None, *, sealed: bool = True) -> list[str]:
+def shown(upto: int | None = None, *, sealed: bool = True, say: puppets.Say | None = None) -> list[str]:
     """What is seen of a debate of two rounds and two judges, up to some of its events."""
-    first, *events = debates.played(rounds=2, judges=2)
+    first, *events = debates.played(say, rounds=2, judges=2)
     glass = Glass(80, 24)
     debate, terminal = Debate([first]), OnGlass(glass)
     live = Live(debate, terminal, now=lambda: 0.0, sealed=sealed)
@@ -40,3 +41,18 @@ def test_all_is_shown_in_the_end() -> None:
     lines, opened = shown(), shown(sealed=False)
 
     assert sorted(line for line in lines if line) == sorted(line for line in opened if line)
+
+
+def test_a_spoiled_ballot_is_sealed_too() -> None:
+    """Complaints about a ballot quote it: before the end it is only told that it will not do, and whether it is asked
+    for again; in the end, why."""
+    spoiled = puppets.ballot(rounds=2, winner="Researcher A, by far")
+    say = debates.saying(_1_verdict_judge_1=spoiled)
+    before, after, opened = (
+        " ".join(one) for one in (shown(-2, say=say), shown(say=say), shown(say=say, sealed=False))
+    )
+    secret = "'Researcher A, by far'"
+
+    assert secret in opened and secret in after and secret not in before
+    assert before.count("a reply that will not do. It is asked for again.") == 1
+    assert before.count("a reply that will not do.") == 2

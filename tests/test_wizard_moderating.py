@@ -11,6 +11,7 @@ import pytest
 from messages_server import Server, serving
 from persons import BEST, hold
 
+from debate_orchestrator import deriving
 from debate_orchestrator.host.asking import load
 from debate_orchestrator.talk import Draft
 from debate_orchestrator.wizard import moderating
@@ -88,6 +89,25 @@ def test_an_interrupt_while_it_is_asked(moderator: Moderator, monkeypatch: pytes
 
     assert held.ended == "left"
     assert load(".debate-setup.yaml").talk.heard == ("tabs or spaces",)
+
+
+def test_an_interrupt_between_two_calls(moderator: Moderator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a reply has cost is kept also where the person leaves while the next one is awaited."""
+    moderator.topics = ["prose"]
+    patiently, calls = deriving._patiently, []
+
+    async def interrupted(*terms: Any) -> Any:
+        calls.append(terms)
+        if len(calls) > 1:
+            raise KeyboardInterrupt
+        return await patiently(*terms)
+
+    monkeypatch.setattr(deriving, "_patiently", interrupted)
+    held = hold("tabs or spaces", hall=HALL)
+    kept = load(".debate-setup.yaml").talk
+
+    assert (held.ended, kept.heard) == ("left", ("tabs or spaces",))
+    assert [bool(one.cost) for one in kept.paid] == [True]
 
 
 def test_an_ambiguous_topic(moderator: Moderator) -> None:

@@ -29,11 +29,12 @@ def create(answers: Answers, files: Files, derived: tuple[Reply, ...] = ()) -> W
     return journal
 
 
-def check(answers: Answers, files: Files, *, terminal: bool | None = None) -> None:
+def check(answers: Answers, files: Files, *, terminal: bool | None = None, events: bool = False) -> None:
     """Raises, with every complaint, where the debate could not be opened or its cap not be held: before anything
-    is written, and before anybody is asked. `terminal` says whether persons can be asked, where that is known."""
+    is written, and before anybody is asked. `terminal` says whether persons can be asked, where that is known;
+    `events`, that each event is told on standard error."""
     wrong = providers.complaints(answers.cast)
-    wrong += unseated(answers.cast, terminal=terminal)
+    wrong += unseated(answers.cast, terminal=terminal, events=events)
     wrong += providers.lacking(answers.cast)
     wrong += spending.unpriced(answers.cast) if answers.max_cost is not None else []
     if wrong:

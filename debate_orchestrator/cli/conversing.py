@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from functools import partial
 
@@ -70,11 +69,11 @@ def _without_terminal(arguments: argparse.Namespace) -> int:
 
 def _free_report() -> str:
     """The report's name that is proposed: one that no debate here has yet."""
-    from debate_orchestrator.files import REPORT
+    from debate_orchestrator.files import JOURNAL, REPORT, Files
 
     stem = REPORT.removesuffix(".md")
-    for name in (REPORT, *(f"{stem}-{n}.md" for n in range(2, 1000))):
-        journal = f"{name.removesuffix('.md')}.journal.jsonl"
-        if not (os.path.exists(name) or os.path.exists(journal)):
-            return name
+    for name in (stem, *(f"{stem}-{n}" for n in range(2, 1000))):
+        files = Files.of_journal(f"{name}{JOURNAL}")
+        if not files.there():
+            return files.report
     return REPORT

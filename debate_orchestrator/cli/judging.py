@@ -30,7 +30,8 @@ def judge(arguments: argparse.Namespace) -> int:
     path = arguments.source
     judges = tuple(arguments.judge or [reach.default(JUDGE)])
     cast = {JUDGE: judges}
-    if wrong := providers.complaints(cast) + providers.lacking(cast) + seating.unseated(cast):
+    wrong = providers.complaints(cast) + providers.lacking(cast)
+    if wrong := wrong + seating.unseated(cast, events=arguments.events):
         raise BadAnswers(wrong)
     spoken: list[Spoke | Declined] = []
     if _is_journal(path):

@@ -43,7 +43,7 @@ def begin(answers: Answers, arguments: argparse.Namespace) -> int:
     if rehearse := arguments.rehearse or _stands_in_for_others(answers):
         answers = rehearsed(answers)
         files = files.beside(".rehearsed")  # the place of the real debate stays free
-    check(answers, files)
+    check(answers, files, events=arguments.events)
     answers, derived = with_positions(answers, _silent if quiet else remark)
     with create(answers, files, derived) as journal:
         if rehearse:
@@ -84,7 +84,7 @@ def _changes(arguments: argparse.Namespace, debate: Debate) -> list[Event]:
     seats = {seat: value for seat in ("a", "b", "judge") if (value := getattr(arguments, seat)) is not None}
     recast = {seat: tuple(who) if isinstance(who, list) else (who,) for seat, who in seats.items()}
     wrong = providers.complaints(recast)
-    wrong += seating.unseated({**debate.cast, **recast}) if debate.due() else []
+    wrong += seating.unseated({**debate.cast, **recast}, events=arguments.events) if debate.due() else []
     most = debate.max_cost if arguments.max_cost is None else cap(arguments.max_cost)
     if most is not None:
         wrong += spending.unpriced({**debate.cast, **recast})

@@ -24,15 +24,23 @@ _AS_FILES = (
 )
 
 
-def unseated(cast: Mapping[str, Iterable[str]], *, terminal: bool | None = None) -> list[str]:
-    """A complaint where a person is to sit somewhere and no terminal is there to ask them at; `terminal` tells where
-    that is known."""
+_INSTEAD = "Leave --events out: the journal gets the same events, a line each, as they happen, for a program to follow."
+
+
+def unseated(cast: Mapping[str, Iterable[str]], *, terminal: bool | None = None, events: bool = False) -> list[str]:
+    """A complaint where a person is to sit somewhere and no terminal is there to ask them at, or where `events` are
+    told at that terminal: ballots that a judge must not see, and speeches before the person's own. `terminal` tells
+    whether there is one, where that is known."""
     seats = [seat for seat, specs in cast.items() if casts.HUMAN in specs]
-    there = _terminal() if terminal is None else terminal
-    if not seats or there:
+    if not seats:
         return []
     where = f"cast: {', '.join(seats)}"
-    return [complaint(where, f"{casts.HUMAN}, and no terminal", "a terminal to ask at", _AS_FILES)]
+    if not (_terminal() if terminal is None else terminal):
+        return [complaint(where, f"{casts.HUMAN}, and no terminal", "a terminal to ask at", _AS_FILES)]
+    if events:
+        got = f"{casts.HUMAN}, and --events at the same terminal"
+        return [complaint(where, got, "a terminal that shows a person no more than their briefs do", _INSTEAD)]
+    return []
 
 
 def _terminal() -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from typing import Any
 
 from debate_orchestrator.core import presentation
@@ -33,6 +32,7 @@ class Filling:
 
     async def take(self) -> str:
         """The reply as it is handed in: one that will do. Raises Left, with all that was entered kept."""
+        self._at.set_aside()
         if self._entered:
             self._at.tell("What you had entered is here again.", strong=True)
         self._at.tell("", f"Fill in the form: {', '.join(self._at.lectern.short_keys)}.")
@@ -88,39 +88,43 @@ class Filling:
                 said = await self._at.lectern.ask(blank) or standing
                 form.read(step, self._terms, said)
             except Elsewhere as elsewhere:
-                self._entered[typing] = await self._in_editor(elsewhere.text)
+                await self._in_editor(typing, elsewhere.text)
             except BadReply as error:
                 complaints = error.complaints
                 self._entered[typing] = "" if step.short else said
             else:
                 self._entered.pop(typing, None)
-                self._entered[step.place] = said
-                self._keeping.soon(self._entered)
-                self._keeping.now()
+                self._keep(step.place, said)
                 self._at.tell(f"{self._label(step)}: {self._shown(step)}")
                 return
             finally:
                 self._keeping.now()
 
-    async def _in_editor(self, text: str) -> str:
-        """A text, once it was edited; as it was where that could not be done."""
-        command = editor()
+    async def _in_editor(self, typing: Place, text: str) -> None:
+        """Has a text edited that is not entered yet. Whatever was saved is kept at once, however the editor ended."""
+        tell, command = self._at.tell, editor()
+        self._keep(typing, text)
         if not command:
-            self._at.tell("No editor was chosen: set VISUAL or EDITOR to one.")
-            return text
-        handle, path = tempfile.mkstemp(suffix=".md", prefix="debate-")
+            tell("No editor was chosen: set VISUAL or EDITOR to one.")
+            return
+        path = ""
         try:
-            with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
-                file.write(text)
+            path = self._at.papers.leaf(self._at.brief, text)
             if wrong := await self._at.lectern.edit(command, path):
-                self._at.tell(wrong)
-                return text
-            return read_text(path, LARGEST).rstrip("\n")
-        except BadFile as error:
-            self._at.tell(str(error))
-            return text
-        finally:
-            os.unlink(path)
+                tell(wrong)
+            self._keep(typing, read_text(path, LARGEST).rstrip("\n"))
+            if not self._keeping.trouble:
+                os.unlink(path)
+        except (BadFile, OSError) as error:
+            tell(str(error))
+            if os.path.exists(path):
+                tell(f"What the editor left is kept in {path}.")
+
+    def _keep(self, place: Place, text: str) -> None:
+        """Keeps what was entered there, or typed, at once."""
+        self._entered[place] = text
+        self._keeping.soon(self._entered)
+        self._keeping.now()
 
     async def _looked_at(self) -> Step | None:
         """Shows all that was entered; the question to be answered anew, or None where it is handed in."""

@@ -1,26 +1,33 @@
 """What a person has written and not handed in yet, on the disk: a crash at any moment leaves the last of it there.
 
-A paper is named after its turn and the brief that it answers, so that it is never offered for another.
+A paper is named after its turn and the brief that it answers, so that it is never offered for another. Nothing that
+can't be read is written over: it is set aside, and stays there for good.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
+import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from debate_orchestrator.briefs import Brief
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.datafiles import LARGEST, read_text, strict_json, write_whole
-from debate_orchestrator.errors import BadFile
+from debate_orchestrator.datafiles import LARGEST, read_text, reason, strict_json, write_whole
+from debate_orchestrator.errors import BadFile, complaint
 
 Entered = dict[tuple[str, ...], str]
 """The place of a field in a form to what was typed there."""
 _DIGITS = 8
 """Of a brief's digest, in a paper's name."""
 _ENDINGS = {"text": "md", "json": "json"}
+_NAME = re.compile(rf"\.?(.+)\.([0-9a-f]{{{_DIGITS}}})\.(.+)", re.DOTALL)
+"""A paper's turn, the beginning of its brief's digest, and its ending; a dot before it all where a crash left it half
+written."""
 
 
 class Papers:
@@ -34,11 +41,44 @@ class Papers:
         return os.path.join(self.folder, f"{brief.turn}.{brief.digest[:_DIGITS]}.{_ENDINGS[brief.wants]}")
 
     def speech(self, brief: Brief) -> str:
-        """The speech that was begun in answer to exactly this brief; empty where none was."""
+        """The speech that was begun in answer to exactly this brief; empty where none was, or none that can be
+        read."""
         try:
             return read_text(self.place(brief), LARGEST)
         except BadFile:
             return ""
+
+    def set_aside(self, brief: Brief) -> str:
+        """Moves the paper for this brief away where it can't be read as what it should be, such as a text in another
+        encoding, to a name that nothing else has; that name. Empty where there was nothing to move."""
+        place = self.place(brief)
+        if not os.path.lexists(place) or self._can_be_read(brief):
+            return ""
+        stem, ending = os.path.splitext(place)
+        return next((path for n in range(1, 1000) if _moved(place, path := f"{stem}.aside-{n}{ending}")), "")
+
+    def _can_be_read(self, brief: Brief) -> bool:
+        try:
+            text = read_text(self.place(brief), LARGEST)
+            if brief.wants == "json" and text.strip():
+                _form(text)
+        except (BadFile, ValueError, TypeError):
+            return False
+        return True
+
+    def leaf(self, brief: Brief, text: str) -> str:
+        """A new file that holds this text, a part of the paper for this brief, to be written on elsewhere; its path.
+        Whoever asks for it takes it away. BadFile where it can't be written."""
+        try:
+            os.makedirs(self.folder, exist_ok=True)
+            begins = f"{brief.turn}.{brief.digest[:_DIGITS]}.part-"
+            handle, path = tempfile.mkstemp(suffix=".md", prefix=begins, dir=self.folder)
+            with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
+                file.write(text)
+        except OSError as error:
+            hint = "Nothing was lost."
+            raise BadFile(complaint(self.folder, reason(error), "a place that can be written", hint)) from None
+        return path
 
     def keep_speech(self, brief: Brief, text: str) -> None:
         """Keeps a speech; one without a word is not kept."""
@@ -47,8 +87,7 @@ class Papers:
     def entered(self, brief: Brief) -> Entered:
         """What was entered in answer to exactly this brief. A paper that is no such form counts as none."""
         try:
-            kept = strict_json(self.speech(brief) or "[]")
-            return {tuple(map(str, place)): str(text) for place, text in kept}
+            return _form(self.speech(brief) or "[]")
         except (ValueError, TypeError):
             return {}
 
@@ -65,15 +104,20 @@ class Papers:
             os.unlink(self.place(brief))
 
     def others(self, brief: Brief) -> list[str]:
-        """Papers for that turn which answer another brief of it: nobody is offered them, and they are not lost."""
+        """What else was written for that turn: in answer to another brief of it, or what was set aside. Nobody is
+        offered it; what answers another brief lies there until the debate is complete, the rest for good."""
         mine = self.place(brief)
-        written = [path for path in self._all() if path.endswith((".md", ".json"))]
-        return [path for path in written if _turn(path) == brief.turn and path != mine]
+        return [path for path in self._all() if path != mine and _named(path).turn == brief.turn and not _half(path)]
 
     def tidy(self, debate: Debate) -> None:
-        """Puts away the papers of turns that are on record, and the folder with the last of them."""
+        """Puts away the papers that are on record as replies, and in the end all that answer another brief; and the
+        folder with the last of them."""
         for path in self._all():
-            if _turn(path) in debate.answers:
+            paper = _named(path)
+            answer = debate.answers.get(paper.turn)
+            if answer is None or not (_half(path) or paper.ending in _ENDINGS.values()):
+                continue
+            if debate.complete or _half(path) or answer.reply.brief.startswith(paper.brief):
                 with suppress(OSError):
                     os.unlink(path)
         with suppress(OSError):
@@ -86,7 +130,39 @@ class Papers:
             return []
 
 
-def _turn(path: str) -> str:
-    """The turn that a paper, or what a crash left of one being written, is for."""
-    name = os.path.basename(path)
-    return (name[1:].rsplit(".", 3) if name.startswith(".") else name.rsplit(".", 2))[0]
+class _Named(NamedTuple):
+    """What the name of a paper says."""
+
+    turn: str
+    brief: str
+    ending: str
+
+
+def _named(path: str) -> _Named:
+    """What a name says; nothing where it is no paper's."""
+    found = _NAME.fullmatch(os.path.basename(path))
+    return _Named(*found.groups()) if found else _Named("", "", "")
+
+
+def _half(path: str) -> bool:
+    """Whether it is what a crash left of a paper that was being written."""
+    return os.path.basename(path).startswith(".")
+
+
+def _form(text: str) -> Entered:
+    """What was entered, by the text of a paper. ValueError or TypeError where it is no such form."""
+    return {tuple(map(str, place)): str(said) for place, said in strict_json(text)}
+
+
+def _moved(path: str, to: str) -> bool:
+    """Whether a file could be given a name, one that was free."""
+    try:
+        os.close(os.open(to, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+    except OSError:
+        return False
+    try:
+        os.replace(path, to)
+    except OSError:
+        os.unlink(to)
+        return False
+    return True

@@ -70,7 +70,7 @@ class Person:
         self._lectern.abandon()
 
     def tidy(self, debate: Debate) -> None:
-        """Puts away what was written for turns that are on record."""
+        """Puts away what was written and is on record."""
         self._papers.tidy(debate)
 
     def attends(self, leave: Callable[[], None], shower: Shower | None, also: Watch) -> Watch:
@@ -134,7 +134,7 @@ class Person:
         self._lectern.tell([Line(""), *briefing.readable(at.debate, at.turn, at.brief, self._read)])
         self._read |= {piece for piece in briefing.pieces(at.brief, at.debate.opened.nonce) if piece.kind}
         for path in self._papers.others(at.brief):
-            at.tell(f"What was written for an earlier form of this turn is in {path}.")
+            at.tell(f"What was written for this turn before, and is not offered, is in {path}.")
 
 
 def persons_of_panel(debate: Debate) -> bool:

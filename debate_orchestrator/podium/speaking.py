@@ -28,6 +28,7 @@ class Speech:
 
     async def take(self) -> str:
         """The speech as it is handed in: one that will do. Raises Left, with all that was written kept."""
+        self._at.set_aside()
         if self._text.strip():
             self._at.tell(f"What you had written is here again: {self._counted(self._text)[0]:,} words.", strong=True)
         if editor():
@@ -66,6 +67,9 @@ class Speech:
             self._text = read_text(path, LARGEST) if os.path.exists(path) else ""
         except (BadFile, OSError) as error:
             wrong = str(error)
+            at.set_aside()
+            self._keeping.soon(self._text)
+            self._keeping.now()
         if wrong:
             at.tell(wrong)
             self._in_editor = False

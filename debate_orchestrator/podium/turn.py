@@ -38,6 +38,11 @@ class Taken(NamedTuple):
         """The whole brief, to be looked at."""
         return briefing.whole(self.debate, self.turn, self.brief)
 
+    def set_aside(self) -> None:
+        """Sets a paper for this turn aside that can't be read, so that nothing is written over it, and tells where."""
+        if path := self.papers.set_aside(self.brief):
+            self.tell(f"What was written can't be read as it is; it is kept in {path}.", strong=True)
+
     def wrong(self, text: str) -> list[str]:
         """What is wrong with a text as the reply to this turn; nothing where it will do."""
         try:

@@ -26,7 +26,7 @@ from debate_orchestrator.core.events import (
 from debate_orchestrator.core.rules import Turn
 from debate_orchestrator.reports import floor
 from debate_orchestrator.reports.announcements import announcements
-from debate_orchestrator.screen import bars, status
+from debate_orchestrator.screen import bars, remarks, status
 from debate_orchestrator.screen.cells import Line, Span
 from debate_orchestrator.screen.inquiry import Inquiry
 from debate_orchestrator.screen.layout import paragraph
@@ -216,7 +216,7 @@ class Live:
         if event.turn in self._forms:  # a structured reply was wanted, and declined
             self._fields(voice.turn)
             return
-        voice.settle(event.reply.text, _notes(self._debate, voice.turn, event))
+        voice.settle(event.reply.text, remarks.noted(self._debate, voice.turn, event))
 
     def _known(self, turn: Turn) -> bool:
         """Whether a turn was taken in an earlier debate, which is only judged again."""
@@ -262,17 +262,18 @@ class Live:
 
     def _lose(self, event: Spoiled | Unanswered) -> None:
         """A call, or an answer, that came to nothing."""
-        voice = self._voice(event.turn)
-        until = None
-        if isinstance(event, Spoiled):
-            why = f"a reply that will not do: {'; '.join(event.complaints)}"
-        else:
-            until = None if event.wait is None else self._now() + event.wait
-            why = event.trouble + ("" if event.wait is None else f" Asked again in {event.wait:.0f} s.")
+        voice, why = self._voice(event.turn), remarks.lost(event)
+        until = self._now() + event.wait if isinstance(event, Unanswered) and event.wait is not None else None
         if event.turn not in self._forms:
             voice.break_off(why, until)
             return
-        self._put(paragraph(f"{self._debate.format.heading_of(voice.turn)}: {why}", self._prose, style="alarm"))
+        heading = self._debate.format.heading_of(voice.turn)
+        if self._sealed and voice.turn.judging:
+            before = len(self._lines)
+            self._put(paragraph(f"{heading}: {why}", self._prose, style="alarm"))
+            self._seal(before)
+            why = remarks.lost_under_seal(self._debate, event)
+        self._put(paragraph(f"{heading}: {why}", self._prose, style="alarm"))
         voice.words, voice.until = 0, until
         if event.turn in self._debate.answers:
             self._put(paragraph("No reply counts here.", self._prose, style="alarm"), gap=False)
@@ -333,14 +334,3 @@ class Live:
 def _public(private: str) -> Callable[[str], str] | None:
     """What leaves a speaker's private working out of a speech, where the format has a tag for it."""
     return (lambda said: speech.tame(hearing.public(said, private)).lstrip()) if private else None
-
-
-def _notes(debate: Debate, turn: Turn, event: Spoke | Declined) -> str:
-    """What there is to say of a speech besides its words."""
-    said = ["cut short by a limit of length"] if event.reply.ended == "cut" else []
-    if isinstance(event, Spoke):
-        heard = debate.hear(turn)
-        said += [f"the last {heard.dropped} words are over the limit, and nobody hears them"] if heard.dropped else []
-        false = sum(not quote.verified for quote in heard.quotes)
-        said += [f"{false} of {len(heard.quotes)} quotes not found in the material"] if false else []
-    return f"-- {'; '.join(said)}." if said else ""

@@ -102,9 +102,7 @@ class Conversation:
         sitting = self.sitting
         spec = sitting.moderator()
         while spec is not None:
-            sitting.draft, done = moderating.moderated(sitting.draft, spec, sitting.interview, sitting.asker.tell)
-            sitting.keep()
-            if done:
+            if moderating.moderated(sitting.draft, spec, sitting.interview, sitting.asker.tell, sitting.keep):
                 return
             sitting.moderates = sitting.choice("again") == "yes"
             spec = sitting.moderator()

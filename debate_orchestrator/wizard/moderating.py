@@ -34,9 +34,11 @@ def callable_(spec: str) -> bool:
     return casts.is_called(spec) and not providers.complaints({MODERATOR: (spec,)})
 
 
-def moderated(draft: Draft, spec: str, interview: Interview, tell: Callable[[str], None]) -> tuple[Draft, bool]:
-    """The draft with the work of a moderator that is called, and whether any came of it. What was paid is in the
-    draft in any case; what went wrong is told."""
+def moderated(
+    draft: Draft, spec: str, interview: Interview, tell: Callable[[str], None], keep: Callable[[Draft], None]
+) -> bool:
+    """Has a moderator called for the work that comes next; whether any came of it. `keep` is given the draft after
+    it. What was paid is in it in any case, also where the person leaves meanwhile; what went wrong is told."""
     from debate_orchestrator.errors import DebateError
 
     cap = draft.given.get("max_cost")
@@ -44,14 +46,15 @@ def moderated(draft: Draft, spec: str, interview: Interview, tell: Callable[[str
     terms = deriving.Terms(_PATIENCE, most, tell, "", "")
     if not draft.talk.nonce:
         draft = talked(draft, nonce=secrets.token_hex(8))
-    paid: list[Reply] = []
+    after, done, paid = draft, False, list[Reply]()
     try:
         after, done = deriving.moderated(draft, _provider(spec, interview), interview, terms, paid), True
     except DebateError as error:
-        after, done = draft, False
         for one in error.complaints:
             tell(one)
-    return talked(after, paid=(*draft.talk.paid, *paid)), done
+    finally:
+        keep(talked(after, paid=(*draft.talk.paid, *paid)))
+    return done
 
 
 def _provider(spec: str, interview: Interview) -> Provider:

@@ -74,8 +74,10 @@ class Sitting:
         self.draft, wrong = self.interview.checked(_cast_by_seat(draft, self.interview.rules))
         return wrong
 
-    def keep(self) -> None:
-        """Keeps the answers so far; says so, once, where that can't be."""
+    def keep(self, draft: Draft | None = None) -> None:
+        """Keeps the answers so far, which are those of `draft` where one is given; says so, once, where that can't
+        be."""
+        self.draft = draft or self.draft
         if not (self.draft.talk.heard or self.draft.given or self.kept.saved):
             return
         before = self.kept.lost
