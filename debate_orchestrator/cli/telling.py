@@ -104,7 +104,9 @@ def _said(found: dict[str, Any], reports: list[Attested]) -> None:
     if found["torn_bytes"]:
         say(f"{found['torn_bytes']} bytes of a line that a crash cut short follow; the next writer trims them.")
     if found["prompts"] != "as recorded":
-        say("The prompts of this installation are not those it was opened with.")
+        say(
+            "It was opened with other prompts than this installation has; nothing of what is on record depends on them."
+        )
     for one in reports:
         say(f"{name_of(one.path)}: {one.said}")
     say(f"Not complete: {', '.join(found['due'])} due." if found["due"] else "Complete.")
