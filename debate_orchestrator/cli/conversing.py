@@ -51,10 +51,12 @@ def converse(arguments: argparse.Namespace) -> int:
         return 130
     answers = conversation.settled(draft, sitting.interview)
     path = sitting.kept.moved(draft, Files.of_output(answers.output).report)
-    remark(f"The answers are in {path}: `debate run --answers {path}` takes them too.")
+    rehearse = rehearses(draft.given["cast"])
+    again = f"`debate run --answers {path}` takes them too."
+    for_real = f"with somebody to argue, `debate run --answers {path} --a WHO --b WHO --judge WHO` is the real debate."
+    remark(f"The answers are in {path}: {for_real if rehearse else again}")
     if paid := moderating.spent(draft):
         remark(paid)
-    rehearse = rehearses(draft.given["cast"])
     return begin(answers, argparse.Namespace(answers=path, rehearse=rehearse, quiet=False, events=False, json=False))
 
 
