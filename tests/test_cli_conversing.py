@@ -56,10 +56,14 @@ class TestAtATerminal:
         assert read("out.rehearsed.journal.jsonl").events[0].setup.topic == "Tabs are better than spaces."  # type: ignore[union-attr]
 
     def test_the_answers_are_taken_by_run(self, person: Person, debate: Run) -> None:
-        """The answers that are left beside the report run the debate again, without a question."""
-        person(keys=(*TO_CAST, "rehearse", "yes"))
-        ran = debate("run", "--answers", "out.answers.yaml")
+        """The answers of a rehearsal hold the real debate with somebody to argue, as is said; alone they rehearse again,
+        which is there already."""
+        left, _ = person(keys=(*TO_CAST, "rehearse", "yes"))
+        again = debate("run", "--answers", "out.answers.yaml")
+        ran = debate("run", "--answers", "out.answers.yaml", "--a=rehearse", "--b=rehearse", "--judge=rehearse")
 
+        assert "`debate run --answers out.answers.yaml --a WHO --b WHO --judge WHO` is the real debate" in left.err
+        assert again.code == 2 and "out.rehearsed.journal.jsonl" in again.err
         assert ran.code == 0, ran.err
         assert Path("out.md").exists()
 
