@@ -9,8 +9,8 @@ import puppets
 import tellings
 
 from debate_orchestrator.core.events import Course, Event
-from debate_orchestrator.reports.compared import Run, turned
-from debate_orchestrator.reports.comparison import Comparison, comparison
+from debate_orchestrator.reports.comparing.compared import Run, turned
+from debate_orchestrator.reports.comparing.comparison import Comparison, comparison
 from debate_orchestrator.reports.story import Story, story
 
 SWAPPED = ("Indent with spaces.", "Indent with tabs.")

@@ -95,7 +95,8 @@ def test_every_module_has_its_test_file() -> None:
     """Each file of the package is tested by a file of its name, or by one that begins with it."""
     names = {path.stem for path in TESTS}
     rooms = ("evidence", "host", "podium", "providers", "reports", "reviewing", "screen", "transcripts", "wizard")
-    folders = {"core": "test_", "html": "test_reports_html_"} | {name: f"test_{name}_" for name in rooms}
+    folders = {"core": "test_"} | {name: f"test_{name}_" for name in rooms}
+    folders |= {name: f"test_reports_{name}_" for name in ("comparing", "html", "json")}
     missing = []
     for path in SOURCES:
         folder = path.parent.name

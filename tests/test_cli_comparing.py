@@ -11,7 +11,7 @@ import pytest
 from conftest import Run
 
 from debate_orchestrator import library
-from debate_orchestrator.reports.wording import ALIKE
+from debate_orchestrator.reports.comparing.wording import ALIKE
 
 J = "debate-report.journal.jsonl"
 PAGE = Path(__file__).parent.parent / "docs" / "comparing.md"

@@ -13,7 +13,7 @@ from debate_orchestrator.journal import read
 def compare(arguments: argparse.Namespace) -> int:
     """Compares some journals; prints the comparison, or writes it where --to says."""
     from debate_orchestrator.reports import markdown
-    from debate_orchestrator.reports.comparison import comparison
+    from debate_orchestrator.reports.comparing.comparison import comparison
     from debate_orchestrator.reports.story import Story, story
 
     if len(arguments.journals) < 2:

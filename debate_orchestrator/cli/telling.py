@@ -50,7 +50,7 @@ def _schema(arguments: argparse.Namespace) -> int:
     """Prints the JSON Schema of reports in JSON. BadFile where a report is asked for too."""
     import json
 
-    from debate_orchestrator.reports import facts
+    from debate_orchestrator.reports.json import facts
 
     if given := arguments.journal or arguments.to:
         raise BadFile(complaint("--schema", name_of(given), "it alone", "Leave --schema out to write a report."))

@@ -34,7 +34,7 @@ _PAGE = b'<!doctype html>\n<html lang="en" class="debate-report">'
 FORMS = {
     ".md": Form("debate_orchestrator.reports.markdown", (b"# Debate Report", b"# Debate Transcript")),
     ".html": Form("debate_orchestrator.reports.html.page", (_PAGE,)),
-    ".json": Form("debate_orchestrator.reports.data", (b'{\n  "schema": 1,\n  "document": "debate report",\n',)),
+    ".json": Form("debate_orchestrator.reports.json.data", (b'{\n  "schema": 1,\n  "document": "debate report",\n',)),
 }
 
 

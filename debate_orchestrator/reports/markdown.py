@@ -9,8 +9,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from debate_orchestrator.core.parts import JUDGE
 from debate_orchestrator.core.verdict import decimals, percent
-from debate_orchestrator.reports import costs, ledger, lines, markup, pages, reviewers, verdicts, wording
-from debate_orchestrator.reports.comparison import Comparison
+from debate_orchestrator.reports import costs, ledger, lines, markup, pages, reviewers, verdicts
+from debate_orchestrator.reports.comparing import wording
+from debate_orchestrator.reports.comparing.comparison import Comparison
 from debate_orchestrator.reports.earlier import earlier
 from debate_orchestrator.reports.fields import Fields
 from debate_orchestrator.reports.judged import judged
@@ -51,7 +52,7 @@ def render_blind(story: Story) -> str:
 def render_comparison(made: Comparison) -> str:
     """Some debates side by side."""
     values = {"said": made, "title": COMPARED, "note": _ALIKE.format(share=percent(wording.ALIKE))}
-    return _ended(_environment().get_template("comparison.md.j2").render(values))
+    return _ended(_environment().get_template("comparing/comparison.md.j2").render(values))
 
 
 def _ended(made: str) -> str:

@@ -10,7 +10,7 @@ import pytest
 from conftest import Run
 from jsonschema import Draft202012Validator
 
-from debate_orchestrator.reports import facts
+from debate_orchestrator.reports.json import facts
 
 PUBLISHED = Path(__file__).parent.parent / "docs" / "report.schema.json"
 FIELDS = [

@@ -17,7 +17,8 @@ from debate_orchestrator.core.events import Course, Usage
 from debate_orchestrator.core.parts import MIRRORED, NO_DECISION
 from debate_orchestrator.core.votes import Reading, Vote
 from debate_orchestrator.journal import SCHEMA as JOURNAL_FORM
-from debate_orchestrator.reports import counts, facts, lines, seal
+from debate_orchestrator.reports import lines, seal
+from debate_orchestrator.reports.json import counts, facts
 from debate_orchestrator.reports.reviewers import Reviewers
 from debate_orchestrator.reports.story import RoundStory, Story, closing
 from debate_orchestrator.reports.told import Told

@@ -11,7 +11,7 @@ from shapes import AHEAD, SHAPES, again
 from tellings import label
 from tellings import told as any_told
 
-from debate_orchestrator.reports.data import report
+from debate_orchestrator.reports.json.data import report
 from debate_orchestrator.reports.lines import Scales
 from debate_orchestrator.reports.story import story
 

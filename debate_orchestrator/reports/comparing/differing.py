@@ -14,7 +14,7 @@ from debate_orchestrator import casts
 from debate_orchestrator.core.parts import NO_DECISION
 from debate_orchestrator.core.verdict import decimals
 from debate_orchestrator.core.votes import Reading, mean
-from debate_orchestrator.reports.compared import FINAL, Run, named_by, word
+from debate_orchestrator.reports.comparing.compared import FINAL, Run, named_by, word
 
 
 def flips(runs: Sequence[Run]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import Field
 from pydantic.json_schema import GenerateJsonSchema
 
-from debate_orchestrator.reports.counts import (
+from debate_orchestrator.reports.json.counts import (
     Ballot,
     Costs,
     Earlier,

@@ -16,8 +16,9 @@ from shapes import SHAPES, again
 from tellings import told as any_told
 
 from debate_orchestrator import __version__
-from debate_orchestrator.reports import facts, forms
-from debate_orchestrator.reports.data import render, report
+from debate_orchestrator.reports import forms
+from debate_orchestrator.reports.json import facts
+from debate_orchestrator.reports.json.data import render, report
 from debate_orchestrator.reports.story import Story, closing
 
 SCHEMA = Draft202012Validator(facts.schema())

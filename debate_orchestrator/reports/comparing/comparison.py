@@ -12,9 +12,10 @@ from debate_orchestrator import casts
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.core.verdict import decimals, percent
 from debate_orchestrator.core.votes import Reading
-from debate_orchestrator.reports import costs, lines, wording
-from debate_orchestrator.reports.compared import FINAL, Run, turned, word
-from debate_orchestrator.reports.differing import agreement, flips
+from debate_orchestrator.reports import costs, lines
+from debate_orchestrator.reports.comparing import wording
+from debate_orchestrator.reports.comparing.compared import FINAL, Run, turned, word
+from debate_orchestrator.reports.comparing.differing import agreement, flips
 from debate_orchestrator.reports.lines import winner_word
 from debate_orchestrator.reports.story import Story
 from debate_orchestrator.reports.tables import Sheet, sheet

@@ -5,7 +5,7 @@ from __future__ import annotations
 from runs import SWAPPED, again, debated, for_b, kind, runs
 
 from debate_orchestrator.core.parts import TIE
-from debate_orchestrator.reports.compared import FINAL, named_by, turned, word
+from debate_orchestrator.reports.comparing.compared import FINAL, named_by, turned, word
 
 
 def test_exchanged_sides_are_exchanged_back() -> None:
