@@ -41,10 +41,13 @@ def read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
     return {str(key): item for key, item in value.items()}
 
 
-def read_placed(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
+def read_placed(
+    path: str | os.PathLike[str], *, regular: bool = False
+) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
     """The mapping that a YAML file holds, as `read_mapping` reads it, and the line of everything in it (see
-    `plain_yaml.lines`). BadFile as there, with the line as `PATH:LINE`."""
-    return placed(read_text(path, LARGEST), name_of(path))
+    `plain_yaml.lines`). BadFile as there, with the line as `PATH:LINE`, and for what is no
+    `regular` file, where it must be one."""
+    return placed(read_text(path, LARGEST, regular=regular), name_of(path))
 
 
 def placed(text: str, where: str) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
@@ -76,10 +79,11 @@ def _reason(error: Exception) -> str:
     return text if text.isprintable() and len(text) <= 200 else shown(text, 120)
 
 
-def read_text(path: str | os.PathLike[str], most: int) -> str:
-    """The UTF-8 text of a regular file of at most `most` bytes; BadFile where it is none."""
+def read_text(path: str | os.PathLike[str], most: int, *, regular: bool = False) -> str:
+    """The UTF-8 text of a file of at most `most` bytes; BadFile where it is none. Somebody who names a file may name a
+    pipe; what is merely found in a folder must be `regular`, so that nothing waits for it."""
     try:
-        with open(path, "rb", opener=_regular) as file:
+        with open(path, "rb", opener=_regular if regular else None) as file:
             data = file.read(most + 1)
     except (OSError, ValueError) as error:
         raise BadFile(complaint(name_of(path), reason(error), "a file that can be read")) from None

@@ -56,7 +56,7 @@ class TestAtATerminal:
         assert read("out.rehearsed.journal.jsonl").events[0].setup.topic == "Tabs are better than spaces."  # type: ignore[union-attr]
 
     def test_the_answers_are_taken_by_run(self, person: Person, debate: Run) -> None:
-        """The answers of a rehearsal hold the real debate with somebody to argue, as is said; alone they rehearse again,
+        """The answers of a rehearsal hold the real debate with somebody to argue, as is said; alone they rehearse,
         which is there already."""
         left, _ = person(keys=(*TO_CAST, "rehearse", "yes"))
         again = debate("run", "--answers", "out.answers.yaml")

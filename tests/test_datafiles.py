@@ -337,9 +337,22 @@ def test_only_ones_own_is_written_over(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["pipe", "/dev/zero"])
 def test_regular_files_alone_are_read(here: Path, name: str) -> None:
-    """A pipe keeps nobody waiting, and a device is not read for ever: both are told, whatever was to be read."""
+    """Where a file must be regular, a pipe keeps nobody waiting, and a device is not read for ever: both are told."""
     os.mkfifo("pipe")
-    for read in (lambda: read_text(name, 9), lambda: read_placed(name), lambda: write_over(name, "", b"#", "mine")):
+    for read in (
+        lambda: read_text(name, 9, regular=True),
+        lambda: read_placed(name, regular=True),
+        lambda: write_over(name, "", b"#", "mine"),
+    ):
         refused = ended(read)
         assert isinstance(refused, BadFile)
         assert refused.complaints[0].startswith(f"{name}: got a pipe or a device, which is no regular file;")
+
+
+def test_a_pipe_that_somebody_names_is_read(here: Path) -> None:
+    """What a shell hands over as a pipe, as in `--answers <(...)`, is read like any file."""
+    reading, writing = os.pipe()
+    os.write(writing, b"topic: T\n")
+    os.close(writing)
+    assert read_mapping(f"/dev/fd/{reading}") == {"topic": "T"}
+    os.close(reading)
