@@ -186,6 +186,7 @@ def test_what_kind_of_run_it_was() -> None:
 def test_verdicts_of_every_kind() -> None:
     """A tie, a label, an answer and no decision are told as what they are."""
     pages = {
+        "Researcher A prevailed narrowly": adversarial(rounds=1),
         "Neither side prevailed": adversarial(saying(_final_verdict_judge=final("tie")), rounds=1),
         "The verdict: misleading": told("claim", {"final.verdict.judge": label("misleading", 4)}),
         "Debater A's answer was chosen": told("question", {"final.verdict.judge": {"winner": "a"}}, mirror=False),
@@ -194,6 +195,15 @@ def test_verdicts_of_every_kind() -> None:
     for said, story in pages.items():
         head = render(story).partition('class="decided">')[2].partition("</p>")[0]
         assert said in " ".join(page_reading.read(head).text.split())
+
+
+def test_a_tie_has_no_strength() -> None:
+    """A strength that says nothing is not shown: nobody won a tie."""
+    tie = render(adversarial(saying(_final_verdict_judge=final("tie")), rounds=1))
+
+    assert "<dt>Strength</dt><dd>narrow</dd>" in render(adversarial(rounds=1))
+    assert "<dt>Strength</dt>" not in tie
+    assert " · narrow" not in tie
 
 
 def test_the_ledger_and_the_appendix() -> None:

@@ -116,6 +116,7 @@ def test_every_label_counts() -> None:
 def test_what_was_decided() -> None:
     """The winner has its strength or probability beside it, a label its score, and nothing else has anything."""
     assert lines.decided(verdict("adversarial"), Scales()) == "Winner: A (narrow)"
+    assert lines.decided(verdict("adversarial", {"final.verdict.judge": {"winner": "tie"}}), Scales()) == "Winner: Tie"
     assert lines.decided(verdict("question", {"final.verdict.judge": {"winner": "a", "probability": 0.75}}), TEN) == (
         "Winner: A (75%)"
     )

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
-from debate_orchestrator.core.parts import NO_DECISION
+from debate_orchestrator.core.parts import NO_DECISION, TIE
 from debate_orchestrator.core.rules import Format
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.core.verdict import RoundResult, Verdict, decimals, percent
@@ -112,11 +112,12 @@ def vote_line(vote: Vote) -> str:
 
 
 def decided(verdict: Verdict, scales: Scales) -> str:
-    """What was decided, in a few words: `Winner: A (narrow)`, `Verdict: misleading (4/10)`, `Winner: no decision`."""
+    """What was decided, in a few words: `Winner: A (narrow)`, `Verdict: misleading (4/10)`, `Winner: no decision`.
+    A tie has no strength beside it, since nobody won."""
     if is_labelled(verdict.panel):
         label = label_of(verdict)
         return f"Verdict: {scales.labelled(label, verdict.score if label else None)}"
-    asides: list[str] = [verdict.strength] if verdict.strength else []
+    asides: list[str] = [verdict.strength] if verdict.strength and verdict.winner != TIE else []
     asides += [scales.likely(verdict.probability)] if verdict.probability is not None else []
     return f"Winner: {winner_word(verdict.winner)}" + (f" ({', '.join(asides)})" if asides else "")
 

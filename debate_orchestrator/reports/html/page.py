@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from debate_orchestrator.core.parts import NO_DECISION
+from debate_orchestrator.core.parts import NO_DECISION, TIE
 from debate_orchestrator.core.verdict import decimals
 from debate_orchestrator.reports import costs, ledger, lines, pages, reviewers, verdicts
 from debate_orchestrator.reports.earlier import earlier
@@ -75,7 +75,7 @@ def _report(story: Story, fields: Fields) -> dict[str, Any]:
     decided = tuple(run._replace(strong=False) for run in outcome if run.strong)
     return {
         "headline": verdicts.headline(story),
-        "facts": [one for one in verdicts.headline(story) if one[0] not in _STATED] if decided else [],
+        "facts": [one for one in verdicts.headline(story) if one[0] not in _stated(story)] if decided else [],
         "decided": _trimmed(decided),
         "outcome": _opened(tuple(run for run in outcome if not run.strong)),
         "deciding": _deciding(story),
@@ -91,6 +91,13 @@ def _report(story: Story, fields: Fields) -> dict[str, Any]:
         "chart": figures.chart(story),
         "gauge": figures.gauge(story),
     }
+
+
+def _stated(story: Story) -> tuple[str, ...]:
+    """The fields that need not be told below the statement: those it says already, and a strength that says nothing,
+    since nobody won or nobody was scored."""
+    idle = story.verdict is not None and (story.verdict.winner == TIE or not story.scored)
+    return (*_STATED, "Strength") if idle else _STATED
 
 
 def _trimmed(said: Phrase) -> Phrase:
