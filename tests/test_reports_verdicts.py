@@ -34,7 +34,8 @@ def test_an_answer() -> None:
     made = verdict("question", script, positions=("Green.", "Red."))
 
     assert made == (
-        "**Winner:** B  \n**Answer:** Red.  \n**Probability:** 85%\n\n**Debater B's answer was chosen, held 85% likely:** Red.\n\n"
+        "**Winner:** B  \n**Answer:** Red.  \n**Probability:** 85%\n\n"
+        "**Debater B's answer was chosen, held 85% likely:** Red.\n\n"
         "[JUDGE - VERDICT]\n\n- **Reasons:** It **says** so."
     )
 

@@ -17,7 +17,8 @@ from debate_orchestrator.reports import costs, ledger, lines, pages, reviewers, 
 from debate_orchestrator.reports.earlier import earlier
 from debate_orchestrator.reports.fields import Fields
 from debate_orchestrator.reports.html import figures, speech
-from debate_orchestrator.reports.html.flow import Row, flow, shortened
+from debate_orchestrator.reports.html.excerpts import opening, shortened
+from debate_orchestrator.reports.html.flow import Row, flow
 from debate_orchestrator.reports.html.pen import Pen, anchor
 from debate_orchestrator.reports.judged import AFTER, BEFORE, judged
 from debate_orchestrator.reports.markdown import SHOWN, SHOWN_LAST
@@ -28,8 +29,8 @@ from debate_orchestrator.speech import one_line
 
 _WEAK = ("Degraded", "Paused", "Rehearsed", "The real cast", "Recast", "Not had", "This is a judging")
 """How sentences on the making of a debate begin that a reader must not overlook."""
-_MOST = 900
-"""Characters of a judge's reasons at the head of the page; all of them are in the ballot."""
+_MOST, _NEXT = 1600, 320
+"""Characters of a judge's reasons at the head of the page, and of what it recommends: all of both is further down."""
 _LATER = "The prompts changed"
 """How the sentence begins that has its place in the appendix."""
 _STATED = ("Winner", "Answer", "Label")
@@ -79,6 +80,7 @@ def _report(story: Story, fields: Fields) -> dict[str, Any]:
         "decided": _trimmed(decided),
         "outcome": _opened(tuple(run for run in outcome if not run.strong)),
         "deciding": _deciding(story),
+        "next": _next(story),
         "remarks": verdicts.remarks(story),
         "worked_out": verdicts.worked_out(story),
         "summary": verdicts.summary(story),
@@ -113,9 +115,9 @@ def _opened(said: Phrase) -> Phrase:
     return (said[0]._replace(text=first[:1].upper() + first[1:]), *said[1:])
 
 
-def _deciding(story: Story) -> list[tuple[Told, str, bool]]:
+def _deciding(story: Story) -> list[tuple[Told, str, int]]:
     """Why a single judge decided, in its own words: its final ballot on the debate as it was, the beginning of the
-    reasons it gives there, and whether there is more. Nothing where nothing was decided, or a panel decided."""
+    reasons it gives there, and how many words follow. Nothing where nothing was decided, or a panel decided."""
     found = []
     if story.verdict is None or (story.verdict.winner == NO_DECISION and not story.verdict.label):
         return []
@@ -123,8 +125,16 @@ def _deciding(story: Story) -> list[tuple[Told, str, bool]]:
         ballot = turn.ballot or {}
         why = next((str(ballot[name]) for name in _REASONS if isinstance(ballot.get(name), str)), "")
         if why and not turn.mirrored:
-            found.append((turn, shortened(why, _MOST), len(why) > _MOST))
+            found.append((turn, *opening(why, _MOST)))
     return found if len(found) == 1 else []
+
+
+def _next(story: Story) -> tuple[str, int]:
+    """What to do next: the first two sentences of the first recommendation, and how many words of it follow. Nothing
+    where nothing is recommended."""
+    advice = [one.ballot.get("follow_up") for one in story.finals if one.ballot and not one.mirrored]
+    first = next((one for one in advice if isinstance(one, str) and one.strip()), "")
+    return opening(first, _NEXT, sentences=2)
 
 
 def _structured(story: Story, fields: Fields, pen: Pen, turn: Told) -> Markup:
