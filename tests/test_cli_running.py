@@ -146,6 +146,15 @@ def test_what_is_no_cap(cap: str, debate: Run, server: Server) -> None:
     assert Path(J).read_bytes() == before
 
 
+def test_a_sum_of_unknown_prices_is_no_amount(debate: Run, server: Server) -> None:
+    """Where no price is known the sum names none."""
+    unknown = [f"--{seat}=anthropic:who-knows" for seat in ("a", "b", "judge")]
+    ran = debate("run", *SETUP, "--rounds=1", *unknown)
+    (said,) = (line for line in ran.err.splitlines() if "unknown price. Tokens" in line)
+
+    assert said.startswith("5 calls of unknown price. Tokens: ")
+
+
 def test_a_cap_that_can_not_be_held(debate: Run, server: Server) -> None:
     """Where a price is unknown no cap is promised: the debate is not opened, and the seat is named."""
     ran = debate("run", *SETUP, "--max-cost=1", "--a=anthropic:who-knows")
@@ -159,7 +168,7 @@ def test_unknown_prices_are_unknown(debate: Run, server: Server) -> None:
     """A model without a price makes no cost of nought: the report and the sum say that it is unknown."""
     ran = debate("run", *SETUP, "--rounds=1", "--a=anthropic:who-knows")
 
-    assert "1 call of unknown price" in ran.err
+    assert re.search(r"^4 calls: \$0\.\d{4} \(b \$[\d.]+, judge \$[\d.]+\), and 1 call of unknown price\. T", ran.err, re.M)
     assert "unknown" in Path("r.md").read_text(encoding="utf-8").partition("## Calls and Cost")[2]
 
 

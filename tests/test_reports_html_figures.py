@@ -67,7 +67,8 @@ def test_probabilities_and_scores_of_labels() -> None:
 
     assert likely is not None and scored is not None
     assert likely.said == "The probability is 75%; 50% would be a toss of a coin."
-    assert scored.said == "The score is 4 on a scale from 0 to 10."
+    assert scored.said == ("The score is 4 on a scale from 0 (completely contradicted) to 10 (completely supported).")
+    assert [word for _, word, _ in scored.marks] == ["0, completely contradicted", "10, completely supported"]
     assert likely.at > WIDE / 2 > scored.at
 
 

@@ -10,7 +10,8 @@ from nasty import NASTY, texts
 from puppets import ballot
 from tellings import FETCHED, check, checks, evidence, told
 
-from debate_orchestrator.reports.html.flow import LONGEST, Call, Leg, Note, Row, flow, gist, shortened
+from debate_orchestrator.reports.html.excerpts import LONGEST
+from debate_orchestrator.reports.html.flow import Call, Leg, Note, Row, flow, gist
 from debate_orchestrator.reports.story import Story
 from debate_orchestrator.reports.told import Told
 
@@ -97,8 +98,9 @@ def test_a_paused_debate_has_the_sheet_so_far() -> None:
         ),
         (
             'He said "it is so, and so it will be." Then he left, and nobody ever saw him again there.',
-            'He said "it is so',
+            "Then he left, and nobody",
         ),
+        ("> The other side's very own words.\n\nThat is what I answer here.", "That is what I answer here."),
         ("Yes.", "Yes."),
         ("- a list of things that matter", "a list of things that matter"),
         ("```\ncode alone\n```", "``` code alone ```"),
@@ -125,6 +127,15 @@ def test_refusals_and_concessions_are_told() -> None:
     assert conceded["1.rebuttal.b"].turn.concedes
 
 
+def test_a_rebuttal_is_told_by_what_it_answers() -> None:
+    """A rebuttal's line passes over what it grants; an opening's does not."""
+    said = "I grant the mismatch of the two. It proves nothing about the rest of the case."
+    made = notes(sheet(adversarial(saying(_1_rebuttal_a=said, _1_opening_b=said), rounds=2)))
+
+    assert made["1.rebuttal.a"].line.startswith("It proves nothing")
+    assert made["1.opening.b"].line.startswith("I grant")
+
+
 @given(texts)
 def test_no_line_is_too_long(text: str) -> None:
     """Whatever is said, its line is one line and not too long."""
@@ -138,12 +149,3 @@ def test_no_line_is_too_long(text: str) -> None:
 def test_hostile_speech_has_a_line(text: str) -> None:
     """Hostile speech has a line like any other."""
     assert len(gist(speech(text))) <= LONGEST + 1
-
-
-def test_lines_are_cut_between_words() -> None:
-    """What is too long ends with a whole word; a word that is too long is cut."""
-    assert shortened("word " * 60) == ("word " * 31).strip() + " word" + "…" or shortened("word " * 60).endswith(
-        "word…"
-    )
-    assert shortened("w" * 500) == "w" * LONGEST + "…"
-    assert shortened("short") == "short"

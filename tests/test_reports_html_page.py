@@ -186,6 +186,7 @@ def test_what_kind_of_run_it_was() -> None:
 def test_verdicts_of_every_kind() -> None:
     """A tie, a label, an answer and no decision are told as what they are."""
     pages = {
+        "Researcher A prevailed narrowly": adversarial(rounds=1),
         "Neither side prevailed": adversarial(saying(_final_verdict_judge=final("tie")), rounds=1),
         "The verdict: misleading": told("claim", {"final.verdict.judge": label("misleading", 4)}),
         "Debater A's answer was chosen": told("question", {"final.verdict.judge": {"winner": "a"}}, mirror=False),
@@ -194,6 +195,44 @@ def test_verdicts_of_every_kind() -> None:
     for said, story in pages.items():
         head = render(story).partition('class="decided">')[2].partition("</p>")[0]
         assert said in " ".join(page_reading.read(head).text.split())
+
+
+def test_reasons_end_with_a_sentence() -> None:
+    """The judge's reasons stand at the head of the page; where they are cut, a sentence ends."""
+    long = "It came down to one point, in the end. " * 50
+    short, cut = (
+        render(adversarial(saying(_final_verdict_judge=final(justification=said)), rounds=1))
+        .partition('<figure class="why">')[2]
+        .partition("</figure>")[0]
+        for said in (f"{long[:1500]} The lead is thin.", long)
+    )
+
+    assert "The lead is thin.</p>" in short and "more word" not in short
+    assert "in the end.</p>" in cut
+    assert '; 81 more words follow in the <a href="#t-final.verdict.judge">final ballot</a>' in cut
+
+
+def test_what_to_do_next_ends_the_verdict() -> None:
+    """The first two sentences of what is recommended stand in the verdict, with the number of open questions."""
+    ballot = final(follow_up="Run both. Count the cost. Then write it down.", unresolved_questions=["Who?", "<When>?"])
+    page = render(adversarial(saying(_final_verdict_judge=ballot), rounds=1))
+    said = page.partition('<p class="next">')[2].partition("</p>")[0]
+
+    assert "</strong> Run both. Count the cost. <span" in said
+    assert (
+        '<a href="#h-follow-up">Read on, 4 more words</a> · <a href="#h-questions">2 unresolved questions</a>' in said
+    )
+    assert page.index('<p class="next">') < page.index('id="dissent"')
+    assert 'class="next"' not in render(told("question", mirror=False))
+
+
+def test_a_tie_has_no_strength() -> None:
+    """A strength that says nothing is not shown: nobody won a tie."""
+    tie = render(adversarial(saying(_final_verdict_judge=final("tie")), rounds=1))
+
+    assert "<dt>Strength</dt><dd>narrow</dd>" in render(adversarial(rounds=1))
+    assert "<dt>Strength</dt>" not in tie
+    assert " · narrow" not in tie
 
 
 def test_the_ledger_and_the_appendix() -> None:

@@ -57,7 +57,7 @@ def test_scores_stand_on_a_line() -> None:
 
 def test_the_scales_of_a_format() -> None:
     """The most that a score may be, and what is certain, are the format's."""
-    assert lines.scales(rules("claim")) == TEN
+    assert lines.scales(rules("claim")).score == TEN.score
     assert lines.scales(rules("question")) == Scales(certain=Fraction(1))
     assert TEN.of(Fraction(15, 2), " / ") == "7.5 / 10"
     assert TEN.of(None) == "none"
@@ -116,6 +116,7 @@ def test_every_label_counts() -> None:
 def test_what_was_decided() -> None:
     """The winner has its strength or probability beside it, a label its score, and nothing else has anything."""
     assert lines.decided(verdict("adversarial"), Scales()) == "Winner: A (narrow)"
+    assert lines.decided(verdict("adversarial", {"final.verdict.judge": {"winner": "tie"}}), Scales()) == "Winner: Tie"
     assert lines.decided(verdict("question", {"final.verdict.judge": {"winner": "a", "probability": 0.75}}), TEN) == (
         "Winner: A (75%)"
     )
@@ -165,3 +166,24 @@ def test_how_many_changed() -> None:
     """The flip rate is told in a sentence."""
     assert lines.flips_line(3, 4) == "3 of 4 votes changed when the sides were exchanged."
     assert lines.flips_line(0, 1) == "0 of 1 vote changed when the sides were exchanged."
+
+
+@pytest.mark.parametrize(
+    ("about", "ends"),
+    [
+        ("0 refuted to 10 proven; null if nobody can tell", ("refuted", "proven")),
+        ("from 0 no support, to 10 full support", ("no support", "full support")),
+        ("1 refuted to 5 proven", lines.ENDS),
+        ("0 refuted to 10", lines.ENDS),
+        ("", lines.ENDS),
+    ],
+)
+def test_what_the_ends_of_a_scale_mean(about: str, ends: tuple[str, str]) -> None:
+    """The ends of a scale are called what the format tells its judges; plainly where it does not say, or says it of
+    another scale."""
+    shapes = rules("claim").model_dump()["shapes"]
+    for shape in ("ballot", "blind"):
+        shapes[shape]["score"]["about"] = about
+
+    assert lines.scales(rules("claim", shapes=shapes)).ends == ends
+    assert lines.scales(rules("question")).ends == lines.ENDS

@@ -333,7 +333,7 @@ def test_a_debate_by_one_agent_is_called_degraded() -> None:
         (
             {},
             1,
-            "**Researcher A prevailed**, arguing: Indent with tabs. Rounds won: Researcher A 3, Researcher B 0",
+            "**Researcher A prevailed narrowly**, arguing: Indent with tabs. Rounds won: Researcher A 3, Researcher B",
         ),
         ({"_final_verdict_judge": puppets.final("tie")}, 1, "**Neither side prevailed.** Rounds won: Researcher A 3,"),
         ({"_final_verdict_judge": puppets.final("consensus")}, 1, "**The sides ended in consensus**. Rounds won:"),

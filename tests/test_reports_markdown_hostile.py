@@ -33,7 +33,7 @@ Sources are cited by the debaters and were not checked.*
 **Strength:** narrow\x20\x20
 **Overall Scores:** Researcher A: 7 | Researcher B: 6
 
-**Researcher A prevailed**, arguing: Indent with tabs. Rounds won: Researcher A 1, Researcher B 0, tied 0.
+**Researcher A prevailed narrowly**, arguing: Indent with tabs. Rounds won: Researcher A 1, Researcher B 0, tied 0.
 
 [JUDGE - FINAL VERDICT]
 

@@ -39,7 +39,7 @@ def test_the_closing_line_is_one_line() -> None:
 
 @pytest.mark.parametrize(
     ("winner", "said"),
-    [("b", "Winner: B (narrow)."), ("tie", "Winner: Tie (narrow)."), ("consensus", "Winner: Consensus (consensus).")],
+    [("b", "Winner: B (narrow)."), ("tie", "Winner: Tie. 1"), ("consensus", "Winner: Consensus (consensus).")],
 )
 def test_the_closing_line_names_the_winner(winner: str, said: str) -> None:
     """Every way to end has its word."""

@@ -34,7 +34,8 @@ def test_an_answer() -> None:
     made = verdict("question", script, positions=("Green.", "Red."))
 
     assert made == (
-        "**Winner:** B  \n**Answer:** Red.  \n**Probability:** 85%\n\n**Debater B's answer was chosen:** Red.\n\n"
+        "**Winner:** B  \n**Answer:** Red.  \n**Probability:** 85%\n\n"
+        "**Debater B's answer was chosen, held 85% likely:** Red.\n\n"
         "[JUDGE - VERDICT]\n\n- **Reasons:** It **says** so."
     )
 
@@ -64,7 +65,8 @@ def test_what_a_label_comes_to(name: str, counts: str) -> None:
     """The report says which side a label counts for."""
     made = verdict("claim", {"final.verdict.judge": label(name, None if "needs" in name else 4)})
 
-    assert f"**The verdict: {name}.** Where sides are counted, that counts {counts}." in made
+    score = "" if "needs" in name else " (4/10)"
+    assert f"**The verdict: {name}{score}.** Where sides are counted, that counts {counts}." in made
 
 
 def test_labels_of_a_panel() -> None:
@@ -96,12 +98,46 @@ def test_a_panel_that_declares_nothing() -> None:
 
     assert made.startswith(
         "**Winner:** A  \n**Strength:** narrow  \n**Overall Scores:** Debater A: 6 | Debater B: 7.67\n\n"
-        "**Debater A prevailed**, arguing: Yes. Judges' votes: A 2, B 1.\n"
+        "**Debater A prevailed, though behind on points**, arguing: Yes. Judges' votes: A 2, B 1.\n"
     )
     assert "\n\n**Judge 1** decided: A (A 8, B 7)\n\n| Criterion | Debater A | Debater B |\n" in made
     assert "- The winner has more votes and fewer points; by rule the votes decide.\n" in made
     assert "A judge's vote is for the side with the better score. A side's score on a ballot is the mean of" in made
     assert "Rounds won" not in made
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "said"),
+    [
+        (9, 3, "**Debater A prevailed decisively**, arguing: Yes."),
+        (7, 6.5, "**Debater A prevailed narrowly**, arguing: Yes."),
+    ],
+)
+def test_how_firmly_a_side_prevailed(a: float, b: float, said: str) -> None:
+    """The statement of who prevailed says how firmly, by the points."""
+    assert said in verdict("panel", {"final.verdict.judge": scored(a, b)})
+
+
+def test_a_panel_without_scores_prevails_by_votes() -> None:
+    """Where judges only vote, the statement says by how many votes."""
+    seats = rules("question").model_dump()["seats"]
+    seats["a"]["side"], seats["b"]["side"] = "Pro", "Con"
+    script = {f"final.verdict.judge-{n}": {"winner": side, "probability": 0.7} for n, side in enumerate("aba", 1)}
+    made = verdict(rules("question", seats=seats), script, panel=3, mirror=False)
+
+    assert "**Debater A prevailed by 2 votes to 1**, arguing: " in made
+
+
+def test_no_round_that_counts() -> None:
+    """Where no round was scored, no rounds are counted, and the report says that the final ballot stands alone."""
+    none = {"1.verdict.judge": absent("1.verdict.judge")}
+    made = verdict("adversarial", none, rounds=1)
+
+    assert "**Overall Scores:** none, since no round was scored\n" in made
+    assert "**Researcher A prevailed**, arguing: " in made
+    assert " It was decided on the final ballot alone, since no round was scored.\n" in made
+    assert "Rounds won" not in made
+    assert "differs from what the scores give" not in made
 
 
 @pytest.mark.parametrize(

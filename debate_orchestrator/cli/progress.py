@@ -89,15 +89,19 @@ def spent(debate: Debate) -> str:
     if not total.calls:
         return ""
     tokens = total.usage
-    names = {seat: line.cost for seat, line in made.of_seats().items()}
-    each = ", ".join(f"{seat} ${cost:.4f}" for seat, cost in names.items())
-    calls = "1 call" if total.unknown == 1 else f"{total.unknown} calls"
-    unknown = f", and {calls} of unknown price" if total.unknown else ""
+    known = {seat: line.cost for seat, line in made.of_seats().items() if line.calls > line.unknown}
+    each = ", ".join(f"{seat} ${cost:.4f}" for seat, cost in known.items())
+    priced = [f"{_calls(total.calls - total.unknown)}: ${total.cost:.4f} ({each})"] if known else []
+    unknown = [f"{_calls(total.unknown)} of unknown price"] if total.unknown else []
     written = tokens.written + tokens.written_hour
     return (
-        f"{total.calls} calls: ${total.cost:.4f}{unknown} ({each}). Tokens: {tokens.fresh:,} fresh, "
+        f"{', and '.join([*priced, *unknown])}. Tokens: {tokens.fresh:,} fresh, "
         f"{tokens.cached:,} from cache, {written:,} written to it, {tokens.output:,} output."
     )
+
+
+def _calls(n: int) -> str:
+    return "1 call" if n == 1 else f"{n:,} calls"
 
 
 class Prompts:

@@ -256,7 +256,7 @@ def _remarks(
         found.append("scores are equal")
     if winner == TIE and ahead != TIE:
         found.append("tie declared on unequal scores")
-    if strength is not None and any(word != strength for word in said):
+    if strength is not None and scored and any(word != strength for word in said):
         found.append("strength differs from the judge's word")
     if len(declared) > 1:
         found.append("judges disagree")

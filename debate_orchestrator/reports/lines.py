@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
-from debate_orchestrator.core.parts import NO_DECISION
+from debate_orchestrator.core.parts import NO_DECISION, TIE
 from debate_orchestrator.core.rules import Format
+from debate_orchestrator.core.shapes import Field
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.core.verdict import RoundResult, Verdict, decimals, percent
 from debate_orchestrator.core.votes import Reading, Vote, counted
 from debate_orchestrator.speech import one_line
 
 SCORES, LABEL, WINNER, SCORE, PROBABILITY = "scores", "label", "winner", "score", "probability"
+ENDS = ("the lowest", "the highest")
+"""What the ends of a scale are called where the format says nothing of them."""
+_SPAN = re.compile(
+    r"\b(?P<least>\d[\d.]*) (?P<low>[^\d;.,]{3,30}?),? to (?P<most>\d[\d.]*) (?P<high>[^\d;.,]{3,30})(?=[;.,]|$)"
+)
 
 
 class Scales(Value):
@@ -23,6 +30,8 @@ class Scales(Value):
     """The most that a score may be: `10`; empty where there is none."""
     certain: Fraction = Fraction(1)
     """The probability of what is certain."""
+    ends: tuple[str, str] = ENDS
+    """What the least score and the most mean, in the format's words if it has any."""
 
     model_config = {**Value.model_config, "arbitrary_types_allowed": True}
 
@@ -48,8 +57,21 @@ def scales(rules: Format) -> Scales:
     scores = [shape[SCORE].most for shape in fields if SCORE in shape]
     shares = [shape[PROBABILITY].most for shape in fields if PROBABILITY in shape]
     most = scores[-1] if scores else None
+    ends = [_ends(shape[SCORE]) for shape in fields if SCORE in shape]
     share = shares[-1] if shares else None
-    return Scales(score="" if most is None else f"{most:g}", certain=Fraction(str(share)) if share else Fraction(1))
+    return Scales(
+        score="" if most is None else f"{most:g}",
+        certain=Fraction(str(share)) if share else Fraction(1),
+        ends=next((one for one in reversed(ends) if one != ENDS), ENDS),
+    )
+
+
+def _ends(score: Field) -> tuple[str, str]:
+    """What the ends of a scale mean, where the format tells its judges so: `0 refuted to 10 proven`."""
+    span = _SPAN.search(one_line(score.about))
+    if span is None or score.most is None or (span["least"], span["most"]) != ("0", f"{score.most:g}"):
+        return ENDS
+    return span["low"].strip(), span["high"].strip()
 
 
 def winner_word(winner: str) -> str:
@@ -112,11 +134,12 @@ def vote_line(vote: Vote) -> str:
 
 
 def decided(verdict: Verdict, scales: Scales) -> str:
-    """What was decided, in a few words: `Winner: A (narrow)`, `Verdict: misleading (4/10)`, `Winner: no decision`."""
+    """What was decided, in a few words: `Winner: A (narrow)`, `Verdict: misleading (4/10)`, `Winner: no decision`.
+    A tie has no strength beside it, since nobody won."""
     if is_labelled(verdict.panel):
         label = label_of(verdict)
         return f"Verdict: {scales.labelled(label, verdict.score if label else None)}"
-    asides: list[str] = [verdict.strength] if verdict.strength else []
+    asides: list[str] = [verdict.strength] if verdict.strength and verdict.winner != TIE else []
     asides += [scales.likely(verdict.probability)] if verdict.probability is not None else []
     return f"Winner: {winner_word(verdict.winner)}" + (f" ({', '.join(asides)})" if asides else "")
 

@@ -52,7 +52,7 @@ def _made(debate: Debate) -> Iterator[str]:
         yield "Private working of the speakers is left out; it is in the journal."
     if citations.looks(debate):
         yield from citations.provenance(debate)
-    elif setup.strictness == "strict" and debate.judges and arguing(debate) and not (rules.quotes and setup.context):
+    elif debate.judges and arguing(debate) and not (rules.quotes and setup.context):
         yield "Sources are cited by the debaters and were not checked."
     yield from _lacked(debate)
     changed = [note.detail for note in debate.notes if note.note == "prompts changed"]

@@ -35,6 +35,7 @@ _UNDECLARED: dict[Remark, str] = {
     "scores are equal": "The mean scores are equal: the votes alone decide.",
 }
 """The same where nobody declares a winner."""
+_FIRMLY = {"decisive": " decisively", "narrow": " narrowly"}
 
 
 def headline(story: Story) -> list[tuple[str, Phrase]]:
@@ -82,28 +83,53 @@ def outcome(story: Story) -> Phrase:
         return _of_label(story, verdict)
     said: list[str | Phrase] = [_of_winner(story, verdict)]
     if "winner" in story.judging.round_fields or story.judging.scores_rounds:
-        won = [f"{story.seats[side]} {verdict.rounds_won[side]}" for side in story.positions]
-        said.append(f"Rounds won: {', '.join(won)}, tied {verdict.rounds_won[TIE]}.")
+        said.append(_of_rounds(story, verdict))
     if len(verdict.panel) > 1:
         said.append(f"Judges' votes: {lines.tally(verdict.votes)}.")
     if story.judging.by_swing and verdict.swing:
         gained = ", ".join(f"{story.seats[side]} {votes:+d}" for side, votes in verdict.swing.items())
         said.append(f"It is decided by the votes gained since the first word: {gained}.")
-    return joined(" ", said)
+    return joined(" ", filter(None, said))
+
+
+def _of_rounds(story: Story, verdict: Verdict) -> str:
+    """Who won how many rounds; that the final ballot stands alone, where no round counts."""
+    if any(one.result for one in story.told):
+        won = [f"{story.seats[side]} {verdict.rounds_won[side]}" for side in story.positions]
+        return f"Rounds won: {', '.join(won)}, tied {verdict.rounds_won[TIE]}."
+    if verdict.winner == NO_DECISION or story.conceded:
+        return ""
+    ballots, done = "ballots" if len(verdict.panel) > 1 else "ballot", "scored" if _measured(story) else "voted on"
+    return f"It was decided on the final {ballots} alone, since no round was {done}."
 
 
 def _of_winner(story: Story, verdict: Verdict) -> Phrase:
     if verdict.winner in story.positions:
         position, name = literal(story.positions[verdict.winner].rstrip(".")), story.seats[verdict.winner]
         if story.judging.answers:
-            return phrase(strong(f"{name}'s answer was chosen:"), " ", position, ".")
-        return phrase(strong(f"{name} prevailed"), ", arguing: ", position, ".")
+            likely = verdict.probability
+            held = "" if likely is None else f", held {story.judging.scales.likely(likely)} likely"
+            return phrase(strong(f"{name}'s answer was chosen{held}:"), " ", position, ".")
+        return phrase(strong(f"{name} prevailed{_how(story, verdict)}"), ", arguing: ", position, ".")
     if verdict.winner == TIE:
         return strong("Neither side prevailed.")
     if verdict.winner == CONSENSUS:
         who = f": {_who_conceded(story)}." if story.conceded else "."
         return phrase(strong("The sides ended in consensus"), who)
     return phrase(strong("Nothing was decided."), f" {_why_not(story, verdict)}")
+
+
+def _how(story: Story, verdict: Verdict) -> str:
+    """How firmly a side prevailed, by the points; by the votes, where several judges give none."""
+    if "winner is behind on points" in verdict.remarks:
+        return ", though behind on points"
+    if verdict.strength in _FIRMLY and story.scored:
+        return _FIRMLY[verdict.strength]
+    if len(verdict.panel) > 1 and not story.judging.by_swing:
+        won = verdict.votes.get(verdict.winner, 0)
+        lost = sum(verdict.votes.get(side, 0) for side in story.positions if side != verdict.winner)
+        return f" by {won} vote{'s' * (won != 1)} to {lost}"
+    return ""
 
 
 def _why_not(story: Story, verdict: Verdict) -> str:
@@ -122,7 +148,10 @@ def _of_label(story: Story, verdict: Verdict) -> Phrase:
         meant = f"for {story.seats[counts]}"
     else:
         meant = "as a tie" if counts == TIE else "for neither side"
-    said = phrase(strong("The verdict: ", literal(label), "."), f" Where sides are counted, that counts {meant}.")
+    score = "" if verdict.score is None else f" ({story.judging.scales.of(verdict.score)})"
+    said = phrase(
+        strong("The verdict: ", literal(label), f"{score}."), f" Where sides are counted, that counts {meant}."
+    )
     if len(verdict.panel) > 1:
         labels = [vote.label for vote in verdict.panel if vote.label is not None]
         tally = joined(", ", [phrase(literal(one), f" {labels.count(one)}") for one in dict.fromkeys(labels)])

@@ -233,6 +233,7 @@ def test_a_panel_declares(declared: str, winner: str) -> None:
         (decided(9, 9, "a"), ["scores are equal"]),
         (decided(9, 9, "tie"), ["scores are equal"]),
         (decided(0, 0, "a"), []),
+        (decided(0, 0, "a", strength="decisive"), []),
         (decided(9, 8, "tie"), ["tie declared on unequal scores"]),
         (decided(9, 8, "a", strength="decisive"), ["strength differs from the judge's word"]),
         (decided(9, 8, "consensus"), ["consensus without a finding"]),

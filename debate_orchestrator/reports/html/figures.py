@@ -94,8 +94,9 @@ def gauge(story: Story) -> Gauge | None:
         most = Fraction(story.judging.scales.score or "0")
         if lines.label_of(verdict) is None or verdict.score is None or not most:
             return None
-        said = f"The score is {decimals(verdict.score)} on a scale from 0 to {decimals(most)}."
-        ends = ((_x(Fraction(0)), "0", "start"), (_x(Fraction(1)), decimals(most), "end"))
+        low, high = story.judging.scales.ends
+        said = f"The score is {decimals(verdict.score)} on a scale from 0 ({low}) to {decimals(most)} ({high})."
+        ends = ((_x(Fraction(0)), f"0, {low}", "start"), (_x(Fraction(1)), f"{decimals(most)}, {high}", "end"))
         return Gauge(said, _x(verdict.score / most), ends)
     if verdict.probability is not None:
         certain = story.judging.scales.certain

@@ -5,28 +5,14 @@ What a challenge attacks and what a rebuttal answers is told by `reports.ties`; 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from debate_orchestrator.reports import ledger, lines
-from debate_orchestrator.reports.html import speech
+from debate_orchestrator.reports.html import excerpts, speech
 from debate_orchestrator.reports.story import RoundStory, Story
 from debate_orchestrator.reports.told import Told
 from debate_orchestrator.speech import tame
-
-LONGEST = 160
-"""Characters of a line."""
-_FEWEST = 4
-"""Words of a sentence that tells something."""
-_SHORT = 60
-"""Characters of a line that has room for the sentence after it."""
-_NEAR = 4
-"""Sentences among which a thesis is looked for."""
-_SENTENCE = re.compile(r"\S.*?(?:[.!?][\"”’')\]]*(?=\s+[\"“‘'(\[]*[^\W\d_a-z])|$)")
-_THESIS = re.compile(
-    r"\b(?:my (?:thesis|case|claim|position|answer|point)|i (?:argue|hold|maintain|claim|submit))\b", re.IGNORECASE
-)
 
 
 class Note(NamedTuple):
@@ -101,7 +87,7 @@ def _note(story: Story, turn: Told, tied: dict) -> Note:  # type: ignore[type-ar
     ends = {how: tuple(one.turn for one in story.ties if one.to == turn.id and one.how == how) for how in _HOW}
     return Note(
         turn,
-        gist(turn, story.judging.quotes),
+        gist(turn, story.judging.quotes, answering=tie is not None and tie.how == "answers" and not turn.concedes),
         attacks=tie.to if tie and tie.how == "attacks" else "",
         answers=tie.to if tie and tie.how == "answers" else "",
         attacked_by=ends["attacks"],
@@ -128,9 +114,9 @@ def _vote(story: Story, turn: Told) -> Call:
     return Call("vote", f"{story.seats[turn.seat]}{mirrored}", said, turn.id)
 
 
-def gist(turn: Told, quotes: tuple[str, str] | None = None) -> str:
-    """A turn in a line: the first sentence of its speech that tells something, shortened; its thesis, if it soon
-    names one. What stands between the tags of `quotes` is quoted."""
+def gist(turn: Told, quotes: tuple[str, str] | None = None, *, answering: bool = False) -> str:
+    """A turn in a line: an excerpt of its speech, as `excerpts.telling` takes it, or that it has none. What stands
+    between the tags of `quotes` is quoted; `answering` says that it answers another."""
     if turn.declined:
         return "Declined to argue."
     said = turn.text if turn.text is not None else _argued(turn)
@@ -138,23 +124,10 @@ def gist(turn: Told, quotes: tuple[str, str] | None = None) -> str:
         return "No reply that counts." if turn.ballot is None else ""
     for tag in quotes or ():
         said = said.replace(f"<{tag}>", "“").replace(f"</{tag}>", "”")
-    sentences = [one for paragraph in speech.plainly(said) for one in _SENTENCE.findall(paragraph)]
-    telling = [one for one in sentences if len(one.split()) >= _FEWEST] or sentences
-    theses = [n for n, one in enumerate(telling[:_NEAR]) if _THESIS.search(one)]
-    first = theses[0] if theses else 0
-    line = telling[first]
-    return shortened(f"{line} {telling[first + 1]}" if len(line) < _SHORT and telling[first + 1 :] else line)
+    return excerpts.telling(speech.plainly(said), answering=answering)
 
 
 def _argued(turn: Told) -> str:
     """The argument of a structured reply: its last text."""
     texts = [(turn.ballot or {}).get(name) for name, field in turn.shape.items() if field.kind == "text"]
     return next((one for one in reversed(texts) if isinstance(one, str) and one.strip()), "")
-
-
-def shortened(text: str, most: int = LONGEST) -> str:
-    """A text that is no longer than it may be, cut between words."""
-    if len(text) <= most:
-        return text
-    whole = text[:most].rpartition(" ")[0]
-    return f"{(whole or text[:most]).rstrip(' ,;:–—-')}…"

@@ -11,13 +11,14 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from debate_orchestrator.core.parts import NO_DECISION
+from debate_orchestrator.core.parts import NO_DECISION, TIE
 from debate_orchestrator.core.verdict import decimals
 from debate_orchestrator.reports import costs, ledger, lines, pages, reviewers, verdicts
 from debate_orchestrator.reports.earlier import earlier
 from debate_orchestrator.reports.fields import Fields
 from debate_orchestrator.reports.html import figures, speech
-from debate_orchestrator.reports.html.flow import Row, flow, shortened
+from debate_orchestrator.reports.html.excerpts import opening, shortened
+from debate_orchestrator.reports.html.flow import Row, flow
 from debate_orchestrator.reports.html.pen import Pen, anchor
 from debate_orchestrator.reports.judged import AFTER, BEFORE, judged
 from debate_orchestrator.reports.markdown import SHOWN, SHOWN_LAST
@@ -28,8 +29,8 @@ from debate_orchestrator.speech import one_line
 
 _WEAK = ("Degraded", "Paused", "Rehearsed", "The real cast", "Recast", "Not had", "This is a judging")
 """How sentences on the making of a debate begin that a reader must not overlook."""
-_MOST = 900
-"""Characters of a judge's reasons at the head of the page; all of them are in the ballot."""
+_MOST, _NEXT = 1600, 320
+"""Characters of a judge's reasons at the head of the page, and of what it recommends: all of both is further down."""
 _LATER = "The prompts changed"
 """How the sentence begins that has its place in the appendix."""
 _STATED = ("Winner", "Answer", "Label")
@@ -75,10 +76,11 @@ def _report(story: Story, fields: Fields) -> dict[str, Any]:
     decided = tuple(run._replace(strong=False) for run in outcome if run.strong)
     return {
         "headline": verdicts.headline(story),
-        "facts": [one for one in verdicts.headline(story) if one[0] not in _STATED] if decided else [],
+        "facts": [one for one in verdicts.headline(story) if one[0] not in _stated(story)] if decided else [],
         "decided": _trimmed(decided),
         "outcome": _opened(tuple(run for run in outcome if not run.strong)),
         "deciding": _deciding(story),
+        "next": _next(story),
         "remarks": verdicts.remarks(story),
         "worked_out": verdicts.worked_out(story),
         "summary": verdicts.summary(story),
@@ -91,6 +93,13 @@ def _report(story: Story, fields: Fields) -> dict[str, Any]:
         "chart": figures.chart(story),
         "gauge": figures.gauge(story),
     }
+
+
+def _stated(story: Story) -> tuple[str, ...]:
+    """The fields that need not be told below the statement: those it says already, and a strength that says nothing,
+    since nobody won or nobody was scored."""
+    idle = story.verdict is not None and (story.verdict.winner == TIE or not story.scored)
+    return (*_STATED, "Strength") if idle else _STATED
 
 
 def _trimmed(said: Phrase) -> Phrase:
@@ -106,9 +115,9 @@ def _opened(said: Phrase) -> Phrase:
     return (said[0]._replace(text=first[:1].upper() + first[1:]), *said[1:])
 
 
-def _deciding(story: Story) -> list[tuple[Told, str, bool]]:
+def _deciding(story: Story) -> list[tuple[Told, str, int]]:
     """Why a single judge decided, in its own words: its final ballot on the debate as it was, the beginning of the
-    reasons it gives there, and whether there is more. Nothing where nothing was decided, or a panel decided."""
+    reasons it gives there, and how many words follow. Nothing where nothing was decided, or a panel decided."""
     found = []
     if story.verdict is None or (story.verdict.winner == NO_DECISION and not story.verdict.label):
         return []
@@ -116,8 +125,16 @@ def _deciding(story: Story) -> list[tuple[Told, str, bool]]:
         ballot = turn.ballot or {}
         why = next((str(ballot[name]) for name in _REASONS if isinstance(ballot.get(name), str)), "")
         if why and not turn.mirrored:
-            found.append((turn, shortened(why, _MOST), len(why) > _MOST))
+            found.append((turn, *opening(why, _MOST)))
     return found if len(found) == 1 else []
+
+
+def _next(story: Story) -> tuple[str, int]:
+    """What to do next: the first two sentences of the first recommendation, and how many words of it follow. Nothing
+    where nothing is recommended."""
+    advice = [one.ballot.get("follow_up") for one in story.finals if one.ballot and not one.mirrored]
+    first = next((one for one in advice if isinstance(one, str) and one.strip()), "")
+    return opening(first, _NEXT, sentences=2)
 
 
 def _structured(story: Story, fields: Fields, pen: Pen, turn: Told) -> Markup:

@@ -131,14 +131,19 @@ def literal(text: str) -> Markup:
 
 
 def plainly(text: str) -> list[str]:
-    """The paragraphs of a speech without any markup, each on one line; without its headings, tables and code."""
+    """The paragraphs of a speech without any markup, each on one line; without its headings, tables and code, and
+    without block quotes, unless it has nothing else."""
     tamed = speech.tame(text)
     if len(tamed) > LONGEST:
         return [speech.one_line(tamed)]
     tokens = _parser().parse(tamed)
-    told = [tokens[n + 1] for n, token in enumerate(tokens) if token.type == "paragraph_open"]
-    made = (speech.one_line("".join(map(_shown, one.children or []))) for one in told)
-    return [one for one in made if one] or [speech.one_line(tamed)]
+    own, quoted, depth = [], [], 0
+    for n, token in enumerate(tokens):
+        depth += token.nesting if token.type.startswith("blockquote") else 0
+        if token.type == "paragraph_open":
+            said = speech.one_line("".join(map(_shown, tokens[n + 1].children or [])))
+            (quoted if depth else own).append(said)
+    return [one for one in own if one] or [one for one in quoted if one] or [speech.one_line(tamed)]
 
 
 def _shown(token: Token) -> str:

@@ -1,0 +1,91 @@
+"""Excerpts: short passages out of what somebody said, cut where sentences end if they can be.
+
+An excerpt is nobody's summary. Its words are the speaker's, in the speaker's order; what is chosen is only where it
+begins and where it ends, and long quotes in it are left out with a mark.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from debate_orchestrator import speech
+
+LONGEST = 160
+"""Characters of a line."""
+_FEWEST = 4
+"""Words of a sentence that tells something."""
+_SHORT = 60
+"""Characters of a line that has room for the sentence after it."""
+_NEAR = 4
+"""Sentences among which a thesis is looked for."""
+_FIRST = 2
+"""Paragraphs in which something more telling than a concession is looked for."""
+_BRIEF = 8
+"""Words of a quote that is kept where it stands in a sentence."""
+_SENTENCE = re.compile(r"\S.*?(?:[.!?…][\"”’')\]]*(?=\s+[\"“‘'(\[]*[^\W\d_a-z])|$)")
+_QUOTED = re.compile(r'“[^“”]*”|(?<!\w)"(?=\S)[^"]*"')
+_THESIS = re.compile(
+    r"\b(?:my (?:thesis|case|claim|position|answer|point)|i (?:argue|hold|maintain|claim|submit))\b", re.IGNORECASE
+)
+_GRANTS = re.compile(
+    r"(?:(?:i|we) (?:fully |readily |also )?(?:grant|concede|accept|acknowledge|admit)|granted)\b", re.I
+)
+_TURNS = re.compile(r"\b(?:but|yet|however|though|although|still|nonetheless|nevertheless|only|while)\b", re.I)
+
+
+def telling(paragraphs: Sequence[str], *, answering: bool = False) -> str:
+    """A speech in a line: the first sentence of its paragraphs that tells something in the speaker's own words; its
+    thesis, if it soon names one. A speech that answers another may open with what it grants: that is passed over, if
+    its first two paragraphs go on to say more. Empty where there is nothing to tell."""
+    own = [sentence for paragraph in paragraphs for sentence in _own(paragraph)]
+    every = [sentence for paragraph in paragraphs for sentence in _sentences(paragraph)]
+    found = own or [one for one in every if len(one.split()) >= _FEWEST] or every
+    if not found:
+        return ""
+    if answering:
+        found = _beyond_grants(found, sum(len(list(_own(one))) for one in paragraphs[:_FIRST]))
+    theses = [n for n, one in enumerate(found[:_NEAR]) if _THESIS.search(one)]
+    first = theses[0] if theses else 0
+    line = found[first]
+    return shortened(f"{line} {found[first + 1]}" if len(line) < _SHORT and found[first + 1 :] else line)
+
+
+def _beyond_grants(found: list[str], near: int) -> list[str]:
+    """The sentences after those that do nothing but grant a point; all of them, if none follows soon."""
+    first = next((n for n, one in enumerate(found[:near]) if not _GRANTS.match(one) or _TURNS.search(one)), 0)
+    return found[first:]
+
+
+def _own(paragraph: str) -> Iterator[str]:
+    """The sentences of a paragraph that tell something outside quotation marks; a long quote is no part of them."""
+    brief = _QUOTED.sub(lambda quote: quote[0] if len(quote[0].split()) <= _BRIEF else "“…”", paragraph)
+    quoted = [quote.span() for quote in _QUOTED.finditer(brief)]
+    for sentence in _SENTENCE.finditer(brief):
+        words = (word.start() + sentence.start() for word in re.finditer(r"\S+", sentence[0]))
+        if sum(not any(start <= word < end for start, end in quoted) for word in words) >= _FEWEST:
+            yield sentence[0]
+
+
+def _sentences(text: str) -> Iterator[str]:
+    return (sentence[0] for sentence in _SENTENCE.finditer(text))
+
+
+def opening(text: str, most: int, sentences: int | None = None) -> tuple[str, int]:
+    """The beginning of a text on one line, as many whole sentences as fit, and how many words follow it. A first
+    sentence that does not fit by itself is cut between words."""
+    said = speech.one_line(text)
+    ends = [one.end() for one in _SENTENCE.finditer(said)][:sentences]
+    fitting = [end for end in ends if end <= most]
+    if fitting:
+        return said[: fitting[-1]], speech.words(said[fitting[-1] :])
+    kept = shortened(said, most)
+    return kept, speech.words(said[len(kept.removesuffix("…")) :]) if kept != said else 0
+
+
+def shortened(text: str, most: int = LONGEST) -> str:
+    """A text that is no longer than it may be, cut between words."""
+    if len(text) <= most:
+        return text
+    whole = text[:most].rpartition(" ")[0]
+    return f"{(whole or text[:most]).rstrip(' ,;:–—-')}…"
