@@ -17,6 +17,7 @@ from prompt_toolkit.output import DummyOutput
 from debate_orchestrator.cli.setup import interview
 from debate_orchestrator.files import Files
 from debate_orchestrator.providers.reach import Reach
+from debate_orchestrator.rostrum import Later
 from debate_orchestrator.talk import Draft
 from debate_orchestrator.wizard import conversation
 from debate_orchestrator.wizard.asking import Terminal
@@ -118,7 +119,7 @@ def hold(
             conversation.welcome(sitting, file, options.get("format"), options.get("moderator"))
             talk = conversation.Conversation(sitting, check, extra=extra, rehearse=options.get("rehearse", False))
             talk.hold()
-        except conversation.Later:
+        except Later:
             ended = "later"
         except (KeyboardInterrupt, EOFError):
             ended = "left"

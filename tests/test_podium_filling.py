@@ -11,7 +11,8 @@ from persons import BACK, CTRL_C
 from podiums import Script, lines, run, standing, taken
 
 from debate_orchestrator.podium.filling import Filling
-from debate_orchestrator.podium.lectern import Back, Elsewhere, Left
+from debate_orchestrator.podium.lectern import Elsewhere, Left
+from debate_orchestrator.rostrum import Back
 
 SCORES = ("7", "6", "8", "5", "5.5", "4")
 TEXTS = ("start of A", "start of B", "end of A", "end of B")
@@ -92,7 +93,7 @@ def test_going_back(here: Path) -> None:
 def test_all_is_looked_at(here: Path) -> None:
     """Before it is handed in all of it is shown with numbers, any of which changes an answer; back leads to the last
     question."""
-    ballot, script = filled(here, *ALL, "12", "B was better.", "11", "b", Back(), "b", "99", "")
+    ballot, script = filled(here, *ALL, "12", "B was better.", "11", "b", Back(), "b", "99", "0000011", "")
 
     assert (ballot["winner"], ballot["justification"], ballot["conceded"]) == ("b", "B was better.", "b")
     assert " 12 Justification: A was better." in script.text and " 12 Justification: B was better." in script.text

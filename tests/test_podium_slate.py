@@ -11,8 +11,9 @@ import pytest
 from podiums import run
 
 from debate_orchestrator.podium.briefing import Line
-from debate_orchestrator.podium.lectern import Back, Below, Blank, Elsewhere, Left
+from debate_orchestrator.podium.lectern import Below, Blank, Elsewhere, Left
 from debate_orchestrator.podium.slate import Slate
+from debate_orchestrator.rostrum import Back
 
 
 def at(typed: str, do: Callable[[Slate], Any]) -> tuple[Any, str]:

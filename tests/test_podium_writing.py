@@ -13,9 +13,10 @@ from prompt_toolkit.input import create_pipe_input
 
 from debate_orchestrator.podium import writing
 from debate_orchestrator.podium.briefing import Line
-from debate_orchestrator.podium.lectern import Back, Below, Blank, Elsewhere, Left
+from debate_orchestrator.podium.lectern import Below, Blank, Elsewhere, Left
 from debate_orchestrator.podium.slate import Slate
 from debate_orchestrator.podium.writing import Terminal
+from debate_orchestrator.rostrum import Back
 
 LONG = Blank(long=True)
 

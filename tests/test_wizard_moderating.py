@@ -151,7 +151,7 @@ def test_a_topic_that_changes_has_its_positions_derived_anew(moderator: Moderato
     """Positions derived from a topic go with it; that they be derived need not be said again."""
     moderator.topics = [CLEAR, {**CLEAR, "restated": "Cats win."}]
     moderator.pairs = [PAIR, {**PAIR, "a": "Cats."}]
-    held = hold("tabs", "yes", "auto", "yes", *["back"] * 4, "\x15cats", "yes", "yes", hall=HALL)
+    held = hold("tabs", "yes", "auto", "yes", *["back", ":back"] * 2, "\x15cats", "yes", "yes", hall=HALL)
 
     assert held.draft.given["topic"] == "Cats win."
     assert held.draft.given["positions"]["a"] == "Cats."

@@ -13,7 +13,8 @@ from reviewers import DIGEST, debated, kind, paper
 
 from debate_orchestrator.reviewing.ballots import Paper
 from debate_orchestrator.reviewing.paper import empty, words
-from debate_orchestrator.wizard.reviewing import Later, Review, named
+from debate_orchestrator.rostrum import Later
+from debate_orchestrator.wizard.reviewing import Review, named
 
 ONE = paper(debated(rounds=1))
 WHOLE = ("no", "undecided", "here", "7 6", "5 5", "a", "a", "a", "It answered.", "yes")
@@ -121,7 +122,7 @@ def test_kept_answers_need_not_be_typed_again() -> None:
 
 def test_back_returns_to_the_question_before() -> None:
     """Shift-Tab, or `back`, returns; before the first question there is none."""
-    made = cast(BACK, "no", "a", "back", "b", "here", "7 6", BACK, "8 8", "5 5", *WHOLE[5:])
+    made = cast(BACK, "no", "a", "back", "b", "here", "7 6", ":back", "8 8", "5 5", *WHOLE[5:])
 
     assert made.ballot is not None
     assert made.ballot["before"] == "b"

@@ -12,9 +12,10 @@ from persons import BACK, BREAK, CTRL_C, ERASE, NOBODY, TO_CAST, UP, coming, hol
 
 from debate_orchestrator.cli.setup import interview
 from debate_orchestrator.host.asking import load
+from debate_orchestrator.rostrum import Back, Later
 from debate_orchestrator.talk import Draft
 from debate_orchestrator.wizard import conversation
-from debate_orchestrator.wizard.asking import Back, Live, Question
+from debate_orchestrator.wizard.asking import Live, Question
 from debate_orchestrator.wizard.sitting import Sitting
 
 SAID = ["", "yes", "no", "edit", "auto", "own", "1", "2", "3", "7", "9", "strict", "lenient", "o.md", "out/", "x.pdf"]
@@ -76,7 +77,7 @@ def test_no_answer_is_ever_lost(here: Path, said: list[str]) -> None:
     try:
         conversation.welcome(sitting, None, None, None)
         conversation.Conversation(sitting, no_check).hold()
-    except (EOFError, conversation.Later):
+    except (EOFError, Later):
         pass
 
     for before, after in zip(script.seen, script.seen[1:], strict=False):

@@ -20,6 +20,7 @@ def converse(arguments: argparse.Namespace) -> int:
     from debate_orchestrator.cli.seating import PERSON
     from debate_orchestrator.cli.setup import interview
     from debate_orchestrator.files import Files
+    from debate_orchestrator.rostrum import Later
     from debate_orchestrator.talk import Draft
     from debate_orchestrator.wizard import asking, conversation, moderating
     from debate_orchestrator.wizard.beside import beside
@@ -43,7 +44,7 @@ def converse(arguments: argparse.Namespace) -> int:
             conversation.welcome(sitting, arguments.going_on, arguments.in_format, arguments.moderator)
             talk = conversation.Conversation(sitting, checked, extra=PERSON, rehearse=arguments.rehearsing)
             draft = talk.hold()
-    except conversation.Later:
+    except Later:
         remark(f"debate: {sitting.kept.leaving()}")
         return 0
     except (KeyboardInterrupt, EOFError):

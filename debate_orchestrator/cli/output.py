@@ -9,10 +9,8 @@ import textwrap
 from collections.abc import Iterable
 from typing import Any, TextIO
 
+from debate_orchestrator.rostrum import WIDEST
 from debate_orchestrator.speech import tame
-
-WIDEST = 100
-"""Columns that a line of prose may have at a terminal."""
 
 
 def print_json(value: dict[str, Any]) -> None:

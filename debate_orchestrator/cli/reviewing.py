@@ -21,6 +21,7 @@ from debate_orchestrator.files import Files
 from debate_orchestrator.journal import Entry
 from debate_orchestrator.reviewing import keeping, paper
 from debate_orchestrator.reviewing.ballots import Paper
+from debate_orchestrator.rostrum import Later
 from debate_orchestrator.speech import tame
 
 _STDIN = "standard input"
@@ -157,7 +158,7 @@ def _asked(arguments: argparse.Namespace, case: _Case) -> int:
             kept = keeping.path_of(case.folder, name, keeping.DRAFT) if begun else ""
             given = begun | paper.empty(case.paper, case.digest, name, _today())
             made = reviewing.Review(asker, words, case.paper, given, lambda: _show(asker, _blind(case)), keep).hold()
-    except reviewing.Later:
+    except Later:
         remark(_leaving(words, kept, case, name))
         return 0
     except (KeyboardInterrupt, EOFError):

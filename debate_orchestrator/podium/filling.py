@@ -12,9 +12,10 @@ from debate_orchestrator.errors import BadFile, BadReply
 from debate_orchestrator.podium import form
 from debate_orchestrator.podium.briefing import Line
 from debate_orchestrator.podium.form import GATE, Place, Step
-from debate_orchestrator.podium.lectern import Back, Below, Blank, Elsewhere, editor
+from debate_orchestrator.podium.lectern import Below, Blank, Elsewhere, editor
 from debate_orchestrator.podium.papers import Entered
 from debate_orchestrator.podium.turn import Keeping, Taken
+from debate_orchestrator.rostrum import Back, numbered
 
 _TYPING = ("",)
 """Begins the place of what is typed and not entered yet."""
@@ -141,8 +142,8 @@ class Filling:
                 continue
             if said in ("", "y", "yes") and not wrong:
                 return None
-            if said.isascii() and said.isdigit() and 1 <= int(said[:6]) <= len(steps):
-                return steps[int(said) - 1]
+            if (n := numbered(said, len(steps))) is not None:
+                return steps[n - 1]
 
     def _text(self) -> str:
         """What was entered, as the reply that it is."""

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from debate_orchestrator.core import presentation
 from debate_orchestrator.core.shapes import MOST_ITEMS, Field, Shape, Terms, applies, asked, check, nothing
 from debate_orchestrator.errors import BadReply
+from debate_orchestrator.rostrum import chosen
 
 Place = tuple[str, ...]
 Entered = Mapping[Place, str]
@@ -94,31 +95,21 @@ def _meant(step: Step, terms: Terms, text: str) -> Any:
         case "flag":
             return True if text.lower() in _YES else False if text.lower() in _NO else text
         case "choice" | "turn":
-            return _option(step.options(terms), text)
+            found = chosen(step.options(terms), text)
+            return _MISSING if found is None else found
         case "choices" | "turns":
             return _options(step.options(terms), text)
     return text
 
 
-def _option(options: tuple[str, ...], text: str) -> Any:
-    """The option of that name, of that number, or the only one that begins so."""
-    exactly = [one for one in options if one == text] or [one for one in options if one.lower() == text.lower()]
-    if len(exactly) == 1 or (exactly and exactly[0] == text):
-        return exactly[0]
-    if text.isascii() and text.isdigit() and 1 <= int(text[:6]) <= len(options):
-        return options[int(text) - 1]
-    begun = [one for one in options if text and one.lower().startswith(text.lower())]
-    return begun[0] if len(begun) == 1 else _MISSING
-
-
 def _options(options: tuple[str, ...], text: str) -> Any:
     """The options that are listed with commas between them, or by number; each once."""
-    if (one := _option(options, text)) is not _MISSING:
+    if (one := chosen(options, text)) is not None:
         return [one]
     said = [part.strip() for part in text.split(",")]
     said = [word for part in said for word in (part.split() if re.fullmatch(r"[\d\s]+", part) else [part]) if word]
-    found = [_option(options, one) for one in said]
-    return _MISSING if not found or _MISSING in found else list(dict.fromkeys(found))
+    found = [chosen(options, one) for one in said]
+    return _MISSING if not found or None in found else list(dict.fromkeys(found))
 
 
 # Shape by shape

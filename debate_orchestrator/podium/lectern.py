@@ -19,10 +19,6 @@ class Left(Exception):
     """The person leaves."""
 
 
-class Back(Exception):
-    """The question before is wanted."""
-
-
 class Elsewhere(Exception):
     """The editor is wanted, for what is written so far."""
 

@@ -17,11 +17,12 @@ from debate_orchestrator.errors import Paused, complaint
 from debate_orchestrator.podium import briefing
 from debate_orchestrator.podium.briefing import Line, Piece
 from debate_orchestrator.podium.filling import Filling
-from debate_orchestrator.podium.lectern import Back, Blank, Elsewhere, Lectern, Left
+from debate_orchestrator.podium.lectern import Blank, Elsewhere, Lectern, Left
 from debate_orchestrator.podium.papers import Papers
 from debate_orchestrator.podium.speaking import Speech
 from debate_orchestrator.podium.turn import Taken
 from debate_orchestrator.providers import caching
+from debate_orchestrator.rostrum import Back
 
 Watch = Callable[[Debate, Event], None]
 

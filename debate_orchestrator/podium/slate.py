@@ -9,7 +9,8 @@ import sys
 from collections.abc import Callable, Iterable
 
 from debate_orchestrator.podium.briefing import Line
-from debate_orchestrator.podium.lectern import Back, Blank, Elsewhere, Left, opened
+from debate_orchestrator.podium.lectern import Blank, Elsewhere, Left, opened
+from debate_orchestrator.rostrum import Back
 from debate_orchestrator.speech import tame
 
 _MOST = 65536

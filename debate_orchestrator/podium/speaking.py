@@ -10,8 +10,9 @@ from debate_orchestrator.datafiles import LARGEST, read_text
 from debate_orchestrator.errors import BadFile
 from debate_orchestrator.podium import briefing
 from debate_orchestrator.podium.briefing import Line
-from debate_orchestrator.podium.lectern import Back, Below, Blank, Elsewhere, editor
+from debate_orchestrator.podium.lectern import Below, Blank, Elsewhere, editor
 from debate_orchestrator.podium.turn import Keeping, Taken
+from debate_orchestrator.rostrum import Back
 
 _EDITORS = ("nano", "vi")
 """Editors for those who have chosen none and ask for one."""

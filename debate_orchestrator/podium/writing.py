@@ -22,12 +22,11 @@ from prompt_toolkit.shortcuts import print_formatted_text
 from prompt_toolkit.styles import Style
 
 from debate_orchestrator.podium.briefing import Line
-from debate_orchestrator.podium.lectern import Back, Blank, Elsewhere, Lectern, Left, opened, paged
+from debate_orchestrator.podium.lectern import Blank, Elsewhere, Lectern, Left, opened, paged
 from debate_orchestrator.podium.slate import Slate
+from debate_orchestrator.rostrum import Back, moves, wrapped
 from debate_orchestrator.speech import tame
-from debate_orchestrator.wizard.asking import wrapped
 
-_DUMB = ("", "dumb", "unknown")
 _STYLE = Style.from_dict({"bottom-toolbar": "noreverse", "strong": "bold", "over": "bold ansired"})
 
 
@@ -162,4 +161,4 @@ class Terminal:
 
 def here() -> Lectern:
     """Whatever terminal this process has."""
-    return Slate() if os.environ.get("TERM", "").lower() in _DUMB else Terminal()
+    return Terminal() if moves(os.environ) else Slate()

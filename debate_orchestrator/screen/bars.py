@@ -9,9 +9,10 @@ from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Voted
 from debate_orchestrator.core.verdict import Verdict, decimals
 from debate_orchestrator.core.votes import read_ballot
+from debate_orchestrator.rostrum import WIDEST
 from debate_orchestrator.screen.cells import Line, Span, clipped, width
 from debate_orchestrator.screen.layout import paragraph
-from debate_orchestrator.screen.voices import INDENT, WIDEST
+from debate_orchestrator.screen.voices import INDENT
 from debate_orchestrator.speech import one_line
 
 _LONGEST = 20

@@ -26,12 +26,13 @@ from debate_orchestrator.core.events import (
 from debate_orchestrator.core.rules import Turn
 from debate_orchestrator.reports import floor
 from debate_orchestrator.reports.announcements import announcements
+from debate_orchestrator.rostrum import WIDEST
 from debate_orchestrator.screen import bars, remarks, status
 from debate_orchestrator.screen.cells import Line, Span
 from debate_orchestrator.screen.inquiry import Inquiry
 from debate_orchestrator.screen.layout import paragraph
 from debate_orchestrator.screen.terminal import Terminal
-from debate_orchestrator.screen.voices import INDENT, WIDEST, Floor, Voice, columns
+from debate_orchestrator.screen.voices import INDENT, Floor, Voice, columns
 
 BETWEEN = " │ "
 """What stands between the columns of speeches."""

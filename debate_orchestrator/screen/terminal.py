@@ -10,6 +10,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TextIO
 
+from debate_orchestrator.rostrum import moves
 from debate_orchestrator.screen.cells import Line
 from debate_orchestrator.speech import tame
 
@@ -28,8 +29,7 @@ class Terminal:
 
     def __init__(self, stream: TextIO, environment: Mapping[str, str]):
         self._stream = stream
-        term = environment.get("TERM", "")
-        self.moves = term not in ("", "dumb", "unknown")
+        self.moves = moves(environment)
         """Whether lines can be written over."""
         self._colours = self.moves and not environment.get("NO_COLOR")
         self._encoding = stream.encoding or "utf-8"

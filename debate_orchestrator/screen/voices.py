@@ -13,12 +13,11 @@ from collections.abc import Callable, Sequence
 from itertools import repeat
 
 from debate_orchestrator.core.rules import Turn
+from debate_orchestrator.rostrum import WIDEST
 from debate_orchestrator.screen.cells import Line, Span, padded
 from debate_orchestrator.screen.layout import Flow, Wrapped
 from debate_orchestrator.speech import one_line
 
-WIDEST = 100
-"""Cells of a line of prose at most, for it to be read with ease."""
 COLUMN = 58
 """Cells that a column has at least: two of them, and what is between, in 120 columns less the last."""
 INDENT = 2

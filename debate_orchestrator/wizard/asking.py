@@ -6,11 +6,9 @@ A terminal that can't move its cursor (TERM=dumb) is asked line by line instead.
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import sys
 import termios
-import textwrap
 from collections.abc import AsyncGenerator, Callable
 from typing import Any, NamedTuple, Protocol
 
@@ -24,16 +22,10 @@ from prompt_toolkit.output import Output, create_output
 from prompt_toolkit.shortcuts import print_formatted_text
 from prompt_toolkit.styles import Style
 
-from debate_orchestrator.speech import one_line, tame
+from debate_orchestrator.rostrum import WIDEST, Back, chosen, moves, wrapped
+from debate_orchestrator.speech import one_line
 
-WIDEST = 100
-"""Columns that a line of prose may have."""
-_DUMB = ("", "dumb", "unknown")
 _STYLE = Style.from_dict({"bottom-toolbar": "noreverse", "strong": "bold"})
-
-
-class Back(Exception):
-    """The question before is wanted."""
 
 
 class Question(NamedTuple):
@@ -177,7 +169,7 @@ class Plain:
 
 def here() -> Asker:
     """Whoever sits at this process's terminal."""
-    return Plain() if os.environ.get("TERM", "").lower() in _DUMB else Terminal()
+    return Terminal() if moves(os.environ) else Plain()
 
 
 def tell_question(asker: Asker, question: Question, columns: int) -> None:
@@ -194,33 +186,11 @@ def tell_question(asker: Asker, question: Question, columns: int) -> None:
 
 
 def meant(question: Question, said: str) -> str:
-    """The value of the choice that was meant: by its number, its value or a beginning that no other has; else what
+    """The value of the choice that was meant: by its value, its number or a beginning that no other has; else what
     was said."""
-    said = said.strip()
     values = [value for value, _ in question.choices]
-    if said.isascii() and said.isdigit() and 1 <= int(said[:6]) <= len(values):
-        return values[int(said) - 1]
-    exactly = [value for value in values if value.lower() == said.lower()]
-    begun = [value for value in values if said and ":" not in said and value.lower().startswith(said.lower())]
-    found = exactly or (begun if len(begun) == 1 else [])
-    return found[0] if found else said
-
-
-def wrapped(text: str, columns: int) -> str:
-    """`text`, tamed, with its lines broken between words; a line that begins with blanks, or has a gap in it, goes on
-    below what follows them."""
-    width = max(10, min(columns - 1, WIDEST))
-    return "\n".join(_filled(line, width) for line in tame(text).split("\n"))
-
-
-def _filled(line: str, width: int) -> str:
-    if len(line) <= width:
-        return line
-    gap = re.match(r"\s+\d+ \S+ {2,}|\s+", line)
-    indent = " " * (gap.end() if gap and gap.end() < width // 2 else 0)
-    return textwrap.fill(
-        line, width, subsequent_indent=indent, replace_whitespace=False, break_long_words=False, break_on_hyphens=False
-    )
+    found = chosen(values, said, begun=":" not in said)
+    return said.strip() if found is None else found
 
 
 def _completer(question: Question) -> Completer | None:

@@ -9,8 +9,9 @@ from debate_orchestrator import casts, providers
 from debate_orchestrator.answers import MODERATOR, MOST_JUDGES
 from debate_orchestrator.core.rules import JUDGE, Format
 from debate_orchestrator.errors import BadAnswers
+from debate_orchestrator.rostrum import Back
 from debate_orchestrator.speech import one_line
-from debate_orchestrator.wizard.asking import Back, Question
+from debate_orchestrator.wizard.asking import Question
 from debate_orchestrator.wizard.hall import EXAMPLES, Cast, Choice, Hall, filled, seats
 from debate_orchestrator.wizard.sitting import Sitting
 

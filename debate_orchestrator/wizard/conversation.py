@@ -12,10 +12,11 @@ from debate_orchestrator.answers import MODERATOR, Answers, settle
 from debate_orchestrator.errors import DebateError
 from debate_orchestrator.files import Files
 from debate_orchestrator.interview import Interview
+from debate_orchestrator.rostrum import Back, Later
 from debate_orchestrator.speech import one_line
 from debate_orchestrator.talk import Ask, Draft, Propose, given
 from debate_orchestrator.wizard import moderating, saving
-from debate_orchestrator.wizard.asking import Back, Question
+from debate_orchestrator.wizard.asking import Question
 from debate_orchestrator.wizard.casting import Casting, stand_ins, told
 from debate_orchestrator.wizard.hall import Choice, seats
 from debate_orchestrator.wizard.putting import put, unaided
@@ -26,10 +27,6 @@ _CHANGED_BY = {"positions": "positions_ok"}
 """Answers that are changed at another question than their own."""
 Check = Callable[[Draft], Files]
 """Tells where a debate's files will lie; a DebateError, with everything, where it could not be opened."""
-
-
-class Later(Exception):
-    """The person leaves, to begin another time."""
 
 
 class Conversation:

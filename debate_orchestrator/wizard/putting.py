@@ -6,9 +6,10 @@ import os
 
 from debate_orchestrator.errors import BadAnswers
 from debate_orchestrator.files import Files
+from debate_orchestrator.rostrum import Back
 from debate_orchestrator.speech import one_line
 from debate_orchestrator.talk import Ask, Draft, talked
-from debate_orchestrator.wizard.asking import Back, Question
+from debate_orchestrator.wizard.asking import Question
 from debate_orchestrator.wizard.sitting import Leads, Sitting
 
 _LONG = ("topic", "topic_ok", "framing", "position_a", "position_b")

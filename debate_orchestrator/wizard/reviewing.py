@@ -12,17 +12,14 @@ from debate_orchestrator.core import shapes
 from debate_orchestrator.core.shapes import Field, Shape
 from debate_orchestrator.reviewing.ballots import FINAL, UNDECIDED, WORDS, Paper
 from debate_orchestrator.reviewing.paper import Words, scale
+from debate_orchestrator.rostrum import BACK, Back, Later
 from debate_orchestrator.speech import one_line
-from debate_orchestrator.wizard.asking import Asker, Back, Question, meant
+from debate_orchestrator.wizard.asking import Asker, Question, meant
 
 _SEEN, _BEFORE, _READ, _AFTER, _WHY = "seen", "before", "read", "after", "why"
 _ORDER = (_SEEN, _BEFORE, "rounds", "final", _WHY, _AFTER)
 _HEAD = ("ballot", "journal", "reviewer", "date")
 Keep = Callable[[dict[str, Any]], None]
-
-
-class Later(Exception):
-    """The person leaves, to hand the ballot in another time."""
 
 
 class Step(NamedTuple):
@@ -252,7 +249,7 @@ class Review:
 
         while True:
             said = self.asker.ask(question, live).strip()
-            if said.lower() == "back":
+            if said.lower() in BACK:
                 raise Back
             if said != "?":
                 return meant(question, said) or question.default

@@ -13,9 +13,10 @@ from debate_orchestrator.core.rules import Format
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.errors import BadAnswers
 from debate_orchestrator.interview import Interview
+from debate_orchestrator.rostrum import BACK, Back
 from debate_orchestrator.talk import Draft, Wording, dropped
 from debate_orchestrator.wizard import moderating
-from debate_orchestrator.wizard.asking import Asker, Back, Question, meant
+from debate_orchestrator.wizard.asking import Asker, Question, meant
 from debate_orchestrator.wizard.hall import Hall, seats
 from debate_orchestrator.wizard.outlook import Outlook, rehearsed, told
 from debate_orchestrator.wizard.saving import Kept, Lately
@@ -114,7 +115,7 @@ class Sitting:
                 if question.long or question.path:
                     self.lately.add(kind, self.asker.abandoned)
                 raise
-            if said.lower() == "back":
+            if said.lower() in BACK:
                 raise Back
             if said != "?":
                 return meant(question, said)

@@ -1,0 +1,69 @@
+"""What every room shares that has a person at a terminal: how wide a line of prose may be, whether the cursor can be
+moved, which choice was meant, and the ways to leave a question.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Mapping, Sequence
+
+from debate_orchestrator.speech import tame
+
+WIDEST = 100
+"""Columns that a line of prose may have, for it to be read with ease."""
+BACK = ("back", ":back")
+"""What is typed where the question before is wanted."""
+_DUMB = ("", "dumb", "unknown")
+
+
+class Back(Exception):
+    """The question before is wanted."""
+
+
+class Later(Exception):
+    """The person leaves, to go on another time."""
+
+
+def moves(environment: Mapping[str, str]) -> bool:
+    """Whether the terminal of that environment can move its cursor; one that can't is asked and told line by line."""
+    return environment.get("TERM", "").lower() not in _DUMB
+
+
+def chosen(options: Sequence[str], said: str, *, begun: bool = True) -> str | None:
+    """The option that was meant: by its name, its number, or, where `begun` lets it, a beginning that no other has;
+    None where it is none of them."""
+    said = said.strip()
+    if said in options:
+        return said
+    alike = [one for one in options if one.lower() == said.lower()]
+    if len(alike) == 1:
+        return alike[0]
+    if (n := numbered(said, len(options))) is not None:
+        return options[n - 1]
+    found = [one for one in options if begun and said and one.lower().startswith(said.lower())]
+    return found[0] if len(found) == 1 else None
+
+
+def numbered(said: str, most: int) -> int | None:
+    """The number from 1 to `most` that was typed; None where it is none of them."""
+    if not (said.isascii() and said.isdigit() and len(said) <= 6):
+        return None
+    return n if 1 <= (n := int(said)) <= most else None
+
+
+def wrapped(text: str, columns: int) -> str:
+    """`text`, tamed, with its lines broken between words; a line that begins with blanks, or has a gap in it, goes on
+    below what follows them."""
+    width = max(10, min(columns - 1, WIDEST))
+    return "\n".join(_filled(line, width) for line in tame(text).split("\n"))
+
+
+def _filled(line: str, width: int) -> str:
+    if len(line) <= width:
+        return line
+    gap = re.match(r"\s+\d+ \S+ {2,}|\s+", line)
+    indent = " " * (gap.end() if gap and gap.end() < width // 2 else 0)
+    return textwrap.fill(
+        line, width, subsequent_indent=indent, replace_whitespace=False, break_long_words=False, break_on_hyphens=False
+    )
