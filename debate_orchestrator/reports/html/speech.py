@@ -137,7 +137,7 @@ def plainly(text: str) -> list[str]:
     if len(tamed) > LONGEST:
         return [speech.one_line(tamed)]
     tokens = _parser().parse(tamed)
-    own, quoted, depth = [], [], 0
+    own, quoted, depth = list[str](), list[str](), 0
     for n, token in enumerate(tokens):
         depth += token.nesting if token.type.startswith("blockquote") else 0
         if token.type == "paragraph_open":
