@@ -137,7 +137,9 @@ def plainly(text: str) -> list[str]:
     if len(tamed) > LONGEST:
         return [speech.one_line(tamed)]
     tokens = _parser().parse(tamed)
-    own, quoted, depth = [], [], 0
+    own: list[str] = []
+    quoted: list[str] = []
+    depth = 0
     for n, token in enumerate(tokens):
         depth += token.nesting if token.type.startswith("blockquote") else 0
         if token.type == "paragraph_open":
