@@ -168,9 +168,8 @@ def test_unknown_prices_are_unknown(debate: Run, server: Server) -> None:
     """A model without a price makes no cost of nought: the report and the sum say that it is unknown."""
     ran = debate("run", *SETUP, "--rounds=1", "--a=anthropic:who-knows")
 
-    assert re.search(
-        r"^4 calls: \$0\.\d{4} \(b \$[\d.]+, judge \$[\d.]+\), and 1 call of unknown price\. T", ran.err, re.M
-    )
+    paid = r"\$\d\.\d{4}"
+    assert re.search(rf"^4 calls: {paid} \(b {paid}, judge {paid}\), and 1 call of unknown price\. T", ran.err, re.M)
     assert "unknown" in Path("r.md").read_text(encoding="utf-8").partition("## Calls and Cost")[2]
 
 
@@ -292,11 +291,3 @@ def test_a_missing_key_is_told_before_the_first_call(debate: Run, server: Server
 
     assert (ran.code, server.requests) == (2, [])
     assert "OPENROUTER_API_KEY" in ran.err
-
-
-def test_the_answers_of_a_rehearsal_rehearse_again(debate: Run) -> None:
-    """Where every seat has a stand-in for somebody else, the place of the real debate stays free."""
-    seats = ("--a=rehearse:anthropic:m", "--b=rehearse:anthropic:m", "--judge=rehearse:anthropic:n")
-    ran = debate("run", "--topic=T", "--position-a=Yes.", "--position-b=No.", "--rounds=1", "--output=r.md", *seats)
-
-    assert ran.code == 0 and Path("r.rehearsed.md").exists() and not Path("r.md").exists()

@@ -17,10 +17,6 @@ OWN = "That source counts desks, and no hearts at all."
     [
         ([f'B says: "Standing desks cut heart disease by a fifth." {OWN}'], OWN),
         ([f"“Standing desks cut heart disease. They do it by a fifth.” {OWN}"], OWN),
-        (
-            ["“A claim that goes on for much longer than anybody would wish.” is what B rests on."],
-            "“…” is what B rests",
-        ),
         (['The word "most" is doing all of the work in it.'], 'The word "most" is doing all of the work in it.'),
         (['A 24" screen is no desk, and a 27" screen is none.'], 'A 24" screen is no desk, and a 27" screen is none.'),
         (['"Nothing but what somebody else has said."'], '"Nothing but what somebody else has said."'),
@@ -33,10 +29,19 @@ def test_the_words_of_somebody_else_are_passed_over(said: list[str], line: str) 
     assert telling(said).startswith(line)
 
 
+def test_what_is_quoted_at_length_leaves_room() -> None:
+    """What attacks a speech is told without its long quotes, which would fill the line; a case keeps its evidence."""
+    said = ['B rests on this: "A claim that goes on for longer than anybody wishes. It is so." It does not follow.']
+
+    assert telling(said, "attacks").startswith("B rests on this: “…”")
+    assert telling(said).startswith('B rests on this: "A claim that')
+
+
 @pytest.mark.parametrize(
     ("said", "line"),
     [
-        ([f"I grant the mismatch of the two. {OWN}"], OWN),
+        ([f"I grant the mismatch of the two. {OWN}"], "I grant the mismatch of the two. That source"),
+        (["I grant two points. The first of them is late. But it is no more than that.", OWN], "But it is no more"),
         (["I concede that it is late. Granted, it rains as well.", OWN], OWN),
         ([f"I grant the mismatch, but it proves nothing. {OWN}"], "I grant the mismatch, but it"),
         (["I grant the mismatch of the two.", "I accept the second too.", OWN], "I grant the mismatch of the two."),
@@ -44,8 +49,8 @@ def test_the_words_of_somebody_else_are_passed_over(said: list[str], line: str) 
     ],
 )
 def test_what_an_answer_grants_is_passed_over(said: list[str], line: str) -> None:
-    """An answer that opens by granting a point is told by what it goes on to say, if it soon does."""
-    assert telling(said, answering=True).startswith(line)
+    """An answer that opens by granting a point is told by what it says then, once it is plain that the grant ends."""
+    assert telling(said, "answers").startswith(line)
 
 
 def test_only_answers_skip_what_they_grant() -> None:

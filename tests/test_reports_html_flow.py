@@ -129,10 +129,10 @@ def test_refusals_and_concessions_are_told() -> None:
 
 def test_a_rebuttal_is_told_by_what_it_answers() -> None:
     """A rebuttal's line passes over what it grants; an opening's does not."""
-    said = "I grant the mismatch of the two. It proves nothing about the rest of the case."
+    said = "I grant the mismatch of the two. But it proves nothing about the rest of it."
     made = notes(sheet(adversarial(saying(_1_rebuttal_a=said, _1_opening_b=said), rounds=2)))
 
-    assert made["1.rebuttal.a"].line.startswith("It proves nothing")
+    assert made["1.rebuttal.a"].line.startswith("But it proves nothing")
     assert made["1.opening.b"].line.startswith("I grant")
 
 

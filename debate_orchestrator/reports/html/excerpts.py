@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from debate_orchestrator import speech
 
+How = Literal["", "attacks", "answers"]
+"""What a speech does to another, if it does."""
 LONGEST = 160
 """Characters of a line."""
 _FEWEST = 4
@@ -19,12 +22,10 @@ _SHORT = 60
 """Characters of a line that has room for the sentence after it."""
 _NEAR = 4
 """Sentences among which a thesis is looked for."""
-_FIRST = 2
-"""Paragraphs in which something more telling than a concession is looked for."""
 _BRIEF = 8
 """Words of a quote that is kept where it stands in a sentence."""
 _SENTENCE = re.compile(r"\S.*?(?:[.!?…][\"”’')\]]*(?=\s+[\"“‘'(\[]*[^\W\d_a-z])|$)")
-_QUOTED = re.compile(r'“[^“”]*”|(?<!\w)"(?=\S)[^"]*"')
+_QUOTED = re.compile(r'“[^“”]*”|(?<!\w)"(?=\S).{0,1000}?"(?!\w)')
 _THESIS = re.compile(
     r"\b(?:my (?:thesis|case|claim|position|answer|point)|i (?:argue|hold|maintain|claim|submit))\b", re.IGNORECASE
 )
@@ -32,34 +33,43 @@ _GRANTS = re.compile(
     r"(?:(?:i|we) (?:fully |readily |also )?(?:grant|concede|accept|acknowledge|admit)|granted)\b", re.I
 )
 _TURNS = re.compile(r"\b(?:but|yet|however|though|although|still|nonetheless|nevertheless|only|while)\b", re.I)
+_TURNED = re.compile(r"(?:but|yet|however|still|even so|nonetheless|nevertheless|none of|neither)\b", re.I)
 
 
-def telling(paragraphs: Sequence[str], *, answering: bool = False) -> str:
+def telling(paragraphs: Sequence[str], how: How = "") -> str:
     """A speech in a line: the first sentence of its paragraphs that tells something in the speaker's own words; its
-    thesis, if it soon names one. A speech that answers another may open with what it grants: that is passed over, if
-    its first two paragraphs go on to say more. Empty where there is nothing to tell."""
-    own = [sentence for paragraph in paragraphs for sentence in _own(paragraph)]
-    every = [sentence for paragraph in paragraphs for sentence in _sentences(paragraph)]
-    found = own or [one for one in every if len(one.split()) >= _FEWEST] or every
+    thesis, if it soon names one. What attacks or answers another speech quotes it: its long quotes are left out with
+    a mark. What answers may open with what it grants: that is passed over as far as its second paragraph, or a
+    sentence before that which says "but". Empty where there is nothing to tell."""
+    own = [list(_own(paragraph, whole=not how)) for paragraph in paragraphs]
+    every = [sentence[0] for paragraph in paragraphs for sentence in _SENTENCE.finditer(paragraph)]
+    found = [sentence for sentences in own for sentence in sentences]
+    found = found or [one for one in every if len(one.split()) >= _FEWEST] or every
     if not found:
         return ""
-    if answering:
-        found = _beyond_grants(found, sum(len(list(_own(one))) for one in paragraphs[:_FIRST]))
+    if how == "answers":
+        found = found[_granted(own) :]
     theses = [n for n, one in enumerate(found[:_NEAR]) if _THESIS.search(one)]
     first = theses[0] if theses else 0
     line = found[first]
     return shortened(f"{line} {found[first + 1]}" if len(line) < _SHORT and found[first + 1 :] else line)
 
 
-def _beyond_grants(found: list[str], near: int) -> list[str]:
-    """The sentences after those that do nothing but grant a point; all of them, if none follows soon."""
-    first = next((n for n, one in enumerate(found[:near]) if not _GRANTS.match(one) or _TURNS.search(one)), 0)
-    return found[first:]
+def _granted(own: Sequence[Sequence[str]]) -> int:
+    """With how many sentences a speech does nothing but grant a point. A sentence that only follows may be part of
+    what is granted, so that it takes a turn of phrase or a paragraph to end it; 0 where neither comes soon."""
+    first, *rest = [sentences for sentences in own if sentences] or [()]
+    if not first or not _GRANTS.match(first[0]) or _TURNS.search(first[0]):
+        return 0
+    turned = next((n for n, one in enumerate(first) if _TURNED.match(one)), None)
+    if turned is not None:
+        return turned
+    return len(first) if rest and not _GRANTS.match(rest[0][0]) else 0
 
 
-def _own(paragraph: str) -> Iterator[str]:
-    """The sentences of a paragraph that tell something outside quotation marks; a long quote is no part of them."""
-    brief = _QUOTED.sub(lambda quote: quote[0] if len(quote[0].split()) <= _BRIEF else "“…”", paragraph)
+def _own(paragraph: str, *, whole: bool) -> Iterator[str]:
+    """The sentences of a paragraph that tell something outside quotation marks, with long quotes whole or left out."""
+    brief = paragraph if whole else _QUOTED.sub(_brief, paragraph)
     quoted = [quote.span() for quote in _QUOTED.finditer(brief)]
     for sentence in _SENTENCE.finditer(brief):
         words = (word.start() + sentence.start() for word in re.finditer(r"\S+", sentence[0]))
@@ -67,8 +77,8 @@ def _own(paragraph: str) -> Iterator[str]:
             yield sentence[0]
 
 
-def _sentences(text: str) -> Iterator[str]:
-    return (sentence[0] for sentence in _SENTENCE.finditer(text))
+def _brief(quote: re.Match[str]) -> str:
+    return quote[0] if len(quote[0].split()) <= _BRIEF else "“…”"
 
 
 def opening(text: str, most: int, sentences: int | None = None) -> tuple[str, int]:

@@ -87,7 +87,7 @@ def _note(story: Story, turn: Told, tied: dict) -> Note:  # type: ignore[type-ar
     ends = {how: tuple(one.turn for one in story.ties if one.to == turn.id and one.how == how) for how in _HOW}
     return Note(
         turn,
-        gist(turn, story.judging.quotes, answering=tie is not None and tie.how == "answers" and not turn.concedes),
+        gist(turn, story.judging.quotes, how=tie.how if tie and not turn.concedes else ""),
         attacks=tie.to if tie and tie.how == "attacks" else "",
         answers=tie.to if tie and tie.how == "answers" else "",
         attacked_by=ends["attacks"],
@@ -114,9 +114,9 @@ def _vote(story: Story, turn: Told) -> Call:
     return Call("vote", f"{story.seats[turn.seat]}{mirrored}", said, turn.id)
 
 
-def gist(turn: Told, quotes: tuple[str, str] | None = None, *, answering: bool = False) -> str:
+def gist(turn: Told, quotes: tuple[str, str] | None = None, how: excerpts.How = "") -> str:
     """A turn in a line: an excerpt of its speech, as `excerpts.telling` takes it, or that it has none. What stands
-    between the tags of `quotes` is quoted; `answering` says that it answers another."""
+    between the tags of `quotes` is quoted; `how` is what it does to another."""
     if turn.declined:
         return "Declined to argue."
     said = turn.text if turn.text is not None else _argued(turn)
@@ -124,7 +124,7 @@ def gist(turn: Told, quotes: tuple[str, str] | None = None, *, answering: bool =
         return "No reply that counts." if turn.ballot is None else ""
     for tag in quotes or ():
         said = said.replace(f"<{tag}>", "“").replace(f"</{tag}>", "”")
-    return excerpts.telling(speech.plainly(said), answering=answering)
+    return excerpts.telling(speech.plainly(said), how)
 
 
 def _argued(turn: Told) -> str:
