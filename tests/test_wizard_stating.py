@@ -17,7 +17,7 @@ from debate_orchestrator.wizard.stating import shoulds
         (
             "Should this service move from REST to gRPC for internal calls?",
             "This service",
-            "move from REST to gRPC for",
+            "move from REST to",
         ),
         ("Should large AI companies be regulated?", "Large AI companies", "be regulated"),
         ("Should cities ban cars?", "Cities", "ban cars"),

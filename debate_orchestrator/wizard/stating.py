@@ -9,18 +9,23 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 _SHOULD = re.compile(r"should\s+([^?]+)\?", re.IGNORECASE)
-_PRONOUNS = frozenset("i we you they he she it everyone everybody".split())
-_VERBS = frozenset(
+_PRONOUNS = _words("i we you they he she it everyone everybody")
+_VERBS = _words(
     "abolish adopt allow be become choose continue create deploy develop eliminate ensure forbid give go have impose"
     " introduce invest keep legalise legalize make migrate move prefer prohibit provide receive regulate reject remain"
-    " remove replace require rewrite teach write".split()
+    " remove replace require rewrite teach write"
 )
 """Verbs that hardly ever end a subject."""
-_NOUNS_TOO = frozenset("ban build pay permit stop switch use".split())
+_NOUNS_TOO = _words("ban build pay permit stop switch use")
 """Verbs that a subject may well end with: taken after a name or a plural alone."""
-_DETERMINERS = frozenset("a an the this that these those our my your their his her its every each any no".split())
-_UNSURE = frozenset("or not to that which who whom whose what where when while if and/or".split())
+_DETERMINERS = _words("a an the this that these those our my your their his her its every each any no")
+_UNSURE = _words("or not to that which who whom whose what where when while if and/or")
 """Words with which it is not sure what is asked, or where its subject ends."""
 
 
