@@ -132,7 +132,8 @@ class _Checks:
             lacking = [side for side in sides if side not in given]
             flags = " and ".join(f"--position-{side}" for side in lacking)
             got = f"none for {' and '.join(lacking)}"
-            self.wrong.append(complaint("positions", got, "one for each side", f"{flags} is missing."))
+            hint = f"What is missing is {flags}, or positions.{lacking[0]} in the answers file."
+            self.wrong.append(complaint("positions", got, "one for each side", hint))
             return None
         if not isinstance(given, dict) or set(given) != set(sides):
             self._refuse("positions", f"auto, or a mapping with {' and '.join(sides)}")

@@ -311,7 +311,8 @@ def test_one_position_alone() -> None:
     with pytest.raises(BadAnswers) as refusal:
         answers.settle({"topic": "x", "positions": {"a": "Yes"}}, RULES, "x.md")
     assert refusal.value.complaints == [
-        "positions: got none for b; expected one for each side. --position-b is missing."
+        "positions: got none for b; expected one for each side. "
+        "What is missing is --position-b, or positions.b in the answers file."
     ]
 
 
