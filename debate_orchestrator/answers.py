@@ -128,6 +128,13 @@ class _Checks:
         if given == "auto":
             return None
         sides = self.rules.sides
+        if isinstance(given, dict) and given and set(given) < set(sides):
+            lacking = [side for side in sides if side not in given]
+            flags = " and ".join(f"--position-{side}" for side in lacking)
+            got = f"none for {' and '.join(lacking)}"
+            hint = f"What is missing is {flags}, or positions.{lacking[0]} in the answers file."
+            self.wrong.append(complaint("positions", got, "one for each side", hint))
+            return None
         if not isinstance(given, dict) or set(given) != set(sides):
             self._refuse("positions", f"auto, or a mapping with {' and '.join(sides)}")
             return None
@@ -197,7 +204,10 @@ class _Checks:
         value = self.given.get("quorum")
         if value is None:
             return default
-        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= max(panel, 1):
+        if isinstance(value, int) and value > max(panel, 1):
+            self._refuse("quorum", f"at most as many as there are judges ({panel})")
+            return default
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             self._refuse("quorum", f"a whole number from 1 to {max(panel, 1)}, the size of the panel")
             return default
         return value

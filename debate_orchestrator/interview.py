@@ -96,7 +96,7 @@ class Interview:
                 values = {"who": self.who(key.removeprefix("position_"))}
             case "positions_ok":
                 keys = " or ".join(f"position_{side}=..." for side in rules.sides)
-                values = {"argued": self._argued(draft.given["positions"]), "keys": keys}
+                values = {"argued": " ".join(self.argued(draft)), "keys": keys}
             case "rounds":
                 values = {"default": limits.default, "most": limits.most, "about": self._about_rounds()}
             case "insist":
@@ -155,11 +155,13 @@ class Interview:
         seat = self.rules.seats[side]
         return f"{seat.name} ({seat.side})" if seat.side else seat.name
 
-    def _argued(self, positions: dict[str, str]) -> str:
+    def argued(self, draft: Draft) -> list[str]:
+        """Who will argue what, a sentence for each side."""
+        positions = draft.given["positions"]
         flat = {side: speech.one_line(positions[side]).rstrip(".") for side in self.rules.sides}
         argues = self.words.argues
         said = [argues.format(name=self.rules.name_of(side), position=flat[side]) for side in flat]
-        return " ".join(one[:-1] if one.endswith(("?.", "!.")) else one for one in said)
+        return [one[:-1] if one.endswith(("?.", "!.")) else one for one in said]
 
     def _about_rounds(self) -> str:
         phases = self.rules.round
@@ -305,7 +307,8 @@ class Interview:
             hint = "position_a=... or position_b=... changes one."
             raise BadAnswers(complaint("positions_ok", shown(said), "yes or no", hint))
         refused = draft.given["positions"]
-        return talked(self._put_aside(draft), positions=None, rejected=(*draft.talk.rejected, refused))
+        rejected = (*draft.talk.rejected, refused)
+        return talked(dropped(draft, "positions"), positions=None, own={}, positions_ok=False, rejected=rejected)
 
     def _take_rounds(self, draft: Draft, said: str, source: Source) -> Draft:
         number = answers.rounds(said, self.rules.rounds.insist)

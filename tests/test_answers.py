@@ -292,11 +292,28 @@ def test_a_quorum_is_more_than_half_unless_somebody_says(panel: int, quorum: int
     assert [settle(cast=cast, quorum=n).quorum for n in (1, panel)] == [1, panel]
 
 
-@pytest.mark.parametrize("quorum", [0, 4, -1, "2", 2.0, True, [2]])
+@pytest.mark.parametrize("quorum", [0, -1, "2", 2.0, True, [2]])
 def test_what_is_no_quorum(quorum: Any) -> None:
     """A quorum is from one judge to the whole panel."""
     (said,) = refused(RULES, quorum=quorum, cast={"judge": ["host"] * 3})
     assert said.startswith("quorum: ") and "from 1 to 3, the size of the panel" in said
+
+
+@pytest.mark.parametrize("panel", [1, 3])
+def test_more_than_the_panel_is_no_quorum(panel: int) -> None:
+    """A quorum of more judges than there are is told how many there are."""
+    (said,) = refused(RULES, quorum=4, cast={"judge": ["host"] * panel})
+    assert said == f"quorum: got 4; expected at most as many as there are judges ({panel})."
+
+
+def test_one_position_alone() -> None:
+    """Where one side has a position and the other has none, what is missing is named."""
+    with pytest.raises(BadAnswers) as refusal:
+        answers.settle({"topic": "x", "positions": {"a": "Yes"}}, RULES, "x.md")
+    assert refusal.value.complaints == [
+        "positions: got none for b; expected one for each side. "
+        "What is missing is --position-b, or positions.b in the answers file."
+    ]
 
 
 def test_without_a_judge_there_is_nobody_to_cast() -> None:

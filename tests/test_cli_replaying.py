@@ -26,14 +26,19 @@ def test_played_live(verb: tuple[str, ...]) -> None:
     assert "Debate complete. Winner: " in viewer.glass.text
 
 
-def test_left() -> None:
-    """q ends it with what it came to, and is no mistake; the report that was asked for is written."""
-    with watching("demo", "--to=d.md") as viewer:
+@pytest.mark.parametrize("to", [(), ("--to=d.md",)])
+def test_left(to: tuple[str, ...]) -> None:
+    """q ends it and is no mistake: how it ends is not told, but how to see the rest and its report; the report that
+    was asked for is written."""
+    with watching("demo", *to) as viewer:
         viewer.see_text("q quit")
         viewer.press("q")
         assert viewer.see_end() == 0
-        assert "Debate complete. Report written to d.md." in " ".join(viewer.glass.text.split())
-    assert Path("d.md").exists()
+        text = " ".join(viewer.glass.text.split())
+    assert "Left before the end. `debate demo` plays it again" in text
+    assert "Winner" not in text and "A debate of your own" not in text
+    assert ("`debate demo --to report.md` writes its report." in text) is not bool(to)
+    assert ("Its report was written to d.md." in text) is Path("d.md").exists() is bool(to)
 
 
 @pytest.fixture(autouse=True)
@@ -59,3 +64,20 @@ def test_what_is_no_pace(debate: Run, pace: str) -> None:
     assert (ran.code, ran.out) == (2, "")
     assert "words a minute" in ran.err
     assert debate("demo", "--pace=9", "--no-pace").code == 2
+
+
+@pytest.mark.parametrize("verb", [("demo",), ("replay", EXAMPLE)])
+def test_what_can_be_no_report(debate: Run, verb: tuple[str, ...]) -> None:
+    """A report that could not be written is refused before anything is played."""
+    ran = debate(*verb, "--to=x.pdf")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert "a file that ends in" in ran.err
+
+
+def test_what_is_next(debate: Run) -> None:
+    """After a demo its report is offered unless it was asked for, and a debate of one's own in any case."""
+    bare, asked = debate("demo"), debate("demo", "--to=d.md")
+
+    assert bare.out.endswith("Its report: `debate demo --to report.md`. A debate of your own: `debate`.\n")
+    assert asked.out.endswith("\nA debate of your own: `debate`.\n") and "--to report.md" not in asked.out

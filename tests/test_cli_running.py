@@ -291,3 +291,11 @@ def test_a_missing_key_is_told_before_the_first_call(debate: Run, server: Server
 
     assert (ran.code, server.requests) == (2, [])
     assert "OPENROUTER_API_KEY" in ran.err
+
+
+def test_the_answers_of_a_rehearsal_rehearse_again(debate: Run) -> None:
+    """Where every seat has a stand-in for somebody else, the place of the real debate stays free."""
+    seats = ("--a=rehearse:anthropic:m", "--b=rehearse:anthropic:m", "--judge=rehearse:anthropic:n")
+    ran = debate("run", "--topic=T", "--position-a=Yes.", "--position-b=No.", "--rounds=1", "--output=r.md", *seats)
+
+    assert ran.code == 0 and Path("r.rehearsed.md").exists() and not Path("r.md").exists()

@@ -16,7 +16,7 @@ from debate_orchestrator.rostrum import Back
 
 SCORES = ("7", "6", "8", "5", "5.5", "4")
 TEXTS = ("start of A", "start of B", "end of A", "end of B")
-REST = ("a", "A was better.", "more of it, A", "more of it, B", "no", "no", "")
+REST = ("a", "A was better.", "more of it, A", "more of it, B", "", "no", "")
 ALL = (*SCORES, *TEXTS, *REST)
 """An answer to every question of a strict ballot of two rounds."""
 
@@ -76,6 +76,26 @@ def test_a_wrong_answer_is_told_at_once(here: Path) -> None:
     assert "expected text of 1 to 20,000 characters" in script.asked[8].above[-1].text
 
 
+def test_a_question_mark_explains(here: Path) -> None:
+    """A question mark tells what a field means, what it takes and what keys do; nothing is entered by it."""
+    ballot, script = filled(here, "?", *SCORES, "?", *ALL[6:], "")
+
+    assert ballot["scores"]["a"]["argument_quality"] == 7 and ballot["strongest"]["a"] == "start of A"
+    assert "What it takes: a number from 1 to 10." in script.text and "Keys: Enter sends the answer" in script.text
+    assert not any("got '?'" in line.text for blank in script.asked for line in blank.above)
+    assert script.asked[8].now == ""
+
+
+def test_advice_that_nobody_hears(here: Path) -> None:
+    """In the last round the question for advice says that no round follows; before that it does not."""
+    for rounds, said in ((1, True), (2, False)):
+        script = Script(*ALL)
+        with pytest.raises(Left):
+            run(Filling(taken("1.verdict.judge", script, here / str(rounds), rounds=rounds)).take())
+        advice = next(blank for blank in script.asked if blank.above[1].text.startswith("Feedback"))
+        assert any("no round follows" in line.text for line in advice.above) is said
+
+
 def test_going_back(here: Path) -> None:
     """Back leads to the question before, with its answer: to be kept by Enter where it is short, to be edited where it
     is a text; later answers are kept. Before the first there is none."""
@@ -101,7 +121,7 @@ def test_all_is_looked_at(here: Path) -> None:
 
 def test_what_depends_is_asked_for(here: Path) -> None:
     """A finding asks for what belongs to it, also when it is only made in the end, and an item for its fields."""
-    claim = ("yes", "2", "It is cheaper.", "no")
+    claim = ("2", "It is cheaper.", "")
     found = ("yes", "same claim, 3", "both")
     ballot, _ = filled(here, *SCORES, *TEXTS, *REST[:4], *claim, *found, "", "")
     later, _ = filled(here / "later", *ALL, "16", *found, "")
@@ -141,8 +161,8 @@ def test_what_was_entered_can_be_seen(here: Path) -> None:
         "  1 Scores: Researcher A: Argument quality: 7\n  2 Scores: Researcher A: Use of evidence: 6\n"
     )
     assert "Score each researcher" in script.asked[2].shows["brief"]()
-    assert script.asked[2].below("").text == "Question 3"
-    assert script.asked[6].below("two words").text == "Question 7, 2 words"
+    assert script.asked[2].below("").text == "Question 3 of 17"
+    assert script.asked[6].below("two words").text == "Question 7 of 17, 2 words"
 
 
 def test_a_text_in_an_editor(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -242,7 +262,7 @@ def test_a_side_that_replies_in_a_shape(here: Path) -> None:
         "Act.",
     )
     verdict, _ = filled(here, *final, "", turn="final.verdict.judge")
-    row = ("yes", "It is cheaper.", "It is.", "It is not.", "unresolved", "1, 2", "no")
+    row = ("It is cheaper.", "It is.", "It is not.", "unresolved", "1, 2", "")
     dissent, _ = filled(here, *row, "", turn="final.dissent.judge")
 
     assert verdict["converged_on"] == "The middle." and verdict["unresolved_questions"] == ["A question"]

@@ -102,7 +102,7 @@ def test_a_form_can_be_filled_in(shape: Shape, data: st.DataObject) -> None:
         step = missing[0]
         yes = data.draw(st.booleans()) and len(step.place) < 12 and step.place[-2:-1] in ((), ("1",), ("rows",))
         said = "yes" if step.field.kind == "flag" and yes else good[step.field.kind]
-        said = "" if step.may_be_empty and step.field.kind == "text" else said
+        said = "" if step.may_be_empty and (step.ends or step.field.kind == "text") and not yes else said
         form.read(step, TERMS, said)
         entered[step.place] = said
 
@@ -154,7 +154,7 @@ def test_what_an_answer_means(step: Step, text: str, value: Any) -> None:
         (leaf("text"), "  ", "text of 1 to 20,000 characters"),
         (leaf("text", words=2), "one two three", "at most 2 words"),
         (leaf("url"), "example.org", "the address of a page"),
-        (leaf("flag"), "perhaps", "true or false"),
+        (leaf("flag"), "perhaps", "yes or no"),
         (leaf("number", least=1, most=10), "11", "a number from 1 to 10"),
         (leaf("number", least=1, most=10), "7,5", "a number from 1 to 10"),
         (leaf("number", least=1, most=10), "1e1", "a number from 1 to 10"),
@@ -203,18 +203,39 @@ def test_scores() -> None:
 
 
 def test_lists() -> None:
-    """A list of texts ends with an empty one; of records, when no further one is wanted."""
+    """A list ends with an empty item, one of records where its first field is left empty; of records that may begin
+    with nothing, when no further one is wanted."""
     texts: Shape = {"open": Field(kind="list")}
-    rows: Shape = {"rows": Field(kind="list", fields={"claim": Field(kind="text")})}
+    pairs: Shape = {"rows": Field(kind="list", fields={"claim": Field(kind="text"), "sure": Field(kind="flag")})}
+    rows: Shape = {"rows": Field(kind="list", fields={"claim": Field(kind="text", optional=True)})}
 
     assert places(texts, open__1="one") == ["open/1", "open/2"]
     assert form.value(texts, TERMS, {("open", "1"): "one", ("open", "2"): ""}) == {"open": ["one"]}
+    assert places(pairs) == places(pairs, rows__1__claim="") == ["rows/1/claim"]
+    assert places(pairs, rows__1__claim="So.") == ["rows/1/claim", "rows/1/sure"]
+    one = {("rows", "1", "claim"): "So.", ("rows", "1", "sure"): "no", ("rows", "2", "claim"): ""}
+    assert form.value(pairs, TERMS, one) == {"rows": [{"claim": "So.", "sure": False}]}
     gate = f"rows__1__{GATE}"
     assert places(rows) == [f"rows/1/{GATE}"]
     assert places(rows, **{gate: "yes"}) == [f"rows/1/{GATE}", "rows/1/claim"]
     filled = {gate: "yes", "rows__1__claim": "It is."}
     assert places(rows, **filled)[-1] == f"rows/2/{GATE}"
     assert form.value(rows, TERMS, {("rows", "1", GATE): "no"}) == {"rows": []}
+
+
+def test_a_list_takes_no_yes() -> None:
+    """An item of a list is no answer to a question that nobody put; Enter where yes or no is wanted says so."""
+    shape: Shape = {"open": Field(kind="list"), "sure": Field(kind="flag")}
+    item, flag = Step(("open", "1"), Field(kind="text", optional=True), "", True, True), leaf("flag")
+
+    assert form.steps(shape, TERMS, {})[0] == item
+    for said in ("yes", "No", "y"):
+        with pytest.raises(BadReply, match=r"expected one item of the list\. Enter alone ends the list\."):
+            form.read(item, TERMS, said)
+    with pytest.raises(BadReply, match=r"^Answer yes or no\.$"):
+        form.read(flag, TERMS, "")
+    with pytest.raises(BadReply, match=r"^got 'maybe'; expected yes or no\.$"):
+        form.read(flag, TERMS, "maybe")
 
 
 def test_what_need_not_be_there() -> None:

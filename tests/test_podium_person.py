@@ -155,7 +155,9 @@ def test_leaving(here: Path) -> None:
     left: list[str] = []
     one.attends(lambda: left.append("left"), None, lambda debate, event: None)
 
-    with pytest.raises(Paused, match="What was written is kept"):
+    with pytest.raises(
+        Paused, match=r"^1\.challenge\.a: left before it was handed in\. What was written is kept.*`debate resume`"
+    ):
         asked(one, debate, "1.challenge.a")
     with pytest.raises(Paused):
         asked(one, debate, "1.challenge.b")

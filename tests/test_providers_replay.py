@@ -61,6 +61,14 @@ def test_unknown_fillers_are_told_all_at_once(tmp_path: Path) -> None:
             seated(debate)
 
 
+def test_only_who_fits_a_seat_is_named() -> None:
+    """What could be written instead is told by seat: who looks pages up for the clerk's alone, a person for others."""
+    (side,), (clerk,) = complaints({"a": ("oracle:x",)}), complaints({"clerk": ("oracle:x",)})
+
+    assert "human" in side and "fetch:" not in side and "offline:" not in side
+    assert "human" not in clerk and "fetch:" in clerk and "offline:" in clerk
+
+
 def test_a_recording_costs_nothing(tmp_path: Path) -> None:
     """What a recorded reply cost was paid for once, and is on no later bill."""
     paid = Speaker(usage=Usage(fresh=1_000), cost=0.5)

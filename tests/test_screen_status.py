@@ -66,6 +66,17 @@ def test_it_is_broken_between_its_parts() -> None:
     assert [plain(line) for line in lines] == ["Round 1 of 3 · Challenge", "12 s · p pause, q quit"]
 
 
+def test_a_note_is_not_cut() -> None:
+    """A note that is longer than a narrow terminal is broken between its words."""
+    lines = status.lines(["12 s"], ["stopping when the answers under way are in", "Ctrl-C leaves them"], 40)
+
+    assert [plain(line) for line in lines] == [
+        "12 s",
+        "stopping when the answers under way are",
+        "in · Ctrl-C leaves them",
+    ]
+
+
 @given(st.lists(st.text(st.characters(categories=["L", "N", "So"]), min_size=1), max_size=9), st.integers(2, 120))
 def test_it_fits(parts: list[str], cells: int) -> None:
     """However narrow the terminal, no line is wider, and there are few of them."""

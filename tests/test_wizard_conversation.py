@@ -70,11 +70,16 @@ class TestOrder:
         )
 
     def test_help_is_a_question_mark_away(self, here: Path) -> None:
-        """A question mark explains the keys and puts the question again."""
+        """A question mark tells what the question means, then the keys, and the question is put again."""
         held = hold("?", *TO_CAST)
 
+        assert held.text.index("The topic is what the two sides argue about") < held.text.index("Tab completes.")
         assert "Tab completes." in held.text and "Alt-Enter" in held.text
         assert settled(held) == GIVEN
+
+    def test_enter_begins(self, here: Path) -> None:
+        """At the last question Enter alone begins, where the debate can be opened."""
+        assert hold(*ALL[:-1], "").ended == "confirmed"
 
 
 class TestBack:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from persons import BACK, ERASE, TO_CAST, Held, hold
 
+from debate_orchestrator.wizard.putting import _question
 from debate_orchestrator.wizard.saving import Lately
 
 TOPIC = ("Tabs are better than spaces.",)
@@ -116,11 +117,34 @@ class TestEditing:
         assert given(both, "positions") == {"a": "Tabs. Always.", "b": "Spaces. Never."}
         assert given(one, "positions") == {"a": "Tabs. Always.", "b": "Spaces."}
 
-    def test_positions_that_were_refused_are_there_to_be_edited(self, here: Path) -> None:
-        """No at the confirmation asks again, with one's own positions in the line."""
-        held = hold(*TO_ROUNDS[:-1], "no", "own", "", " Mostly.", "yes")
+    @pytest.mark.parametrize("how", [("own", "Tabs.", "Spaces."), ("auto", "", "")])
+    def test_positions_that_were_refused_are_gone(self, here: Path, how: tuple[str, ...]) -> None:
+        """No at the confirmation asks again, and one's own positions begin empty."""
+        held = hold(*TO_POSITIONS, *how, "no", "own", "Cats.", "Dogs.", "yes")
 
-        assert given(held, "positions") == {"a": "Tabs.", "b": "Spaces. Mostly."}
+        assert given(held, "positions") == {"a": "Cats.", "b": "Dogs."}
+
+    def test_back_in_a_line_that_is_edited(self, here: Path) -> None:
+        """`back` typed behind what stands is no part of a position unless Enter says so once more; where something
+        stands, the key that goes back is named."""
+        once = hold(*TO_ROUNDS[:-1], "edit", " back", BACK, "yes")
+        twice = hold(*TO_ROUNDS[:-1], "edit", "back", "", BACK, "yes")
+
+        assert given(once, "positions") == {"a": "Tabs.", "b": "Spaces."}
+        assert given(twice, "positions") == {"a": "Tabs.back", "b": "Spaces."}
+        assert "To go back, press Shift-Tab." in once.text
+        assert "Enter keeps it. Shift-Tab goes back.)" in once.text
+
+    def test_each_position_has_a_line(self, here: Path) -> None:
+        """The positions that are to be confirmed stand below one another, with the question below them."""
+        sitting = hold(*TO_ROUNDS[:-1]).sitting
+        ask = sitting.interview.question(sitting.draft, "positions_ok")
+
+        assert _question(sitting, ask).text.split("\n") == [
+            "Researcher A will argue: Tabs.",
+            "Researcher B will argue: Spaces.",
+            "Correct?",
+        ]
 
 
 class TestUnaided:
@@ -134,6 +158,13 @@ class TestUnaided:
             "a": "For: Tabs are better than spaces",
             "b": "Against: Tabs are better than spaces",
         }
+        assert held.draft.sources["positions"] == "default"
+
+    def test_a_question_gets_statements(self, here: Path) -> None:
+        """A question whether we should do something is answered by two plain statements."""
+        held = hold("Should we replace it?", "yes", "auto", "", "", "yes")
+
+        assert given(held, "positions") == {"a": "We should replace it.", "b": "We should not replace it."}
         assert held.draft.sources["positions"] == "default"
 
     def test_edited_ones_are_the_users(self, here: Path) -> None:

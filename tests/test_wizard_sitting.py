@@ -118,6 +118,16 @@ def test_no_key_breaks_it(here: Path, keys: list[str]) -> None:
     assert load(held.sitting.kept.path).talk.heard
 
 
+def test_every_question_has_a_meaning() -> None:
+    """There is something to say on what each question means that can be put in a setup."""
+    sitting = Sitting(Script([]), interview, coming(NOBODY))
+    kept_as = {"cast": "seat", "judge": "seat", "panel": "seat", "reword": "topic"}
+    kept_as |= dict.fromkeys(("position_a", "position_b"), "position")
+    names = (*sitting.interview.words.questions, *sitting.words.questions)
+
+    assert {kept_as.get(name, name) for name in names} == set(sitting.words.meaning)
+
+
 def test_who_is_looked_for_is_said(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Where it takes long to see who can be asked, that is said."""
     from concurrent.futures import Future

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import shlex
 import sys
 
 from debate_orchestrator import library
@@ -30,20 +31,34 @@ _FASTEST = 100_000
 
 def replay(arguments: argparse.Namespace) -> int:
     """Plays a journal again, event by event, and tells it."""
+    return _replayed(arguments, f"debate replay {shlex.quote(arguments.journal)}")[0]
+
+
+def _replayed(arguments: argparse.Namespace, again: str) -> tuple[int, bool]:
+    """Plays a journal again, as the command `again` does: the exit code, and whether it was seen to its end."""
     pace = _pace(arguments)
+    if arguments.to:
+        forms.place(arguments.to)
+    seen = True
     recorded = read(arguments.journal).entries
     told = story(recorded, gathered(Files.of_journal(arguments.journal).ballots, recorded))
     if not arguments.quiet and not arguments.json:
         opened, *events = (entry.event for entry in recorded)
-        _play(Debate([opened]), events, pace)
+        seen = _play(Debate([opened]), events, pace)
     if arguments.to:
         forms.write(told, arguments.to, remark)
-    summary = closing(told, arguments.to)
+    summary = closing(told, arguments.to) if seen else _rest(again, arguments.to)
     if arguments.json:
         print_json({"status": told.status, "report": arguments.to, "summary": summary})
     else:
         say(summary)
-    return 0
+    return 0, seen
+
+
+def _rest(again: str, to: str | None) -> str:
+    """How to see the rest of a debate that was left, without a word on how it ends."""
+    report = f"Its report was written to {to}." if to else f"`{again} --to report.md` writes its report."
+    return f"Left before the end. `{again}` plays it again, and any key skips a speech. {report}"
 
 
 def _pace(arguments: argparse.Namespace) -> float | None:
@@ -56,30 +71,30 @@ def _pace(arguments: argparse.Namespace) -> float | None:
     return given
 
 
-def _play(debate: Debate, events: list[Event], pace: float | None) -> None:
-    """Shows a debate again: live where somebody watches, and otherwise as plain text."""
+def _play(debate: Debate, events: list[Event], pace: float | None) -> bool:
+    """Shows a debate again: live where somebody watches, and otherwise as plain text; whether to its end."""
     _begin(debate)
     watch = watched(debate, sys.stdout, money=False)
     if watch is not None:
         try:
-            asyncio.run(_played(debate, events, pace, watch))
+            return asyncio.run(_played(debate, events, pace, watch))
         except KeyboardInterrupt:
             raise KeyboardInterrupt("the replay was left.") from None
-        return
     player = _Plain()
     for event in events:
         debate.take(event)
         player(debate, event)
+    return True
 
 
-async def _played(debate: Debate, events: list[Event], pace: float | None, watch: Shown) -> None:
+async def _played(debate: Debate, events: list[Event], pace: float | None, watch: Shown) -> bool:
     from debate_orchestrator.screen.playing import Player
 
     player = Player(debate, events, watch.live, pace)
     async with watch.session(player.press) as session:
         if session.hears:
             player.tell_keys()
-        await player.play()
+        return await player.play()
 
 
 def _begin(debate: Debate) -> None:
@@ -125,10 +140,14 @@ def demo(arguments: argparse.Namespace) -> int:
         raise BadAnswers(complaint("--name", shown(name), "one of " + ", ".join(shelf)))
     arguments.journal = str(shelf[name])
     quiet = arguments.quiet or arguments.json
-    _pace(arguments)  # a pace that is none is told before anything else
+    _pace(arguments)  # a pace that is none, and a report that can't be, are told before anything else
+    if arguments.to:
+        forms.place(arguments.to)
     if not quiet:
         say(f"A recorded debate, played again ({name}; `debate demo --list` has more).\n")
-    code = replay(arguments)
-    if not quiet:
-        say("\nIts report: `debate demo --to report.md`. A debate of your own: `debate run --topic ...`.")
+    again = f"debate demo --name {name}" if arguments.name else "debate demo"
+    code, seen = _replayed(arguments, again)
+    if not quiet and seen:
+        report = "" if arguments.to else f"Its report: `{again} --to report.md`. "
+        say(f"\n{report}A debate of your own: `debate`.")
     return code

@@ -36,7 +36,7 @@ class Filling:
         self._at.set_aside()
         if self._entered:
             self._at.tell("What you had entered is here again.", strong=True)
-        self._at.tell("", f"Fill in the form: {', '.join(self._at.lectern.short_keys)}.")
+        self._at.tell("", f"Fill in the form: ? explains a question, {', '.join(self._at.lectern.short_keys)}.")
         step: Step | None = None
         while True:
             step = step or self._missing()
@@ -87,6 +87,10 @@ class Filling:
             )
             try:
                 said = await self._at.lectern.ask(blank) or standing
+                if said.strip() == "?":
+                    self._entered.pop(typing, None)
+                    self._explain(step)
+                    continue
                 form.read(step, self._terms, said)
             except Elsewhere as elsewhere:
                 await self._in_editor(typing, elsewhere.text)
@@ -100,6 +104,25 @@ class Filling:
                 return
             finally:
                 self._keeping.now()
+
+    def _explain(self, step: Step) -> None:
+        """What a question means and takes, and then what the keys do."""
+        about = "; ".join(self._about(step)) or "A part of your ballot"
+        self._at.tell("", f"{self._label(step)}: {about}.", f"What it takes: {self._hint(step)}.")
+        self._at.tell(f"Keys: Enter sends the answer; {', '.join(self._at.lectern.short_keys)}.")
+
+    def _about(self, step: Step) -> list[str]:
+        """What there is to say of a field."""
+        criterion = self._at.debate.format.rubric.criteria.get(step.place[-1])
+        return [about for about in (step.about, criterion.about if criterion else "", self._in_vain(step)) if about]
+
+    def _in_vain(self, step: Step) -> str:
+        """That nobody hears the advice for a next round, where there is none; its place must be filled in all the
+        same."""
+        debate, turn = self._at.debate, self._at.turn
+        if step.place[0] != "feedback" or turn.round is None or turn.round < debate.rounds:
+            return ""
+        return "no round follows this one, so it goes to nobody and only stands in the report: a word will do"
 
     async def _in_editor(self, typing: Place, text: str) -> None:
         """Has a text edited that is not entered yet. Whatever was saved is kept at once, however the editor ended."""
@@ -183,10 +206,8 @@ class Filling:
 
     def _question(self, step: Step, standing: str) -> list[Line]:
         """A question with what it means, what may be chosen, and the answer that stands."""
-        criterion = self._at.debate.format.rubric.criteria.get(step.place[-1])
-        about = [about for about in (step.about, criterion.about if criterion else "") if about]
         options = step.options(self._terms)
-        shown = [Line(self._label(step), True), *map(Line, about)]
+        shown = [Line(self._label(step), True), *map(Line, self._about(step))]
         if step.field.kind != "flag":
             widest = max(map(len, options), default=0)
             for n, one in enumerate(options, 1):
@@ -212,6 +233,8 @@ class Filling:
                 said = "the address of a page"
             case _:
                 said = f"a text of at most {field.words} words" if field.words else "a text"
+        if step.ends:
+            return f"{said}; Enter alone ends the list"
         return f"{said}; Enter alone is for none" if step.may_be_empty else said
 
     def _known_meanings(self) -> dict[str, str]:
@@ -230,4 +253,4 @@ class Filling:
         over = most is not None and words > most
         counted = "" if step.field.kind != "text" else f", {words} words" + (f" of at most {most}" if most else "")
         notes = (self._keeping.trouble,) if self._keeping.trouble else self._at.lectern.short_keys
-        return Below(f"Question {at}{counted}", over=over, notes=notes)
+        return Below(f"Question {at} of {len(steps)}{counted}", over=over, notes=notes)

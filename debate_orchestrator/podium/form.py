@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from debate_orchestrator.core import presentation
 from debate_orchestrator.core.shapes import MOST_ITEMS, Field, Shape, Terms, applies, asked, check, nothing
-from debate_orchestrator.errors import BadReply
+from debate_orchestrator.errors import BadReply, shown
 from debate_orchestrator.rostrum import chosen
 
 Place = tuple[str, ...]
@@ -21,6 +21,8 @@ Entered = Mapping[Place, str]
 
 GATE = "?"
 """Ends the place of a question that the shape does not have: whether there is anything, or one more, to be said."""
+_ALONE = ("text", "url", "number", "choice", "turn")
+"""Kinds of a first field whose emptiness ends a list of records."""
 _MISSING: Any = object()
 _NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,15})?", re.ASCII)
 _YES, _NO = ("yes", "y", "true"), ("no", "n", "false")
@@ -35,6 +37,8 @@ class Step(NamedTuple):
     about: str
     may_be_empty: bool
     """Whether nothing at all is an answer."""
+    ends: bool = False
+    """Whether that ends a list."""
 
     def options(self, terms: Terms) -> tuple[str, ...]:
         """What may be chosen."""
@@ -73,7 +77,11 @@ def read(step: Step, terms: Terms, text: str) -> Any:
     text = text.strip()
     if not text and step.may_be_empty:
         return nothing(step.field)
+    if step.ends and step.field.kind == "text" and text.lower() in (*_YES, *_NO):
+        raise BadReply([f"got {shown(text)}; expected one item of the list. Enter alone ends the list."])
     made = _meant(step, terms, text)
+    if step.field.kind == "flag" and isinstance(made, str):
+        raise BadReply([f"got {shown(text)}; expected yes or no." if text else "Answer yes or no."])
     alone = step.field.model_copy(update={"optional": False})
     if made is not _MISSING and not (wrong := check({"it": alone}, {"it": made}, terms)):
         return made
@@ -115,13 +123,18 @@ def _options(options: tuple[str, ...], text: str) -> Any:
 # Shape by shape
 
 
-def _record(shape: Shape, terms: Terms, entered: Entered, place: Place) -> Filled:
+def _record(shape: Shape, terms: Terms, entered: Entered, place: Place, first: Step | None = None) -> Filled:
+    """The fields of a record; of an item of a list, its `first` question is given."""
     made: dict[str, Any] = {}
     wanted = asked(shape, terms)
     beside = _Beside(wanted, terms, entered, place)
     whole = True
     for name, field in wanted.items():
         conditional = bool(field.only_if or field.unless)
+        if first is not None and first.place == (*place, name):
+            made[name] = yield from _leaf(first, terms, entered)
+            whole = whole and made[name] is not _MISSING
+            continue
         if conditional and not beside.applies(field):
             made[name] = nothing(field)
             whole = whole and beside.settled(field)
@@ -171,10 +184,20 @@ def _one(field: Field, terms: Terms, entered: Entered, place: Place, *, must: bo
 
 
 def _list(field: Field, terms: Terms, entered: Entered, place: Place) -> Filled:
-    """Item after item, until one is empty; of records, until no further one is wanted."""
+    """Item after item, until one is empty, or the first field of one is; of records that may well begin with
+    nothing, until no further one is wanted."""
     made: list[Any] = []
     while len(made) < MOST_ITEMS:
         here = (*place, str(len(made) + 1))
+        if field.fields and (first := _first(field, terms, here)) is not None:
+            begun = _returned(_leaf(first, terms, entered))
+            if begun is None or begun is _MISSING:
+                yield first
+                return made if begun is None else _MISSING
+            made.append((yield from _record(field.fields, terms, entered, here, first)))
+            if made[-1] is _MISSING:
+                return _MISSING
+            continue
         if field.fields:
             another = yield from _leaf(Step((*here, GATE), Field(kind="flag"), field.about, False), terms, entered)
             if another is not True:
@@ -183,11 +206,21 @@ def _list(field: Field, terms: Terms, entered: Entered, place: Place) -> Filled:
             if made[-1] is _MISSING:
                 return _MISSING
             continue
-        item = yield from _leaf(Step(here, Field(kind="text", optional=True), field.about, True), terms, entered)
+        item = yield from _leaf(Step(here, Field(kind="text", optional=True), field.about, True, True), terms, entered)
         if item is None or item is _MISSING:
             return made if item is None else _MISSING
         made.append(item)
     return made
+
+
+def _first(field: Field, terms: Terms, here: Place) -> Step | None:
+    """The question that begins an item of a list of records and, left empty, ends the list; None where nothing may
+    be an answer to it."""
+    name, one = next(iter(asked(field.fields, terms).items()), ("", None))
+    if one is None or one.kind not in _ALONE or one.optional or one.per_side or one.only_if or one.unless:
+        return None
+    about = "; ".join(part for part in (field.about, one.about) if part)
+    return Step((*here, name), one, about, True, True)
 
 
 def _leaf(step: Step, terms: Terms, entered: Entered) -> Filled:

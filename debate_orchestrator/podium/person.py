@@ -13,7 +13,7 @@ from debate_orchestrator.briefs import Brief
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Asked, Event
 from debate_orchestrator.core.rules import JUDGE, Turn
-from debate_orchestrator.errors import Paused, complaint
+from debate_orchestrator.errors import Paused
 from debate_orchestrator.podium import briefing
 from debate_orchestrator.podium.briefing import Line, Piece
 from debate_orchestrator.podium.filling import Filling
@@ -112,8 +112,8 @@ class Person:
                 at.tell("", "Answers under way are awaited, since they are paid for. Ctrl-C again leaves them.")
             self.left = True
             self._leave()
-            hint = "What was written is kept, and offered again when the debate is resumed."
-            raise Paused(complaint(turn.id, "a person who left", "a reply", hint)) from None
+            kept = "What was written is kept, and offered again when the debate is resumed (`debate resume`)."
+            raise Paused(f"{turn.id}: left before it was handed in. {kept}") from None
 
     async def _called(self, at: Taken) -> None:
         """Calls whoever has the turn to the keyboard, where several share it: nothing of anybody else's is seen."""

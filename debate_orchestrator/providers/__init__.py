@@ -111,11 +111,16 @@ def _complaints(where: str, spec: str) -> list[str]:
     if kind not in _KINDS:
         hint = "`debate models` tells what is reachable."
         hint = f"Is it anthropic:{spec}?" if spec.startswith("claude-") else hint
-        called = (f"{kind}:..." for kind in _KINDS if kind != casts.HUMAN)
-        known = ", ".join([casts.HOST, casts.HUMAN, *called])
-        return [complaint(where, shown(spec), f"one of {known}", hint)]
+        return [complaint(where, shown(spec), f"one of {', '.join(_known(where))}", hint)]
     said: str | None = _module(kind).complaint(spec)
     return [f"{where}: {said}"] if said else []
+
+
+def _known(where: str) -> list[str]:
+    """What can be written in that place of a cast."""
+    barred = {casts.HUMAN} if where == f"cast: {CLERK}" else {casts.HUMAN, casts.FETCH, casts.OFFLINE}
+    persons = [casts.HUMAN] if where in _PERSONS else []
+    return [casts.HOST, *persons, *(f"{kind}:..." for kind in _KINDS if kind not in barred)]
 
 
 def lacking(cast: Mapping[str, tuple[str, ...]]) -> list[str]:

@@ -64,17 +64,18 @@ class Player:
         self._live.note = "" if going else "paused"
         self._live.keys = ("any key skips", "p pause", "q quit") if going else ("any key goes on", "q quit")
 
-    async def play(self) -> None:
-        """Plays to the end, or until it is left."""
+    async def play(self) -> bool:
+        """Plays to the end, or until it is left; whether the end was reached."""
         for stage in stages(self._debate, self._events):
             for event in stage:
                 await self._prepare(event, stage)
                 if self.left:
-                    return
+                    return False
                 self._debate.take(event)
                 self._live.watch(self._debate, event)
                 if isinstance(event, Answer):
                     await self._rest(_LOOK if isinstance(event, Voted) else _REST)
+        return True
 
     async def _prepare(self, event: Event, stage: Sequence[Event]) -> None:
         """What is seen before an event is over."""

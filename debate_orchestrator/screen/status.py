@@ -52,12 +52,12 @@ def spent(debate: Debate) -> list[str]:
 
 
 def lines(parts: Iterable[str], keys: Iterable[str], wide: int) -> list[Line]:
-    """The parts and then the keys, broken between parts alone; what fits in no line is cut. The keys begin a line
-    of their own where not all of them fit behind the parts."""
+    """The parts and then the keys, broken between parts; one that fits in no line is broken between its words, and a
+    word that fits in none is cut. The keys begin a line of their own where not all of them fit behind the parts."""
     made: list[list[Span]] = []
     used = wide
-    keys = [clipped(key, wide) for key in keys]
-    for group, style in (([clipped(part, wide) for part in parts], "dim"), (keys, "bold")):
+    for whole, style in ((parts, "dim"), (keys, "bold")):
+        group = [piece for one in whole for piece in _pieces(one, wide)]
         if used + _wide(group) > wide:
             used = wide
         for text in group:
@@ -70,6 +70,19 @@ def lines(parts: Iterable[str], keys: Iterable[str], wide: int) -> list[Line]:
             made[-1].append(Span(text, style))
             used += width(text)
     return [tuple(line) for line in made[:MOST]]
+
+
+def _pieces(text: str, wide: int) -> list[str]:
+    """A text as it is, or line by line where it is wider than that."""
+    if width(text) <= wide:
+        return [text]
+    made: list[str] = []
+    for word in text.split():
+        if made and width(f"{made[-1]} {word}") <= wide:
+            made[-1] = f"{made[-1]} {word}"
+        else:
+            made.append(clipped(word, wide))
+    return made
 
 
 def _wide(group: Sequence[str]) -> int:

@@ -107,6 +107,8 @@ class Terminal:
 
     def ask(self, question: Question, live: Live) -> str:
         tell_question(self, question, self._output.get_size().columns)
+        if question.now:
+            self.tell("(The answer that stands is in the line: edit it, or Enter keeps it. Shift-Tab goes back.)")
         session = self._session
         self._history.answers = question.recent or tuple(value for value, _ in reversed(question.choices))
         session.completer = _completer(question)

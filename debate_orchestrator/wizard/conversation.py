@@ -154,7 +154,7 @@ class Conversation:
         choices = tuple((value, about) for value, about in wording.choices.items() if possible or value != "yes")
         lines = [wording.help.format(cast=told(sitting.draft.given[_CAST])), sitting.outlook()]
         help = "\n".join(one for one in lines if one)
-        return sitting.one_of(_BEGIN, Question(wording.text, help, choices))
+        return sitting.one_of(_BEGIN, Question(wording.text, help, choices, default="yes" if possible else ""))
 
     def _checked(self) -> tuple[Files | None, list[str]]:
         """Where the debate's files will lie, and why it can't be opened, if it can't."""

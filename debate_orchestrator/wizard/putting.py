@@ -11,6 +11,7 @@ from debate_orchestrator.speech import one_line
 from debate_orchestrator.talk import Ask, Draft, talked
 from debate_orchestrator.wizard.asking import Question
 from debate_orchestrator.wizard.sitting import Leads, Sitting
+from debate_orchestrator.wizard.stating import shoulds
 
 _LONG = ("topic", "topic_ok", "framing", "position_a", "position_b")
 _FREE = ("topic_ok", "framing")
@@ -45,7 +46,7 @@ def _question(sitting: Sitting, ask: Ask) -> Question:
     standing = sitting.interview.said(sitting.draft, key)
     prefilled = (key in _LONG and not choices) or key == "output"
     return Question(
-        text=ask.text,
+        text=_laid_out(sitting, ask),
         help=help,
         choices=tuple(choices.items()),
         default=standing if standing and not prefilled else str(ask.default or ""),
@@ -53,6 +54,14 @@ def _question(sitting: Sitting, ask: Ask) -> Question:
         long=key in _LONG,
         path=key == "output",
     )
+
+
+def _laid_out(sitting: Sitting, ask: Ask) -> str:
+    """The question's words; where it tells the positions, each has a line of its own."""
+    if ask.key != "positions_ok":
+        return ask.text
+    argued = sitting.interview.argued(sitting.draft)
+    return "\n".join([*argued, ask.text.removeprefix(" ".join(argued)).strip()])
 
 
 def _kind(key: str) -> str:
@@ -106,7 +115,10 @@ def unaided(sitting: Sitting) -> None:
 def _plain(sitting: Sitting, draft: Draft) -> dict[str, str]:
     """Side to the position that anybody could have written."""
     topic = one_line(str(draft.given.get("topic", ""))).rstrip(".")
-    return {side: sitting.words.plain[side].format(topic=topic) for side in sitting.interview.rules.sides}
+    asked = shoulds(topic)
+    words = sitting.words.plain if asked is None else sitting.words.stated
+    values = {"topic": topic} if asked is None else asked._asdict()
+    return {side: words[side].format(**values) for side in sitting.interview.rules.sides}
 
 
 def _place(sitting: Sitting, output: str) -> None:

@@ -14,6 +14,7 @@ from debate_orchestrator.core.values import Value
 from debate_orchestrator.errors import BadAnswers
 from debate_orchestrator.interview import Interview
 from debate_orchestrator.rostrum import BACK, Back
+from debate_orchestrator.speech import one_line
 from debate_orchestrator.talk import Draft, Wording, dropped
 from debate_orchestrator.wizard import moderating
 from debate_orchestrator.wizard.asking import Asker, Question, meant
@@ -31,7 +32,11 @@ class Words(Value):
     """Everything in prompts/wizard.yaml."""
 
     said: dict[str, str]
+    meaning: dict[str, str]
+    """What a question means, by what its answers are remembered under, for whoever asks with a question mark."""
     plain: dict[str, str]
+    stated: dict[str, str]
+    """Positions on a question that asks whether somebody should do something."""
     choices: dict[str, dict[str, str]]
     help: dict[str, str]
     unaided: dict[str, str]
@@ -117,11 +122,20 @@ class Sitting:
                 raise
             if said.lower() in BACK:
                 raise Back
-            if said != "?":
+            if _ends_with_back(said, question.now):
+                self.asker.tell(self.words.said["really_back"])
+                question = question._replace(now=said)
+            elif said == "?":
+                self._explain(kind, question)
+            else:
                 return meant(question, said)
-            self.asker.tell(self.words.said["keys"])
-            if question.long:
-                self.asker.tell(self.words.said["long"])
+
+    def _explain(self, kind: str, question: Question) -> None:
+        """What a question means, and then what the keys do."""
+        said = [self.words.meaning.get(kind, ""), self.words.said["keys"]]
+        said += [self.words.said["long"]] if question.long else []
+        for one in filter(None, said):
+            self.asker.tell(one)
 
     def choice(self, name: str, default: str = "", **values: str) -> str:
         """Which of its choices answers a question of wizard.yaml."""
@@ -165,3 +179,9 @@ class Sitting:
             return ""
         key = "costs_nothing" if rehearsed(self.draft.given.get("cast", {})) else "takes"
         return self.words.said[key].format(estimate=found.said())
+
+
+def _ends_with_back(said: str, standing: str) -> bool:
+    """Whether `back` was typed at the end of a line that stood there already: it may have been meant as the order."""
+    standing = one_line(standing).strip()
+    return bool(standing) and said.startswith(standing) and said[len(standing) :].strip().lower() == "back"

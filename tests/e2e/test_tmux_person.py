@@ -34,9 +34,9 @@ BALLOT = (
     "A did better.",
 )
 """Answers of a ballot of one round, up to the advice."""
-REST = ("More, A.", "More, B.", "no", "no", "")
+REST = ("More, A.", "More, B.", "", "no", "")
 FINAL = ("a", "narrow", "A did better all along.", "a", "That it is so.", "It carried.", "", "Ask again.")
-DISSENT = ("yes", "It is so.", "Yes.", "No.", "unresolved", "1", "no")
+DISSENT = ("It is so.", "Yes.", "No.", "unresolved", "1", "")
 
 
 @pytest.fixture

@@ -148,7 +148,7 @@ def test_leaving_and_going_on(terminal: Tmux) -> None:
     shown = terminal.wait("What does Researcher A (Pro) argue?")
 
     assert "topic: Should our team write new services in Rust instead of Go?" in shown
-    assert "> For: Should our team write new services in Rust instead of Go?" in shown
+    assert "> Our team should write new services in Rust instead of Go." in shown
 
 
 def test_a_window_that_changes(terminal: Tmux) -> None:
