@@ -280,8 +280,8 @@ texts: st.SearchStrategy[str] = st.lists(st.sampled_from(PIECES), max_size=24).m
 
 
 def heard(text: str) -> bool:
-    """Whether others can hear anything of a text."""
-    return bool(tame(text).strip())
+    """Whether somebody can say a text, and others can hear anything of it."""
+    return bool(text.strip() and tame(text).strip())
 
 
 def alike(value: Any) -> st.SearchStrategy[str]:

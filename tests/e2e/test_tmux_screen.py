@@ -103,7 +103,7 @@ def test_the_demo(columns: int, here: Path) -> None:
         one.see(lambda text: "Challenge — Researcher A" in text and "writes" in text)
         assert ("Challenge — Researcher B" in "\n".join(one.seen())) == (columns == 160)
         one.press("q")
-        one.see("A debate of your own")
+        one.see("Left before the end.")
         at_rest(one)
 
 
@@ -159,7 +159,7 @@ def test_stopped_and_continued(server: Server, here: Path) -> None:
         one.see("Stopped")
         at_rest(one)
         one.type("clear; fg")
-        one.see(lambda text: "p pause · f question · e end early · q quit and save" in text)
+        one.see(lambda text: "p pause · f question · q quit and save" in text)
         server.between = lambda request: 0.0
         one.see("Debate complete.")
         at_rest(one)
