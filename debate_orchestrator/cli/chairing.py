@@ -12,7 +12,6 @@ from debate_orchestrator.calls import record
 from debate_orchestrator.cli.output import print_json, say
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import QUESTION, Closed, Raised
-from debate_orchestrator.core.parts import JUDGE
 from debate_orchestrator.errors import BadAnswers, Locked, complaint, shown
 from debate_orchestrator.journal import Writer
 from debate_orchestrator.reports import floor as telling
@@ -70,8 +69,7 @@ def _raised(question: str, to: tuple[str, ...]) -> Raised:
 
 def _everybody(debate: Debate) -> tuple[str, ...]:
     """The seats that will hear a question; all there are where none will, so that each is told of."""
-    seats = (*debate.format.sides, *((JUDGE,) if debate.judges else ()))
-    return tuple(seat for seat in seats if debate.will_hear(seat)) or seats
+    return tuple(seat for seat in debate.askable if debate.will_hear(seat)) or debate.askable
 
 
 def _status(debate: Debate, journal: str) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from debate_orchestrator.cli.output import remark
 from debate_orchestrator.cli.seating import judges_look_on
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Answer, Asked, Closed, Event, Raised
-from debate_orchestrator.core.parts import JUDGE
 from debate_orchestrator.drive import drive
 from debate_orchestrator.errors import DebateError, OutOfTurn, Theirs
 from debate_orchestrator.journal import Writer
@@ -97,8 +96,7 @@ class Chair:
             self._live.say("Not put: their last turn has begun meanwhile.")
 
     def _hearers(self) -> list[str]:
-        seats = (*self._debate.format.sides, *((JUDGE,) if self._debate.judges else ()))
-        return [seat for seat in seats if self._debate.will_hear(seat)]
+        return [seat for seat in self._debate.askable if self._debate.will_hear(seat)]
 
     def _can_close(self) -> bool:
         if self._debate.closed_after is not None:

@@ -148,6 +148,11 @@ class Agenda(Tally):
         """Whether a turn's brief was put, or answered."""
         return turn.id in self.answers or turn.id in self.asked
 
+    @property
+    def askable(self) -> tuple[str, ...]:
+        """The seats that the floor may put a question to, `judge` for all judges, with or without a turn left."""
+        return (*self.format.sides, *((JUDGE,) if self.judges else ()))
+
     def will_hear(self, seat: str) -> bool:
         """Whether a seat, `judge` for all judges, has a turn yet, as things stand, in which it would hear a question
         that is put now."""

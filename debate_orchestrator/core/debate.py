@@ -26,7 +26,6 @@ from debate_orchestrator.core.events import (
     Unanswered,
     Voted,
 )
-from debate_orchestrator.core.parts import JUDGE
 from debate_orchestrator.core.rules import Turn
 from debate_orchestrator.core.shapes import check
 from debate_orchestrator.errors import OutOfTurn, complaint
@@ -95,7 +94,7 @@ class Debate(Agenda):
 
     def _may_raise(self, event: Raised) -> bool:
         """A question from the floor; OutOfTurn where a seat it is put to will not hear it."""
-        seats = (*self.format.sides, *((JUDGE,) if self.judges else ()))
+        seats = self.askable
         if unknown := [seat for seat in event.to if seat not in seats]:
             raise OutOfTurn(complaint("a question", f"to {', '.join(unknown)}", f"to one of: {', '.join(seats)}"))
         if deaf := [seat for seat in event.to if not self.will_hear(seat)]:
