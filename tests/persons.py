@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from prompt_toolkit.data_structures import Size
-from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from debate_orchestrator.cli.setup import interview
@@ -59,22 +59,31 @@ class Screen(DummyOutput):
 
 
 @contextmanager
-def typing(*keys: str, columns: int = 80) -> Iterator[tuple[Terminal, Screen]]:
-    """A terminal at which these are typed, each ended with Enter unless it ends with a key that ends it, and then
-    nothing more comes."""
-    screen = Screen(columns)
+def fed(keys: str) -> Iterator[PipeInput]:
+    """An input at which these are typed, and then nothing more comes."""
     with create_pipe_input() as pipe:
 
         def type_() -> None:
-            pipe.send_text("".join(key if key.endswith(_ENDING) else key + ENTER for key in keys))
+            pipe.send_text(keys)
             pipe.close()
 
         hands = threading.Thread(target=type_)
         hands.start()
         try:
-            yield Terminal(pipe, screen), screen
+            yield pipe
         finally:
-            hands.join()
+            while hands.is_alive():  # a pipe that nobody reads holds only so much
+                pipe.read_keys()
+                hands.join(0.01)
+
+
+@contextmanager
+def typing(*keys: str, columns: int = 80) -> Iterator[tuple[Terminal, Screen]]:
+    """A terminal at which these are typed, each ended with Enter unless it ends with a key that ends it, and then
+    nothing more comes."""
+    screen = Screen(columns)
+    with fed("".join(key if key.endswith(_ENDING) else key + ENTER for key in keys)) as pipe:
+        yield Terminal(pipe, screen), screen
 
 
 class Held(NamedTuple):

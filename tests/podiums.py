@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 from debates import played
-from persons import BREAK, ENTER, Screen
-from prompt_toolkit.input import create_pipe_input
+from persons import BREAK, ENTER, Screen, fed
 
 from debate_orchestrator.briefs import brief
 from debate_orchestrator.core.debate import Debate
@@ -31,18 +29,8 @@ PEOPLE: dict[str, tuple[str, ...]] = {"a": ("human",), "b": ("human",), "judge":
 def standing(*keys: str, columns: int = 100) -> Iterator[tuple[Terminal, Screen]]:
     """A terminal at which exactly these keys are pressed, and then nothing more comes."""
     screen = Screen(columns)
-    with create_pipe_input() as pipe:
-
-        def type_() -> None:
-            pipe.send_text("".join(keys))
-            pipe.close()
-
-        hands = threading.Thread(target=type_)
-        hands.start()
-        try:
-            yield Terminal(pipe, screen), screen
-        finally:
-            hands.join()
+    with fed("".join(keys)) as pipe:
+        yield Terminal(pipe, screen), screen
 
 
 def lines(*answers: str) -> str:
