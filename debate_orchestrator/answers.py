@@ -141,6 +141,7 @@ class _Checks:
         if not all(isinstance(text, str) for text in given.values()):
             self._refuse("positions", "a sentence for each side")
             return None
+        self.wrong += alike(given)
         return {side: self._line(f"positions.{side}", given[side]) for side in sides}
 
     def rounds(self) -> int:
@@ -227,8 +228,14 @@ class _Checks:
         if isinstance(value, str):
             value = {seat: value for seat in EVERYBODY if seat in self.rules.seated}
         seats = self.rules.seated
-        if not isinstance(value, dict) or not set(value) <= {*seats, MODERATOR}:
+        if not isinstance(value, dict):
             self._refuse("cast", f"a mapping of {', '.join((*seats, MODERATOR))} to who fills them")
+            return {}
+        if unseated := [str(seat) for seat in value if seat not in (*seats, MODERATOR)]:
+            got = f"somebody for {' and '.join(unseated)}"
+            hint = "" if JUDGE in seats or JUDGE not in unseated else "`debate judge` judges a debate that is over."
+            expected = f"only the seats of the format {self.rules.name}: {', '.join((*seats, MODERATOR))}"
+            self.wrong.append(complaint("cast", got, expected, hint))
             return {}
         cast = {}
         for seat in (*seats, MODERATOR) if MODERATOR in value else seats:
@@ -304,6 +311,15 @@ def bad_rounds(value: Any, rules: Format) -> str:
         hint += f", and {beyond} {taken} taken from somebody who insists (insist: true, or --insist)"
     expected = f"a whole number from 1 to {limits.most}" if limits.most > 1 else "1"
     return complaint("rounds", shown(value), expected, f"{hint}." if limits.most > 1 else "")
+
+
+def alike(positions: Mapping[str, str]) -> list[str]:
+    """The complaint about positions that are one and the same; none where they differ in a letter."""
+    said = [speech.one_line(text).casefold().rstrip(".") for text in positions.values()]
+    if len(set(said)) == len(said) or not all(said):
+        return []
+    hint = "Two sides that say the same have nothing to debate."
+    return [complaint("positions", f"{shown(next(iter(positions.values())))} for both sides", "two that differ", hint)]
 
 
 def line(key: str, said: str) -> str:

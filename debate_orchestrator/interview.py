@@ -222,7 +222,10 @@ class Interview:
             raise BadAnswers([f"setup.{name}.moderator: {one}" for one in wrong])
         if name == "topic":
             return talked(draft, proposal=value)
-        return given(draft, "derived", positions={side: speech.one_line(value[side]) for side in self.rules.sides})
+        positions = {side: speech.one_line(value[side]) for side in self.rules.sides}
+        if wrong := answers.alike(positions):
+            raise BadAnswers(wrong)
+        return given(draft, "derived", positions=positions)
 
     def as_stated(self, draft: Draft) -> Draft:
         """The draft with the topic as the user stated it last, where no moderator restates it; it is still to be
@@ -302,6 +305,8 @@ class Interview:
 
     def _take_positions_ok(self, draft: Draft, said: str, source: Source) -> Draft:
         if said.lower() in _YES:
+            if wrong := answers.alike(draft.given["positions"]):
+                raise BadAnswers(wrong)
             return talked(draft, positions_ok=True)
         if said.lower() not in _NO:
             hint = "position_a=... or position_b=... changes one."

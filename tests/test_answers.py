@@ -231,7 +231,7 @@ ALONE = rules(seats={seat: PLAIN["seats"][seat] for seat in ("a", "judge")}, rou
 
 
 def settled(made: Format, **given: Any) -> Answers:
-    positions = dict.fromkeys(made.sides, "x")
+    positions = {side: f"It is {side}." for side in made.sides}
     return answers.settle({"topic": "x", "positions": positions, **given}, made, "x.md")
 
 
@@ -317,10 +317,13 @@ def test_one_position_alone() -> None:
 
 
 def test_without_a_judge_there_is_nobody_to_cast() -> None:
-    """In a format that nobody judges the judge's seat is not filled, and can't be; its quorum means nothing."""
+    """In a format that nobody judges the judge's seat is not filled, and can't be; its quorum means nothing. Who casts
+    one is told which seats there are, and where such a debate is judged."""
     made = settled(SILENT)
     assert (set(made.cast), made.quorum) == ({"a", "b"}, 1)
-    assert refused(SILENT, cast={"judge": "host"})[0].startswith("cast: ")
+    [said] = refused(SILENT, cast={"a": "host", "judge": "host"})
+    assert said.startswith("cast: got somebody for judge; expected only the seats of the format")
+    assert said.endswith("`debate judge` judges a debate that is over.")
 
 
 def test_a_clerk_fetches_unless_somebody_says() -> None:
@@ -339,3 +342,9 @@ def test_a_clerk_fetches_unless_somebody_says() -> None:
     assert settled(made, cast={"clerk": "offline"}).cast["clerk"] == ("offline",)
     assert refused(made, cast={"clerk": ["fetch", "fetch"]})[0].startswith("cast.clerk: ")
     assert complaints(BASE | {"cast": {"clerk": "fetch"}}) == ["cast"]
+
+
+def test_sides_must_differ() -> None:
+    """Positions that are the same but for case, blanks and a full stop are no two sides."""
+    [said] = refused(RULES, positions={"a": "Use tabs.", "b": "use  TABS"})
+    assert said.startswith("positions: got 'Use tabs.' for both sides; expected two that differ.")

@@ -198,3 +198,24 @@ class TestFormats:
     def test_complaints_have_the_formats_limits(self, rounds: Rounds, expected: str) -> None:
         """A number that will not do is told the format's own limits."""
         assert expected in answers.bad_rounds("9", self.other(rounds=rounds))
+
+
+class TestTheSame:
+    def test_sides_that_say_the_same_are_not_confirmed(self) -> None:
+        """Yes to one position for both sides is refused; what was answered stays, and one changed is enough."""
+        interview = interviewed()
+        same = said(interview, Draft(), *OWN[:-1], ("position_b", "tabs"))
+        asked = interview.put(same, question(interview, same))
+        with pytest.raises(BadAnswers) as refusal:
+            interview.answer(asked, "positions_ok", "yes")
+
+        assert refusal.value.complaints[0].startswith("positions: got 'Tabs.' for both sides")
+        other = said(interview, same, ("position_b", "Spaces."), ("positions_ok", "yes"))
+        assert question(interview, other).key == "rounds"
+
+    def test_a_moderator_can_not_derive_one_twice(self) -> None:
+        """Positions that are derived and are the same are refused, with what was expected."""
+        interview = interviewed()
+        draft = said(interview, Draft(), *TO_POSITIONS, ("positions", "auto"))
+        with pytest.raises(BadAnswers, match="expected two that differ"):
+            interview.proposed(draft, "positions", PAIR | {"b": PAIR["a"]})

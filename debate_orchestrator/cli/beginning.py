@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from debate_orchestrator import casts, opening, providers, spending
 from debate_orchestrator.answers import MODERATOR, Answers
+from debate_orchestrator.cli import given
 from debate_orchestrator.cli.output import complain, remark
 from debate_orchestrator.cli.seating import unseated
 from debate_orchestrator.cli.setup import interview
@@ -91,12 +92,10 @@ def seats(answers: Answers) -> str:
 
 def block(arguments: argparse.Namespace, answers: Answers, files: Files) -> list[str]:
     """The setup as confirmed, for a debate whose setup nobody has shown yet."""
-    from debate_orchestrator.datafiles import read_mapping
-
-    if arguments.answers and "setup" in read_mapping(arguments.answers):
+    if "setup" in given.answers(arguments):
         return []
-    given = answers.model_dump() | {"output": files.report}
-    return interview(answers.format).confirmed(given).split("\n")
+    settled = answers.model_dump() | {"output": files.report}
+    return interview(answers.format).confirmed(settled).split("\n")
 
 
 class Written(NamedTuple):

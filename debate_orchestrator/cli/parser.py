@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+import difflib
+import re
+from collections.abc import Callable, Iterable
+from typing import NoReturn
 
 from debate_orchestrator import __version__
 from debate_orchestrator.cli import parser_reading
@@ -19,12 +22,20 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     whole = parser()
     arguments, rest = whole.parse_known_args(argv)
     if rest and (not hasattr(arguments, "given") or any(one.startswith("-") for one in rest)):
-        whole.error(f"unrecognized arguments: {' '.join(rest)}")
+        said, own = next((one for one in rest if one.startswith("-")), rest[0]), getattr(arguments, "own", whole)
+        flag, flags = said.partition("=")[0], re.findall(r"--[a-z-]+", own.format_help())
+        own.error(f"unrecognized argument: {said}{_meant(flag, flags) if flag.startswith('-') else ''}")
     if arguments.verb != _ALONE and (mine := _mine(arguments)):
         whole.error(f"{mine} belongs after the verb")
     if rest:
         arguments.given = [*arguments.given, *rest]
     return arguments
+
+
+def _meant(said: str, names: Iterable[str]) -> str:
+    """The name that was meant by one that there is not, as a question; empty where none is near."""
+    near = difflib.get_close_matches(said, names, n=1)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def _mine(arguments: argparse.Namespace) -> str:
@@ -33,9 +44,19 @@ def _mine(arguments: argparse.Namespace) -> str:
     return next((name for name, value in {**options, "--rehearse": arguments.rehearsing}.items() if value), "")
 
 
+class _Parser(argparse.ArgumentParser):
+    """Says what was meant by a verb that there is not."""
+
+    def error(self, message: str) -> NoReturn:
+        if found := re.match(r"argument VERB: invalid choice: '(.*?)' \(choose from (.*)\)\Z", message):
+            verbs = found[2].replace("'", "").split(", ")
+            message = f"there is no verb {found[1]}; expected one of {', '.join(verbs)}{_meant(found[1], verbs)}"
+        super().error(message)
+
+
 def parser() -> argparse.ArgumentParser:
     """The whole command line; `verb` names the function that answers it."""
-    made = argparse.ArgumentParser(
+    made = _Parser(
         prog="debate",
         description="Guided debates between two opponents that will not agree too soon, judged round by round.",
         epilog="New here: `debate demo` replays a real debate. `debate VERB --help` has an example of each verb.",
@@ -60,7 +81,7 @@ def parser() -> argparse.ArgumentParser:
             epilog=f"example: {example}",
             allow_abbrev=False,
         )
-        one.set_defaults(verb=function)
+        one.set_defaults(verb=function, own=one)
         if json:
             one.add_argument("--json", action="store_true", help=_JSON)
         return one
@@ -270,7 +291,9 @@ def _pace(one: argparse.ArgumentParser) -> None:
 
 def _answers(one: argparse.ArgumentParser) -> None:
     """The answers file and the flags that override it."""
-    one.add_argument("--answers", metavar="FILE", help="a YAML or JSON file; `debate answers` prints a sample")
+    one.add_argument(
+        "--answers", metavar="FILE", help="a YAML or JSON file, - for standard input; `debate answers` prints a sample"
+    )
     one.add_argument("--topic", metavar="TEXT", help="the sentence to debate")
     one.add_argument("--position-a", metavar="TEXT")
     one.add_argument("--position-b", metavar="TEXT")

@@ -12,19 +12,18 @@ from datetime import date
 from typing import Any, NamedTuple
 
 from debate_orchestrator import journal
+from debate_orchestrator.cli.given import STANDARD_INPUT, STDIN, standard_input
 from debate_orchestrator.cli.output import page, print_json, remark, say
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.shapes import json_schema
-from debate_orchestrator.datafiles import LARGEST, name_of, placed, read_placed, write_over
-from debate_orchestrator.errors import BadAnswers, BadFile, complaint, shown
+from debate_orchestrator.datafiles import name_of, read_placed, write_over
+from debate_orchestrator.errors import BadAnswers, complaint, shown
 from debate_orchestrator.files import Files
 from debate_orchestrator.journal import Entry
 from debate_orchestrator.reviewing import keeping, paper
 from debate_orchestrator.reviewing.ballots import Paper
 from debate_orchestrator.rostrum import Later
 from debate_orchestrator.speech import tame
-
-_STDIN = "standard input"
 
 
 class _Case(NamedTuple):
@@ -107,26 +106,17 @@ def _form(arguments: argparse.Namespace, case: _Case) -> int:
 def _take(arguments: argparse.Namespace, case: _Case) -> int:
     """Checks a form that was filled in, and files it."""
     where = arguments.take
-    value = _standard_input() if where == "-" else read_placed(where)[0]
+    piped = where == STANDARD_INPUT
+    value = standard_input() if piped else read_placed(where)[0]
     if arguments.name and value.get("reviewer") is None:
         value["reviewer"] = arguments.name
     elif arguments.name and value["reviewer"] != arguments.name:
         raise BadAnswers(complaint("--as", shown(arguments.name), f"the name in it, {shown(value['reviewer'])}"))
-    made = keeping.checked(value, _STDIN if where == "-" else name_of(where), case.paper, case.entries)
+    made = keeping.checked(value, STDIN if piped else name_of(where), case.paper, case.entries)
     path = keeping.file(case.folder, value)
     if made.seen:
         remark(paper.words().said["seen"])
     return _filed(arguments, case, path, made.reviewer)
-
-
-def _standard_input() -> dict[str, Any]:
-    data = sys.stdin.buffer.read(LARGEST + 1)
-    if len(data) > LARGEST:
-        raise BadFile(complaint(_STDIN, f"more than {LARGEST:,} bytes", f"at most {LARGEST:,}"))
-    try:
-        return placed(data.decode("utf-8-sig"), _STDIN)[0]
-    except UnicodeDecodeError:
-        raise BadFile(complaint(_STDIN, "bytes that are not UTF-8", "text in UTF-8")) from None
 
 
 def _filed(arguments: argparse.Namespace, case: _Case, path: str, reviewer: str) -> int:

@@ -11,6 +11,7 @@ from typing import Any
 from debate_orchestrator import formats, library, scrutiny
 from debate_orchestrator.answers import LARGEST_CAP, Answers, settle
 from debate_orchestrator.casts import HOST
+from debate_orchestrator.cli.given import answers as given_answers
 from debate_orchestrator.cli.output import complain, print_json
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.rules import EVERYBODY
@@ -141,7 +142,7 @@ def _told(path: str, exchange: Exchange) -> dict[str, Any]:
 def settled(arguments: argparse.Namespace, filler: Callable[[str], str] = lambda seat: HOST) -> Answers:
     """The answers of a file and the flags over it; `filler` tells who fills a seat that nobody is named for.
     BadAnswers with everything that is wrong, and where the file is a setup conversation that is not finished."""
-    given = read_mapping(arguments.answers) if arguments.answers else {}
+    given = given_answers(arguments)
     talk = given.get("setup")
     flags = _flags(arguments, given)
     sources = given.get("sources")

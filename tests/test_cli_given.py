@@ -1,0 +1,56 @@
+"""What a verb is given at standard input is read once, as any file is, and told of in the same words."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from conftest import Run
+
+from debate_orchestrator.datafiles import LARGEST
+
+SETTLED = b"topic: Tabs are better.\npositions: {a: Tabs., b: Spaces.}\nrounds: 1\nstrictness: strict\n"
+
+
+def pipe(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+    """Has these bytes come at standard input."""
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data), isatty=lambda: False))
+
+
+def test_a_debate_from_a_pipe(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers that are piped in are those of the debate; flags go over them, and the block shows what was settled."""
+    pipe(monkeypatch, SETTLED)
+    ran = debate("run", "--answers", "-", "--rounds", "2", "--rehearse", "--output", "r.md")
+
+    assert ran.code == 0, ran.err
+    assert "Topic: Tabs are better." in ran.err and "Rounds: 2" in ran.err
+    assert (here / "r.rehearsed.md").exists()
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"", "standard input:1: got nothing; expected a mapping"),
+        (b"topic: x\n bad: [", "standard input:2: got "),
+        (b"\xff\xfe\xff", "standard input: got bytes that are not UTF-8"),
+        (b"topic: x\nsetup: {}\n", "standard input: got a setup conversation"),
+        (b"#" * (LARGEST + 1), "standard input: got more than "),
+    ],
+)
+def test_what_will_not_do(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch, data: bytes, expected: str) -> None:
+    """What can't be answers is refused with one complaint that names where it came from, and nothing is written."""
+    pipe(monkeypatch, data)
+    ran = debate("open", "--answers", "-")
+
+    assert ran.code == 2 and list(here.iterdir()) == []
+    [line] = ran.err.splitlines()
+    assert line.startswith(f"debate: {expected}")
+
+
+def test_nothing_at_standard_input_at_all(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that has no standard input is told so, too."""
+    monkeypatch.setattr(sys, "stdin", None)
+    assert "standard input:1: got nothing" in debate("open", "--answers", "-").err

@@ -1,0 +1,40 @@
+"""What is not a verb or a flag is met with the one that was meant."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import Run
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (["run", "--judgge", "x"], "debate run: error: unrecognized argument: --judgge; did you mean --judge?"),
+        (["run", "--max-csot=2"], "debate run: error: unrecognized argument: --max-csot=2; did you mean --max-cost?"),
+        (["step", "x", "--jsn"], "debate step: error: unrecognized argument: --jsn; did you mean --json?"),
+        (["report", "x", "y"], "debate report: error: unrecognized argument: y"),
+        (["report", "x", "--zzzzzz"], "debate report: error: unrecognized argument: --zzzzzz"),
+    ],
+)
+def test_a_flag_that_there_is_not(debate: Run, given: list[str], expected: str) -> None:
+    """The verb's own usage is shown, and the flag that is nearest, where one is near."""
+    ran = debate(*given)
+
+    assert ran.code == 2
+    assert ran.err.startswith(f"usage: debate {given[0]} ")
+    assert ran.err.splitlines()[-1] == expected
+
+
+def test_a_verb_that_there_is_not(debate: Run) -> None:
+    """All verbs are named, and the nearest is asked for, where one is near."""
+    near, far = debate("reprot", "x"), debate("qqqq")
+
+    assert near.code == far.code == 2
+    assert "there is no verb reprot; expected one of answers, ask, open" in near.err
+    assert near.err.rstrip().endswith("; did you mean report?")
+    assert "there is no verb qqqq" in far.err and "did you mean" not in far.err
+
+
+def test_a_flag_of_the_setup_belongs_after_the_verb(debate: Run) -> None:
+    """What only the conversation takes is not silently lost before a verb."""
+    assert "--format belongs after the verb" in debate("--format", "panel", "formats").err
