@@ -39,7 +39,7 @@ def opening(
     **how: Any,
 ) -> Opened:
     """The event that opens an adversarial debate, with nothing left to chance; `how` is what else a setup has."""
-    given = {"topic": "x", "positions": {"a": "x", "b": "x"}, "rounds": rounds, "strictness": strictness}
+    given = {"topic": "x", "positions": {"a": "x", "b": "y"}, "rounds": rounds, "strictness": strictness}
     given |= {"first": first, "feedback": feedback, "insist": True}
     made = opened(settle(given, formats.load("adversarial"), "report.md"))
     cast = cast or {"a": ("host",), "b": ("host",), "judge": ("host",) * judges}

@@ -55,7 +55,7 @@ def test_what_a_judge_needs() -> None:
 def test_no_fence_is_left(name: str) -> None:
     """In every turn of every format, no code and no fence is left, and every word of the speeches is there."""
     rules = formats.load(name)
-    given = {"topic": "T", "positions": dict.fromkeys(rules.sides, "It is so."), "rounds": 2}
+    given = {"topic": "T", "positions": {side: f"It is {side}." for side in rules.sides}, "rounds": 2}
     debate = Debate([opened(settle(given, rules, "r.md"))])
     while turns := debate.due():
         for turn in turns:

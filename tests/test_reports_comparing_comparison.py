@@ -37,6 +37,18 @@ def test_runs_stand_side_by_side() -> None:
     assert "- The verdict differs: A in run 1; B in run 2." in section(text, "What Flipped")
 
 
+def test_a_tie_has_no_strength() -> None:
+    """Beside a tie no strength is told, since nobody won."""
+    drawn = saying(
+        _1_verdict_judge=puppets.ballot(7, 7),
+        _2_verdict_judge=puppets.ballot(7, 7),
+        _final_verdict_judge=puppets.final("tie"),
+    )
+    text = markdown.render_comparison(compared(debated("1", drawn), debated("2")))
+
+    assert "| 1 | Tie | - | 14 | 14 | 0% | A 0, B 0, Tie 2 | Tie 1 |" in text
+
+
 def test_a_paused_run_is_included_as_far_as_it_got() -> None:
     """A debate that is not finished is named as paused, and its rounds are compared."""
     made = compared(debated("1"), debated("2", until="2.challenge.a"))

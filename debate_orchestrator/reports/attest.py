@@ -186,7 +186,8 @@ def _belonging(path: str, data: bytes, form: str, entries: Sequence[Entry], made
         return Attested(path, "reviewed", "different", said, made)
     said = (
         "does not say what the journal says: its seal fits, but made again it is another report. Somebody changed it "
-        "and sealed it anew, or another build of the same version made it."
+        "and sealed it anew, ballots of reviewers that it tells of are not beside the journal any more, or another "
+        "build of the same version made it."
     )
     return Attested(path, "contradicts", "different", said, made)
 

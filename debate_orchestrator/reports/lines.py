@@ -134,14 +134,18 @@ def vote_line(vote: Vote) -> str:
 
 
 def decided(verdict: Verdict, scales: Scales) -> str:
-    """What was decided, in a few words: `Winner: A (narrow)`, `Verdict: misleading (4/10)`, `Winner: no decision`.
-    A tie has no strength beside it, since nobody won."""
+    """What was decided, in a few words: `Winner: A (narrow)`, `Verdict: misleading (4/10)`, `Winner: no decision`."""
     if is_labelled(verdict.panel):
         label = label_of(verdict)
         return f"Verdict: {scales.labelled(label, verdict.score if label else None)}"
-    asides: list[str] = [verdict.strength] if verdict.strength and verdict.winner != TIE else []
+    asides = [firmness] if (firmness := firm(verdict)) else []
     asides += [scales.likely(verdict.probability)] if verdict.probability is not None else []
     return f"Winner: {winner_word(verdict.winner)}" + (f" ({', '.join(asides)})" if asides else "")
+
+
+def firm(verdict: Verdict) -> str:
+    """The strength as it stands beside a winner; none beside a tie, since nobody won."""
+    return "" if verdict.winner == TIE else verdict.strength or ""
 
 
 def outcome_line(verdict: Verdict, rules: Format) -> str:

@@ -60,7 +60,8 @@ def moderated(
 def _provider(spec: str, interview: Interview) -> Provider:
     """Whoever is asked, in a debate of which nothing is settled yet."""
     rules = interview.rules
-    given = {"topic": "to be settled", "positions": dict.fromkeys(rules.sides, "to be settled"), "cast": spec}
+    positions = {side: f"{side}, to be settled" for side in rules.sides}
+    given = {"topic": "to be settled", "positions": positions, "cast": spec}
     return providers.maker(spec)(spec, Debate([opening.opened(settle(given, rules, REPORT))]))
 
 

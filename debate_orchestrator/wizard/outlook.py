@@ -50,7 +50,7 @@ class Outlook:
         return self._known[key]
 
     def _worked_out(self, counts: Mapping[str, Any], rules: Format) -> Estimate | None:
-        positions = dict.fromkeys(rules.sides, _PLACEHOLDER)
+        positions = {side: f"{side}: {_PLACEHOLDER}" for side in rules.sides}
         try:
             answers = settle({**counts, "topic": _PLACEHOLDER, "positions": positions}, rules, REPORT, self._best)
             return estimate(opening.opened(answers))
