@@ -175,3 +175,20 @@ def test_an_inherited_format_is_judged_again(debate: Run, here: Path) -> None:
     assert (then.templates, then.prompts) == (now.templates, now.prompts)
     assert {"formats/mine/system.md.j2", "formats/adversarial/opening.md.j2"} <= then.prompts.keys()
     assert "formats/mine/opening.md.j2" not in then.prompts
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("adversarial", ["Rounds: 3 unless said otherwise, 1 to 6, to 8 where somebody insists.", "Judges: 1 unless"]),
+        ("panel", ["Judges: 3 unless others are named (--judge, once for each)."]),
+        ("question", ["Every judge also votes with the sides exchanged, and a vote that flips is no vote"]),
+        ("conversation", ["Nobody judges it; `debate judge` judges what was said, separately."]),
+    ],
+)
+def test_who_decides_is_told(debate: Run, name: str, told: list[str]) -> None:
+    """A format that is shown says how many rounds it may have, how many judges vote and how."""
+    out = debate("formats", name).out
+
+    assert all(line in out for line in told)
+    assert ("Judges: " in out) == (name != "conversation")

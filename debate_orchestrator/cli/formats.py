@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from collections.abc import Iterator
 
 from debate_orchestrator import drafts, library, scrutiny, taking
 from debate_orchestrator import formats as formats_
 from debate_orchestrator.cli.output import print_json, remark, say
-from debate_orchestrator.core.rules import Format
+from debate_orchestrator.core.rules import JUDGE, Format
 from debate_orchestrator.errors import BadAnswers, complaint, shown
 
 NEW = "new"
@@ -85,6 +86,9 @@ def _shown(arguments: argparse.Namespace, given: str) -> int:
         return 0
     say(f"{one.title} ({one.name})\n{one.about}\n")
     _unrolled(stages)
+    say("")
+    for line in _decided(one):
+        say(line)
     _judged(one, rounds, strictness)
     return 0
 
@@ -96,6 +100,22 @@ def _unrolled(stages: list[tuple[str, str, list[str]]]) -> None:
             part = name
             say(part)
         say(f"  {', '.join(ids):44} {how if len(ids) > 1 or 'only' in how else ''}".rstrip())
+
+
+def _decided(one: Format) -> Iterator[str]:
+    """How many rounds there may be, who votes, and what wins."""
+    limits = one.rounds
+    insisted = f", to {limits.insist} where somebody insists" if limits.insist > limits.most else ""
+    several = f"Rounds: {limits.default} unless said otherwise, 1 to {limits.most}{insisted}."
+    yield several if limits.most > 1 else "Rounds: one."
+    if JUDGE not in one.seats:
+        yield "Nobody judges it; `debate judge` judges what was said, separately."
+        return
+    yield f"Judges: {one.panel} unless others are named (--judge, once for each)."
+    if one.mirror:
+        yield "Every judge also votes with the sides exchanged, and a vote that flips is no vote (--no-mirror: once)."
+    if one.decided_by == "swing":
+        yield "The side wins that gained more votes since those cast before the first word."
 
 
 def _judged(one: Format, rounds: int, strictness: str) -> None:
