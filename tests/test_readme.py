@@ -23,13 +23,14 @@ PAGES = [
 
 
 def commands() -> list[list[str]]:
-    """Every `debate ...` line of the README's blocks, without its comment."""
-    lines = re.findall(r"^    (debate .*)$", README, re.MULTILINE)
+    """Every `debate ...` line of the README's blocks, and of the page on models, without its comment."""
+    pages = README + (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^    (debate .*)$", pages, re.MULTILINE)
     return [shlex.split(line, comments=True)[1:] for line in lines]
 
 
 def test_the_commands_run(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every `debate` command of the README does what its comment says, in the order in which they stand, where
+    """Every `debate` command of these pages does what its comment says, in the order in which they stand, where
     a server of models can be reached."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
     with serving(Server()) as server:
