@@ -1,15 +1,27 @@
-"""Programs from npm, installed once into this user's cache; a test that can't have one is skipped, and says why."""
+"""Programs from npm, installed once into this user's cache; a test that can't have one is skipped, and says why.
+
+Nothing here waits for ever: not for a network that does not answer, nor for another test that installs the same. What
+could not be installed is not tried again by the other tests of one run.
+"""
 
 from __future__ import annotations
 
 import fcntl
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
+PATIENCE = 150
+"""Seconds that an installation may take."""
+FLAGS = ["--no-audit", "--no-fund", "--fetch-retries=1", "--fetch-timeout=30000", "--fetch-retry-maxtimeout=5000"]
 
 
 class CantBeHad(Exception):
@@ -20,7 +32,7 @@ def program(package: str, version: str, name: str) -> Path:
     """The program `name` of a pinned npm package; the test is skipped where it can't be had."""
     try:
         return _installed(package, version, name)
-    except (OSError, CantBeHad, subprocess.TimeoutExpired) as error:
+    except (OSError, CantBeHad) as error:
         pytest.skip(f"{package} {version} could not be installed: {error}")
 
 
@@ -29,11 +41,33 @@ def _installed(package: str, version: str, name: str) -> Path:
     cache.mkdir(parents=True, exist_ok=True)
     home = cache / f"{package.rpartition('/')[2]}-{version}"
     found = home / ".bin" / name
-    with open(cache / f"{home.name}.lock", "w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    failed = cache / f"{home.name}.{os.environ.get('PYTEST_XDIST_TESTRUNUID', os.getpid())}.failed"
+    with _alone(cache / f"{home.name}.lock"):
+        if failed.exists():
+            raise CantBeHad(failed.read_text(encoding="utf-8"))
         if not home.exists():
-            _install(home, f"{package}@{version}", name)
+            try:
+                _install(home, f"{package}@{version}", name)
+            except (OSError, CantBeHad) as error:
+                failed.write_text(str(error), encoding="utf-8")
+                raise
     return found
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """While nobody else holds the lock."""
+    end = time.monotonic() + PATIENCE + 30
+    with open(path, "w", encoding="utf-8") as lock:
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > end:
+                    raise CantBeHad(f"somebody else has held {path} for too long") from None
+                time.sleep(0.1)
+        yield
 
 
 def _install(home: Path, package: str, name: str) -> None:
@@ -41,15 +75,28 @@ def _install(home: Path, package: str, name: str) -> None:
     npm = shutil.which("npm")
     if npm is None:
         raise CantBeHad("npm is missing")
-    with tempfile.TemporaryDirectory(dir=home.parent) as made:
-        _must_work([npm, "install", "--no-audit", "--no-fund", "--fetch-retries=1", "--prefix", made, package])
+    end = time.monotonic() + PATIENCE
+    with tempfile.TemporaryDirectory(dir=home.parent, ignore_cleanup_errors=True) as made:
+        _must_work([npm, "install", *FLAGS, "--prefix", made, package], end)
         modules = Path(made) / "node_modules"
-        _must_work([str(modules / ".bin" / name), "--help"])
+        _must_work([str(modules / ".bin" / name), "--help"], end)
         modules.rename(home)
 
 
-def _must_work(command: list[str]) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    if done.returncode:
-        lines = [line for line in (done.stderr or done.stdout).splitlines() if "warn" not in line]
-        raise CantBeHad(f"{Path(command[0]).name} ended with {done.returncode} and said: {'; '.join(lines[:3])}")
+def _must_work(command: list[str], end: float) -> None:
+    """Runs it, in a group of its own that is killed when its time is over: npm does not end alone."""
+    null, pipe = subprocess.DEVNULL, subprocess.PIPE
+    with subprocess.Popen(
+        command, stdin=null, stdout=pipe, stderr=subprocess.STDOUT, encoding="utf-8", errors="replace",
+        start_new_session=True,
+    ) as started:  # fmt: skip
+        try:
+            told, _ = started.communicate(timeout=max(1, end - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            raise CantBeHad(f"{Path(command[0]).name} had not ended after {PATIENCE} seconds") from None
+        finally:
+            if started.poll() is None:
+                os.killpg(started.pid, signal.SIGKILL)
+    if started.returncode:
+        lines = [line for line in told.splitlines() if "warn" not in line]
+        raise CantBeHad(f"{Path(command[0]).name} ended with {started.returncode} and said: {'; '.join(lines[:3])}")

@@ -230,7 +230,7 @@ def serve(decide: Callable[[dict[str, Any]], list[Block]]) -> Iterator[Served]:
     finally:
         server.shutdown()
         server.server_close()
-        thread.join()
+        thread.join(30)
 
 
 class _Handler(BaseHTTPRequestHandler):

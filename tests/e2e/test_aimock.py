@@ -23,6 +23,9 @@ from debate_orchestrator.journal import read
 from .npm import program
 
 VERSION = "1.43.0"
+
+pytestmark = pytest.mark.xdist_group("aimock")
+
 SETUP = ("--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--rounds=1", "--output=r.md")
 SAID = {
     "# Your task: Opening Statement": "This is what is said, and this is why it is so, and why it matters.",
@@ -52,23 +55,25 @@ def serving(aimock: Path, folder: Path, *flags: str, **faults: dict[str, Any]) -
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [str(aimock), "-p", str(port), "-f", str(folder / "fixtures.json"), "--log-level", "silent", *flags]
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    null = subprocess.DEVNULL
+    server = subprocess.Popen(command, stdin=null, stdout=null, stderr=null)
     try:
-        _wait(port)
+        _wait(server, port)
         yield f"http://127.0.0.1:{port}"
     finally:
         server.kill()
-        server.wait()
+        server.wait(30)
 
 
-def _wait(port: int) -> None:
-    for _ in range(600):
+def _wait(server: subprocess.Popen[bytes], port: int) -> None:
+    end = time.monotonic() + 60
+    while time.monotonic() < end and server.poll() is None:
         try:
-            urllib.request.urlopen(f"http://127.0.0.1:{port}/__aimock/journal", timeout=1).read()
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/__aimock/journal", timeout=5).read()
             return
         except OSError:
             time.sleep(0.05)
-    raise AssertionError("the server did not start")
+    raise AssertionError(f"the server did not start; it ended with {server.poll()}")
 
 
 def test_a_debate(aimock: Path, debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,22 +15,28 @@ from pathlib import Path
 
 import pytest
 
-PATIENCE = 90.0
-"""Seconds until something that is awaited counts as not coming."""
+PATIENCE = 60.0
+"""Seconds until something that is awaited counts as not coming; it takes about one."""
 ROOT = Path(__file__).parent.parent.parent
+KEYS = {"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENROUTER_API_KEY", "OPENAI_API_KEY", "TMUX"}
 
 
 class Screen:
     """A terminal with a shell in it."""
 
     def __init__(self, folder: str):
+        kept = {name: value for name, value in os.environ.items() if name not in KEYS}
+        plain = {"HOME": folder, "PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8", "OLLAMA_HOST": "127.0.0.1:9"}
+        self._environment = {**kept, **plain}
         self._command = ["tmux", "-S", os.path.join(folder, "socket"), "-f", os.path.join(folder, "conf")]
         Path(folder, "conf").write_text("set -g history-limit 50000\n", encoding="utf-8")
 
     def ask(self, *arguments: str) -> str:
         """What tmux answers."""
         command = [*self._command, *arguments]
-        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=30).stdout
+        return subprocess.run(
+            command, check=True, capture_output=True, encoding="utf-8", timeout=30, env=self._environment
+        ).stdout
 
     def type(self, text: str) -> None:
         """A line, with its end."""
@@ -42,8 +48,8 @@ class Screen:
         given = [f"{name}={shlex.quote(value)}" for name, value in environment.items()]
         self.type(" ".join([*given, sys.executable, "-m", "debate_orchestrator", *map(shlex.quote, arguments)]))
 
-    def press(self, key: str) -> None:
-        self.ask("send-keys", key)
+    def press(self, *keys: str) -> None:
+        self.ask("send-keys", *keys)
 
     def resize(self, columns: int, rows: int) -> None:
         self.ask("resize-window", "-x", str(columns), "-y", str(rows))
@@ -57,15 +63,24 @@ class Screen:
         that make them look as they do."""
         return self.ask("capture-pane", "-p", "-J", "-S", "-", *(["-e"] if styles else [])).splitlines()
 
-    def see(self, wanted: Callable[[str], bool] | str) -> None:
-        """Looks until something is on the screen."""
-        until = time.monotonic() + PATIENCE
+    def see(self, wanted: Callable[[str], bool] | str, *, still: bool = False) -> str:
+        """Looks until something is on the screen, and with `still` until nothing more comes; the screen."""
+        end, before = time.monotonic() + PATIENCE, ""
         while True:
             text = "\n".join(self.seen())
-            if wanted in text if isinstance(wanted, str) else wanted(text):
-                return
-            assert time.monotonic() < until, f"{wanted} was not seen in:\n{text}"
-            time.sleep(0.05)
+            if (wanted in text if isinstance(wanted, str) else wanted(text)) and not (still and text != before):
+                return text
+            assert time.monotonic() < end, f"{wanted} was not seen in:\n{text}"
+            before = text
+            time.sleep(0.1)
+
+
+def awaited(what: str, come: Callable[[], bool]) -> None:
+    """Waits until something has come."""
+    end = time.monotonic() + PATIENCE
+    while not come():
+        assert time.monotonic() < end, f"{what} did not come in {PATIENCE:.0f} seconds"
+        time.sleep(0.05)
 
 
 @contextmanager
@@ -73,12 +88,12 @@ def screen(columns: int, rows: int, folder: Path) -> Iterator[Screen]:
     """A terminal of that size, in that folder."""
     if shutil.which("tmux") is None:
         pytest.skip("tmux is missing")
-    shell = f"cd {shlex.quote(str(folder))}; PYTHONPATH={shlex.quote(str(ROOT))} PS1='> ' bash --norc --noprofile -i"
+    shell = f"cd {shlex.quote(str(folder))}; PS1='> ' exec bash --norc --noprofile -i"
     with tempfile.TemporaryDirectory(prefix="debate-") as own:  # a socket's path has to be short
         one = Screen(own)
         try:
             one.ask("new-session", "-d", "-x", str(columns), "-y", str(rows), shell)
-        except (subprocess.CalledProcessError, OSError) as error:
+        except (subprocess.SubprocessError, OSError) as error:
             pytest.skip(f"tmux can't be started here: {error}")
         try:
             one.see(">")
