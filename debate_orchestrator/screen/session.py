@@ -83,7 +83,14 @@ class Session:
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep(TICK)
+            if self._waits_behind():
+                self._go_on()
             self._live.paint()
+
+    def _waits_behind(self) -> bool:
+        """Whether keys could be read and are not: a shell sends a job that already runs no signal when it puts it in
+        front of others."""
+        return self._keyboard is not None and not self._keyboard.taken and not self._lent
 
     def _take(self) -> None:
         if self._keyboard is not None:

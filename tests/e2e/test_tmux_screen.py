@@ -150,6 +150,7 @@ def test_stopped_and_continued(server: Server, here: Path) -> None:
         awaited("the next turn, behind the shell", lambda: len(server.requests) > until)
         assert not re.search(r"w\d+n\d", "\n".join(one.seen()))
         one.type("fg")
+        one.see(lambda text: "writes" in text and "p pause" in text)
         server.between = lambda request: 0.0
         one.see("Debate complete.")
         at_rest(one)
