@@ -1,0 +1,73 @@
+"""A corpus of texts, dealt: many of them in one debate, each in places of its own, and whichever does harm is named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import cycle
+from typing import TypeVar
+
+from hypothesis import strategies as st
+
+One = TypeVar("One")
+Hand = Callable[[], str]
+"""Gives each place of a debate the text that stands there."""
+SIZE = 13
+"""How many texts a debate is dealt. It divides none of the numbers by which debates repeat themselves (sides, seats,
+fields, rounds), so that a text comes to stand in places of different kinds."""
+
+
+@dataclass(frozen=True)
+class Deal:
+    """Texts for the places of a debate: each place is given the next, and after the last the first again. Of one
+    text alone, everybody says it everywhere."""
+
+    texts: tuple[str, ...]
+
+    def hand(self) -> Hand:
+        """The texts, one after the other, from the first."""
+        return cycle(self.texts).__next__
+
+
+def deals(texts: Iterable[str], size: int = SIZE, *, alone: int = 20) -> list[Deal]:
+    """The whole corpus in deals of neighbours, so that one place sees texts of every kind from deal to deal; the
+    same in deals of those far apart, so that all kinds meet in one debate; and every so many'th text alone."""
+    all_of_them = tuple(texts)
+    apart = -(-len(all_of_them) // size)
+    near = [Deal(all_of_them[n : n + size]) for n in range(0, len(all_of_them), size)]
+    far = [Deal(all_of_them[n::apart]) for n in range(apart)]
+    return [*near, *far, *(Deal((text,)) for text in all_of_them[::alone])]
+
+
+def dealt_by_chance(texts: st.SearchStrategy[str], size: int = 6) -> st.SearchStrategy[Deal]:
+    """Deals of any such texts."""
+    return st.lists(texts, min_size=1, max_size=size).map(tuple).map(Deal)
+
+
+def harmful(check: Callable[[One], None], ones: Iterable[One]) -> dict[One, Exception]:
+    """Those of which a check complains, with its complaints."""
+    found: dict[One, Exception] = {}
+    for one in ones:
+        try:
+            check(one)
+        except Exception as complaint:
+            found[one] = complaint
+    return found
+
+
+def hold(check: Callable[[Deal], None], deal: Deal) -> None:
+    """A check holds for a deal; where it does not, those of its texts are named that do harm alone."""
+    try:
+        check(deal)
+    except Exception as complaint:
+        alone = harmful(check, [Deal((text,)) for text in deal.texts])
+        names = ", ".join(f"{one.texts[0]!r:.300}" for one in alone) or f"none alone of {deal.texts!r:.3000}"
+        raise AssertionError(f"harm is done by {names}\n{complaint}") from complaint
+
+
+def hold_for_each(check: Callable[[str], None], texts: Iterable[str]) -> None:
+    """A check holds for every text; all for which it does not are named, with what is wrong with the first."""
+    if found := harmful(check, texts):
+        names = "\n".join(f"{text!r:.300}" for text in found)
+        first = next(iter(found.values()))
+        raise AssertionError(f"harm is done by {len(found)}:\n{names}\nThe first: {first}") from first
