@@ -29,14 +29,19 @@ class Deal:
         return cycle(self.texts).__next__
 
 
+def handfuls(texts: Iterable[str], size: int = SIZE) -> list[Deal]:
+    """The whole corpus in deals of neighbours: from deal to deal one place sees texts of every kind."""
+    all_of_them = tuple(texts)
+    return [Deal(all_of_them[n : n + size]) for n in range(0, len(all_of_them), size)]
+
+
 def deals(texts: Iterable[str], size: int = SIZE, *, alone: int = 20) -> list[Deal]:
-    """The whole corpus in deals of neighbours, so that one place sees texts of every kind from deal to deal; the
-    same in deals of those far apart, so that all kinds meet in one debate; and every so many'th text alone."""
+    """The whole corpus in deals of neighbours; again in deals of those far apart, so that all kinds meet in one
+    debate and each text has other places; and every so many'th text alone."""
     all_of_them = tuple(texts)
     apart = -(-len(all_of_them) // size)
-    near = [Deal(all_of_them[n : n + size]) for n in range(0, len(all_of_them), size)]
     far = [Deal(all_of_them[n::apart]) for n in range(apart)]
-    return [*near, *far, *(Deal((text,)) for text in all_of_them[::alone])]
+    return [*handfuls(all_of_them, size), *far, *(Deal((text,)) for text in all_of_them[::alone])]
 
 
 def dealt_by_chance(texts: st.SearchStrategy[str], size: int = 6) -> st.SearchStrategy[Deal]:

@@ -78,7 +78,7 @@ def harmless(name: str) -> tuple[Any, ...]:
 
 
 def must_be_genuine(name: str, deal: Deal) -> None:
-    """A page on which all say what they are dealt is the page on which all say something harmless, but for the words."""
+    """A page on which all say what they are dealt is, but for the words, that on which all is harmless."""
     html = render(KINDS[name](deal.hand()))
     page = page_reading.read(html)
 
@@ -125,7 +125,9 @@ def test_templates_in_speech_are_text() -> None:
     """What looks like a template is never one, wherever it stands."""
     text = "{{ 7*7 }} {% if x %} {round} {nonce}"
 
-    assert page_reading.read(render(debate(Deal((text,)).hand()))).text.count("{{ 7*7 }} {% if x %} {round} {nonce}") > 20
+    made = render(debate(Deal((text,)).hand()))
+
+    assert page_reading.read(made).text.count("{{ 7*7 }} {% if x %} {round} {nonce}") > 20
 
 
 def test_words_are_where_they_were_said() -> None:
