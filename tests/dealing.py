@@ -70,9 +70,20 @@ def hold(check: Callable[[Deal], None], deal: Deal) -> None:
         raise AssertionError(f"harm is done by {names}\n{complaint}") from complaint
 
 
-def hold_for_each(check: Callable[[str], None], texts: Iterable[str]) -> None:
-    """A check holds for every text; all for which it does not are named, with what is wrong with the first."""
-    if found := harmful(check, texts):
-        names = "\n".join(f"{text!r:.300}" for text in found)
-        first = next(iter(found.values()))
-        raise AssertionError(f"harm is done by {len(found)}:\n{names}\nThe first: {first}") from first
+def for_each(ones: Iterable[One]) -> Callable[[Callable[[One], None]], Callable[[], None]]:
+    """Makes one test of a test of one thing, such as a text, and many such things; all for which it does not hold are
+    named, with what is wrong with the first. For what is quickly checked: a test for each costs more than they do."""
+    all_of_them = tuple(ones)
+    assert all_of_them
+
+    def made(check: Callable[[One], None]) -> Callable[[], None]:
+        def test() -> None:
+            if found := harmful(check, all_of_them):
+                names = "\n".join(f"{one!r:.300}" for one in found)
+                first = next(iter(found.values()))
+                raise AssertionError(f"it does not hold for {len(found)}:\n{names}\nThe first: {first}") from first
+
+        test.__name__, test.__doc__, test.__module__ = check.__name__, check.__doc__, check.__module__
+        return test
+
+    return made

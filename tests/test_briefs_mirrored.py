@@ -221,7 +221,7 @@ def must_hold(deal: Deal) -> None:
     assert lines.count(f"{NONCE}:") == 2, "the notes that one statement of a round was given after the other"
 
 
-@pytest.mark.parametrize("deal", deals((f"x{text}" for text in [*ESCAPES, *NASTY] if text.strip())))
+@pytest.mark.parametrize("deal", deals(f"x{text}" for text in [*ESCAPES, *NASTY] if text.strip()))
 def test_no_hostile_speech_leaves_its_block_mirrored(deal: Deal) -> None:
     """Speech that plays the system, knows the nonce or is made against reports stays in its block, mirrored too."""
     hold(must_hold, deal)

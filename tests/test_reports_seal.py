@@ -7,6 +7,7 @@ import re
 from functools import cache
 
 import pytest
+from dealing import for_each
 from debates import hostile, told
 from hypothesis import given
 from hypothesis import strategies as st
@@ -88,7 +89,7 @@ def test_bytes_more_or_less_are_seen(ending: str, data: st.DataObject) -> None:
         assert changed == whole_ or not (found and found.fits)
 
 
-@pytest.mark.parametrize("at", range(-330, 0))
+@for_each(range(-330, 0))
 def test_every_byte_of_the_sentence_counts(at: int) -> None:
     """The seal itself is sealed: none of its own bytes can be changed unseen."""
     data = bytearray(whole(".md"))
