@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -79,7 +80,11 @@ def finish(debate: Run, told: dict[str, Any], say: Any = None, **terms: Any) -> 
     return told
 
 
+_NUMBERS = count()
+
+
 @pytest.fixture(autouse=True)
 def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is remembered between conversations is remembered for one test alone."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+    """What is remembered between conversations is remembered for one test alone, in a folder that whoever remembers
+    something makes: most tests remember nothing, and a folder for each of thousands takes its time."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.getbasetemp() / f"state{next(_NUMBERS)}"))

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import puppets
 import pytest
+from dealing import Deal, deals, hold
 from debates import CONCEDE, DECLINE, hostile, played, saying
 from nasty import SAID
 
@@ -111,10 +112,15 @@ def test_nothing_is_taken_back(judges: int) -> None:
     assert all(later[: len(earlier)] == earlier for earlier, later in pairwise(made))
 
 
-@pytest.mark.parametrize("text", SAID)
-def test_no_judge_commands_a_screen(text: str) -> None:
-    """A hostile reason is one line, without a control that a terminal would obey."""
-    made = said(played(hostile(text, rounds=1), rounds=1))
+def must_be_lines(deal: Deal) -> None:
+    made = said(played(hostile(deal.hand(), rounds=3), rounds=3))
 
-    assert len(made) == 7
+    assert len(made) == 13
+    assert all("\n" not in one for one in made)
     assert all(one.isprintable() or one.replace("\u200d", "").replace("\u00a0", " ").isprintable() for one in made)
+
+
+@pytest.mark.parametrize("deal", deals(SAID))
+def test_no_judge_commands_a_screen(deal: Deal) -> None:
+    """A hostile reason is one line, without a control that a terminal would obey."""
+    hold(must_be_lines, deal)
