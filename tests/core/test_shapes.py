@@ -53,11 +53,10 @@ DISSENT: dict[str, Any] = {
 }
 VALID = [("ballot", BALLOT), ("final", FINAL), ("dissent", DISSENT)]
 CALM = {"detected": False, "criteria": [], "side": None}
+KNOWN = st.text() | st.sampled_from([*BALLOT, *FINAL])
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from(["a", "tie", "consensus"]),
-    lambda inner: (
-        st.lists(inner, max_size=4) | st.dictionaries(st.text() | st.sampled_from([*BALLOT, *FINAL]), inner, max_size=4)
-    ),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KNOWN, inner, max_size=4),
     max_leaves=12,
 )
 
