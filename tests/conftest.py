@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 from collections.abc import Callable
@@ -78,6 +79,12 @@ def finish(debate: Run, told: dict[str, Any], say: Any = None, **terms: Any) -> 
         assert ran.code == 0, ran.err
         told = ran.json
     return told
+
+
+def pytest_collection_finish() -> None:
+    """What is there before the first test is there after the last: nobody need look through it for garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 _NUMBERS = count()

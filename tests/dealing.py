@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 One = TypeVar("One")
 Hand = Callable[[], str]
 """Gives each place of a debate the text that stands there."""
-SIZE = 13
-"""How many texts a debate is dealt. It divides none of the numbers by which debates repeat themselves (sides, seats,
-fields, rounds), so that a text comes to stand in places of different kinds."""
+SIZE = 12
+"""How many texts a debate is dealt: as many as two rounds have speeches, so that each is a speech, too."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ def handfuls(texts: Iterable[str], size: int = SIZE) -> list[Deal]:
     return [Deal(all_of_them[n : n + size]) for n in range(0, len(all_of_them), size)]
 
 
-def deals(texts: Iterable[str], size: int = SIZE, *, alone: int = 20) -> list[Deal]:
+def deals(texts: Iterable[str], size: int = SIZE, *, alone: int = 30) -> list[Deal]:
     """The whole corpus in deals of neighbours; again in deals of those far apart, so that all kinds meet in one
     debate and each text has other places; and every so many'th text alone."""
     all_of_them = tuple(texts)

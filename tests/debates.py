@@ -84,15 +84,16 @@ def saying(**said: Any) -> puppets.Say:
     return lambda turn: said.get("_" + turn["turn"].replace(".", "_").replace("-", "_"))
 
 
-def hostile(text: str | Hand, *, rounds: int = 3, strict: bool = True) -> puppets.Say:
+def hostile(text: str | Deal | Hand, *, rounds: int = 3, strict: bool = True) -> puppets.Say:
     """Says `text`, or the next that is dealt, in every speech, and puts it into every free text of every structured
-    reply."""
-    hand = Deal((text,)).hand() if isinstance(text, str) else text
+    reply. A deal is dealt twice: to the speeches, and to the free texts."""
+    deal = Deal((text,)) if isinstance(text, str) else text
+    speeches, hand = (deal.hand(), deal.hand()) if isinstance(deal, Deal) else (deal, deal)
 
     def say(turn: dict[str, Any]) -> str | dict[str, Any]:
         usual = puppets.reply(turn, rounds=rounds, strict=strict)
         if isinstance(usual, str):
-            return hand()
+            return speeches()
         if "unsupported_claims" in usual:
             usual |= {"unsupported_claims": [{"seat": "a", "claim": "x"}, {"seat": "b", "claim": "x"}]}
         return reworded(usual, hand)

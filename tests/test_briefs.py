@@ -9,7 +9,7 @@ from typing import Any
 
 import puppets
 import pytest
-from dealing import Deal, deals, dealt_by_chance, hold
+from dealing import Deal, dealt_by_chance, for_each, handfuls, hold
 from debates import CONCEDE, DECLINE, NONCE, hostile, opening, played, saying
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -89,7 +89,7 @@ def must_hold(rounds: int, deal: Deal) -> None:
     """No brief of a debate in which all said what they were dealt lets it out of its block."""
     calm, hand = calm_debate(rounds), deal.hand()
     setup = {"topic": settled(hand()), "positions": (settled(hand()), settled(hand())), "rounds": rounds}
-    events = played(hostile(hand, rounds=rounds), **setup)
+    events = played(hostile(deal, rounds=rounds), **setup)
     wild = shown(events)
 
     assert list(wild) == list(calm)
@@ -107,10 +107,10 @@ def test_no_speech_leaves_its_block(text: str) -> None:
     must_hold(2, Deal((text,)))
 
 
-@pytest.mark.parametrize("deal", deals([*SAID, *ESCAPES]))
+@pytest.mark.parametrize("deal", handfuls([*SAID, *ESCAPES]))
 def test_no_hostile_speech_leaves_its_block(deal: Deal) -> None:
     """Nor does speech that is made against reports and terminals."""
-    hold(partial(must_hold, 1), deal)
+    hold(partial(must_hold, 2), deal)
 
 
 escaping = st.sampled_from(ESCAPES).flatmap(alike) | st.lists(texts | st.just(JOINED), max_size=4).map("".join)
@@ -121,6 +121,17 @@ escaping = st.sampled_from(ESCAPES).flatmap(alike) | st.lists(texts | st.just(JO
 def test_no_speech_made_by_chance_leaves_its_block(deal: Deal) -> None:
     """Nor does any other."""
     must_hold(1, deal)
+
+
+@for_each(handfuls([*SAID, *ESCAPES], 3))
+def test_no_motion_leaves_its_block(deal: Deal) -> None:
+    """Nor does a topic or a position."""
+    hand = deal.hand()
+    debate = Debate([opening(topic=settled(hand()), positions=(settled(hand()), settled(hand())))])
+    made, calm = (whole(brief(one, one.due()[0])) for one in (debate, Debate([opening()])))
+
+    assert fences(made) == fences(calm)
+    assert speech.tame(made) == made
 
 
 @pytest.mark.parametrize("text", ESCAPES)

@@ -7,7 +7,7 @@ from typing import Any
 
 import puppets
 import pytest
-from dealing import Deal, deals, hold
+from dealing import Deal, handfuls, hold
 from debates import CONCEDE, DECLINE, NONCE, hostile, played, saying
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -215,13 +215,13 @@ def test_both_are_shown_as_much() -> None:
 def must_hold(deal: Deal) -> None:
     """A mirrored brief of a debate in which all said what they were dealt lets it out of its block no more than a
     straight one."""
-    straight, other = pair("2.verdict.judge", say=hostile(deal.hand(), rounds=2), rounds=2)
+    straight, other = pair("2.verdict.judge", say=hostile(deal, rounds=2), rounds=2)
     lines = fences("\n".join(parts(other)))
     assert [line for line in lines if line != f"{NONCE}:"] == fences("\n".join(parts(straight)))
     assert lines.count(f"{NONCE}:") == 2, "the notes that one statement of a round was given after the other"
 
 
-@pytest.mark.parametrize("deal", deals(f"x{text}" for text in [*ESCAPES, *NASTY] if text.strip()))
+@pytest.mark.parametrize("deal", handfuls(f"x{text}" for text in [*ESCAPES, *NASTY] if text.strip()))
 def test_no_hostile_speech_leaves_its_block_mirrored(deal: Deal) -> None:
     """Speech that plays the system, knows the nonce or is made against reports stays in its block, mirrored too."""
     hold(must_hold, deal)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import puppets
 import pytest
-from dealing import Deal, deals, hold
+from dealing import Deal, handfuls, hold
 from debates import CONCEDE, DECLINE, hostile, played, saying
 from nasty import SAID
 
@@ -113,14 +114,20 @@ def test_nothing_is_taken_back(judges: int) -> None:
 
 
 def must_be_lines(deal: Deal) -> None:
-    made = said(played(hostile(deal.hand(), rounds=3), rounds=3))
+    base, hand = hostile(deal, rounds=6), deal.hand()
 
-    assert len(made) == 13
+    def say(turn: dict[str, Any]) -> Any:
+        usual = base(turn)
+        return usual | {"justification": hand()} if isinstance(usual, dict) and "justification" in usual else usual
+
+    made = said(played(say, rounds=6, judges=2))
+
+    assert len(made) == len(said(played(rounds=6, judges=2)))
     assert all("\n" not in one for one in made)
     assert all(one.isprintable() or one.replace("\u200d", "").replace("\u00a0", " ").isprintable() for one in made)
 
 
-@pytest.mark.parametrize("deal", deals(SAID))
+@pytest.mark.parametrize("deal", handfuls(SAID))
 def test_no_judge_commands_a_screen(deal: Deal) -> None:
     """A hostile reason is one line, without a control that a terminal would obey."""
     hold(must_be_lines, deal)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from core.folding import absent
-from dealing import Deal, deals, hold
+from dealing import Deal, handfuls, hold
 from nasty import SAID
 from tellings import FETCHED, check, checks, events, label, refusal, rules, said
 
@@ -175,7 +175,7 @@ def must_be_lines(deal: Deal) -> None:
     assert all("\n" not in one and "\x1b" not in one for one in made)
 
 
-@pytest.mark.parametrize("deal", deals(SAID))
+@pytest.mark.parametrize("deal", handfuls(SAID))
 def test_nobody_commands_a_screen(deal: Deal) -> None:
     """Whatever judges and clerks write, each announcement is one line."""
     hold(must_be_lines, deal)

@@ -139,7 +139,7 @@ def usual() -> list[tuple[int, str]]:
 
 def must_be_whole(topic: str, deal: Deal) -> None:
     """A comparison of two debates in which the same was dealt has the usual headings, and nothing that runs."""
-    made = compared(*(debated(name, hostile(deal.hand(), rounds=2), topic=topic) for name in "12"))
+    made = compared(*(debated(name, hostile(deal, rounds=2), topic=topic) for name in "12"))
     shown = markdown.render_comparison(made)
 
     assert [one for one in reading.headings(shown) if one not in usual()] == []

@@ -155,7 +155,7 @@ def must_come_back(deal: Deal) -> None:
     """What was said in a debate of two rounds is in its report, to the character."""
     hand = deal.hand()
     topic, positions = hand(), (hand(), hand())
-    one = told(hostile(hand), rounds=2, topic=topic, positions=positions)
+    one = told(hostile(deal), rounds=2, topic=topic, positions=positions)
     made = read(one)
 
     assert [turn["text"] for turn in made["turns"] if turn["kind"] == "speech"] == [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import reading
-from dealing import Deal, deals, dealt_by_chance, hold
+from dealing import Deal, deals, dealt_by_chance, for_each, handfuls, hold
 from debates import hostile, opening, report, told
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -173,11 +173,11 @@ def own_tables(story: Story) -> list[list[list[str]]]:
     return [*transcript, summary, dissent, words]
 
 
-def must_be_genuine(deal: Deal, rounds: int = 1, strictness: str = "strict") -> None:
+def must_be_genuine(deal: Deal, rounds: int = 2, strictness: str = "strict") -> None:
     """A report of a debate in which all said what they were dealt has its own structure and no other."""
     hand = deal.hand()
     setup = {"topic": hand(), "positions": (hand(), hand()), "rounds": rounds, "strictness": strictness}
-    story = told(hostile(hand, rounds=rounds, strict=strictness == "strict"), **setup)
+    story = told(hostile(deal, rounds=rounds, strict=strictness == "strict"), **setup)
     made = markdown.render(story)
     found = reading.tables(made)
     for row in found[-2][1:]:
@@ -207,7 +207,7 @@ def test_nobody_forges_a_report(deal: Deal) -> None:
 )
 def test_nobody_forges_a_report_by_chance(deal: Deal, strictness: str) -> None:
     """Nor does any text that is put together from what markdown takes for structure."""
-    must_be_genuine(deal, rounds=2, strictness=strictness)
+    must_be_genuine(deal, strictness=strictness)
 
 
 @pytest.mark.parametrize("name", ["hash", "equals", "quote", "backtick", "pipe"])
@@ -220,19 +220,30 @@ def test_nobody_buries_a_report(name: str) -> None:
     assert made.count(f"text\n{text}\n") == 2
 
 
-@given(st.sampled_from(NASTY) | texts)
-@settings(max_examples=40)
-def test_topic_and_positions_are_literal(text: str) -> None:
-    """Topic and positions are shown character for character, each on its own line."""
-    made = report(topic=text, positions=(text, text), rounds=1, until="1.opening.a")
+def must_be_literal(deal: Deal) -> None:
+    hand = deal.hand()
+    topic, a, b = hand(), hand(), hand()
+    made = report(topic=topic, positions=(a, b), rounds=1, until="1.opening.a")
     (shown,) = [reading.shown(token) for token in reading.parsed(made)[3:5] if token.type == "inline"]
-    line = speech.one_line(text)
 
     assert [one.rstrip() for one in shown.split("\n")][:3] == [
-        f"Topic: {line}".rstrip(),
-        f"Researcher A (Pro): {line}".rstrip(),
-        f"Researcher B (Con): {line}".rstrip(),
+        f"Topic: {speech.one_line(topic)}".rstrip(),
+        f"Researcher A (Pro): {speech.one_line(a)}".rstrip(),
+        f"Researcher B (Con): {speech.one_line(b)}".rstrip(),
     ]
+
+
+@for_each(handfuls(NASTY, 3))
+def test_topic_and_positions_are_literal(deal: Deal) -> None:
+    """Topic and positions are shown character for character, each on its own line."""
+    hold(must_be_literal, deal)
+
+
+@given(dealt_by_chance(texts, 3))
+@settings(max_examples=40)
+def test_any_topic_and_positions_are_literal(deal: Deal) -> None:
+    """So are those that are put together from what markdown takes for structure."""
+    must_be_literal(deal)
 
 
 def test_templates_in_speech_are_text() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import reading
 from core.folding import DECLINE, declined
-from dealing import Deal, deals, hold
+from dealing import Deal, handfuls, hold
 from hypothesis import given, settings
 from nasty import SAID, heard, texts
 from tellings import events, report, told
@@ -156,7 +156,7 @@ def must_be_genuine(deal: Deal) -> None:
     ]
 
 
-@pytest.mark.parametrize("deal", deals(SAID))
+@pytest.mark.parametrize("deal", handfuls(SAID))
 def test_nobody_forges_a_transcript(deal: Deal) -> None:
     """Whatever is said and whatever it is about, the transcript and its speeches are what they were."""
     hold(must_be_genuine, deal)

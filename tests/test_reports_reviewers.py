@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 import reading
-from dealing import Deal, deals, dealt_by_chance, hold
+from dealing import Deal, dealt_by_chance, handfuls, hold
 from hypothesis import given, settings
 from nasty import NASTY, texts
 from reviewers import KINDS, debated, filled, gathered, kind, paper
@@ -167,8 +167,9 @@ def hostile(n: int, name: str, why: str) -> dict[str, object]:
 
 def must_be_whole(deal: Deal) -> None:
     """A report of reviewers who are called and say what was dealt has its headings and tables and no others."""
-    hand = deal.hand()
-    reviewers = [hostile(n, hand(), hand()) for n in range(len(deal.texts))]
+    reviewers = [
+        hostile(n, name, why) for n, (name, why) in enumerate(zip(deal.texts, reversed(deal.texts), strict=True))
+    ]
     made = report(*reviewers, left_out=deal.texts)
     part = section(made, "Reviewers")
 
@@ -178,7 +179,7 @@ def must_be_whole(deal: Deal) -> None:
     assert all(len(row) == len(table[0]) for table in reading.tables(part) for row in table)
 
 
-@pytest.mark.parametrize("deal", deals(NASTY))
+@pytest.mark.parametrize("deal", handfuls(NASTY))
 def test_hostile_reviewers_leave_the_report_whole(deal: Deal) -> None:
     """Whatever a name, a reason or a file's name holds, the report has its headings and tables and no others."""
     hold(must_be_whole, deal)

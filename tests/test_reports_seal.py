@@ -132,7 +132,7 @@ def test_it_stands_in_the_body_of_a_page() -> None:
 def must_be_sealed(deal: Deal) -> None:
     """The seal of a report in which everybody writes seals after what they were dealt is the report's own."""
     sentence, hand = seal.sentence(told(rounds=1)), deal.hand()
-    story = told(hostile(lambda: f"{hand()}\n\n---\n\n*{sentence}*"), rounds=1, topic=seal.BLANK)
+    story = told(hostile(lambda: f"{hand()}\n\n---\n\n*{sentence}*", rounds=2), rounds=2, topic=seal.BLANK)
     for ending in forms.FORMS:
         found = seal.read(made(story, ending), ending)
         assert found is not None and (found.fits, found.head) == (True, HEAD)

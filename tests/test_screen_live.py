@@ -276,7 +276,7 @@ def test_names_are_no_orders() -> None:
 @given(dealt_by_chance(nasty.alike("word")))
 def test_whatever_is_said_nothing_is_forged(deal: Deal) -> None:
     """No speech and no judge's word moves a cursor or begins a line where the house speaks."""
-    events = debates.played(debates.hostile(deal.hand(), rounds=1), rounds=1)
+    events = debates.played(debates.hostile(deal, rounds=1), rounds=1)
     hall = Hall(events=events[:1], columns=100)
     hall.happen(*events[1:])
     known = {*announcements(hall.debate), *(hall.debate.format.heading_of(turn) for turn in hall.debate.settled())}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from dealing import Deal, deals, dealt_by_chance, hold
+from dealing import Deal, dealt_by_chance, handfuls, hold
 from debates import CONCEDE, DECLINE, entries, hostile, played, saying
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -71,13 +71,13 @@ def test_reports_come_back(said: dict[str, str], first: str) -> None:
 
 def must_come_back(deal: Deal) -> None:
     """A report gives back as many speeches, by the same sides, that are told the same again."""
-    before, after = told(played(hostile(deal.hand(), rounds=2), rounds=2))
+    before, after = told(played(hostile(deal, rounds=2), rounds=2))
 
     assert [one[:2] for one in after] == [one[:2] for one in before]
     assert [markup.block(one[2]).strip() for one in after] == [markup.block(one[2]).strip() for one in before]
 
 
-@pytest.mark.parametrize("deal", deals(SAID, 11))
+@pytest.mark.parametrize("deal", handfuls(SAID))
 def test_hostile_speeches_come_back_as_speeches(deal: Deal) -> None:
     """Whatever is said, it comes back as speeches."""
     hold(must_come_back, deal)
