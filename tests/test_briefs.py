@@ -126,10 +126,9 @@ def test_no_speech_made_by_chance_leaves_its_block(deal: Deal) -> None:
 @for_each(handfuls([*SAID, *ESCAPES], 3))
 def test_no_motion_leaves_its_block(deal: Deal) -> None:
     """Nor does a topic or a position."""
-    hand = deal.hand()
-    debate = Debate([opening(topic=settled(hand()), positions=(settled(hand()), settled(hand())))])
-    made, calm = (whole(brief(one, one.due()[0])) for one in (debate, Debate([opening()])))
-
+    topic, a, b, *_ = (settled(text) for text in deal.texts * 3)
+    debates = Debate([opening(topic=topic, positions=(a, b))]), Debate([opening()])
+    made, calm = (whole(brief(one, one.due()[0])) for one in debates)
     assert fences(made) == fences(calm)
     assert speech.tame(made) == made
 
