@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -79,7 +81,17 @@ def finish(debate: Run, told: dict[str, Any], say: Any = None, **terms: Any) -> 
     return told
 
 
+def pytest_collection_finish() -> None:
+    """What is there before the first test is there after the last: nobody need look through it for garbage."""
+    gc.collect()
+    gc.freeze()
+
+
+_NUMBERS = count()
+
+
 @pytest.fixture(autouse=True)
 def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is remembered between conversations is remembered for one test alone."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+    """What is remembered between conversations is remembered for one test alone, in a folder that whoever remembers
+    something makes: most tests remember nothing, and a folder for each of thousands takes its time."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.getbasetemp() / f"state{next(_NUMBERS)}"))

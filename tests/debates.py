@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import puppets
+from dealing import Deal, Hand
 
 from debate_orchestrator import formats, replies
 from debate_orchestrator.answers import settle
@@ -83,27 +84,30 @@ def saying(**said: Any) -> puppets.Say:
     return lambda turn: said.get("_" + turn["turn"].replace(".", "_").replace("-", "_"))
 
 
-def hostile(text: str, *, rounds: int = 3, strict: bool = True) -> puppets.Say:
-    """Says `text` in every speech, and puts it into every free text of every structured reply."""
+def hostile(text: str | Deal | Hand, *, rounds: int = 3, strict: bool = True) -> puppets.Say:
+    """Says `text`, or the next that is dealt, in every speech, and puts it into every free text of every structured
+    reply. A deal is dealt twice: to the speeches, and to the free texts."""
+    deal = Deal((text,)) if isinstance(text, str) else text
+    speeches, hand = (deal.hand(), deal.hand()) if isinstance(deal, Deal) else (deal, deal)
 
     def say(turn: dict[str, Any]) -> str | dict[str, Any]:
         usual = puppets.reply(turn, rounds=rounds, strict=strict)
         if isinstance(usual, str):
-            return text
+            return speeches()
         if "unsupported_claims" in usual:
             usual |= {"unsupported_claims": [{"seat": "a", "claim": "x"}, {"seat": "b", "claim": "x"}]}
-        return reworded(usual, text)
+        return reworded(usual, hand)
 
     return say
 
 
-def reworded(value: Any, text: str) -> Any:
-    """A structured reply with `text` for each of its free texts."""
+def reworded(value: Any, hand: Hand) -> Any:
+    """A structured reply with what is dealt for each of its free texts."""
     if isinstance(value, dict):
-        return {key: one if key in CHOICES else reworded(one, text) for key, one in value.items()}
+        return {key: one if key in CHOICES else reworded(one, hand) for key, one in value.items()}
     if isinstance(value, list):
-        return [reworded(one, text) for one in value]
-    return text if isinstance(value, str) else value
+        return [reworded(one, hand) for one in value]
+    return hand() if isinstance(value, str) else value
 
 
 def one_agent(events: list[Event]) -> list[Event]:

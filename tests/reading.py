@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from markdown_it import MarkdownIt
@@ -22,6 +22,18 @@ def parser() -> MarkdownIt:
     return made
 
 
+@lru_cache(maxsize=8)
+def _parsed(markdown: str) -> tuple[list[Token], list[str]]:
+    known: dict[str, Any] = {}
+    tokens = parser().parse(markdown, known)
+    return tokens, list(known.get("references", {}))
+
+
+def parsed(markdown: str) -> list[Token]:
+    """Its tokens. A report is looked at in many ways, one after the other, and is parsed once."""
+    return _parsed(markdown)[0]
+
+
 def every(tokens: list[Token]) -> Iterator[Token]:
     """All tokens, those within others too."""
     for token in tokens:
@@ -31,19 +43,19 @@ def every(tokens: list[Token]) -> Iterator[Token]:
 
 def forged(markdown: str) -> list[str]:
     """Whatever in a piece of a report could be taken for the report's own, or runs something."""
-    known: dict[str, Any] = {}
+    tokens, known = _parsed(markdown)
     found = []
-    for token in every(parser().parse(markdown, known)):
+    for token in every(tokens):
         if token.type in FORGING:
             found.append(f"{token.type} {token.content}")
         if token.type == "link_open" and not str(token.attrs["href"]).lower().startswith(LINKED):
             found.append(f"link to {token.attrs['href']}")
-    return found + [f"definition of {name}" for name in known.get("references", {})]
+    return found + [f"definition of {name}" for name in known]
 
 
 def between(markdown: str) -> tuple[str, ...]:
     """The markup of the headings and paragraphs around a piece that stands in a report, if it stays within them."""
-    tokens = parser().parse(f"#### before\n\n{markdown}\n\n#### after")
+    tokens = parsed(f"#### before\n\n{markdown}\n\n#### after")
     first, *_, opened, inside, closed = tokens
     return (first.markup, tokens[1].content, opened.type, inside.content, closed.type, str(opened.level))
 
@@ -54,7 +66,7 @@ BETWEEN = ("####", "before", "heading_open", "after", "heading_close", "0")
 
 def headings(markdown: str) -> list[tuple[int, str]]:
     """Every heading with its level, wherever it stands."""
-    tokens = parser().parse(markdown)
+    tokens = parsed(markdown)
     return [(int(token.tag[1]), shown(tokens[n + 1])) for n, token in enumerate(tokens) if token.type == "heading_open"]
 
 
@@ -62,7 +74,7 @@ def tables(markdown: str) -> list[list[list[str]]]:
     """Every table that is no part of something else, as rows of cells as they are shown."""
     found: list[list[list[str]]] = []
     inside = False
-    for token in parser().parse(markdown):
+    for token in parsed(markdown):
         if token.type in ("table_open", "table_close") and token.level == 0:
             inside = token.type == "table_open"
             found += [[]] if inside else []
@@ -82,7 +94,7 @@ def shown(token: Token) -> str:
 def visible(markdown: str) -> str:
     """All that a reader sees, and the addresses of links."""
     found = []
-    for token in parser().parse(markdown):
+    for token in parsed(markdown):
         if token.type in ("fence", "code_block"):
             found += [token.info, token.content]
         elif token.type == "inline":
@@ -108,6 +120,6 @@ def fragments(markdown: str) -> list[str]:
 
 def links_within(markdown: str) -> list[str]:
     """The fragments that the links within the report lead to."""
-    found = every(parser().parse(markdown))
+    found = every(parsed(markdown))
     addresses = [str(token.attrs["href"]) for token in found if token.type == "link_open"]
     return [address[1:] for address in addresses if address.startswith("#")]

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import puppets
 import pytest
+from dealing import Deal, dealt_by_chance, for_each, handfuls, hold
 from debates import CONCEDE, DECLINE, NONCE, hostile, opening, played, saying
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nasty import NASTY, alike, texts
+from nasty import SAID, alike, texts
 
 from debate_orchestrator import speech
 from debate_orchestrator.briefs import Brief, brief, handout
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Context, Event
+from debate_orchestrator.core.events import Context, Event, Spoke
 from debate_orchestrator.core.rules import Turn
 
 JOINED = "\u200d".join(NONCE[:8]) + "\u200b" + NONCE[8:].upper()
@@ -79,37 +80,57 @@ def calm_debate(rounds: int) -> dict[str, str]:
     return shown(played(hostile("calm", rounds=rounds), topic="calm", positions=("calm", "calm"), rounds=rounds))
 
 
-def must_hold(text: str, *, rounds: int) -> None:
-    """No brief of a debate in which all said `text` lets it out of its block."""
-    calm = calm_debate(rounds)
-    settled = text if speech.fenced(text, NONCE) == speech.tame(text) else "settled before the nonce was drawn"
-    wild = shown(played(hostile(text, rounds=rounds), topic=settled, positions=(settled, settled), rounds=rounds))
+def settled(text: str) -> str:
+    """A text as a topic or a position may be: the nonce is drawn after them, and is in none."""
+    return text if speech.fenced(text, NONCE) == speech.tame(text) else "settled before the nonce was drawn"
+
+
+def must_hold(rounds: int, deal: Deal) -> None:
+    """No brief of a debate in which all said what they were dealt lets it out of its block."""
+    calm, hand = calm_debate(rounds), deal.hand()
+    setup = {"topic": settled(hand()), "positions": (settled(hand()), settled(hand())), "rounds": rounds}
+    events = played(hostile(deal, rounds=rounds), **setup)
+    wild = shown(events)
 
     assert list(wild) == list(calm)
     for turn_id, made in wild.items():
         assert fences(made) == fences(calm[turn_id])
         assert made.lower().count(NONCE) == calm[turn_id].lower().count(NONCE)
         assert speech.tame(made) == made
-    assert block_of(wild["final.verdict.judge"], "1.opening.a") == speech.fenced(text, NONCE)
+    for spoke in (event for event in events if isinstance(event, Spoke)):
+        assert block_of(wild["final.verdict.judge"], spoke.turn) == speech.fenced(spoke.reply.text, NONCE)
 
 
 @pytest.mark.parametrize("text", ESCAPES)
 def test_no_speech_leaves_its_block(text: str) -> None:
     """Speech that knows the nonce, or plays the system, the judge or another turn, stays between its lines."""
-    must_hold(text, rounds=2)
+    must_hold(2, Deal((text,)))
 
 
-@pytest.mark.parametrize("text", [text for text in NASTY if speech.tame(text).strip()])
-def test_no_hostile_speech_leaves_its_block(text: str) -> None:
+@pytest.mark.parametrize("deal", handfuls([*SAID, *ESCAPES]))
+def test_no_hostile_speech_leaves_its_block(deal: Deal) -> None:
     """Nor does speech that is made against reports and terminals."""
-    must_hold(text, rounds=1)
+    hold(partial(must_hold, 2), deal)
+
+
+escaping = st.sampled_from(ESCAPES).flatmap(alike) | st.lists(texts | st.just(JOINED), max_size=4).map("".join)
 
 
 @settings(max_examples=15)
-@given(st.sampled_from(ESCAPES).flatmap(alike) | st.lists(texts | st.just(JOINED), max_size=4).map("".join))
-def test_no_speech_made_by_chance_leaves_its_block(text: str) -> None:
+@given(dealt_by_chance(escaping.map(lambda text: f"x{text}")))
+def test_no_speech_made_by_chance_leaves_its_block(deal: Deal) -> None:
     """Nor does any other."""
-    must_hold(f"x{text}", rounds=1)
+    must_hold(1, deal)
+
+
+@for_each(handfuls([*SAID, *ESCAPES], 3))
+def test_no_motion_leaves_its_block(deal: Deal) -> None:
+    """Nor does a topic or a position."""
+    topic, a, b, *_ = (settled(text) for text in deal.texts * 3)
+    debates = Debate([opening(topic=topic, positions=(a, b))]), Debate([opening()])
+    made, calm = (whole(brief(one, one.due()[0])) for one in debates)
+    assert fences(made) == fences(calm)
+    assert speech.tame(made) == made
 
 
 @pytest.mark.parametrize("text", ESCAPES)

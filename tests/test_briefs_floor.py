@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 
 import pytest
+from dealing import Deal, handfuls, hold
 from debates import NONCE, played
 from hypothesis import given
 from nasty import NASTY, texts
@@ -76,20 +78,29 @@ def test_a_mirrored_judge_hears_it_of_the_sides_as_they_are_there() -> None:
     assert "- Is Researcher B serious?" in briefs["1.verdict.judge.mirrored"]
 
 
-@pytest.mark.parametrize("question", [*NASTY, *ESCAPES])
-def test_it_can_not_leave_its_block(question: str) -> None:
-    """Whatever the question holds, a brief has the lines that open and close blocks of one with a plain question."""
-    if not question.strip():
-        return
+@cache
+def before() -> tuple[Event, ...]:
+    """A debate of two rounds to its first challenge."""
+    return tuple(played(until="1.challenge.a", rounds=2))
 
-    def lines(text: str) -> list[str]:
-        events = asked(text[:2000], "a", rounds=2)
-        debate = Debate(events[: len(played(until="1.challenge.a", rounds=2)) + 1])
-        turn = debate.due()[0]
-        made = handout(brief(debate, turn), debate, turn, "reply.md")
-        return [line for line in made.split("\n") if NONCE in line or line.startswith("#")]
 
-    assert lines(question) == lines(WHY)
+def lines_with(questions: tuple[str, ...]) -> list[str]:
+    """The lines of a brief that open and close blocks, and its headings, where these were put to its speaker."""
+    raised = [Raised(question=question[:2000], to=("a",)) for question in questions]
+    debate = Debate([*before(), *raised])
+    turn = debate.due()[0]
+    made = handout(brief(debate, turn), debate, turn, "reply.md")
+    return [line for line in made.split("\n") if NONCE in line or line.startswith("#")]
+
+
+def must_stay_in_its_block(deal: Deal) -> None:
+    assert lines_with(deal.texts) == lines_with((WHY,) * len(deal.texts))
+
+
+@pytest.mark.parametrize("deal", handfuls(text for text in [*NASTY, *ESCAPES] if text.strip()))
+def test_it_can_not_leave_its_block(deal: Deal) -> None:
+    """Whatever questions hold, a brief has the lines that open and close blocks of one with plain questions."""
+    hold(must_stay_in_its_block, deal)
 
 
 @given(texts)
@@ -97,7 +108,7 @@ def test_it_is_one_line(question: str) -> None:
     """Any question is one line of its block, and the brief can be sent as JSON."""
     if not question.strip():
         return
-    debate = Debate(asked(question[:2000], "a")[: len(played(until="1.challenge.a")) + 1])
+    debate = Debate([*before(), Raised(question=question[:2000], to=("a",))])
     made = brief(debate, debate.due()[0])
     block = made.messages[-1].parts[-1].split(MARK)[1].split(f"END {NONCE}")[0].strip("\n")
     assert block.startswith("- ") and "\n" not in block

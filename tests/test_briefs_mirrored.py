@@ -7,6 +7,7 @@ from typing import Any
 
 import puppets
 import pytest
+from dealing import Deal, handfuls, hold
 from debates import CONCEDE, DECLINE, NONCE, hostile, played, saying
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -211,25 +212,26 @@ def test_both_are_shown_as_much() -> None:
         assert all(part in text for part in parts(made[turn.id]))
 
 
-def hold(text: str) -> None:
-    """A mirrored brief of a debate in which all said `text` lets it out of its block no more than a straight one."""
-    straight, other = pair(say=hostile(text, rounds=1), rounds=1)
+def must_hold(deal: Deal) -> None:
+    """A mirrored brief of a debate in which all said what they were dealt lets it out of its block no more than a
+    straight one."""
+    straight, other = pair("2.verdict.judge", say=hostile(deal, rounds=2), rounds=2)
     lines = fences("\n".join(parts(other)))
     assert [line for line in lines if line != f"{NONCE}:"] == fences("\n".join(parts(straight)))
-    assert lines.count(f"{NONCE}:") == 1, "the note that one speech was given after the other"
+    assert lines.count(f"{NONCE}:") == 2, "the notes that one statement of a round was given after the other"
 
 
-@pytest.mark.parametrize("text", [*ESCAPES, *(text for text in NASTY if text.strip())])
-def test_no_hostile_speech_leaves_its_block_mirrored(text: str) -> None:
+@pytest.mark.parametrize("deal", handfuls(f"x{text}" for text in [*ESCAPES, *NASTY] if text.strip()))
+def test_no_hostile_speech_leaves_its_block_mirrored(deal: Deal) -> None:
     """Speech that plays the system, knows the nonce or is made against reports stays in its block, mirrored too."""
-    hold(f"x{text}")
+    hold(must_hold, deal)
 
 
 @settings(max_examples=15)
 @given(st.sampled_from([*ESCAPES, "1.opening.a", "Researcher A"]).flatmap(alike))
 def test_no_speech_made_by_chance_leaves_its_block_mirrored(text: str) -> None:
     """Nor does any other."""
-    hold(f"x{text}")
+    must_hold(Deal((f"x{text}",)))
 
 
 def test_a_mirrored_brief_is_the_same_each_time() -> None:

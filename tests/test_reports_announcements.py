@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import puppets
 import pytest
+from dealing import Deal, handfuls, hold
 from debates import CONCEDE, DECLINE, hostile, played, saying
 from nasty import SAID
 
@@ -111,10 +113,21 @@ def test_nothing_is_taken_back(judges: int) -> None:
     assert all(later[: len(earlier)] == earlier for earlier, later in pairwise(made))
 
 
-@pytest.mark.parametrize("text", SAID)
-def test_no_judge_commands_a_screen(text: str) -> None:
-    """A hostile reason is one line, without a control that a terminal would obey."""
-    made = said(played(hostile(text, rounds=1), rounds=1))
+def must_be_lines(deal: Deal) -> None:
+    base, hand = hostile(deal, rounds=2), deal.hand()
 
-    assert len(made) == 7
+    def say(turn: dict[str, Any]) -> Any:
+        usual = base(turn)
+        return usual | {"justification": hand()} if isinstance(usual, dict) and "justification" in usual else usual
+
+    made = said(played(say, rounds=2, judges=6))
+
+    assert len(made) == len(said(played(rounds=2, judges=6)))
+    assert all("\n" not in one for one in made)
     assert all(one.isprintable() or one.replace("\u200d", "").replace("\u00a0", " ").isprintable() for one in made)
+
+
+@pytest.mark.parametrize("deal", handfuls(SAID))
+def test_no_judge_commands_a_screen(deal: Deal) -> None:
+    """A hostile reason is one line, without a control that a terminal would obey."""
+    hold(must_be_lines, deal)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from core.folding import absent
+from dealing import Deal, handfuls, hold
 from nasty import SAID
 from tellings import FETCHED, check, checks, events, label, refusal, rules, said
 
@@ -164,15 +165,17 @@ def test_nothing_is_taken_back(name: str) -> None:
     assert all(later[: len(earlier)] == earlier for earlier, later in pairwise(made))
 
 
-@pytest.mark.parametrize("text", SAID)
-def test_nobody_commands_a_screen(text: str) -> None:
-    """Whatever judges and clerks write, each announcement is one line."""
-    row = check("1.argument.a", "not found", why=text, title=text)
-    script = {
-        "1.check.clerk": checks(row),
-        "final.verdict.judge": label("misleading", 4, reasons=text, summary=text),
-    }
-    made = said("claim", script)
+def must_be_lines(deal: Deal) -> None:
+    hand = deal.hand()
+    row = check("1.argument.a", "not found", why=hand(), title=hand())
+    votes = {f"final.verdict.judge-{n}": label("misleading", 4, reasons=hand(), summary=hand()) for n in range(1, 6)}
+    made = said("claim", {"1.check.clerk": checks(row), **votes}, panel=5)
 
-    assert len(made) == 5
+    assert len(made) == 9
     assert all("\n" not in one and "\x1b" not in one for one in made)
+
+
+@pytest.mark.parametrize("deal", handfuls(SAID))
+def test_nobody_commands_a_screen(deal: Deal) -> None:
+    """Whatever judges and clerks write, each announcement is one line."""
+    hold(must_be_lines, deal)

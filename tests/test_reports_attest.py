@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import test_judging
 from debates import played
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from journals import written
 from shapes import CLAIM, REHEARSED
@@ -128,11 +128,20 @@ def short(tmp_path_factory: pytest.TempPathFactory) -> list[Entry]:
     return kept(tmp_path_factory.mktemp("short"), SHORT)
 
 
+@pytest.fixture(scope="module")
+def whole(short: list[Entry]) -> dict[str, bytes]:
+    """Its reports."""
+    return {ending: report(short, ending) for ending in forms.FORMS}
+
+
 @pytest.mark.parametrize("ending", forms.FORMS)
+@settings(max_examples=40)
 @given(where=st.integers(0, 10**6), byte=st.integers(0, 255))
-def test_any_changed_byte_is_told(ending: str, short: list[Entry], where: int, byte: int) -> None:
+def test_any_changed_byte_is_told(
+    ending: str, short: list[Entry], whole: dict[str, bytes], where: int, byte: int
+) -> None:
     """Whichever byte of a sealed report is changed, it is told as changed."""
-    data = report(short, ending)
+    data = whole[ending]
     at = where % len(data)
     changed = data[:at] + bytes([byte]) + data[at + 1 :]
 
@@ -141,10 +150,13 @@ def test_any_changed_byte_is_told(ending: str, short: list[Entry], where: int, b
 
 
 @pytest.mark.parametrize("ending", forms.FORMS)
+@settings(max_examples=20)
 @given(where=st.integers(0, 10**6), word=st.sampled_from(["x", "B", "not ", "9", "\n", " "]))
-def test_a_forged_report_is_told(ending: str, short: list[Entry], where: int, word: str) -> None:
+def test_a_forged_report_is_told(
+    ending: str, short: list[Entry], whole: dict[str, bytes], where: int, word: str
+) -> None:
     """A report that somebody changed and sealed anew does not say what the journal says."""
-    data = report(short, ending)
+    data = whole[ending]
     at = where % (len(data) - 700)
     forged = sealed_anew(data[:at] + word.encode() + data[at:], ending)
 
@@ -153,6 +165,7 @@ def test_a_forged_report_is_told(ending: str, short: list[Entry], where: int, wo
     assert "does not say what the journal says" in found.said
 
 
+@settings(max_examples=25)
 @given(data=st.data())
 def test_a_changed_journal_is_told(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Whatever of the journal is changed, dropped or moved, it is damaged, or its report is not of it."""

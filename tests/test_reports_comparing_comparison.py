@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cache, partial
+
 import puppets
 import pytest
 import reading
+from dealing import Deal, dealt_by_chance, handfuls, hold
 from debates import hostile, saying
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nasty import NASTY, heard, texts
+from nasty import NASTY, SAID, heard, texts
 from runs import SWAPPED, again, compared, debated, for_b, kind
 from tellings import section
 
@@ -140,15 +143,30 @@ def test_without_judges_nobody_has_won() -> None:
     assert compared(debated("1"), kind("2", "conversation")).verdicts.rows[1][1] == "nobody judges it"
 
 
-@settings(max_examples=25)
-@given(st.sampled_from(NASTY) | texts)
-def test_hostile_words_leave_the_comparison_whole(text: str) -> None:
-    """Whatever topics, claims, questions and file names hold, the headings are the usual ones and nothing runs."""
-    said = hostile(text, rounds=2) if heard(text) else None
-    plain = markdown.render_comparison(compared(debated("1"), debated("2")))
-    made = compared(debated("1", said, topic=text), debated("2", said, topic=text))
+@cache
+def usual() -> list[tuple[int, str]]:
+    """The headings of a comparison in which nobody is hostile."""
+    return reading.headings(markdown.render_comparison(compared(debated("1"), debated("2"))))
+
+
+def must_be_whole(topic: str, deal: Deal) -> None:
+    """A comparison of two debates in which the same was dealt has the usual headings, and nothing that runs."""
+    made = compared(*(debated(name, hostile(deal, rounds=2), topic=topic) for name in "12"))
     shown = markdown.render_comparison(made)
 
-    assert [one for one in reading.headings(shown) if one not in reading.headings(plain)] == []
-    for _, title in reading.headings(plain)[1:]:
+    assert [one for one in reading.headings(shown) if one not in usual()] == []
+    for _, title in usual()[1:]:
         assert reading.forged(section(shown, title)) == []
+
+
+@pytest.mark.parametrize("deal", handfuls(SAID))
+def test_hostile_words_leave_the_comparison_whole(deal: Deal) -> None:
+    """Whatever claims, questions and reasons hold, the headings are the usual ones and nothing runs."""
+    hold(partial(must_be_whole, "Is it so?"), deal)
+
+
+@settings(max_examples=20)
+@given(st.sampled_from(NASTY) | texts, dealt_by_chance(texts.filter(heard)))
+def test_hostile_topics_leave_the_comparison_whole(topic: str, deal: Deal) -> None:
+    """Nor does any topic change that."""
+    must_be_whole(topic, deal)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
+from dealing import Deal, handfuls, hold
 from debates import answers, entries, played
 from nasty import NASTY
 
@@ -94,19 +97,29 @@ def test_an_early_end_is_told() -> None:
     assert "**Winner:** " in report and "Complete." in report
 
 
-@pytest.mark.parametrize("text", NASTY)
-def test_a_question_can_not_forge_anything(text: str) -> None:
-    """Whatever a question holds, the report has the headings and the tags that it has with a plain one."""
-    if not text.strip():
-        return
+@cache
+def small(until: str | None) -> tuple[Event, ...]:
+    """A debate of two rounds, or its beginning."""
+    return tuple(played(until=until, rounds=2))
 
-    def shape(question: str) -> list[str]:
-        before = played(until="1.challenge.a", rounds=2)
-        asked = Raised(question=question[:2000], to=("a",))
-        report = markdown.render(story(entries([*before, asked, *played(rounds=2)[len(before) :]])))
-        return [line for line in report.split("\n") if line.startswith(("#", "[", "|", "---", "```", "<"))]
 
-    assert shape(text) == shape(WHY)
+@cache
+def lines_with(questions: tuple[str, ...]) -> list[str]:
+    """The lines by which a reader finds their way, in the report of a debate in which these were asked."""
+    before, whole = small("1.challenge.a"), small(None)
+    asked = [Raised(question=question[:2000], to=("a",)) for question in questions]
+    report = markdown.render(story(entries([*before, *asked, *whole[len(before) :]])))
+    return [line for line in report.split("\n") if line.startswith(("#", "[", "|", "---", "```", "<"))]
+
+
+def must_stay_a_question(deal: Deal) -> None:
+    assert lines_with(deal.texts) == lines_with((WHY,) * len(deal.texts))
+
+
+@pytest.mark.parametrize("deal", handfuls(text for text in NASTY if text.strip()))
+def test_a_question_can_not_forge_anything(deal: Deal) -> None:
+    """Whatever questions hold, the report has the headings and the tags that it has with plain ones."""
+    hold(must_stay_a_question, deal)
 
 
 def test_a_report_with_a_question_is_read_back() -> None:

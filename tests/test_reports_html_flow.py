@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from dealing import for_each
 from debates import CONCEDE, DECLINE, saying
 from debates import told as adversarial
 from hypothesis import given
@@ -145,7 +146,7 @@ def test_no_line_is_too_long(text: str) -> None:
     assert "\n" not in made
 
 
-@pytest.mark.parametrize("text", NASTY)
+@for_each(NASTY)
 def test_hostile_speech_has_a_line(text: str) -> None:
     """Hostile speech has a line like any other."""
     assert len(gist(speech(text))) <= LONGEST + 1

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache, partial
 from typing import Any
 
 import page_reading
 import pytest
+from dealing import Deal, deals, dealt_by_chance, handfuls, hold
 from debates import hostile
 from debates import told as adversarial
 from hypothesis import given, settings
@@ -19,39 +21,47 @@ from debate_orchestrator.reports.html.page import render
 from debate_orchestrator.reports.story import Story
 from debate_orchestrator.speech import tame
 
-Made = Callable[[str], Story]
+Made = Callable[[Deal], Story]
 
 
-def debate(text: str) -> Story:
-    """An adversarial debate in which everybody says `text` everywhere."""
-    say = hostile(text, rounds=2)
-    return adversarial(say, rounds=2, topic=text, positions=(text, text))
+def debate(deal: Deal) -> Story:
+    """An adversarial debate in which everybody says what they are dealt, everywhere."""
+    hand = deal.hand()
+    topic, positions = hand(), (hand(), hand())
+    return adversarial(hostile(deal, rounds=2), rounds=2, topic=topic, positions=positions)
 
 
-def claim(text: str) -> Story:
+def claim(deal: Deal) -> Story:
     """A claim's debate with the same, its pages and what was found on them included."""
-    found = {"title": text, "why": text, "passage": text, "date": text}
-    cited = {f"1.argument.{side}": evidence(quote=text, context=text, argument=text) for side in "ab"}
-    source = {"turn": "1.argument.a", "credibility": "low", "why": text}
+    hand = deal.hand()
+
+    def found() -> dict[str, str]:
+        return {"title": hand(), "why": hand(), "passage": hand(), "date": hand()}
+
+    cited = {f"1.argument.{side}": evidence(quote=hand(), context=hand(), argument=hand()) for side in "ab"}
+    source = {"turn": "1.argument.a", "credibility": "low", "why": hand()}
     script = cited | {
-        "1.check.clerk": checks(check("1.argument.a", **found), check("1.argument.b", "near match", **found)),
-        "final.verdict.judge": label("misleading", 4, sources=[source], summary=text, reasons=text),
+        "1.check.clerk": checks(check("1.argument.a", **found()), check("1.argument.b", "near match", **found())),
+        "final.verdict.judge": label("misleading", 4, sources=[source], summary=hand(), reasons=hand()),
     }
-    return told("claim", script, cast=FETCHED, topic=text, positions=(text, text))
+    return told("claim", script, cast=FETCHED, topic=hand(), positions=(hand(), hand()))
 
 
-def question(text: str) -> Story:
+def question(deal: Deal) -> Story:
     """A question with the same, with material to quote from."""
-    script = {f"1.argument.{side}": f"It says <quote>{text}</quote> and {text}" for side in "ab"}
-    fault = {"seat": "a", "turn": "1.argument.a", "fault": "misused a quote", "what": text}
-    script |= {"final.verdict.judge": {"winner": "a", "reasons": text, "faults": [fault]}}  # type: ignore[dict-item]
-    return told("question", script, material=text, topic=text, positions=(text, text), mirror=False)
+    hand = deal.hand()
+    material = hand()
+    script: dict[str, Any] = {f"1.argument.{side}": f"It says <quote>{material}</quote> and {hand()}" for side in "ab"}
+    fault = {"seat": "a", "turn": "1.argument.a", "fault": "misused a quote", "what": hand()}
+    script |= {"final.verdict.judge": {"winner": "a", "reasons": hand(), "faults": [fault]}}
+    return told("question", script, material=material, topic=hand(), positions=(hand(), hand()), mirror=False)
 
 
-def conversation(text: str) -> Story:
+def conversation(deal: Deal) -> Story:
     """A conversation with the same, of which the transcript alone is told."""
-    script = {f"{n}.argument.{side}": text for n in (1, 2) for side in "ab"}
-    return told("conversation", script, rounds=2, topic=text, positions=(text, text))
+    hand = deal.hand()
+    script = {f"{n}.argument.{side}": hand() for n in range(1, 7) for side in "ab"}
+    return told("conversation", script, rounds=6, topic=hand(), positions=(hand(), hand()))
 
 
 KINDS: dict[str, Made] = {"debate": debate, "claim": claim, "question": question, "conversation": conversation}
@@ -65,45 +75,48 @@ def shape(page: page_reading.Page) -> tuple[Any, ...]:
     return outline, page.landmarks, page.ids, within
 
 
-EXPECTED = {name: shape(page_reading.read(render(made(PLAIN)))) for name, made in KINDS.items()}
+@cache
+def harmless(name: str) -> tuple[Any, ...]:
+    """What of a page is its own where everybody says something harmless."""
+    return shape(page_reading.read(render(KINDS[name](Deal((PLAIN,))))))
 
 
-def must_be_genuine(name: str, text: str) -> None:
-    """A page on which all say `text` is the page on which all say something harmless, but for the words."""
-    html = render(KINDS[name](text))
+def must_be_genuine(name: str, deal: Deal) -> None:
+    """A page on which all say what they are dealt is, but for the words, that on which all is harmless."""
+    html = render(KINDS[name](deal))
     page = page_reading.read(html)
 
     assert page.odd == []
-    assert shape(page) == EXPECTED[name]
+    assert shape(page) == harmless(name)
     assert html == tame(html)
     assert not re.search(r"[\u202a-\u202e\u2066-\u2069\u200b\x1b]", html)
 
 
-@pytest.mark.parametrize("text", SAID)
-def test_nobody_forges_a_page(text: str) -> None:
+@pytest.mark.parametrize("deal", deals(SAID))
+def test_nobody_forges_a_page(deal: Deal) -> None:
     """Whoever says what, everything on a page but the words is its own."""
-    must_be_genuine("debate", text)
+    hold(partial(must_be_genuine, "debate"), deal)
 
 
 @pytest.mark.parametrize("name", ["claim", "question", "conversation"])
-@pytest.mark.parametrize("text", SAID[::7])
-def test_nobody_forges_a_page_of_another_format(name: str, text: str) -> None:
+@pytest.mark.parametrize("deal", handfuls(SAID))
+def test_nobody_forges_a_page_of_another_format(name: str, deal: Deal) -> None:
     """Nor in formats in which replies have fields, quotes are looked up, or nobody judges."""
-    must_be_genuine(name, text)
+    hold(partial(must_be_genuine, name), deal)
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.sampled_from(sorted(KINDS)), (texts | st.sampled_from(NASTY).flatmap(alike)).filter(heard))
-def test_nobody_forges_a_page_by_chance(name: str, text: str) -> None:
+@given(st.sampled_from(sorted(KINDS)), dealt_by_chance((texts | st.sampled_from(NASTY).flatmap(alike)).filter(heard)))
+def test_nobody_forges_a_page_by_chance(name: str, deal: Deal) -> None:
     """Nor does any text that is put together from what markup is made of."""
-    must_be_genuine(name, text)
+    must_be_genuine(name, deal)
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.text(min_size=1).filter(heard))
-def test_nobody_forges_a_page_by_any_text(text: str) -> None:
+@given(dealt_by_chance(st.text(min_size=1).filter(heard)))
+def test_nobody_forges_a_page_by_any_text(deal: Deal) -> None:
     """Nor any text at all."""
-    must_be_genuine("debate", text)
+    must_be_genuine("debate", deal)
 
 
 @pytest.mark.parametrize("name", ["hash", "angle", "bracket", "pipe", "comment"])
@@ -121,7 +134,9 @@ def test_templates_in_speech_are_text() -> None:
     """What looks like a template is never one, wherever it stands."""
     text = "{{ 7*7 }} {% if x %} {round} {nonce}"
 
-    assert page_reading.read(render(debate(text))).text.count("{{ 7*7 }} {% if x %} {round} {nonce}") > 20
+    made = render(debate(Deal((text,))))
+
+    assert page_reading.read(made).text.count("{{ 7*7 }} {% if x %} {round} {nonce}") > 20
 
 
 def test_words_are_where_they_were_said() -> None:

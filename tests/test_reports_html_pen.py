@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import page_reading
-import pytest
+from dealing import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from nasty import NASTY, texts
@@ -73,7 +73,7 @@ def test_parts_are_paragraphs_or_points() -> None:
     assert PEN.points(parts[:1]) == "<li><strong>Why:</strong> So.</li>"
 
 
-@pytest.mark.parametrize("text", NASTY)
+@for_each(NASTY)
 def test_nobody_leaves_a_phrase(text: str) -> None:
     """Whatever is said, whatever a page is called and wherever it lies, a line stays a line."""
     said = phrase(text, literal(text), prose(text), cell(text), page(text), found(text, text), turn(text))

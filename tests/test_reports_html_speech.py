@@ -7,6 +7,7 @@ import time
 
 import page_reading
 import pytest
+from dealing import for_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from nasty import HUGE, NASTY, alike, texts
@@ -115,7 +116,7 @@ def test_a_speech_without_its_markup() -> None:
     assert speech.plainly("```\nx\n```") == ["``` x ```"]
 
 
-@pytest.mark.parametrize("text", NASTY)
+@for_each(NASTY)
 def test_nobody_leaves_their_place(text: str) -> None:
     """Whoever says what, it stays where it stands, and is shown."""
     must_be_harmless(text)
@@ -128,7 +129,7 @@ def test_nobody_leaves_their_place_by_chance(text: str) -> None:
     must_be_harmless(text)
 
 
-@pytest.mark.parametrize("name", sorted(HUGE))
+@for_each(HUGE)
 def test_nobody_takes_up_time(name: str) -> None:
     """200 kB of anything are shown as they are; 20 kB of it are laid out, or shown so, within seconds."""
     began = time.process_time()

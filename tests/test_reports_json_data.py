@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 import test_reports_markdown_hostile_formats as hostile_formats
+from dealing import Deal, deals, dealt_by_chance, hold
 from debates import DECLINE, hostile, saying, told
-from hypothesis import given
+from hypothesis import given, settings
 from jsonschema import Draft202012Validator
 from nasty import SAID, heard, texts
 from shapes import SHAPES, again
@@ -150,25 +151,33 @@ def said(made: Any) -> set[str]:
     return {made} if isinstance(made, str) else set()
 
 
-@pytest.mark.parametrize("text", SAID)
-def test_hostile_text_comes_back_as_it_was(text: str) -> None:
-    """Whatever is said, in speeches and in every field of a ballot, is given back to the character."""
-    one = told(hostile(text), rounds=2, topic=text, positions=(text, text))
+def must_come_back(deal: Deal) -> None:
+    """What was said in a debate of two rounds is in its report, to the character."""
+    hand = deal.hand()
+    topic, positions = hand(), (hand(), hand())
+    one = told(hostile(deal), rounds=2, topic=topic, positions=positions)
     made = read(one)
 
     assert [turn["text"] for turn in made["turns"] if turn["kind"] == "speech"] == [
         turn.text for turn in one.every if not turn.votes
     ]
-    assert made["topic"] == text and made["positions"] == {"a": text, "b": text}
+    assert made["topic"] == topic and made["positions"] == dict(zip("ab", positions, strict=True))
     assert [ballot["fields"] for ballot in made["ballots"]] == [turn.ballot for turn in one.every if turn.votes]
     assert re.search(r"[^\x20-\x7e\n]", render(one)) is None
 
 
+@pytest.mark.parametrize("deal", deals(SAID))
+def test_hostile_text_comes_back_as_it_was(deal: Deal) -> None:
+    """Whatever is said, in speeches and in every field of a ballot, is given back to the character."""
+    hold(must_come_back, deal)
+
+
 @pytest.mark.parametrize("play", [hostile_formats.claim, hostile_formats.question, hostile_formats.panel])
-@given(text=texts.filter(heard))
-def test_hostile_text_in_any_format(play: hostile_formats.Play, text: str) -> None:
+@settings(max_examples=15)
+@given(deal=dealt_by_chance(texts.filter(heard)))
+def test_hostile_text_in_any_format(play: hostile_formats.Play, deal: Deal) -> None:
     """Clerks, pages, panels and sides may say what they like."""
-    name, script, how = play(text)
+    name, script, how = play(deal.hand())
     one = any_told(name, script, **how)
 
     assert {turn.text for turn in one.every if turn.text} <= said(read(one))

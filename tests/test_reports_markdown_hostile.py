@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pytest
 import reading
-from debates import hostile, opening, report
+from dealing import Deal, deals, dealt_by_chance, for_each, handfuls, hold
+from debates import hostile, opening, report, told
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from nasty import HUGE, NASTY, SAID, alike, heard, texts
 
 from debate_orchestrator import speech
-from debate_orchestrator.reports import markup
+from debate_orchestrator.reports import markdown, markup
+from debate_orchestrator.reports.story import Story
 
 GOLDEN = """\
 # Debate Report
@@ -151,11 +153,15 @@ def headings(rounds: int) -> list[tuple[int, str]]:
     return made + [(2, title) for title in (*last, "How It Was Judged")]
 
 
-def own_tables(rounds: int, text: str) -> list[list[list[str]]]:
-    """The tables that it has, those in speeches that say `text` among them; hostile cells are left out."""
-    said = reading.tables(markup.block(text)) * (6 if rounds > 1 else 2)
+def own_tables(story: Story) -> list[list[list[str]]]:
+    """The tables that it has, those that are held in speeches among them; hostile cells are left out."""
+    rounds = story.rounds
     titles = ["Argument quality", "Use of evidence", *(["Directness of rebuttals"] if rounds > 1 else [])]
     ballot = [["Criterion", "Researcher A", "Researcher B"], *([title, "7", "6"] for title in titles)]
+    transcript = []
+    for one in story.told:
+        said = [reading.tables(markup.block(speech.text or "")) for speech in one.speeches]
+        transcript += [*(table for held in said for table in held), ballot]
     summary = [["Round", "Researcher A Score", "Researcher B Score", "Winner"]]
     summary += [[str(n), "7", "6", "A"] for n in range(1, rounds + 1)]
     summary.append(["Total", str(7 * rounds), str(6 * rounds), "A"])
@@ -164,13 +170,15 @@ def own_tables(rounds: int, text: str) -> list[list[list[str]]]:
     words = [["Round", *(f"{name}, words" for name in names), *(f"{name}, score" for name in names)]]
     words += [[str(n), "", "", "7", "6"] for n in range(1, rounds + 1)]
     words.append(["Total", "", "", str(7 * rounds), str(6 * rounds)])
-    return [*[*said, ballot] * rounds, summary, dissent, words]
+    return [*transcript, summary, dissent, words]
 
 
-def must_be_genuine(text: str, rounds: int, strictness: str = "strict") -> None:
-    """A report of a debate in which all said `text` everywhere has its own structure and no other."""
-    say = hostile(text, rounds=rounds, strict=strictness == "strict")
-    made = report(say, rounds=rounds, strictness=strictness, topic=text, positions=(text, text))
+def must_be_genuine(deal: Deal, rounds: int = 2, strictness: str = "strict") -> None:
+    """A report of a debate in which all said what they were dealt has its own structure and no other."""
+    hand = deal.hand()
+    setup = {"topic": hand(), "positions": (hand(), hand()), "rounds": rounds, "strictness": strictness}
+    story = told(hostile(deal, rounds=rounds, strict=strictness == "strict"), **setup)
+    made = markdown.render(story)
     found = reading.tables(made)
     for row in found[-2][1:]:
         row[1:4] = ["", "", ""]
@@ -178,25 +186,28 @@ def must_be_genuine(text: str, rounds: int, strictness: str = "strict") -> None:
         row[1:3] = ["", ""]
 
     assert reading.headings(made) == headings(rounds)
-    assert found == own_tables(rounds, text)
+    assert found == own_tables(story)
     assert [one for one in reading.forged(made) if not one.startswith(("heading_open", "hr", "link to #"))] == []
-    assert sum(token.type == "hr" for token in reading.every(reading.parser().parse(made))) == 6
+    assert sum(token.type == "hr" for token in reading.every(reading.parsed(made))) == 6
     assert set(reading.links_within(made)) == {"opening-statement--researcher-a", "opening-statement--researcher-b"}
     assert set(reading.links_within(made)) <= set(reading.fragments(made))
     assert made == speech.tame(made)
 
 
-@pytest.mark.parametrize("text", SAID)
-def test_nobody_forges_a_report(text: str) -> None:
+@pytest.mark.parametrize("deal", deals(SAID))
+def test_nobody_forges_a_report(deal: Deal) -> None:
     """Whoever says what, the headings, rules, tables, rows and links of a report are its own."""
-    must_be_genuine(text, rounds=1)
+    hold(must_be_genuine, deal)
 
 
 @settings(max_examples=12)
-@given((texts | st.sampled_from(NASTY).flatmap(alike)).filter(heard), st.sampled_from(["strict", "lenient"]))
-def test_nobody_forges_a_report_by_chance(text: str, strictness: str) -> None:
+@given(
+    dealt_by_chance((texts | st.sampled_from(NASTY).flatmap(alike)).filter(heard)),
+    st.sampled_from(["strict", "lenient"]),
+)
+def test_nobody_forges_a_report_by_chance(deal: Deal, strictness: str) -> None:
     """Nor does any text that is put together from what markdown takes for structure."""
-    must_be_genuine(text, rounds=2, strictness=strictness)
+    must_be_genuine(deal, strictness=strictness)
 
 
 @pytest.mark.parametrize("name", ["hash", "equals", "quote", "backtick", "pipe"])
@@ -209,19 +220,30 @@ def test_nobody_buries_a_report(name: str) -> None:
     assert made.count(f"text\n{text}\n") == 2
 
 
-@given(st.sampled_from(NASTY) | texts)
-@settings(max_examples=40)
-def test_topic_and_positions_are_literal(text: str) -> None:
-    """Topic and positions are shown character for character, each on its own line."""
-    made = report(topic=text, positions=(text, text), rounds=1, until="1.opening.a")
-    (shown,) = [reading.shown(token) for token in reading.parser().parse(made)[3:5] if token.type == "inline"]
-    line = speech.one_line(text)
+def must_be_literal(deal: Deal) -> None:
+    hand = deal.hand()
+    topic, a, b = hand(), hand(), hand()
+    made = report(topic=topic, positions=(a, b), rounds=1, until="1.opening.a")
+    (shown,) = [reading.shown(token) for token in reading.parsed(made)[3:5] if token.type == "inline"]
 
     assert [one.rstrip() for one in shown.split("\n")][:3] == [
-        f"Topic: {line}".rstrip(),
-        f"Researcher A (Pro): {line}".rstrip(),
-        f"Researcher B (Con): {line}".rstrip(),
+        f"Topic: {speech.one_line(topic)}".rstrip(),
+        f"Researcher A (Pro): {speech.one_line(a)}".rstrip(),
+        f"Researcher B (Con): {speech.one_line(b)}".rstrip(),
     ]
+
+
+@for_each(handfuls(NASTY, 3))
+def test_topic_and_positions_are_literal(deal: Deal) -> None:
+    """Topic and positions are shown character for character, each on its own line."""
+    hold(must_be_literal, deal)
+
+
+@given(dealt_by_chance(texts, 3))
+@settings(max_examples=40)
+def test_any_topic_and_positions_are_literal(deal: Deal) -> None:
+    """So are those that are put together from what markdown takes for structure."""
+    must_be_literal(deal)
 
 
 def test_templates_in_speech_are_text() -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import pytest
 import reading
+from dealing import Deal, Hand, deals, dealt_by_chance, hold
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from nasty import HUGE, NASTY, SAID, alike, heard, texts
@@ -19,7 +20,7 @@ SCORES = {side: dict.fromkeys(rules("panel").rubric.criteria, 7) for side in "ab
 PANEL = ("1", "2", "3")
 Played = tuple[str, dict[str, Any], dict[str, Any]]
 """A format, what is said in it, and how it is played."""
-Play = Callable[[str], Played]
+Play = Callable[[Hand], Played]
 
 
 def short(text: str) -> str:
@@ -27,54 +28,63 @@ def short(text: str) -> str:
     return " ".join(text.split(" ")[:20])
 
 
-def claim(text: str) -> Played:
-    """A claim in which everybody says it: sides, clerk, pages and judges."""
-    one = short(text)
+def claim(hand: Hand) -> Played:
+    """A claim in which everybody says what they are dealt: sides, clerk, pages and judges."""
     row = check("1.argument.a", "near match", similarity=0.9)
-    found = row | dict.fromkeys(("why", "title", "date", "passage", "digest", "archived", "url"), text)
-    sources = [{"turn": "1.argument.a", "credibility": "low", "why": text}]
-    vote = label("misleading", 4, summary=text, reasons=text, sources=sources)
+    found = row | {name: hand() for name in ("why", "title", "date", "passage", "digest", "archived", "url")}
+
+    def vote() -> dict[str, Any]:
+        sources = [{"turn": "1.argument.a", "credibility": "low", "why": hand()}]
+        return label("misleading", 4, summary=hand(), reasons=hand(), sources=sources)
+
     script: dict[str, Any] = {
-        "1.argument.a": evidence(quote=one, context=one, argument=one),
-        "1.argument.b": refusal(text),
+        "1.argument.a": evidence(quote=short(hand()), context=short(hand()), argument=short(hand())),
+        "1.argument.b": refusal(hand()),
         "1.check.clerk": checks(found),
-        **{f"start.blind.judge-{n}": label("supported", 9, why=text) for n in PANEL},
-        **{f"final.verdict.judge-{n}": vote for n in PANEL},
+        **{f"start.blind.judge-{n}": label("supported", 9, why=hand()) for n in PANEL},
+        **{f"final.verdict.judge-{n}": vote() for n in PANEL},
     }
-    how = {"panel": 3, "blind": True, "cast": FETCHED | {"judge": ("host",) * 3}, "topic": f"As of 2019, {text}"}
+    how = {"panel": 3, "blind": True, "cast": FETCHED | {"judge": ("host",) * 3}, "topic": f"As of 2019, {hand()}"}
     return "claim", script, how
 
 
-def question(text: str) -> Played:
-    """A question to which everybody says it, with faults that both ballots name."""
-    faults = [
-        {"seat": side, "turn": f"1.argument.{side}", "fault": "misused a quote", "what": text} for side in ("a", "b")
-    ]
-    vote = {"winner": "a", "probability": 0.75, "reasons": text, "faults": faults}
-    script = {f"1.argument.{side}": f"<thinking>{text}</thinking>{text}" for side in ("a", "b")}
-    if not heard(speech.tame(script["1.argument.a"]).split("</thinking>")[-1]):
-        script = dict.fromkeys(script, text)
-    script |= {f"final.verdict.judge{mirrored}": vote for mirrored in ("", ".mirrored")}  # type: ignore[dict-item]
-    return "question", script, {"mirror": True, "material": text, "topic": text, "positions": (text, text)}
+def question(hand: Hand) -> Played:
+    """A question to which everybody says what they are dealt, with faults that both ballots name."""
+
+    def vote() -> dict[str, Any]:
+        named = [(side, f"1.argument.{side}") for side in ("a", "b")]
+        faults = [{"seat": side, "turn": turn, "fault": "misused a quote", "what": hand()} for side, turn in named]
+        return {"winner": "a", "probability": 0.75, "reasons": hand(), "faults": faults}
+
+    script: dict[str, Any] = {}
+    for side in ("a", "b"):
+        whole, aloud = f"<thinking>{hand()}</thinking>", hand()
+        apart = heard(speech.tame(whole + aloud).split("</thinking>")[-1])
+        script[f"1.argument.{side}"] = whole + aloud if apart else aloud
+    script |= {f"final.verdict.judge{mirrored}": vote() for mirrored in ("", ".mirrored")}
+    return "question", script, {"mirror": True, "material": hand(), "topic": hand(), "positions": (hand(), hand())}
 
 
-def panel(text: str) -> Played:
+def panel(hand: Hand) -> Played:
     """A panel that hears it from both sides, and says it."""
-    decided = {"scores": SCORES, "decided": {"a": text, "b": text}}
-    claims = {"unsupported_claims": [{"seat": "a", "claim": text}, {"seat": "b", "claim": text}]}
+
+    def vote() -> dict[str, Any]:
+        claims = [{"seat": side, "claim": hand()} for side in ("a", "b")]
+        return {"scores": SCORES, "decided": {"a": hand(), "b": hand()}, "unsupported_claims": claims}
+
     script: dict[str, Any] = {
-        "start.opening.a": text,
-        "final.closing.b": text,
-        **{f"final.verdict.judge-{n}": decided | claims for n in PANEL},
+        "start.opening.a": hand(),
+        "final.closing.b": hand(),
+        **{f"final.verdict.judge-{n}": vote() for n in PANEL},
     }
     cast: Cast = {"a": ("host",), "b": ("host",), "judge": ("host",) * 3}
-    return "panel", script, {"panel": 3, "blind": True, "cast": cast, "positions": (text, text)}
+    return "panel", script, {"panel": 3, "blind": True, "cast": cast, "positions": (hand(), hand())}
 
 
 def own(made: str) -> tuple[Any, ...]:
     """What of a report is its own: headings, rules, links within, and the shape of every table after the transcript."""
     after = made.partition("\n## How It Was Judged\n")[2]
-    tokens = list(reading.every(reading.parser().parse(made)))
+    tokens = list(reading.every(reading.parsed(made)))
     return (
         reading.headings(made),
         sum(token.type == "hr" for token in tokens),
@@ -86,13 +96,13 @@ def own(made: str) -> tuple[Any, ...]:
 @cache
 def harmless(play: Play) -> tuple[Any, ...]:
     """What is a report's own where everybody says something harmless."""
-    name, script, how = play("So it is, and has been.")
+    name, script, how = play(Deal(("So it is, and has been.",)).hand())
     return own(report(name, script, **how))
 
 
-def must_be_genuine(play: Play, text: str) -> None:
-    """A report in which all say `text` has the structure that it always has."""
-    name, script, how = play(text)
+def must_be_genuine(play: Play, deal: Deal) -> None:
+    """A report in which all say what they are dealt has the structure that it always has."""
+    name, script, how = play(deal.hand())
     made = report(name, script, **how)
 
     assert own(made) == harmless(play)
@@ -101,27 +111,31 @@ def must_be_genuine(play: Play, text: str) -> None:
 
 
 @pytest.mark.parametrize("play", [claim, question, panel])
-@pytest.mark.parametrize("text", SAID)
-def test_nobody_forges_a_report(play: Play, text: str) -> None:
+@pytest.mark.parametrize("deal", deals(SAID))
+def test_nobody_forges_a_report(play: Play, deal: Deal) -> None:
     """Claims with a clerk, questions in the mirror and panels keep their headings, rows and links."""
-    must_be_genuine(play, text)
+    hold(partial(must_be_genuine, play), deal)
 
 
-@settings(max_examples=10)
-@given((texts | st.sampled_from(NASTY).flatmap(alike)).filter(heard), st.sampled_from([claim, question, panel]))
-def test_nobody_forges_a_report_by_chance(text: str, play: Play) -> None:
+@settings(max_examples=20)
+@given(
+    dealt_by_chance((texts | st.sampled_from(NASTY).flatmap(alike)).filter(heard)),
+    st.sampled_from([claim, question, panel]),
+)
+def test_nobody_forges_a_report_by_chance(deal: Deal, play: Play) -> None:
     """Nor does any text that is put together from what markdown takes for structure."""
-    must_be_genuine(play, text)
+    must_be_genuine(play, deal)
 
 
-@pytest.mark.parametrize("name", ["hash", "backtick", "pipe", "table"])
-def test_nobody_buries_a_report(name: str) -> None:
+@pytest.mark.parametrize("names", [("hash", "backtick", "pipe"), ("table", "hash", "backtick")])
+def test_nobody_buries_a_report(names: tuple[str, ...]) -> None:
     """Texts as long as a field may be leave the structure as it was."""
-    text = HUGE[name][:19_000]
-    _, script, how = claim("x")
-    script["1.check.clerk"] = checks(check("1.argument.a", title=text, passage=text, why=text))
+    plain = Deal(("x",))
+    _, script, how = claim(plain.hand())
+    title, passage, why = (HUGE[name][:19_000] for name in names)
+    script["1.check.clerk"] = checks(check("1.argument.a", title=title, passage=passage, why=why))
 
-    assert own(report("claim", script, **how))[:3] == own(report(*claim("x")[:2], **how))[:3]
+    assert own(report("claim", script, **how))[:3] == own(report(*claim(plain.hand())[:2], **how))[:3]
 
 
 def test_fragments_on_one_line_stay_apart() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import reading
 from core.folding import DECLINE, declined
+from dealing import Deal, handfuls, hold
 from hypothesis import given, settings
 from nasty import SAID, heard, texts
 from tellings import events, report, told
@@ -132,22 +133,33 @@ def test_one_that_is_not_finished() -> None:
     assert given_back(made) == said
 
 
-@pytest.mark.parametrize("text", SAID)
-def test_nobody_forges_a_transcript(text: str) -> None:
-    """Whatever is said and whoever is said to speak, the transcript has its own headings and gives back as many
-    speeches, which are told the same again."""
-    made = report("conversation", dict.fromkeys(["1.argument.a", "1.argument.b"], text), topic=text, cast=CAST)
+TURNS = [f"{n}.argument.{side}" for n in range(1, 7) for side in "ab"]
+
+
+def must_be_genuine(deal: Deal) -> None:
+    """A transcript has its own headings, and gives back the speeches of six rounds, to be told the same again."""
+    hand = deal.hand()
+    topic, script = hand(), {turn: hand() for turn in TURNS}
+    made = report("conversation", script, topic=topic, rounds=6, cast=CAST)
     found = read(made, "talk.md")
 
     assert reading.headings(made) == [
         (1, "Debate Transcript"),
-        (2, "Round 1"),
-        (3, "Argument — Speaker A"),
-        (3, "Argument — Speaker B"),
+        *(
+            heading
+            for n in range(1, 7)
+            for heading in [(2, f"Round {n}"), (3, "Argument — Speaker A"), (3, "Argument — Speaker B")]
+        ),
     ]
     assert [(one.side, markup.block(one.text).strip()) for one in found.speeches] == [
-        (side, markup.block(text).strip()) for side in "ab"
+        (turn[-1], markup.block(text).strip()) for turn, text in script.items()
     ]
+
+
+@pytest.mark.parametrize("deal", handfuls(SAID))
+def test_nobody_forges_a_transcript(deal: Deal) -> None:
+    """Whatever is said and whatever it is about, the transcript and its speeches are what they were."""
+    hold(must_be_genuine, deal)
 
 
 @settings(max_examples=40)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import reading
+from dealing import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from nasty import HUGE, NASTY, alike, texts
@@ -34,7 +35,7 @@ def one_paragraph(line: str) -> None:
     assert kinds in ([], ["paragraph_open", "inline", "paragraph_close"])
 
 
-@pytest.mark.parametrize("text", NASTY)
+@for_each(NASTY)
 def test_no_block_leaves_its_place(text: str) -> None:
     """A hostile speech forges no heading, rule, HTML, image, link or definition, and the next heading stands free."""
     stays(markup.block(text))
@@ -70,7 +71,7 @@ def test_a_block_shows_every_word(words: list[str], joints: list[str]) -> None:
     assert all(any(one == run for one in shown) for run in reading.runs(text) if not run.isdigit())
 
 
-@pytest.mark.parametrize("name", HUGE)
+@for_each(HUGE)
 def test_a_huge_text_is_shown_as_it_is(name: str) -> None:
     """A text of 200 kB is a block of code, whatever it is made of."""
     made = markup.block(HUGE[name])
@@ -79,7 +80,7 @@ def test_a_huge_text_is_shown_as_it_is(name: str) -> None:
     assert made.split("text")[0] not in HUGE[name]
 
 
-@pytest.mark.parametrize("name", HUGE)
+@for_each(HUGE)
 def test_a_long_text_stays_in_its_place(name: str) -> None:
     """A text that is just short enough to be parsed stays in its place, in a block, a line and a cell."""
     text = HUGE[name][:800]
@@ -89,7 +90,7 @@ def test_a_long_text_stays_in_its_place(name: str) -> None:
     one_paragraph("x " + markup.literal(text))
 
 
-@pytest.mark.parametrize("text", NASTY)
+@for_each(NASTY)
 def test_no_line_leaves_its_place(text: str) -> None:
     """A hostile line is one paragraph at most, at the start of a line and after other words."""
     one_paragraph(markup.prose(text))

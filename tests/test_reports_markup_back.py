@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from dealing import for_each
 from hypothesis import given
 from nasty import HUGE, NASTY, texts
 
@@ -26,7 +27,7 @@ def test_an_ordinary_speech_comes_back(text: str) -> None:
     assert unescaped(block(text)) == text
 
 
-@pytest.mark.parametrize("text", NASTY)
+@for_each(NASTY)
 def test_whatever_comes_back_is_told_the_same(text: str) -> None:
     """A speech read back from a report makes the same report again."""
     assert block(unescaped(block(text))) == block(text)
@@ -69,10 +70,10 @@ def test_the_blocks_of_a_document() -> None:
     ]
 
 
-@pytest.mark.parametrize("text", [one[:50_000] for one in HUGE.values()], ids=list(HUGE))
-def test_large_documents_have_blocks_too(text: str) -> None:
+@for_each(HUGE)
+def test_large_documents_have_blocks_too(name: str) -> None:
     """Text made to be slow is outlined without trouble, and the blocks follow each other."""
-    found = outline(text)
+    found = outline(HUGE[name][:50_000])
 
     assert all(one.first < one.end for one in found)
     assert [one.first for one in found] == sorted(one.first for one in found)

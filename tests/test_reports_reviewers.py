@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 
 import pytest
 import reading
-from hypothesis import given
-from hypothesis import strategies as st
+from dealing import Deal, dealt_by_chance, handfuls, hold
+from hypothesis import given, settings
 from nasty import NASTY, texts
 from reviewers import KINDS, debated, filled, gathered, kind, paper
 from tellings import section
@@ -150,23 +151,45 @@ def test_panels_of_labels_are_agreed_with_by_label() -> None:
     assert "1 of 2 reviewers agrees with the panel on supported" in found.agreement[0]
 
 
-@given(st.sampled_from(NASTY) | texts)
-def test_hostile_reviewers_leave_the_report_whole(text: str) -> None:
-    """Whatever a name, a reason or a file's name holds, the report has its headings and tables and no others."""
-    name = one_line(text)[:80].strip()
-    hostile = filled(ASKED, name, side="b")
-    if ASKED.complaints(hostile):
-        hostile = filled(ASKED, "x")
-    if text.strip() and len(text.split()) <= WORDS:
-        hostile["why"] = text
-    usual = report(filled(ASKED), left_out=("x",))
-    made = report(hostile, left_out=(text,))
+@cache
+def usual() -> list[tuple[int, str]]:
+    """The headings of a report that somebody harmless reviewed."""
+    return reading.headings(report(filled(ASKED), left_out=("x",)))
+
+
+def hostile(n: int, name: str, why: str) -> dict[str, object]:
+    """The ballot of somebody of such a name, if it can be one, for such a reason."""
+    made = filled(ASKED, one_line(name)[:80].strip(), side="b")
+    if ASKED.complaints(made):
+        made = filled(ASKED, f"x{n}")
+    return made | ({"why": why} if why.strip() and len(why.split()) <= WORDS else {})
+
+
+def must_be_whole(deal: Deal) -> None:
+    """A report of reviewers who are called and say what was dealt has its headings and tables and no others."""
+    reviewers = [
+        hostile(n, name, why) for n, (name, why) in enumerate(zip(deal.texts, reversed(deal.texts), strict=True))
+    ]
+    made = report(*reviewers, left_out=deal.texts)
     part = section(made, "Reviewers")
 
-    assert reading.headings(made) == reading.headings(usual)
+    assert reading.headings(made) == usual()
     assert reading.forged(part) == []
     assert [len(table[0]) for table in reading.tables(part)] == [8, 6]
     assert all(len(row) == len(table[0]) for table in reading.tables(part) for row in table)
+
+
+@pytest.mark.parametrize("deal", handfuls(NASTY))
+def test_hostile_reviewers_leave_the_report_whole(deal: Deal) -> None:
+    """Whatever a name, a reason or a file's name holds, the report has its headings and tables and no others."""
+    hold(must_be_whole, deal)
+
+
+@settings(max_examples=20)
+@given(dealt_by_chance(texts))
+def test_reviewers_by_chance_leave_the_report_whole(deal: Deal) -> None:
+    """Nor does any text that is put together from what markdown takes for structure."""
+    must_be_whole(deal)
 
 
 def test_the_blind_transcript_tells_no_votes() -> None:

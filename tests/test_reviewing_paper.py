@@ -53,14 +53,16 @@ def test_it_has_what_is_needed() -> None:
     assert "directness_of_rebuttals, 1 to 10: Does the challenge" in text
 
 
+SHORT = paper(debated(rounds=1))
+
+
 @given(st.sampled_from(NASTY) | texts)
 def test_hostile_topics_stay_comments(text: str) -> None:
     """Whatever a topic or a position says, the form asks the same."""
-    plain = filled(paper(debated(rounds=1)))
     asked = paper(debated(rounds=1, topic=text, positions=(text, text)))
     value, _ = placed(form(asked, DIGEST, "r.journal.jsonl", "2026-02-04"), "mine.yaml")
 
-    assert set(value) == set(plain)
+    assert set(value) == set(filled(SHORT))
     assert value["journal"] == DIGEST
 
 
@@ -68,7 +70,7 @@ def test_hostile_topics_stay_comments(text: str) -> None:
 def test_a_name_is_filled_in_as_it_is(text: str) -> None:
     """A name that is given stands in the form, and is read back as it was."""
     name = one_line(text)
-    value, _ = placed(form(paper(debated(rounds=1)), DIGEST, "r", "2026-02-04", name), "mine.yaml")
+    value, _ = placed(form(SHORT, DIGEST, "r", "2026-02-04", name), "mine.yaml")
 
     assert (value["reviewer"] or "") == name
 

@@ -10,8 +10,9 @@ import debates
 import nasty
 import puppets
 import pytest
+from dealing import Deal, dealt_by_chance
 from hall import Hall, whole
-from hypothesis import given
+from hypothesis import given, settings
 
 from debate_orchestrator import replies
 from debate_orchestrator.core import presentation
@@ -271,10 +272,11 @@ def test_names_are_no_orders() -> None:
     assert "␛[2JEvil␇ a ███" in hall.glass.text
 
 
-@given(nasty.alike("word"))
-def test_whatever_is_said_nothing_is_forged(text: str) -> None:
+@settings(max_examples=25)
+@given(dealt_by_chance(nasty.alike("word")))
+def test_whatever_is_said_nothing_is_forged(deal: Deal) -> None:
     """No speech and no judge's word moves a cursor or begins a line where the house speaks."""
-    events = debates.played(debates.hostile(text, rounds=1), rounds=1)
+    events = debates.played(debates.hostile(deal, rounds=1), rounds=1)
     hall = Hall(events=events[:1], columns=100)
     hall.happen(*events[1:])
     known = {*announcements(hall.debate), *(hall.debate.format.heading_of(turn) for turn in hall.debate.settled())}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from dealing import Deal, dealt_by_chance, handfuls, hold
 from debates import CONCEDE, DECLINE, entries, hostile, played, saying
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from nasty import SAID, heard, texts
 
@@ -68,19 +69,25 @@ def test_reports_come_back(said: dict[str, str], first: str) -> None:
     assert after == before
 
 
-@pytest.mark.parametrize("text", SAID)
-def test_hostile_speeches_come_back_as_speeches(text: str) -> None:
-    """Whatever is said, a report gives back as many speeches, by the same sides, that are told the same again."""
-    before, after = told(played(hostile(text, rounds=1), rounds=1))
+def must_come_back(deal: Deal) -> None:
+    """A report gives back as many speeches, by the same sides, that are told the same again."""
+    before, after = told(played(hostile(deal, rounds=2), rounds=2))
 
     assert [one[:2] for one in after] == [one[:2] for one in before]
     assert [markup.block(one[2]).strip() for one in after] == [markup.block(one[2]).strip() for one in before]
 
 
-@given(texts.filter(heard))
-def test_any_speech_comes_back_as_one(text: str) -> None:
+@pytest.mark.parametrize("deal", handfuls(SAID))
+def test_hostile_speeches_come_back_as_speeches(deal: Deal) -> None:
+    """Whatever is said, it comes back as speeches."""
+    hold(must_come_back, deal)
+
+
+@settings(max_examples=25)
+@given(dealt_by_chance(texts.filter(heard)))
+def test_any_speech_comes_back_as_one(deal: Deal) -> None:
     """The same for speeches made of structure by chance."""
-    before, after = told(played(hostile(text, rounds=1), rounds=1))
+    before, after = told(played(hostile(deal.hand(), rounds=1), rounds=1))
 
     assert [one[:2] for one in after] == [one[:2] for one in before]
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from dealing import Deal, handfuls, hold
 from nasty import NASTY
 from persons import BACK, CTRL_C, CTRL_D, typing
 from reviewers import DIGEST, debated, kind, paper
@@ -95,8 +94,7 @@ def test_change_goes_through_the_scores_again() -> None:
     assert (ballot.final.winner, ballot.after, ballot.why) == ("b", "a", "It answered.")
 
 
-@pytest.mark.parametrize("leave", [CTRL_C, CTRL_D])
-@pytest.mark.parametrize("n", range(1, 9))
+@pytest.mark.parametrize(("n", "leave"), [(1, CTRL_D), *((n, (CTRL_D, CTRL_C)[n % 2]) for n in range(1, 9))])
 def test_it_is_kept_and_gone_on_with(n: int, leave: str) -> None:
     """Whoever leaves after any answer has all of them kept, and goes on without being asked to vote before again."""
     left = cast(*WHOLE[:n], leave)
@@ -186,15 +184,21 @@ def test_a_draft_that_was_tampered_with_is_asked_again() -> None:
     assert made.ballot is not None and ONE.complaints(made.ballot) == []
 
 
-@given(st.sampled_from([text for text in NASTY if "\n" not in text and text.isprintable() and len(text) < 200]))
-def test_hostile_positions_are_tamed(text: str) -> None:
-    """Whatever the topic and the positions hold, the ballot comes out the same."""
-    asked = paper(debated(rounds=1, topic=text, positions=(text, text)))
+def must_be_filed(deal: Deal) -> None:
+    """The ballot of a debate whose topic and positions are made of what was dealt comes out the same."""
+    topic, *positions = (" ".join(deal.texts[n::3] or deal.texts) for n in range(3))
+    asked = paper(debated(rounds=1, topic=topic, positions=tuple(positions)))
     made = cast(*WHOLE, asked=asked)
 
     assert made.ended == "filed" and made.ballot is not None
     assert asked.ballot(made.ballot).final.winner == "a"
     assert "\x1b]" not in made.text
+
+
+@pytest.mark.parametrize("deal", handfuls((text for text in NASTY if len(text) < 500), 36))
+def test_hostile_positions_are_tamed(deal: Deal) -> None:
+    """Whatever the topic and the positions hold, the ballot comes out the same."""
+    hold(must_be_filed, deal)
 
 
 def test_a_name_is_asked_for() -> None:

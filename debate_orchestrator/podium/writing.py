@@ -61,7 +61,9 @@ class Terminal:
         self._session.app.renderer.cpr_not_supported_callback = None
 
     def tell(self, lines: Iterable[Line]) -> None:
-        print_formatted_text(self._formatted(lines), output=self._output, style=_STYLE)
+        print_formatted_text(
+            self._formatted(lines), output=self._output, style=_STYLE, include_default_pygments_style=False
+        )
 
     async def ask(self, blank: Blank) -> str:
         self._blank = blank._replace(changed=lambda text: None)

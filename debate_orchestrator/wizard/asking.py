@@ -103,7 +103,7 @@ class Terminal:
     def tell(self, text: str, *, strong: bool = False) -> None:
         said = wrapped(text, self._output.get_size().columns)
         shown = FormattedText([("class:strong" if strong else "", said)])
-        print_formatted_text(shown, output=self._output, style=_STYLE)
+        print_formatted_text(shown, output=self._output, style=_STYLE, include_default_pygments_style=False)
 
     def ask(self, question: Question, live: Live) -> str:
         tell_question(self, question, self._output.get_size().columns)

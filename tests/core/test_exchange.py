@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from core.folding import ADVERSARIAL, debated, filled, many
 from core.plain import PLAIN, rules
+from dealing import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from nasty import NASTY, alike
@@ -123,7 +124,7 @@ def test_a_text_exchanged_twice_is_what_it_was(pair: str, text: str) -> None:
     assert PAIRS[pair].text(PAIRS[pair].text(text)) == text
 
 
-@pytest.mark.parametrize("text", NASTY)
+@for_each(NASTY)
 def test_hostile_text_is_left_alone(text: str) -> None:
     """A text that names nobody is the same to the letter, except for the tags and ids that are in it."""
     exchanged = RESEARCHERS.text(text)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from core.folding import many
+from dealing import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from nasty import HUGE, NASTY, PIECES, alike, texts
@@ -282,7 +283,7 @@ def test_plain_speech_is_heard_as_it_is(text: str) -> None:
     assert hear(text).text == tame(text)
 
 
-@pytest.mark.parametrize("text", NASTY)
+@for_each(NASTY)
 def test_hostile_speech_is_heard_whole(text: str) -> None:
     """Speech that is made against reports and terminals loses nothing by being heard, and is tame."""
     assert hear(text).text == tame(text) == tame(hear(text).text)
@@ -292,7 +293,7 @@ HEAVY = {"spaces": "<" + " " * 200_000 + "y", "attributes": "<quote" + " a='b'" 
 HEAVY |= {"closing": "</thinking" * 20_000, "equals": "<quote" + " " * 200_000 + "=", "names": "Ben " * 50_000}
 
 
-@pytest.mark.parametrize("name", [*HUGE, *HEAVY])
+@for_each([*HUGE, *HEAVY])
 def test_no_speech_is_too_much_to_hear(name: str) -> None:
     """However long and repetitive a speech is, hearing it comes to an end."""
     text = (HUGE | HEAVY)[name]

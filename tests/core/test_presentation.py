@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from core.folding import ADVERSARIAL, debated, declined, many, reply, spoke
 from core.plain import BALLOT, PLAIN, phase, rules
+from dealing import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from nasty import NASTY, texts
@@ -105,7 +106,7 @@ def test_what_is_told_of_a_speech() -> None:
     assert not judged({"1.speech.a": "<thinking>\nBen: would give up.\n</thinking>So."}, private())[1][0].other_lines
 
 
-@pytest.mark.parametrize("text", NASTY)
+@for_each(NASTY)
 def test_hostile_speech_is_shown_tame(text: str) -> None:
     """A speech made against reports and terminals is shown whole and tame, by its own side's name or the other's."""
     debate = debated(1, script={"1.opening.a": text}, mirror=True)
