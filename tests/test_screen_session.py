@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
-import time
 
 import debates
 import pytest
@@ -53,13 +53,13 @@ def test_continued_from_outside() -> None:
     nothing twice."""
     with watching(*SLOW) as viewer:
         begun(viewer)
-        os.kill(viewer.pid, signal.SIGSTOP)
-        time.sleep(0.2)
+        viewer.stop()
+        viewer.make_plain()
+        before = len(viewer.glass.raw)
         os.kill(viewer.pid, signal.SIGCONT)
-        before = viewer.glass.text
-        viewer.see(lambda: viewer.glass.text != before)
+        viewer.see(lambda: bool(re.search(r"\x1b\[\?25h.*\x1b\[\?25l", viewer.glass.raw[before:], re.DOTALL)))
         assert not viewer.plain
-        viewer.press("q")
+        viewer.press("q")  # no sooner: what is typed before the terminal is taken again is dropped
         assert viewer.see_end() == 0
         assert viewer.plain
         assert viewer.glass.text.count(FIRST) == 1

@@ -38,6 +38,19 @@ class Viewer:
     def press(self, keys: str) -> None:
         os.write(self._master, keys.encode())
 
+    def stop(self) -> None:
+        """The command is stopped as it stands, and all that it has sent is seen."""
+        os.kill(self.pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOWAIT)
+        while select.select([self._master], [], [], 0.05)[0]:
+            self._look(0)
+
+    def make_plain(self) -> None:
+        """The terminal is made as shells have it."""
+        modes = termios.tcgetattr(self._master)
+        modes[3] |= termios.ECHO | termios.ICANON
+        termios.tcsetattr(self._master, termios.TCSANOW, modes)
+
     @property
     def plain(self) -> bool:
         """Whether the terminal is as shells have it: with an echo, and line by line."""
