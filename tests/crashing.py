@@ -86,7 +86,8 @@ def crash(root: Path, debates: int, seed: int) -> list[Crashed]:
     """So many debates, in folders by their number; the first one, in `whole`, is left alone, to compare with."""
     chance = random.Random(seed)
     (root / "whole").mkdir()
-    begun = time.monotonic()
-    assert run(root / "whole", *BEGIN) == 0
+    with started(*BEGIN, "--quiet", folder=root / "whole") as process:
+        begun = time.monotonic()
+        assert process.end().code == 0
     longest = 0.4 * (time.monotonic() - begun)
     return [crashed(root / str(n), chance, longest) for n in range(debates)]
