@@ -72,7 +72,7 @@ def crashed(folder: Path, chance: random.Random, longest: float) -> Crashed:
     kills = in_flight = 0
     while True:
         begun = (folder / J).exists() and b"\n" in (folder / J).read_bytes()
-        seconds = None if kills >= 12 else chance.uniform(0.005, longest)
+        seconds = None if kills >= 8 else chance.uniform(0.005, longest)
         code = run(folder, *(("resume", J) if begun else BEGIN), seconds=seconds)
         if code is not None:
             break

@@ -91,7 +91,7 @@ def test_the_pace(ticks: list[float]) -> None:
 
 def test_words_come_one_after_the_other() -> None:
     """A speech grows word by word, and both of a stage grow together where they stand side by side."""
-    long = {f"_1_{phase}": "so it is " * 40 for phase in ("opening_a", "challenge_a", "challenge_b")}
+    long = {f"_1_{phase}": "so it is " * 15 for phase in ("opening_a", "challenge_a", "challenge_b")}
     one, glass = player(recorded(say=debates.saying(**long)), 600.0, 160)
     seen = set[str]()
 

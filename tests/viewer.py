@@ -63,9 +63,15 @@ class Viewer:
     def see_text(self, text: str) -> None:
         self.see(lambda: text in self.glass.text)
 
-    def see_end(self) -> int:
-        """Looks until the command has ended; its exit code."""
-        self.see(lambda: self.code is not None)
+    def see_end(self, pressing: str = "") -> int:
+        """Looks until the command has ended, and presses keys the while; its exit code."""
+
+        def ended() -> bool:
+            if pressing and self.code is None and not self.plain:
+                self.press(pressing)
+            return self.code is not None
+
+        self.see(ended)
         assert self.code is not None
         return self.code
 
