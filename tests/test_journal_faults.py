@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from conftest import Run, finish
+from conftest import Run, finish, hold
 from journals import (
     Recorded,
     command,
@@ -300,18 +300,9 @@ def test_a_journal_cut_under_its_writer_is_not_written_on(tmp_path: Path) -> Non
 # Whole debates
 
 
-_WHOLE: dict[Path, bytes] = {}
-"""Every file that a whole debate left, once it has been held."""
-
-
 @pytest.fixture
 def recorded(debate: Run, answers: Path) -> Recorded:
-    if not _WHOLE:
-        finish(debate, debate("open", "--answers", str(answers), "--json").json, rounds=2)
-        _WHOLE.update({path: path.read_bytes() for path in Path().rglob("*") if path.is_file()})
-    for path, data in _WHOLE.items():
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(data)
+    hold(debate)
     journal = Path("report.journal.jsonl")
     return Recorded(journal.read_bytes(), Path("report.md").read_bytes(), read(journal).events, debate)
 

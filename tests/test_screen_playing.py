@@ -57,7 +57,8 @@ def play(one: Player, beside: Callable[[], Awaitable[None]] | None = None) -> No
     """Plays to the end, while something else goes on."""
 
     async def both() -> None:
-        await asyncio.gather(one.play(), *([beside()] if beside else []))
+        async with asyncio.timeout(60):
+            await asyncio.gather(one.play(), *([beside()] if beside else []))
 
     asyncio.run(both())
 

@@ -38,7 +38,7 @@ class Viewer:
     def stop(self) -> None:
         """The command is stopped as it stands, and all that it has sent is seen."""
         self._command.stop()
-        while select.select([self._master], [], [], 0.05)[0]:
+        while self.code is None and select.select([self._master], [], [], 0.05)[0]:
             self._look(0)
 
     def make_plain(self) -> None:
