@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import count
 from typing import Any, NamedTuple
 
 from attacks import CODE
@@ -31,6 +32,8 @@ class Put(NamedTuple):
     handout: str
     heard: list[Turn]
     """What its reader has heard."""
+    stage: int
+    """How many stages came before it."""
 
 
 def opened(texts: Texts, name: str, *, rounds: int = 1, judges: int = 1, whole: bool = True, **rules: Any) -> Opened:
@@ -52,14 +55,17 @@ def opened(texts: Texts, name: str, *, rounds: int = 1, judges: int = 1, whole: 
     return Opened(schema_version=1, version="0", setup=setup, format=made, prompts={}, cast=cast, seed=1, nonce=CODE)
 
 
-def put(texts: Texts, opening: Opened, declining: str = "") -> Iterator[Put]:
-    """Every brief of a debate in which everybody says what `texts` tells, and a side may decline each turn in such
-    words."""
+def put(texts: Texts, opening: Opened, declining: str = "", only: int | None = None) -> Iterator[Put]:
+    """Every brief of a debate in which everybody says what `texts` tells, or those of its `only` stage, after which it
+    is left; a side may decline each turn in such words."""
     debate = Debate([opening])
-    while due := debate.due():
-        for turn in due:
+    for stage in count():
+        due = debate.due()
+        for turn in due if only in (None, stage) else ():
             made = brief(debate, turn)
-            yield Put(debate, turn, made, handout(made, debate, turn, "reply"), debate.heard(turn))
+            yield Put(debate, turn, made, handout(made, debate, turn, "reply"), debate.heard(turn), stage)
+        if not due or only == stage:
+            return
         for turn in due:
             debate.take((refusal if turn.seat == declining else answer)(debate, turn, texts))
 

@@ -1,40 +1,31 @@
-"""A program that runs debates by the real command line and kills them at moments drawn by chance, until they are done.
-
-Everything heavy is imported once, here; each run is a process forked from it, so that hundreds of kills take
-seconds. It prints, as one JSON object, what happened.
-"""
+"""Debates run by the real command line and killed at moments drawn by chance, until they are done."""
 
 from __future__ import annotations
 
-import json
-import os
 import random
 import signal
-import sys
 import time
-from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import aiohttp
-import anthropic
+from started import started
 
-from debate_orchestrator.cli import main
 from debate_orchestrator.core.events import Answer, Asked, Unanswered
 from debate_orchestrator.errors import DebateError
 from debate_orchestrator.journal import read
-from debate_orchestrator.providers import anthropic as provider
 
-_LOADED = (aiohttp, anthropic, provider)
-SETUP = (
+BEGIN = (
+    "run",
+    "--output=r.md",
     "--topic=T",
     "--position-a=It is so.",
     "--position-b=It is not so.",
     "--rounds=2",
     "--judge=anthropic:m",
     "--judge=anthropic:n",
+    "--a=anthropic:m",
+    "--b=anthropic:m",
 )
-SEATS = ("--a=anthropic:m", "--b=anthropic:m")
 J = "r.journal.jsonl"
 
 
@@ -49,25 +40,15 @@ class Crashed(NamedTuple):
     code: int
 
 
-def forked(folder: Path, *arguments: str, seconds: float | None = None) -> int | None:
-    """Runs a command in a process of its own; kills it after so many seconds. Its exit code, or None if killed."""
-    child = os.fork()
-    if child == 0:
-        os.chdir(folder)
-        silent = os.open("err.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-        os.dup2(silent, 1)
-        os.dup2(silent, 2)
-        try:
-            main([*arguments])
-        except SystemExit as ended:
-            os._exit(int(ended.code or 0))
-        os._exit(99)
-    if seconds is not None:
+def run(folder: Path, *arguments: str, seconds: float | None = None) -> int | None:
+    """Runs a command; kills it after so many seconds. Its exit code, or None if killed."""
+    with started(*arguments, "--quiet", folder=folder) as process:
+        if seconds is None:
+            return process.end().code
         time.sleep(seconds)
-        with suppress(ProcessLookupError):
-            os.kill(child, signal.SIGKILL)
-    _, status = os.waitpid(child, 0)
-    return None if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+        process.kill()
+        code = process.end().code
+        return None if code == -signal.SIGKILL else code
 
 
 def flying(journal: Path) -> int:
@@ -91,9 +72,8 @@ def crashed(folder: Path, chance: random.Random, longest: float) -> Crashed:
     kills = in_flight = 0
     while True:
         begun = (folder / J).exists() and b"\n" in (folder / J).read_bytes()
-        arguments = ("resume", J) if begun else ("run", "--output=r.md", *SETUP, *SEATS)
-        last = kills >= 12
-        code = forked(folder, *arguments, "--quiet", seconds=None if last else chance.uniform(0.005, longest))
+        seconds = None if kills >= 8 else chance.uniform(0.005, longest)
+        code = run(folder, *(("resume", J) if begun else BEGIN), seconds=seconds)
         if code is not None:
             break
         kills += 1
@@ -102,19 +82,12 @@ def crashed(folder: Path, chance: random.Random, longest: float) -> Crashed:
     return Crashed(kills, in_flight, len(asked) - len(set(asked)), code)
 
 
-def crash(folder: str, debates: str, seed: str) -> dict[str, Any]:
-    """So many debates; the first one is left alone, to compare with."""
-    root, chance = Path(folder), random.Random(seed)
-    with suppress(SystemExit):  # whatever a debate needs is loaded once, here
-        main(["run", f"--output={root / 'warm.md'}", *SETUP, "--a=rehearse", "--b=rehearse", "--rehearse", "--quiet"])
+def crash(root: Path, debates: int, seed: int) -> list[Crashed]:
+    """So many debates, in folders by their number; the first one, in `whole`, is left alone, to compare with."""
+    chance = random.Random(seed)
     (root / "whole").mkdir()
-    begun = time.monotonic()
-    code = forked(root / "whole", "run", "--output=r.md", *SETUP, *SEATS, "--quiet")
+    with started(*BEGIN, "--quiet", folder=root / "whole") as process:
+        begun = time.monotonic()
+        assert process.end().code == 0
     longest = 0.4 * (time.monotonic() - begun)
-    made = [crashed(root / str(n), chance, longest) for n in range(int(debates))]
-    return {"whole": code, "seconds": longest, "debates": [one._asdict() for one in made]}
-
-
-if __name__ == "__main__":
-    found = crash(*sys.argv[1:])
-    print(f"\n{json.dumps(found)}")
+    return [crashed(root / str(n), chance, longest) for n in range(debates)]

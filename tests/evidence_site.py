@@ -102,8 +102,10 @@ def serving() -> Iterator[Site]:
     with Server((HERE, 0), Handler) as server:
         site.port = server.server_address[1]
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-        yield site
-        server.shutdown()
+        try:
+            yield site
+        finally:
+            server.shutdown()
 
 
 def _handle(site: Site, line: socket.socket) -> None:

@@ -274,8 +274,8 @@ def fills(how: str, room: Path, out: Path) -> list[str]:
     script = 'mount -t tmpfs -o size=64k none "$0" && exec "$@"'
     for unshare in (["unshare", "-m"], ["unshare", "-r", "-m"]):
         private = [*unshare, "sh", "-c", script, str(room)]
-        with suppress(OSError, subprocess.CalledProcessError):
-            subprocess.run([*private, "true"], capture_output=True, check=True)
+        with suppress(OSError, subprocess.SubprocessError):
+            subprocess.run([*private, "true"], capture_output=True, check=True, timeout=60)
             return [*private, *filler]
     return []
 

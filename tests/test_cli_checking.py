@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -16,6 +13,7 @@ import pytest
 from conftest import Run
 from messages_server import Server, serving
 from probes import KINDS, judge
+from started import started
 
 from debate_orchestrator.checking import AT_ONCE
 from debate_orchestrator.core.events import Asked
@@ -177,11 +175,6 @@ def test_a_refused_key_is_told(debate: Run, server: Server) -> None:
     assert len(server.requests) <= AT_ONCE
 
 
-def started(*arguments: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "debate_orchestrator", "judges", "--probe", *arguments]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-
 def until(found: int, log: Path) -> None:
     """Waits until so many briefs were put."""
     for _ in range(3_000):
@@ -208,10 +201,8 @@ def test_killed_and_run_again(debate: Run, tmp_path_factory: pytest.TempPathFact
     log = folder / "log"
     arguments = ("--judge", judge("obedient", folder, str(log), "0.1"), "--quiet")
     for seen in (7, 21):
-        process = started(*arguments)
-        until(seen, log)
-        os.kill(process.pid, signal.SIGKILL)
-        process.communicate()
+        with started("judges", "--probe", *arguments):
+            until(seen, log)
     ran = debate("judges", "--probe", *arguments)
     made = questions()
 
@@ -226,14 +217,14 @@ def test_an_interrupt_awaits_what_is_under_way(here: Path, tmp_path_factory: pyt
     """One interrupt: the ballots under way are awaited and saved, nobody else is asked, and how to go on is said."""
     folder = tmp_path_factory.mktemp("judge")
     log = folder / "log"
-    process = started("--judge", judge("none", folder, str(log), "0.5"), "--quiet")
-    until(3, log)
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    with started("judges", "--probe", "--judge", judge("none", folder, str(log), "0.5"), "--quiet") as process:
+        until(3, log)
+        process.signal(signal.SIGINT)
+        ended = process.end()
     asked = log.read_text(encoding="utf-8").count("asked")
 
-    assert process.returncode == 130
-    assert f"{asked} of {BALLOTS} ballots are saved. The same command goes on" in err
+    assert ended.code == 130
+    assert f"{asked} of {BALLOTS} ballots are saved. The same command goes on" in ended.err
     assert asked <= AT_ONCE
 
 
@@ -242,11 +233,9 @@ def test_one_folder_has_one_check(debate: Run, tmp_path_factory: pytest.TempPath
     folder = tmp_path_factory.mktemp("judge")
     log = folder / "log"
     arguments = ("--judge", judge("none", folder, str(log), "3"), "--quiet")
-    process = started(*arguments)
-    until(1, log)
-    ran = debate("judges", "--probe", *arguments)
-    process.kill()
-    process.communicate()
+    with started("judges", "--probe", *arguments):
+        until(1, log)
+        ran = debate("judges", "--probe", *arguments)
 
     assert ran.code == 2 and "another process is writing" in ran.err
 

@@ -19,7 +19,7 @@ def test_played_live(verb: tuple[str, ...]) -> None:
         for turn in ("Opening Statement — Researcher A", "Judge Verdict — Round 1", "[JUDGE - FINAL VERDICT]"):
             viewer.see_text(turn)
             viewer.press("x")
-        assert viewer.see_end() == 0
+        assert viewer.see_end(pressing="x") == 0
         lines = viewer.glass.text.splitlines()
     assert any("█" in line for line in lines)
     assert "[JUDGE - FINAL VERDICT]" in lines

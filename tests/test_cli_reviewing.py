@@ -108,8 +108,8 @@ def test_standard_input_is_taken(journal: Path) -> None:
         assert viewer.see_end() == 0
     made = Path("debate-report.ballots/ada.yaml").read_text().replace("reviewer: ada", "reviewer: bob")
     command = [sys.executable, "-m", "debate_orchestrator", "ballot", J, "--take", "-"]
-    ran = subprocess.run(command, input=made.encode(), capture_output=True, check=False)
-    bad = subprocess.run(command, input=b"\xff", capture_output=True, check=False)
+    ran = subprocess.run(command, input=made.encode(), capture_output=True, check=False, timeout=60)
+    bad = subprocess.run(command, input=b"\xff", capture_output=True, check=False, timeout=60)
 
     assert ran.returncode == 0, ran.stderr
     assert Path("debate-report.ballots/bob.yaml").exists()

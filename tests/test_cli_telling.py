@@ -10,7 +10,7 @@ from pathlib import Path
 
 import puppets
 import pytest
-from conftest import Run, finish
+from conftest import Run, finish, hold
 
 J = "report.journal.jsonl"
 
@@ -18,7 +18,7 @@ J = "report.journal.jsonl"
 @pytest.fixture
 def finished(debate: Run, answers: Path) -> bytes:
     """The report of a finished debate, whose journal lies beside it."""
-    finish(debate, debate("open", "--answers", "answers.yaml", "--json").json, rounds=2)
+    hold(debate)
     return Path("report.md").read_bytes()
 
 
@@ -258,6 +258,8 @@ def test_errors_are_json_where_asked(debate: Run) -> None:
 def test_a_closed_pipe_is_no_error(finished: bytes) -> None:
     """Output into a pipe that closes early ends quietly."""
     command = f"{sys.executable} -m debate_orchestrator replay {J} | head -n 1"
-    ran = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, check=False, text=True)
+    ran = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command], capture_output=True, check=False, text=True, timeout=60
+    )
 
     assert "Traceback" not in ran.stderr and "BrokenPipe" not in ran.stderr

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from conftest import Run, finish
+from conftest import Run, hold
 from test_reports_attest import sealed_anew
 
 from debate_orchestrator.reports import forms
@@ -23,7 +23,7 @@ def there() -> list[str]:
 @pytest.fixture
 def finished(debate: Run, answers: Path) -> Run:
     """A finished debate with both forms of its report beside the journal."""
-    finish(debate, debate("open", "--answers", "answers.yaml", "--json").json, rounds=2)
+    hold(debate)
     assert debate("report", J, "--to", "report.json").code == 0
     return debate
 

@@ -1,25 +1,22 @@
-"""The real command, killed at hundreds of moments: it resumes, asks for nothing again, and tells the same debate."""
+"""The real command, killed at dozens of moments: it resumes, asks for nothing again, and tells the same debate."""
 
 from __future__ import annotations
 
-import json
-import os
 import re
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from crashing import crash
 from messages_server import Server, serving
+from started import started
 
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Asked
 from debate_orchestrator.journal import read
 
-HERE = Path(__file__).parent
 J = "r.journal.jsonl"
 RUN = ("run", "--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--rounds=1", "--output=r.md")
 
@@ -39,28 +36,17 @@ def told(report: Path) -> str:
     return text.partition("## Calls and Cost")[0]
 
 
-def test_killed_hundreds_of_times(server: Server, tmp_path: Path) -> None:
+def test_killed_again_and_again(server: Server, tmp_path: Path) -> None:
     """Debates killed at any moment are finished by `resume`: each crash repeats no more calls than it left under way,
     nothing that was answered is asked for again, and the report is that of a debate that was left alone."""
-    command = [sys.executable, str(HERE / "crashing.py"), str(tmp_path), "6", "7"]
-    ran = subprocess.run(command, capture_output=True, check=False, text=True, timeout=400)
-    assert ran.returncode == 0, ran.stderr
-    found = json.loads(ran.stdout.splitlines()[-1])
-    debates = found["debates"]
+    debates = crash(tmp_path, 3, 7)
     needed = len(Debate(read(tmp_path / "whole" / J).events).answers)
 
-    assert found["whole"] == 0
-    assert [one["code"] for one in debates] == [0] * 6
-    assert sum(one["kills"] for one in debates) >= 10
-    assert [one for one in debates if one["again"] > one["in_flight"]] == []
-    assert len(server.requests) <= needed * 7 + sum(one["in_flight"] for one in debates)
-    assert {told(tmp_path / str(n) / "r.md") for n in range(6)} == {told(tmp_path / "whole" / "r.md")}
-
-
-def started(*arguments: str) -> subprocess.Popen[str]:
-    """The command as a process of its own."""
-    command = [sys.executable, "-m", "debate_orchestrator", *arguments]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert [one.code for one in debates] == [0] * 3
+    assert sum(one.kills for one in debates) >= 10
+    assert [one for one in debates if one.again > one.in_flight] == []
+    assert len(server.requests) <= needed * 4 + sum(one.in_flight for one in debates)
+    assert {told(tmp_path / str(n) / "r.md") for n in range(3)} == {told(tmp_path / "whole" / "r.md")}
 
 
 def until(found: int, server: Server) -> None:
@@ -76,64 +62,60 @@ def until(found: int, server: Server) -> None:
 def test_an_interrupt_awaits_what_is_paid_for(sign: signal.Signals, server: Server) -> None:
     """One interrupt: the answer under way is awaited and saved, nobody else is asked, and the way on is printed."""
     server.whole = 1.0
-    process = started(*RUN)
-    until(2, server)
-    time.sleep(0.2)
-    process.send_signal(sign)
-    _, err = process.communicate(timeout=30)
+    with started(*RUN) as process:
+        until(2, server)
+        time.sleep(0.2)
+        process.signal(sign)
+        ended = process.end()
     debate = Debate(read(J).events)
 
-    assert process.returncode == 130
-    assert f"debate resume {J}" in err
+    assert ended.code == 130
+    assert f"debate resume {J}" in ended.err
     assert list(debate.answers) == ["1.opening.a", "1.opening.b"]
     assert len(server.requests) == 2
     server.whole = 0.02
-    assert started("resume", J).wait(30) == 0
+    with started("resume", J) as process:
+        assert process.end().code == 0
     assert len(server.requests) == 5
 
 
 def test_a_second_interrupt_leaves_them(server: Server) -> None:
     """Two interrupts: the answers under way are left at once; everything before them is saved."""
-    server.whole = 20.0
-    process = started(*RUN)
-    until(1, server)
-    process.send_signal(signal.SIGINT)
-    time.sleep(0.3)
-    assert process.poll() is None
-    begun = time.monotonic()
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    server.whole = 50.0
+    with started(*RUN) as process:
+        until(1, server)
+        process.signal(signal.SIGINT)
+        time.sleep(0.3)
+        assert process.look() is None
+        process.signal(signal.SIGINT)
+        ended = process.end(within=25)
 
-    assert process.returncode == 130
-    assert time.monotonic() - begun < 15
-    assert "Traceback" not in err
+    assert ended.code == 130
+    assert "Traceback" not in ended.err
     assert [event.turn for event in read(J).events if isinstance(event, Asked)] == ["1.opening.a"]
 
 
 def test_an_interrupt_ends_a_wait(server: Server) -> None:
     """While a refused call waits for its next try, one interrupt is enough."""
     server.trouble = lambda request, n: {"status": 429, "headers": {"retry-after": "300"}}
-    process = started(*RUN)
-    until(1, server)
-    time.sleep(0.5)
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    with started(*RUN) as process:
+        until(1, server)
+        process.hear("Asked again in 3")
+        process.signal(signal.SIGINT)
+        ended = process.end()
 
-    assert process.returncode == 130
-    assert "Asked again in 3" in err
+    assert ended.code == 130
+    assert "Asked again in 3" in ended.err
 
 
 def test_one_debate_has_one_driver(server: Server) -> None:
     """While a debate runs, `resume` on it is refused, and changes nothing."""
-    server.whole = 3.0
-    process = started(*RUN)
-    until(1, server)
-    other = started("resume", J)
-    _, err = other.communicate(timeout=30)
-    server.whole = 0.0
-    os.kill(process.pid, signal.SIGINT)
-    process.communicate(timeout=30)
+    server.whole = 50.0
+    with started(*RUN):
+        until(1, server)
+        with started("resume", J) as other:
+            ended = other.end()
 
-    assert other.returncode == 2
-    assert "another process is writing" in err
+    assert ended.code == 2
+    assert "another process is writing" in ended.err
     assert len(server.requests) == 1

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from started import started
 
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.journal import read
@@ -32,11 +31,15 @@ def followed(folder: Path) -> dict[str, str]:
 
 
 def run(line: str, folder: Path) -> str:
-    words = shlex.split(line)
-    words = [sys.executable, "-m", "debate_orchestrator", *words[1:]] if words[0] == "debate" else words
-    made = subprocess.run(words, cwd=folder, capture_output=True, text=True, env=os.environ, check=False, timeout=120)
-    assert made.returncode == 0, f"{line}\n{made.stdout}{made.stderr}"
-    return made.stdout
+    command, *arguments = shlex.split(line)
+    if command == "debate":
+        with started(*arguments, folder=folder) as process:
+            made = process.end()
+        assert made.code == 0, f"{line}\n{made.out}{made.err}"
+        return made.out
+    return subprocess.run(
+        [command, *arguments], cwd=folder, capture_output=True, text=True, check=True, timeout=60
+    ).stdout
 
 
 @pytest.fixture(scope="module")

@@ -38,7 +38,7 @@ def test_a_seal_can_be_checked_in_a_shell(report: Path) -> None:
     said = SHELL.replace("debate-report.md", report.name)
 
     def ran() -> tuple[int, str]:
-        made = subprocess.run(["sh", "-c", said], capture_output=True, text=True, check=False)
+        made = subprocess.run(["sh", "-c", said], capture_output=True, text=True, check=False, timeout=60)
         return made.returncode, made.stdout
 
     assert SHELL.count("\n") == 1

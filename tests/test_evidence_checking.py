@@ -201,7 +201,7 @@ def test_importing_takes_nothing_of_the_extra() -> None:
         "heavy = {'trafilatura', 'rapidfuzz', 'lxml', 'h11', 'idna', 'certifi'}\n"
         "assert heavy & set(sys.modules) == set(), heavy & set(sys.modules)\n"
     )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True)
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True, timeout=60)
 
     assert (ran.returncode, ran.stderr) == (0, "")
 

@@ -161,7 +161,7 @@ def certificate(tmp_path: Path) -> Path:
     path = tmp_path / "site.pem"
     subject = ["-subj", f"/CN={NAME}", "-addext", f"subjectAltName=DNS:{NAME}"]
     made = ["-newkey", "rsa:2048", "-nodes", "-days", "2", "-keyout", str(path), "-out", str(tmp_path / "own.pem")]
-    subprocess.run([openssl, "req", "-x509", *made, *subject], check=True, capture_output=True)
+    subprocess.run([openssl, "req", "-x509", *made, *subject], check=True, capture_output=True, timeout=60)
     path.write_bytes(path.read_bytes() + (tmp_path / "own.pem").read_bytes())
     return path
 

@@ -19,7 +19,8 @@ def shut(code: str, where: Path) -> subprocess.CompletedProcess[str]:
     """What becomes of `code` in a process that is shut like a reader."""
     lines = ["import os, socket, subprocess, pathlib, resource", "from debate_orchestrator.evidence import reader"]
     program = "\n".join([*lines, "reader.shut()", code])
-    return subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, text=True, cwd=where)
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, capture_output=True, check=False, text=True, cwd=where, timeout=60)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +73,7 @@ def test_a_reader_still_reads(tmp_path: Path) -> None:
     task = json.dumps({"kind": "html", "charset": "", "quote": QUOTE})
     ran = subprocess.run(
         [sys.executable, "-m", "debate_orchestrator.evidence.reader"],
-        input=f"{task}\n{ARTICLE}".encode(), capture_output=True, check=True,
+        input=f"{task}\n{ARTICLE}".encode(), capture_output=True, check=True, timeout=60,
     )  # fmt: skip
     said = json.loads(ran.stdout)
 

@@ -137,6 +137,7 @@ def test_a_reader_ends_when_it_is_called_off(stand_in: Any, tmp_path: Path) -> N
     async def called_off() -> None:
         task = asyncio.create_task(read(PAGE, QUOTE))
         while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+            assert not task.done(), "it has not begun"
             await asyncio.sleep(0.02)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):

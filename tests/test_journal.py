@@ -331,7 +331,7 @@ def test_a_program_that_was_started_does_not_inherit_the_lock(tmp_path: Path) ->
         assert sleeper.poll() is None
     finally:
         sleeper.kill()
-        sleeper.wait()
+        sleeper.wait(30)
 
 
 def test_those_who_wait_for_the_disk_all_return(tmp_path: Path) -> None:

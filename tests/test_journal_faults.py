@@ -7,11 +7,12 @@ import json
 import os
 import signal
 import subprocess
+import time
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from conftest import Run, finish
+from conftest import Run, finish, hold
 from journals import (
     Recorded,
     command,
@@ -40,13 +41,13 @@ MORE = Noted(note="prompts changed", detail="written after the fault")
 # Bytes that are missing or changed
 
 
-@pytest.mark.parametrize("part", range(2))
-def test_a_journal_cut_at_any_byte_is_its_whole_lines(tmp_path: Path, part: int) -> None:
+def test_a_journal_cut_at_any_byte_is_its_whole_lines(tmp_path: Path) -> None:
     """Cut anywhere, a journal reads as the lines that are whole, and the next writer goes on right after them."""
     path, events = tmp_path / "j.jsonl", every_kind()
     data = written(path, events)
     ends = line_ends(data)
-    for cut in range(ends[0] + part, len(data) + 1, 2):
+    around = {end + by for end in ends for by in (-2, -1, 0, 1, 2)}
+    for cut in sorted(around.intersection(range(ends[0], len(data) + 1)).union(range(ends[0], len(data), 13))):
         whole = sum(end <= cut for end in ends)
         path.write_bytes(data[:cut])
         entries, torn = read(path)
@@ -63,7 +64,8 @@ def test_a_journal_cut_in_its_first_line_is_none(tmp_path: Path) -> None:
     """Cut before its first newline, a journal can't be read or gone on with, but it can be begun again."""
     path = tmp_path / "j.jsonl"
     data = written(path, every_kind())
-    for cut in range(line_ends(data)[0]):
+    end = line_ends(data)[0]
+    for cut in sorted({*range(15), *range(0, end, 15), end - 2, end - 1}):
         path.write_bytes(data[:cut])
         for attempt in (read, Writer):
             with pytest.raises(BadJournal, match="no whole line"):
@@ -74,13 +76,12 @@ def test_a_journal_cut_in_its_first_line_is_none(tmp_path: Path) -> None:
             assert read(path).events == every_kind()
 
 
-@pytest.mark.parametrize("part", range(2))
-def test_a_flipped_bit_is_never_read_over(tmp_path: Path, part: int) -> None:
+def test_a_flipped_bit_is_never_read_over(tmp_path: Path) -> None:
     """A single flipped bit makes a journal damaged; in the last newline, it leaves the last line torn."""
     path = tmp_path / "j.jsonl"
     data = ten_lines(path)
     entries, last = read(path).entries, len(data) - 1
-    for flip in [*range(part * 11, 8 * last, 22), *range(8 * last, 8 * last + 8)]:
+    for flip in [*range(0, 8 * last, 101), *range(8 * last, 8 * last + 8)]:
         at, bit = divmod(flip, 8)
         path.write_bytes(data[:at] + bytes([data[at] ^ 1 << bit]) + data[at + 1 :])
         if at == last:
@@ -147,7 +148,7 @@ def test_only_a_noted_head_tells_of_a_missing_end(tmp_path: Path) -> None:
 def test_a_killed_writer_leaves_a_beginning_of_what_it_meant(tmp_path: Path, each: str) -> None:
     """Killed at any moment, a writer leaves the first events it meant to write, a free lock, and no more."""
     rounds, kept = 22, []
-    subprocess.run(command("killed", tmp_path, rounds, each, f"seed of {each}"), check=True)
+    subprocess.run(command("killed", tmp_path, rounds, each, f"seed of {each}"), check=True, timeout=100)
     for path in (tmp_path / f"{n}.jsonl" for n in range(rounds)):
         data = path.read_bytes() if path.exists() else b""
         whole = data.count(b"\n")
@@ -186,7 +187,7 @@ def test_a_stopped_writer_keeps_its_lock(tmp_path: Path) -> None:
             assert read(path).events == [meant(n) for n in range(before.count(b"\n"))]
             os.kill(process.pid, signal.SIGCONT)
             grown(path, len(before))
-            told, _ = process.communicate()
+            told, _ = process.communicate(timeout=60)
         finally:
             process.kill()
     events = [meant(n) for n in range(int(told))]
@@ -202,7 +203,9 @@ def test_a_reader_beside_a_writer_sees_a_beginning(tmp_path: Path) -> None:
     with subprocess.Popen(command("lasting", path), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
         try:
             seen, looks = 0, 0
+            until = time.monotonic() + 60
             while looks < 30 or seen < 40:
+                assert time.monotonic() < until, f"{looks} looks, {seen} events seen"
                 if grown(path, 0) and b"\n" in path.read_bytes():
                     events = read(path).events
                     assert events == [meant(n) for n in range(len(events))]
@@ -224,7 +227,7 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, how: str) -> None:
     filler = fills(how, room, out)
     if not filler:
         pytest.skip("no file system may be mounted here")
-    ran = subprocess.run(filler, capture_output=True, text=True, check=False)
+    ran = subprocess.run(filler, capture_output=True, text=True, check=False, timeout=100)
     assert (ran.returncode, ran.stderr) == (0, "")
     told = json.loads(ran.stdout)
     assert told["saved"] > 3
@@ -299,28 +302,26 @@ def test_a_journal_cut_under_its_writer_is_not_written_on(tmp_path: Path) -> Non
 
 @pytest.fixture
 def recorded(debate: Run, answers: Path) -> Recorded:
-    finish(debate, debate("open", "--answers", str(answers), "--json").json, rounds=2)
+    hold(debate)
     journal = Path("report.journal.jsonl")
     return Recorded(journal.read_bytes(), Path("report.md").read_bytes(), read(journal).events, debate)
 
 
-@pytest.mark.parametrize("part", range(3))
+@pytest.mark.parametrize("part", range(2))
 def test_a_debate_cut_at_any_line_ends_in_the_same_report(recorded: Recorded, part: int) -> None:
     """With its journal cut after any line, and its folder of replies lost, a debate is taken to the same report; its
     seal alone differs, since the lines were written at other times."""
-    for cut in line_ends(recorded.journal)[part::3]:
+    for cut in line_ends(recorded.journal)[part * 3 :: 5]:
         folder = recorded.after_a_crash(f"cut-{cut}", cut, turns=False)
         finish(recorded.debate, recorded.step(folder), rounds=2)
         assert unsealed((folder / "report.md").read_bytes(), ".md") == unsealed(recorded.report, ".md")
         assert recorded.same_events(folder), "each turn was asked for once and answered once"
 
 
-@pytest.mark.parametrize("part", range(3))
-def test_replies_that_are_there_are_not_asked_for_again(recorded: Recorded, part: int) -> None:
+def test_replies_that_are_there_are_not_asked_for_again(recorded: Recorded) -> None:
     """Cut anywhere after its first line, a journal gets back in one step all that its folder of replies holds."""
     first = line_ends(recorded.journal)[0]
-    stride = (len(recorded.journal) - first) // 60
-    for cut in range(first + part * stride, len(recorded.journal), stride * 3):
+    for cut in range(first, len(recorded.journal), (len(recorded.journal) - first) // 25):
         folder = recorded.after_a_crash(f"cut-{cut}", cut, turns=True)
         told = recorded.step(folder)
         assert (told["status"], told["turns"]) == ("done", [])

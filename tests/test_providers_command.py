@@ -208,9 +208,10 @@ def test_nothing_is_left_when_it_is_called_off(
     async def cancelled() -> None:
         begun = asyncio.Event()
         asking = asyncio.create_task(speaker.reply(LONG, lambda piece: begun.set()))
-        await begun.wait()
-        while not pids.exists() or len(pids.read_text(encoding="utf-8").split()) < 2:
-            await asyncio.sleep(0.01)
+        async with asyncio.timeout(30):
+            await begun.wait()
+            while not pids.exists() or len(pids.read_text(encoding="utf-8").split()) < 2:
+                await asyncio.sleep(0.01)
         before = open_files()
         for _ in range(times):
             asking.cancel()

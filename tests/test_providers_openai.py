@@ -303,7 +303,7 @@ def test_the_library_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     code = (
         "import sys, debate_orchestrator.providers.openai as o; o.complaint('openai:x'); print('openai' in sys.modules)"
     )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True, timeout=60)
     assert ran.stdout == "False\n"
     assert complaints({"a": (SPEC,)}) == []
     assert len(complaints({"a": ("openai:", "openai:x@http://u@h/v1")})) == 2

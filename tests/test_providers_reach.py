@@ -47,8 +47,10 @@ def server() -> Iterator[str]:
 
     made = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=made.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{made.server_port}"
-    made.shutdown()
+    try:
+        yield f"http://127.0.0.1:{made.server_port}"
+    finally:
+        made.shutdown()
 
 
 def found(seat: str) -> reach.Reach:

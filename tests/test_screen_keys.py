@@ -65,8 +65,9 @@ def test_keys_are_read(terminal: tuple[int, int]) -> None:
         keyboard.take()  # once is enough
         assert keyboard.taken and not echoes(slave)
         os.write(master, b"pq")
-        while len(pressed) < 2:
-            await asyncio.sleep(0.01)
+        async with asyncio.timeout(30):
+            while len(pressed) < 2:
+                await asyncio.sleep(0.01)
         keyboard.give_back()
         keyboard.give_back()
         assert not keyboard.taken

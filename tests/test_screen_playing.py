@@ -57,7 +57,8 @@ def play(one: Player, beside: Callable[[], Awaitable[None]] | None = None) -> No
     """Plays to the end, while something else goes on."""
 
     async def both() -> None:
-        await asyncio.gather(one.play(), *([beside()] if beside else []))
+        async with asyncio.timeout(60):
+            await asyncio.gather(one.play(), *([beside()] if beside else []))
 
     asyncio.run(both())
 
@@ -91,7 +92,7 @@ def test_the_pace(ticks: list[float]) -> None:
 
 def test_words_come_one_after_the_other() -> None:
     """A speech grows word by word, and both of a stage grow together where they stand side by side."""
-    long = {f"_1_{phase}": "so it is " * 40 for phase in ("opening_a", "challenge_a", "challenge_b")}
+    long = {f"_1_{phase}": "so it is " * 15 for phase in ("opening_a", "challenge_a", "challenge_b")}
     one, glass = player(recorded(say=debates.saying(**long)), 600.0, 160)
     seen = set[str]()
 

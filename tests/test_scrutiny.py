@@ -131,7 +131,7 @@ def changed(draw: st.DrawFn) -> str:
     return "".join(lines)
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(changed() | st.text(max_size=60).map(lambda junk: FORMAT[:200] + junk + FORMAT[200:]))
 def test_whatever_is_written_loads_or_is_told(text: str) -> None:
     """However a format.yaml is changed, it loads, or each complaint about it is one line with its file and line."""

@@ -94,7 +94,11 @@ def test_the_launcher_says_how_to_get_the_command(tmp_path: Path, elsewhere: boo
         (bin_folder / "debate").chmod(0o755)
     path = f"{bin_folder}:/usr/bin:/bin"
     ran = subprocess.run(
-        ["sh", str(script), "--version"], env={"PATH": path, "HOME": str(tmp_path)}, capture_output=True, check=False
+        ["sh", str(script), "--version"],
+        env={"PATH": path, "HOME": str(tmp_path)},
+        capture_output=True,
+        check=False,
+        timeout=60,
     )
 
     if elsewhere:

@@ -7,25 +7,22 @@ import fcntl
 import os
 import pty
 import select
-import signal
 import struct
-import sys
 import termios
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from glass import Glass
-
-PATIENCE = 60.0
-"""Seconds until something that is awaited counts as not coming."""
+from started import PATIENCE, Started, begun
 
 
 class Viewer:
     """A command, the terminal in front of which it runs, and what is seen there."""
 
-    def __init__(self, pid: int, master: int, glass: Glass):
-        self.pid, self._master, self.glass = pid, master, glass
+    def __init__(self, command: Started, master: int, glass: Glass):
+        self._command, self._master, self.glass = command, master, glass
+        self.pid = command.pid
         self._decode = codecs.getincrementaldecoder("utf-8")("replace")
         self.code: int | None = None
         """How it ended: the exit code, or the negative number of a signal."""
@@ -40,9 +37,8 @@ class Viewer:
 
     def stop(self) -> None:
         """The command is stopped as it stands, and all that it has sent is seen."""
-        os.kill(self.pid, signal.SIGSTOP)
-        os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOWAIT)
-        while select.select([self._master], [], [], 0.05)[0]:
+        self._command.stop()
+        while self.code is None and select.select([self._master], [], [], 0.05)[0]:
             self._look(0)
 
     def make_plain(self) -> None:
@@ -67,9 +63,15 @@ class Viewer:
     def see_text(self, text: str) -> None:
         self.see(lambda: text in self.glass.text)
 
-    def see_end(self) -> int:
-        """Looks until the command has ended; its exit code."""
-        self.see(lambda: self.code is not None)
+    def see_end(self, pressing: str = "") -> int:
+        """Looks until the command has ended, and presses keys the while; its exit code."""
+
+        def ended() -> bool:
+            if pressing and self.code is None and not self.plain:
+                self.press(pressing)
+            return self.code is not None
+
+        self.see(ended)
         assert self.code is not None
         return self.code
 
@@ -84,26 +86,18 @@ class Viewer:
         if data:
             self.glass.write(self._decode.decode(data))
         elif self.code is None:
-            done, status = os.waitpid(self.pid, os.WNOHANG)
-            self.code = os.waitstatus_to_exitcode(status) if done else None
+            self.code = self._command.look()
 
 
 @contextmanager
 def watching(*arguments: str, columns: int = 80, rows: int = 24, **environment: str) -> Iterator[Viewer]:
     """`debate` with these arguments, watched; it is ended when nobody watches any more."""
-    pid, master = pty.fork()
-    if pid == 0:
-        struct_of_size = struct.pack("HHHH", rows, columns, 0, 0)
-        fcntl.ioctl(0, termios.TIOCSWINSZ, struct_of_size)
-        for one in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
-            signal.signal(one, signal.SIG_DFL)  # a shell's background job has them ignored, and so would its children
-        command = [sys.executable, "-m", "debate_orchestrator", *arguments]
-        os.execvpe(command[0], command, {**os.environ, "TERM": "xterm-256color", **environment})
-    viewer = Viewer(pid, master, Glass(columns, rows))
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    command = begun(arguments, [slave] * 3, **{"TERM": "xterm-256color", **environment})
+    os.close(slave)
     try:
-        yield viewer
+        yield Viewer(command, master, Glass(columns, rows))
     finally:
-        if viewer.code is None:
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
+        command.kill()
         os.close(master)
