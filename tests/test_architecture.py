@@ -36,7 +36,6 @@ PLACES = {
 }
 """Library to the only files that may import it."""
 
-pytestmark = pytest.mark.xdist_group("laws")
 """Whoever reads all files for one law has read them for the others."""
 
 PURE = {"asyncio", "os", "pathlib", "time", "datetime", "random", "secrets", "io", "socket", "subprocess", "jinja2"}

@@ -29,7 +29,6 @@ from debate_orchestrator.journal import Writer
 from debate_orchestrator.providers import complaints, openai, seated
 from debate_orchestrator.providers.servers import key_name
 
-pytestmark = pytest.mark.xdist_group("openai")  # the libraries are slow to import
 SPEC = "openai:gpt-x"
 SCHEMA = {"type": "object", "properties": {"x": {"type": "string"}}, "required": ["x"], "additionalProperties": False}
 PLAIN = Brief(

@@ -24,8 +24,6 @@ from .npm import program
 
 VERSION = "1.43.0"
 
-pytestmark = pytest.mark.xdist_group("aimock")
-
 SETUP = ("--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--rounds=1", "--output=r.md")
 SAID = {
     "# Your task: Opening Statement": "This is what is said, and this is why it is so, and why it matters.",

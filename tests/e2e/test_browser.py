@@ -41,8 +41,6 @@ MADE: dict[str, Any] = {
 PATIENCE = 60
 """Seconds that a test, or the start or end of the browser, may take; each takes about one."""
 
-pytestmark = pytest.mark.xdist_group("browser")
-
 
 def missing(what: str) -> NoReturn:
     """Skips, saying why; where everything is said to be there, that is a failure."""
@@ -192,7 +190,7 @@ def test_it_prints(shown: Shown) -> None:
     ids=("all, in the light", "the colours, in the dark"),
 )
 def test_everybody_can_read_it(shown: Shown, scheme: str, rules: dict[str, Any]) -> None:
-    """Axe finds nothing of any weight that would keep anybody from reading it; in the dark only the colours are others."""
+    """Axe finds nothing of any weight that keeps anybody from reading it; in the dark only the colours are others."""
     if not AXE.exists():
         missing(f"axe-core is not installed: `npm install --prefix {AXE.parents[2].name}` in tests/")
     shown.look(scheme=scheme)

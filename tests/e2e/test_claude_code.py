@@ -37,8 +37,6 @@ TOOLS = "Skill,Bash(debate:*),Agent,Read,Write"
 SECONDS = 120
 """That the whole conversation may take; it takes about a quarter of them."""
 
-pytestmark = pytest.mark.xdist_group("claude-code")
-
 
 class Ran(NamedTuple):
     """What came of one run."""
