@@ -138,6 +138,15 @@ def test_the_debate_is_left() -> None:
     asyncio.run(leaving(lambda terminal: terminal.ask(Blank())))
 
 
+def test_keys_that_are_piped_in_stop_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-Z stops whatever a shell has begun together; where no shell is in front, it is no order."""
+    stopped: list[tuple[int, ...]] = []
+    monkeypatch.setattr(os, "kill", lambda *told: stopped.append(told))
+    with standing("on\x1ae", HAND_IN) as (terminal, _):
+        run(terminal.ask(Blank(long=True)))
+    assert stopped == []
+
+
 def test_what_is_told_is_tamed() -> None:
     """Control characters of a speech move nothing; only clearing does."""
     with standing() as (terminal, screen):

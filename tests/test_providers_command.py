@@ -226,7 +226,7 @@ def test_nothing_is_left_when_it_is_called_off(
 
     begun = [int(pid) for pid in pids.read_text(encoding="utf-8").split()]
     assert [pid for pid in begun if not gone(pid)] == []
-    assert open_files() == files
+    assert open_files() <= files  # others may close theirs meanwhile
     for pid in begun:
         with pytest.raises(ChildProcessError):  # no child of ours is left to be reaped
             os.waitpid(pid, os.WNOHANG)
@@ -247,7 +247,7 @@ def test_a_stray_child_holds_nothing_up(
     os.kill(int(pids.read_text(encoding="utf-8")), signal.SIGKILL)
 
     assert reply.text == "hi"
-    assert open_files() == files
+    assert open_files() <= files  # others may close theirs meanwhile
 
 
 def test_a_listener_s_failure_is_seen(program: Callable[[str], str]) -> None:

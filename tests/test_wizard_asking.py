@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,14 @@ class TestTerminal:
         """Ctrl-C, Ctrl-D and a terminal that is gone leave."""
         with pytest.raises(error):
             answered(CHOICE, *keys)
+
+    def test_keys_that_are_piped_in_stop_nobody(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Ctrl-Z stops whatever a shell has begun together; where no shell is in front, it is no order."""
+        stopped: list[tuple[int, ...]] = []
+        monkeypatch.setattr(os, "kill", lambda *told: stopped.append(told))
+
+        answered(Question("Topic?"), "on\x1ae")
+        assert stopped == []
 
     def test_what_was_typed_is_not_lost(self) -> None:
         """What was typed when the person left can be had."""
