@@ -45,7 +45,7 @@ def read_placed(
     path: str | os.PathLike[str], *, regular: bool = False
 ) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
     """The mapping that a YAML file holds, as `read_mapping` reads it, and the line of everything in it (see
-    `plain_yaml.lines`). BadFile as there, with the line as `PATH:LINE`, and for what is no
+    `plain_yaml.placed`). BadFile as there, with the line as `PATH:LINE`, and for what is no
     `regular` file, where it must be one."""
     return placed(read_text(path, LARGEST, regular=regular), name_of(path))
 
@@ -56,14 +56,15 @@ def placed(text: str, where: str) -> tuple[dict[str, Any], dict[tuple[str, ...],
 
     line = 1
     try:
-        value = _whole(plain_yaml.load(text))
+        value, lines = plain_yaml.placed(text)
+        value = _whole(value)
     except (ValueError, RecursionError) as error:
         line = getattr(error, "line", None) or line
         raise BadFile(complaint(f"{where}:{line}", _reason(error), "well-formed YAML")) from None
     if not isinstance(value, dict):
         kind = "nothing" if value is None else f"a {type(value).__name__}"
         raise BadFile(complaint(f"{where}:{line}", kind, "a mapping of keys to values"))
-    return {str(key): item for key, item in value.items()}, plain_yaml.lines(text)
+    return {str(key): item for key, item in value.items()}, lines
 
 
 def _yaml(text: str) -> Any:

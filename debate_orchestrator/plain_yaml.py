@@ -72,8 +72,17 @@ class NotYaml(ValueError):
 
 def load(text: str) -> Any:
     """The value that a YAML text holds; NotYaml where it is none, with what is wrong and where."""
+    return placed(text, told=False)[0]
+
+
+def placed(text: str, *, told: bool = True) -> tuple[Any, dict[tuple[str, ...], int]]:
+    """The value that a YAML text holds, and, if it is to be `told`, the line on which each value in it begins, or its
+    key where it has one, by the keys that lead to it; places in a list are written as digits. NotYaml as `load`."""
     try:
-        return yaml.load(text, Loader=_Loader)
+        loader = _Loader(text)
+        root = loader.get_single_node()
+        value = None if root is None else loader.construct_document(root)
+        return value, _lines(root) if told and root is not None else {}
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark is not None else ""
@@ -84,11 +93,8 @@ def load(text: str) -> Any:
         raise NotYaml(str(error), line) from None
 
 
-def lines(text: str) -> dict[tuple[str, ...], int]:
-    """The line on which each value of a YAML text begins, or its key where it has one, by the keys that lead to
-    it; places in a list are written as digits. For texts that `load` takes."""
-    root = yaml.compose(text, Loader=_Loader)
-    waiting: list[tuple[tuple[str, ...], yaml.Node]] = [((), root)] if root is not None else []
+def _lines(root: yaml.Node) -> dict[tuple[str, ...], int]:
+    waiting: list[tuple[tuple[str, ...], yaml.Node]] = [((), root)]
     found = {keys: node.start_mark.line + 1 for keys, node in waiting}
     while waiting:
         keys, node = waiting.pop()

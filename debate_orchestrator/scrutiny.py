@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from string import Formatter
 
-from debate_orchestrator import briefs, drafts, formats, templates, trials
+from debate_orchestrator import briefs, drafts, formats, templates
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.parts import OUTCOMES
 from debate_orchestrator.core.rules import JUDGE, Format, Phase
@@ -51,6 +51,8 @@ def load(given: str) -> Format:
 def mistakes(given: str) -> list[str]:
     """Everything that is wrong with a format, by file and line. BadFormat where there is none, BadFile where its
     format.yaml is no YAML."""
+    from debate_orchestrator import trials  # loads reports, which shipped formats need not be shown in
+
     draft = drafts.read(given)
     wrong = [*draft.complaints]
     own = formats.travelling(draft)
@@ -99,6 +101,8 @@ def _shipped_texts(draft: drafts.Draft) -> dict[str, str]:
 def _proofread(draft: drafts.Draft, own: dict[str, str]) -> list[str]:
     """What is wrong with the templates, those with inherited names among them, without rendering any."""
     sample = draft.made or formats.load(_ANY_FORMAT)
+    from debate_orchestrator import trials
+
     names = briefs.names(Debate([trials.opened(sample, {})]))
     speaking = [one for role, one in names.items() if role != JUDGE or JUDGE in sample.seated]
     system = f"formats/{draft.name}/{drafts.SYSTEM}"

@@ -9,7 +9,7 @@ from core.folding import many
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.plain_yaml import NotYaml, dump, lines, load
+from debate_orchestrator.plain_yaml import NotYaml, dump, load, placed
 
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**17), 10**17) | st.text(st.characters(exclude_categories=["Cs"])),
@@ -85,7 +85,7 @@ g:
 )
 def test_everything_has_a_line(keys: str, line: int) -> None:
     """Each key is on the line where it stands, and each item of a list where it begins."""
-    assert lines(TEXT)[tuple(keys.split())] == line
+    assert placed(TEXT)[1][tuple(keys.split())] == line
 
 
 @many
@@ -93,11 +93,11 @@ def test_everything_has_a_line(keys: str, line: int) -> None:
 def test_all_that_is_read_has_a_line(value: dict[str, Any]) -> None:
     """Whatever a text holds, every key and item of it has a line within the text."""
     text = dump(value)
-    found = lines(text)
+    found = placed(text)[1]
     assert {(key,) for key in value} | {()} <= set(found)
     assert all(1 <= line <= text.count("\n") for line in found.values())
 
 
 def test_nothing_has_no_lines() -> None:
     """An empty text holds nothing that could have a line."""
-    assert lines("# nothing\n") == {}
+    assert placed("# nothing\n") == (None, {})

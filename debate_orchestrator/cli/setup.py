@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from debate_orchestrator import formats, library, scrutiny
@@ -53,8 +54,12 @@ leader_first: false        # true: calls that share a cache wait for the first o
 
 def interview(rules_name: str = DEFAULT_FORMAT, default_output: str = REPORT) -> Interview:
     """The setup conversation in the words of prompts/ and the limits of a format."""
-    words = Words.model_validate(library.mapping("interview.yaml"))
-    return Interview(words, formats.load(rules_name), default_output)
+    return Interview(_words(), formats.load(rules_name), default_output)
+
+
+@cache
+def _words() -> Words:
+    return Words.model_validate(library.mapping("interview.yaml"))
 
 
 def _interview_of(path: str) -> Interview:

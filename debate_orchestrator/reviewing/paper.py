@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from debate_orchestrator import library
@@ -31,6 +32,7 @@ class Words(Value):
     questions: dict[str, Wording]
 
 
+@cache
 def words() -> Words:
     return Words.model_validate(library.mapping("reviewing.yaml"))
 

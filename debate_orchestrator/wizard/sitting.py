@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as Late
+from functools import cache
 from typing import Any
 
 from debate_orchestrator import library
@@ -55,6 +56,11 @@ def _cast_by_seat(draft: Draft, rules: Format) -> Draft:
     return draft.model_copy(update={"given": draft.given | {"cast": known}})
 
 
+@cache
+def _words() -> Words:
+    return Words.model_validate(library.mapping("wizard.yaml"))
+
+
 class Sitting:
     """Where a conversation stands."""
 
@@ -62,7 +68,7 @@ class Sitting:
         self, asker: Asker, interview_of: Callable[..., Interview], hall: Future[Hall], *, moderates: bool = True
     ):
         """`interview_of` makes the interview of the format that it is given, or of the usual one."""
-        self.words = Words.model_validate(library.mapping("wizard.yaml"))
+        self.words = _words()
         self.asker, self.coming = asker, hall
         self.moderates = moderates
         """Whether a model may be asked to restate topics and derive positions."""
