@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from typing import Any, get_args
 
 from debate_orchestrator import speech
@@ -60,7 +61,7 @@ def settle(
     """The answers as they will be used, with the format's defaults; BadAnswers with all that is wrong. `filler`
     tells who fills a seat that nobody is named for."""
     wrong = [
-        complaint("answers", f"the key {shown(key)}", "one of " + ", ".join(KEYS), "Is it misspelt?")
+        complaint("answers", f"the key {shown(key)}", "one of " + ", ".join(KEYS), _meant(key))
         for key in given
         if key not in KEYS
     ]
@@ -87,6 +88,11 @@ def settle(
     if wrong:
         raise BadAnswers(wrong)
     return Answers.model_validate(made)
+
+
+def _meant(key: object) -> str:
+    near = get_close_matches(str(key), KEYS, 1)
+    return f"Did you mean {near[0]}?" if near else "Is it misspelt?"
 
 
 def voting(given: Mapping[str, Any], rules: Format, panel: int) -> dict[str, Any]:

@@ -11,6 +11,7 @@ again, and everything else stays.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from difflib import get_close_matches
 from typing import Any
 
 from debate_orchestrator import answers, speech
@@ -259,6 +260,9 @@ class Interview:
             return self._settled(draft, restated, source if restated == _last(draft) else "derived")
         if said.lower() in _NO:
             return talked(self._unsettled(draft), heard=())
+        if near := get_close_matches(said.lower(), (_YES[0], _NO[0]), 1):
+            meant = f"Did you mean {near[0]}?"
+            raise BadAnswers(complaint("topic_ok", shown(said), "yes, no, or the topic in other words", meant))
         return self._correct(draft, said)
 
     def _settled(self, draft: Draft, topic: str, source: Source) -> Draft:

@@ -7,6 +7,7 @@ is looked at first, so that a stray `site-packages/prompts` can't win.
 from __future__ import annotations
 
 import hashlib
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,8 @@ def format_names() -> list[str]:
 def format_folder(name: str) -> Path:
     """The folder of a format; BadFormat, with the names there are, where it is unknown."""
     if name not in format_names():
-        hint = "`debate formats` lists them."
+        near = get_close_matches(name, format_names(), 1)
+        hint = f"Did you mean {near[0]}?" if near else "`debate formats` lists them."
         raise BadFormat(complaint("format", shown(name), "one of " + ", ".join(format_names()), hint))
     return prompts() / "formats" / name
 

@@ -76,6 +76,9 @@ class Chair:
         for one in self.keys():
             if one.key == key.casefold():
                 one.press()
+                return
+        if self._closing:
+            self._decide()  # whatever is not yes goes on
 
     def ask(self) -> None:
         """Begins a question from the floor."""

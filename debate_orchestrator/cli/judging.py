@@ -28,7 +28,7 @@ from debate_orchestrator.transcripts import reading
 def judge(arguments: argparse.Namespace) -> int:
     """Judges a journal's debate or a transcript anew, into a journal and a report of its own."""
     path = arguments.source
-    judges = tuple(arguments.judge or [reach.default(JUDGE)])
+    judges = tuple(arguments.judge or [reach.judge()])
     cast = {JUDGE: judges}
     wrong = providers.complaints(cast) + providers.lacking(cast)
     if wrong := wrong + seating.unseated(cast, events=arguments.events):

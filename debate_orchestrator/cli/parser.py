@@ -250,7 +250,7 @@ def _telling(verb: _Verb) -> None:
     )
     check.add_argument("journal", metavar="JOURNAL")
     check.add_argument(
-        "given", nargs="*", metavar="REPORT", help="a report of it; those beside the journal unless given"
+        "given", nargs="*", default=[], metavar="REPORT", help="a report of it; those beside the journal unless given"
     )
     verb("models", "listing.models", "tell who can be asked from here, and why others can't", "debate models")
     _formats(verb)

@@ -105,9 +105,9 @@ def _said(found: dict[str, Any], reports: list[Attested]) -> None:
         say(f"{found['torn_bytes']} bytes of a line that a crash cut short follow; the next writer trims them.")
     if found["prompts"] != "as recorded":
         say("It was opened with other prompts than are installed here; nothing on record depends on these.")
+    say(f"Not complete: {', '.join(found['due'])} due." if found["due"] else "Complete.")
     for one in reports:
         say(f"{name_of(one.path)}: {one.said}")
-    say(f"Not complete: {', '.join(found['due'])} due." if found["due"] else "Complete.")
 
 
 def _digests(debate: Debate) -> dict[str, str] | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from debate_orchestrator.core import presentation
 from debate_orchestrator.datafiles import LARGEST, read_text
-from debate_orchestrator.errors import BadFile, BadReply
+from debate_orchestrator.errors import BadFile, BadReply, shown
 from debate_orchestrator.podium import form
 from debate_orchestrator.podium.briefing import Line
 from debate_orchestrator.podium.form import GATE, Place, Step
@@ -167,6 +167,7 @@ class Filling:
                 return None
             if (n := numbered(said, len(steps))) is not None:
                 return steps[n - 1]
+            self._at.tell(f"Got {shown(said)}; expected a number from 1 to {len(steps)}.")
 
     def _text(self) -> str:
         """What was entered, as the reply that it is."""

@@ -42,6 +42,13 @@ _OTHERWISE = (
 )
 
 
+_OTHER_JUDGES = (
+    "Set ANTHROPIC_API_KEY; or name who judges with --judge: ollama:MODEL for a server of your own, command:PROGRAM "
+    "for any program, human for yourself, host for an agent host, rehearse for a stand-in. `debate models` tells what "
+    "was found."
+)
+
+
 class Reach(Value):
     """One way to fill a seat."""
 
@@ -62,7 +69,12 @@ def found() -> list[Reach]:
         return [*(one.result() for one in asked), *_programs(), *map(_always, _ALWAYS)]
 
 
-def default(seat: str) -> str:
+def judge() -> str:
+    """Who judges a debate that is over, where nobody was named. Raises as `default`."""
+    return default(JUDGE, "Name a model: --judge.", _OTHER_JUDGES)
+
+
+def default(seat: str, name_one: str = "Name a model: --a, --b and --judge.", otherwise: str = _OTHERWISE) -> str:
     """Who fills a seat that nobody was named for: an Opus-level judge and capable debaters, from the first
     provider there is that has such models. BadAnswers, with what does work, where there is none."""
     chosen = models.table().defaults
@@ -73,9 +85,9 @@ def default(seat: str) -> str:
         return f"openrouter:anthropic/{_dotted(name)}"
     ways = [f"{one.seat} ({', '.join(one.models[:3])})" for one in (_openai(), _ollama()) if one.ready]
     if ways:
-        got, hint = f"nobody, though there is {' and '.join(ways)}", "Name a model: --a, --b and --judge."
-        raise BadAnswers(complaint("cast", got, "somebody to ask", hint))
-    raise BadAnswers(complaint("cast", "nobody, and no key or server was found", "somebody to ask", _OTHERWISE))
+        got = f"nobody, though there is {' and '.join(ways)}"
+        raise BadAnswers(complaint("cast", got, "somebody to ask", name_one))
+    raise BadAnswers(complaint("cast", "nobody, and no key or server was found", "somebody to ask", otherwise))
 
 
 def best(seat: str) -> str:

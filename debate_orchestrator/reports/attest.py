@@ -172,8 +172,11 @@ def _belonging(path: str, data: bytes, form: str, entries: Sequence[Entry], made
     if not latest:
         said = f"unchanged, and made from this journal when it had {made.lines} of its {_lines(len(entries))}"
     again = _again(entries[: made.lines], form, ballots)
-    if seal.made_by(__version__, data, form) in again:
+    if (now := seal.made_by(__version__, data, form)) == again[-1]:
         return Attested(path, state, "same", f"{said}; made again, it is the same to the byte.", made)
+    if now in again:
+        why = "Reviewers have left ballots since, of which it does not tell: `debate report` makes it with them."
+        return Attested(path, "reviewed", "same", f"{said}. {why}", made)
     if made.version != __version__ or made.form != SCHEMA:
         why = (
             f"Version {made.version} made it, and this is {__version__}, which tells it otherwise: whether it says "

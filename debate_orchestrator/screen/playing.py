@@ -52,9 +52,9 @@ class Player:
         self.left = self.left or key in ("q", "Q")
         if key in ("p", "P") and was_going:
             self._going.clear()
-        elif was_going:
+        elif self.left or was_going:
             self._skip.set()
-        else:
+        if not was_going:
             self._going.set()
         self.tell_keys()
 

@@ -88,7 +88,7 @@ def named(path: str) -> tuple[Kept, Draft]:
     draft = load(path)
     if not _holds_setup(path):
         return fresh(), draft
-    kept = Kept(path, own=False)
+    kept = Kept(path, own=Path(path).match(f"{_STEM}*{_ENDING}"))  # ours, whoever names it
     kept.saved = True
     return kept, draft
 
