@@ -128,6 +128,7 @@ TABLES = (
     "a | `b\n--- | ---\n<i>1</i> | ` <b>2</b>",
     "| a | b | c |\n|---|---|---|\n| ` | <b>x</b> | ` |",
     "| a | b | c |\n|---|---|---|\n| ` | [x](javascript:y) | ` |",
+    "| a | b |\n|---|---|\n| 1 | 2 | what is beyond the head |",
 )
 OTHERS = (
     "\x1b[2J\x1b[31mred\x1b[0m \x1b]8;;http://evil.example\x07x",

@@ -136,3 +136,15 @@ def test_nobody_takes_up_time(name: str) -> None:
     assert "<pre" in speech.block(HUGE[name])
     assert page_reading.read(str(speech.block(HUGE[name][:20_000]))).odd == []
     assert time.process_time() - began < 20
+
+
+@pytest.mark.parametrize("before", ["", "> ", "  "])
+def test_no_cell_is_left_out(before: str) -> None:
+    """Of a row with more cells than the head, parsers show no more than the head has: such a table is shown as it was
+    written, alone or in a quotation; one that fits is a table."""
+    rows = ["| a | b |", "|:--|--:|", "| 1 | `2 \\| 3` | the winning argument |"]
+    made = str(speech.block("\n".join(before + row for row in rows)))
+
+    assert "the winning argument" in made and "<table>" not in made
+    fits = str(speech.block("\n".join(before + row.removesuffix(" the winning argument |") for row in rows)))
+    assert "<table>" in fits and "<code>2 | 3</code>" in fits

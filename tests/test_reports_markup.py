@@ -235,3 +235,13 @@ def test_a_plain_line_shows_every_character_wherever_it_stands(text: str) -> Non
     (_, inline, _) = reading.parser().parse(markup.plain(text))
 
     assert reading.shown(inline) == speech.one_line(text)
+
+
+def test_no_cell_is_left_out() -> None:
+    """A row with more cells than the head would lose them wherever markdown is shown: the speech stands as it was
+    written, and is read back the same."""
+    text = "| a | b |\n|---|---|\n| 1 | 2 | the winning argument |"
+
+    assert markup.block(text) == markup.as_code(text)
+    assert markup.unescaped(markup.block(text)).strip() == text
+    assert markup.block(text.replace(" the winning argument |", "")).startswith("| a | b |")

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import takewhile
 from typing import NamedTuple
 
 from markdown_it import MarkdownIt
@@ -36,6 +37,8 @@ _ODD = re.compile(
     re.IGNORECASE,
 )
 _BACKTICKS = re.compile(r"(?<!\\)(\\*)(`+)")
+_DRAWN = re.compile(r"[\s|\\:>*+-]")
+"""What tables are drawn with, and the blocks around them."""
 _LINKED = ("http://", "https://", "mailto:")
 _FORBIDDEN = {"heading_open", "hr", "html_block", "html_inline", "image"}
 
@@ -150,7 +153,20 @@ def _harmless(made: str) -> bool:
     *said, opened, _, _ = _strict().parse(f"{made}\n\n# end", environment)
     if environment.get("references") or opened.type != "heading_open" or opened.level:
         return False
-    return not any(_suspicious(token) for token in said)
+    return not any(_suspicious(token) for token in said) and not leaves_out(said, made)
+
+
+def leaves_out(tokens: Sequence[Token], text: str) -> bool:
+    """Whether a table in `text` has more than its `tokens` show: of a row with more cells than the head, those beyond
+    it are dropped by every parser."""
+    lines = text.split("\n")
+    for n, token in enumerate(tokens):
+        if token.type == "table_open" and token.map is not None:
+            inside = takewhile(lambda one: one.type != "table_close", tokens[n:])
+            shown = "".join(one.content for one in inside if one.type == "inline")
+            if len(_DRAWN.sub("", shown)) < len(_DRAWN.sub("", "\n".join(lines[slice(*token.map)]))):
+                return True
+    return False
 
 
 def _suspicious(token: Token) -> bool:

@@ -2,7 +2,8 @@
 
 A speech keeps its paragraphs, emphasis, lists, tables and code. Markup that it holds is shown as text, its headings and
 rules are lines of their own and no headings, images are not loaded, and what is linked is a page of the web. What
-is nested too deep, or longer than anybody reads, is shown as it was written.
+is nested too deep, or longer than anybody reads, and a table with more cells than it has columns, is shown as it
+was written.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from markupsafe import Markup, escape
 
 from debate_orchestrator import speech
 from debate_orchestrator.reports import pages
-from debate_orchestrator.reports.markup import LONGEST
+from debate_orchestrator.reports.markup import LONGEST, leaves_out
 
 REL = "nofollow noopener noreferrer"
 _DEEPEST = 16
@@ -97,7 +98,7 @@ def block(text: str, quotes: tuple[str, str] | None = None) -> Markup:
     tamed = speech.tame(text).strip("\n")
     if len(tamed) <= LONGEST:
         tokens = _parser().parse(tamed)
-        if all(map(_known, tokens)):
+        if all(map(_known, tokens)) and not leaves_out(tokens, tamed):
             for token in tokens:
                 if token.children:
                     _unlink(token.children)
