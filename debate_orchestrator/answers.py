@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from typing import Any, get_args
+from unicodedata import normalize
 
 from debate_orchestrator import speech
 from debate_orchestrator.casts import FETCH, HOST
@@ -320,9 +321,9 @@ def bad_rounds(value: Any, rules: Format) -> str:
 
 
 def alike(positions: Mapping[str, str]) -> list[str]:
-    """The complaint about positions that are one and the same; none where they differ in a letter."""
-    said = [speech.one_line(text).casefold().rstrip(".") for text in positions.values()]
-    if len(set(said)) == len(said) or not all(said):
+    """The complaint about positions that are the same but for case, blanks and full stops; none where they differ."""
+    said = {normalize("NFKC", speech.one_line(text)).casefold().rstrip(" .") for text in positions.values()}
+    if len(said) == len(positions):
         return []
     hint = "Two sides that say the same have nothing to debate."
     return [complaint("positions", f"{shown(next(iter(positions.values())))} for both sides", "two that differ", hint)]

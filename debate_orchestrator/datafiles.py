@@ -67,6 +67,17 @@ def placed(text: str, where: str) -> tuple[dict[str, Any], dict[tuple[str, ...],
     return {str(key): item for key, item in value.items()}, lines
 
 
+def given(text: str, where: str) -> dict[str, Any]:
+    """The mapping that a YAML or JSON text holds, whichever it is; BadFile, as `placed`, where it holds none."""
+    if not text.lstrip().startswith("{"):
+        return placed(text, where)[0]
+    try:
+        value: dict[str, Any] = strict_json(text)
+    except (ValueError, RecursionError):
+        return placed(text, where)[0]  # YAML has such mappings too, and tells where it goes wrong
+    return value
+
+
 def _yaml(text: str) -> Any:
     from debate_orchestrator import plain_yaml
 

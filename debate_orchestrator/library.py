@@ -43,7 +43,7 @@ def format_folder(name: str) -> Path:
     """The folder of a format; BadFormat, with the names there are, where it is unknown."""
     if name not in format_names():
         near = get_close_matches(name, format_names(), 1)
-        hint = f"Did you mean {near[0]}?" if near else "`debate formats` lists them."
+        hint = f"{f'Did you mean {near[0]}? ' if near else ''}`debate formats` lists them."
         raise BadFormat(complaint("format", shown(name), "one of " + ", ".join(format_names()), hint))
     return prompts() / "formats" / name
 

@@ -54,3 +54,20 @@ def test_nothing_at_standard_input_at_all(debate: Run, here: Path, monkeypatch: 
     """A process that has no standard input is told so, too."""
     monkeypatch.setattr(sys, "stdin", None)
     assert "standard input:1: got nothing" in debate("open", "--answers", "-").err
+
+
+def test_json_is_read_as_in_a_file(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """JSON is taken however it is indented, and what is wrong with it is told with its line."""
+    pipe(monkeypatch, b'{\t"topic": "T.",\n\t"positions": {"a": "A.", "b": "B."},\n\t"rounds": 1}\n')
+    assert debate("open", "--answers", "-").code == 0
+
+    pipe(monkeypatch, b'{"topic": "T.",\n"topic": "U."}')
+    assert "standard input:2: got the key 'topic' stands twice" in debate("open", "--answers", "-").err
+
+
+def test_a_seat_that_the_format_has_not_is_nobodys(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One answer for all seats is for those that the format has, also where a flag names one of them."""
+    pipe(monkeypatch, SETTLED + b"format: conversation\ncast: rehearse\n")
+    ran = debate("run", "--answers", "-", "--a", "rehearse", "--quiet", "--output", "c.md")
+
+    assert ran.code == 0, ran.err

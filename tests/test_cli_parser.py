@@ -9,9 +9,15 @@ from conftest import Run
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        (["run", "--judgge", "x"], "debate run: error: unrecognized argument: --judgge; did you mean --judge?"),
-        (["run", "--max-csot=2"], "debate run: error: unrecognized argument: --max-csot=2; did you mean --max-cost?"),
-        (["step", "x", "--jsn"], "debate step: error: unrecognized argument: --jsn; did you mean --json?"),
+        (["run", "--judgge=x"], "debate run: error: unrecognized argument: --judgge=x, did you mean --judge?"),
+        (["run", "--max-csot=2"], "debate run: error: unrecognized argument: --max-csot=2, did you mean --max-cost?"),
+        (["step", "x", "--jsn"], "debate step: error: unrecognized argument: --jsn, did you mean --json?"),
+        (
+            ["run", "--judgge", "x", "--topci", "y", "--zzz", "--pos", "z"],
+            "debate run: error: unrecognized argument: --judgge, did you mean --judge?; unrecognized argument: x; "
+            "unrecognized argument: --topci, did you mean --topic?; unrecognized argument: y; "
+            "unrecognized argument: --zzz; unrecognized argument: --pos; unrecognized argument: z",
+        ),
         (["report", "x", "y"], "debate report: error: unrecognized argument: y"),
         (["report", "x", "--zzzzzz"], "debate report: error: unrecognized argument: --zzzzzz"),
     ],
@@ -31,7 +37,7 @@ def test_a_verb_that_there_is_not(debate: Run) -> None:
 
     assert near.code == far.code == 2
     assert "there is no verb reprot; expected one of answers, ask, open" in near.err
-    assert near.err.rstrip().endswith("; did you mean report?")
+    assert near.err.rstrip().endswith(", did you mean report?")
     assert "there is no verb qqqq" in far.err and "did you mean" not in far.err
 
 

@@ -270,18 +270,18 @@ def test_a_round_won_from_behind() -> None:
 
 
 @pytest.mark.parametrize(
-    ("marks", "winner", "remark"),
+    ("marks", "winner", "strength", "remark"),
     [
-        ((7, 7), "a", "The totals are equal: the declaration alone decides."),
-        ((7, 6), "tie", "A tie was declared although the totals differ; both stand."),
+        ((7, 7), "a", "narrow", "The totals are equal: the declaration alone decides."),
+        ((7, 6), "tie", "none", "A tie was declared although the totals differ; both stand."),
     ],
 )
-def test_equal_totals_and_ties(marks: tuple[float, float], winner: str, remark: str) -> None:
-    """Equal totals, and a tie declared on others, are narrow and remarked upon."""
+def test_equal_totals_and_ties(marks: tuple[float, float], winner: str, strength: str, remark: str) -> None:
+    """A win on equal totals is narrow, a tie has no strength, and either is remarked upon where it is odd."""
     say = saying(_1_verdict_judge=puppets.ballot(*marks, rounds=1), _final_verdict_judge=puppets.final(winner))
     made = report(say, rounds=1)
 
-    assert f"**Winner:** {'A' if winner == 'a' else 'Tie'}  \n**Strength:** narrow  \n" in made
+    assert f"**Winner:** {'A' if winner == 'a' else 'Tie'}  \n**Strength:** {strength}  \n" in made
     assert remark in made
 
 

@@ -6,7 +6,8 @@ import argparse
 import sys
 from typing import Any
 
-from debate_orchestrator.datafiles import LARGEST, placed, read_mapping
+from debate_orchestrator.cli.output import remark
+from debate_orchestrator.datafiles import LARGEST, given, read_mapping, reason
 from debate_orchestrator.errors import BadFile, complaint
 
 STANDARD_INPUT = "-"
@@ -16,11 +17,16 @@ STDIN = "standard input"
 
 def standard_input() -> dict[str, Any]:
     """The mapping, as YAML or JSON, that comes at standard input; BadFile where none does."""
-    data = sys.stdin.buffer.read(LARGEST + 1) if sys.stdin is not None else b""
+    try:
+        if sys.stdin is not None and sys.stdin.isatty():
+            remark("reading from the terminal: end with Ctrl-D.")
+        data = sys.stdin.buffer.read(LARGEST + 1) if sys.stdin is not None else b""
+    except OSError as error:
+        raise BadFile(complaint(STDIN, reason(error), "something that can be read")) from None
     if len(data) > LARGEST:
         raise BadFile(complaint(STDIN, f"more than {LARGEST:,} bytes", f"at most {LARGEST:,}"))
     try:
-        return placed(data.decode("utf-8-sig"), STDIN)[0]
+        return given(data.decode("utf-8-sig"), STDIN)
     except UnicodeDecodeError:
         raise BadFile(complaint(STDIN, "bytes that are not UTF-8", "text in UTF-8")) from None
 

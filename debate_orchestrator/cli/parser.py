@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from debate_orchestrator import __version__
@@ -21,10 +21,11 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     argparse alone does not take."""
     whole = parser()
     arguments, rest = whole.parse_known_args(argv)
-    if rest and (not hasattr(arguments, "given") or any(one.startswith("-") for one in rest)):
-        said, own = next((one for one in rest if one.startswith("-")), rest[0]), getattr(arguments, "own", whole)
-        flag, flags = said.partition("=")[0], re.findall(r"--[a-z-]+", own.format_help())
-        own.error(f"unrecognized argument: {said}{_meant(flag, flags) if flag.startswith('-') else ''}")
+    unknown = [one for one in rest if one.startswith("-") or not hasattr(arguments, "given")]
+    if unknown:
+        own = getattr(arguments, "own", whole)
+        flags = re.findall(r"(?<=[\[ ])--[a-z-]+", own.format_usage())
+        own.error("; ".join(f"unrecognized argument: {one}{_meant(one.partition('=')[0], flags)}" for one in unknown))
     if arguments.verb != _ALONE and (mine := _mine(arguments)):
         whole.error(f"{mine} belongs after the verb")
     if rest:
@@ -32,10 +33,11 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     return arguments
 
 
-def _meant(said: str, names: Iterable[str]) -> str:
+def _meant(said: str, names: Sequence[str]) -> str:
     """The name that was meant by one that there is not, as a question; empty where none is near."""
-    near = difflib.get_close_matches(said, names, n=1)
-    return f"; did you mean {near[0]}?" if near else ""
+    begun = [name for name in names if len(said) > 3 and name.startswith(said)]
+    near = begun if len(begun) == 1 else difflib.get_close_matches(said, names, 1, 0.75)
+    return f", did you mean {near[0]}?" if near else ""
 
 
 def _mine(arguments: argparse.Namespace) -> str:
@@ -48,9 +50,9 @@ class _Parser(argparse.ArgumentParser):
     """Says what was meant by a verb that there is not."""
 
     def error(self, message: str) -> NoReturn:
-        if found := re.match(r"argument VERB: invalid choice: '(.*?)' \(choose from (.*)\)\Z", message):
-            verbs = found[2].replace("'", "").split(", ")
-            message = f"there is no verb {found[1]}; expected one of {', '.join(verbs)}{_meant(found[1], verbs)}"
+        if found := re.match(r"argument VERB: invalid choice: (.*) \(choose from (.*)\)\Z", message, re.DOTALL):
+            said, verbs = found[1].strip("'\""), found[2].replace("'", "").split(", ")
+            message = f"there is no verb {said}; expected one of {', '.join(verbs)}{_meant(said, verbs)}"
         super().error(message)
 
 

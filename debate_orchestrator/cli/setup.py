@@ -15,7 +15,7 @@ from debate_orchestrator.casts import HOST
 from debate_orchestrator.cli.given import answers as given_answers
 from debate_orchestrator.cli.output import complain, print_json
 from debate_orchestrator.core.events import Opened
-from debate_orchestrator.core.rules import EVERYBODY
+from debate_orchestrator.core.rules import EVERYBODY, Format
 from debate_orchestrator.datafiles import LARGEST, read_mapping, to_yaml
 from debate_orchestrator.errors import BadAnswers, DebateError, complaint
 from debate_orchestrator.files import REPORT, Files
@@ -149,18 +149,18 @@ def settled(arguments: argparse.Namespace, filler: Callable[[str], str] = lambda
     BadAnswers with everything that is wrong, and where the file is a setup conversation that is not finished."""
     given = given_answers(arguments)
     talk = given.get("setup")
-    flags = _flags(arguments, given)
-    sources = given.get("sources")
-    given |= flags
-    if flags and isinstance(sources, dict | None):
-        given["sources"] = {**(sources or {}), **dict.fromkeys(_sourced(flags), "flag")}
-    name = given.get("format", DEFAULT_FORMAT)
+    name = given.get("format", DEFAULT_FORMAT) if arguments.format is None else arguments.format
     wrong: list[str] = []
     try:
         rules = scrutiny.load(str(name))
     except DebateError as error:
         wrong += error.complaints
         rules = formats.load(DEFAULT_FORMAT)
+    flags = _flags(arguments, given, rules)
+    sources = given.get("sources")
+    given |= flags
+    if flags and isinstance(sources, dict | None):
+        given["sources"] = {**(sources or {}), **dict.fromkeys(_sourced(flags), "flag")}
     try:
         made = settle(given, rules, REPORT, filler)
     except BadAnswers as error:
@@ -181,8 +181,8 @@ def _must_be_ready(path: str) -> None:
     raise BadAnswers(complaint(path, f"a setup conversation in which {left}", "a finished one", hint))
 
 
-def _flags(arguments: argparse.Namespace, given: dict[str, Any]) -> dict[str, Any]:
-    """The flags that were given, by their key in an answers file."""
+def _flags(arguments: argparse.Namespace, given: dict[str, Any], rules: Format) -> dict[str, Any]:
+    """The flags that were given, by their key in an answers file of that format."""
     names = ("topic", "strictness", "output", "format", "first", "context")
     flags = {name: value for name in names if (value := getattr(arguments, name)) is not None}
     if arguments.rounds is not None:
@@ -201,7 +201,8 @@ def _flags(arguments: argparse.Namespace, given: dict[str, Any]) -> dict[str, An
     seats = {seat: value for seat in ("a", "b", "judge") if (value := getattr(arguments, seat)) is not None}
     if seats:
         cast = given.get("cast")
-        cast = dict.fromkeys(EVERYBODY, cast) if isinstance(cast, str) else cast
+        everybody = [seat for seat in EVERYBODY if seat in rules.seated]
+        cast = dict.fromkeys(everybody, cast) if isinstance(cast, str) else cast
         flags["cast"] = {**(cast if isinstance(cast, dict) else {}), **seats}
     return flags
 

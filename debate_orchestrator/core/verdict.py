@@ -14,7 +14,7 @@ Final winner            the same for a and b; `consensus` where more than half o
 No decision             where fewer judges than the quorum voted for a side, a tie or consensus.
 Strength                gap = |A - B| / larger total. `decisive`: gap over 20 % and the declared winner
                         leads. `consensus`: the winner is consensus. `narrow`: everything else. None where the format
-                        scores nothing, or nothing was decided.
+                        scores nothing, and where nobody won.
 
 A ballot that declares what its own numbers deny stands as it is; the disagreement becomes a remark.
 """
@@ -221,11 +221,11 @@ def final_verdict(
 def _strength(
     winner: str, totals: dict[str, Fraction], *, measured: bool
 ) -> Literal["decisive", "narrow", "consensus"] | None:
-    """How firmly, by the totals alone; None where nothing was decided, or nothing is measured."""
+    """How firmly, by the totals alone; None where nobody won, or nothing is measured."""
     apart = gap(totals)
     if winner == CONSENSUS:
         return "consensus"
-    if winner == NO_DECISION or not measured:
+    if winner in (TIE, NO_DECISION) or not measured:
         return None
     return "decisive" if apart is not None and apart > DECISIVE and winner == leader(totals) else "narrow"
 

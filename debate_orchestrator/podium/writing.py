@@ -48,7 +48,7 @@ class Terminal:
             multiline=True,
             prompt_continuation="",
             complete_while_typing=False,
-            enable_suspend=input is None,  # Ctrl-Z stops all that the shell has begun beside us, as it should there
+            enable_suspend=input is None,  # it stops the whole group, which is for a shell's terminal alone
             erase_when_done=True,
             interrupt_exception=Left,
             eof_exception=Left,

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
-from debate_orchestrator.core.parts import NO_DECISION, TIE
+from debate_orchestrator.core.parts import NO_DECISION
 from debate_orchestrator.core.rules import Format
 from debate_orchestrator.core.shapes import Field
 from debate_orchestrator.core.values import Value
@@ -138,14 +138,9 @@ def decided(verdict: Verdict, scales: Scales) -> str:
     if is_labelled(verdict.panel):
         label = label_of(verdict)
         return f"Verdict: {scales.labelled(label, verdict.score if label else None)}"
-    asides = [firmness] if (firmness := firm(verdict)) else []
+    asides: list[str] = [verdict.strength] if verdict.strength else []
     asides += [scales.likely(verdict.probability)] if verdict.probability is not None else []
     return f"Winner: {winner_word(verdict.winner)}" + (f" ({', '.join(asides)})" if asides else "")
-
-
-def firm(verdict: Verdict) -> str:
-    """The strength as it stands beside a winner; none beside a tie, since nobody won."""
-    return "" if verdict.winner == TIE else verdict.strength or ""
 
 
 def outcome_line(verdict: Verdict, rules: Format) -> str:

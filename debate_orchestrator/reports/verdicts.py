@@ -187,7 +187,7 @@ def worked_out(story: Story) -> str:
     apart = f"the totals differ by {percent(verdict.gap)} of the larger one. " if verdict.gap is not None else ""
     strength = (
         f"How the strength is worked out: {apart}Decisive is a lead of over 20%, consensus is declared or conceded, "
-        "narrow is everything else."
+        f"narrow is everything else.{' A tie has none.' if verdict.winner == TIE else ''}"
     )
     weights = ", by their weights" if len(set(judging.weights.values())) > 1 else ""
     shown = "both are rounded only to be shown, so the shown ones may seem to be off by 0.01."

@@ -93,7 +93,7 @@ class Terminal:
             wrap_lines=True,
             complete_while_typing=False,
             reserve_space_for_menu=6,
-            enable_suspend=input is None,  # Ctrl-Z stops all that the shell has begun beside us, as it should there
+            enable_suspend=input is None,  # it stops the whole group, which is for a shell's terminal alone
             input=input,
             output=self._output,
         )

@@ -202,12 +202,13 @@ def test_more_than_half_of_a_panel_find_a_concession(votes: str, side: str | Non
     ("a", "b", "declared", "strength"),
     [
         (10, 8, "a", "narrow"), (10, "7.999", "a", "decisive"), ("8.001", 10, "b", "narrow"), (7, 10, "b", "decisive"),
-        (10, 5, "b", "narrow"), (5, 5, "a", "narrow"), (5, 5, "tie", "narrow"), (10, 5, "tie", "narrow"),
+        (10, 5, "b", "narrow"), (5, 5, "a", "narrow"), (5, 5, "tie", None), (10, 5, "tie", None),
         (10, 5, "consensus", "consensus"), (0, 0, "a", "narrow"), (1, 0, "a", "decisive"),
     ],
 )  # fmt: skip
-def test_strength(a: Any, b: Any, declared: str, strength: str) -> None:
-    """A win is decisive if the gap is over 20 % of the larger total and the winner leads; else it is narrow."""
+def test_strength(a: Any, b: Any, declared: str, strength: str | None) -> None:
+    """A win is decisive if the gap is over 20 % of the larger total and the winner leads; else it is narrow. Nobody
+    wins a tie, which has none."""
     made = decided(a, b, declared)
     assert (made.winner, made.strength) == (declared, strength)
 

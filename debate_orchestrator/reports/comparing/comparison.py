@@ -169,7 +169,7 @@ def _verdicts(runs: Sequence[Run]) -> Sheet:
             scored = {run.side(side): points for side, points in verdict.totals.items()} if run.story.scored else {}
             totals = tuple(decimals(scored[side]) if side in scored else "" for side in "ab")  # type: ignore[assignment]
             apart = percent(verdict.gap) if scored and verdict.gap is not None else ""
-            strength = lines.firm(verdict)
+            strength = verdict.strength or ""
             by = {run.side(side): n for side, n in verdict.rounds_won.items()}
             rounds = ", ".join(f"{winner_word(side)} {by[side]}" for side in sorted(by)) if any(by.values()) else ""
         votes = lines.tally({run.side(one): n for one, n in verdict.votes.items()}) if verdict else ""

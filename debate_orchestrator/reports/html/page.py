@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from debate_orchestrator.core.parts import NO_DECISION, TIE
+from debate_orchestrator.core.parts import NO_DECISION
 from debate_orchestrator.core.verdict import decimals
 from debate_orchestrator.reports import costs, ledger, lines, pages, reviewers, verdicts
 from debate_orchestrator.reports.earlier import earlier
@@ -98,7 +98,7 @@ def _report(story: Story, fields: Fields) -> dict[str, Any]:
 def _stated(story: Story) -> tuple[str, ...]:
     """The fields that need not be told below the statement: those it says already, and a strength that says nothing,
     since nobody won or nobody was scored."""
-    idle = story.verdict is not None and (story.verdict.winner == TIE or not story.scored)
+    idle = story.verdict is not None and (story.verdict.strength is None or not story.scored)
     return (*_STATED, "Strength") if idle else _STATED
 
 
