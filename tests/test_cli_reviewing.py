@@ -253,3 +253,14 @@ def test_a_ballot_excuses_no_changed_report(debate: Run, journal: Path) -> None:
     report.write_text(report.read_text().replace("**Winner:** B", "**Winner:** A"))
 
     assert debate("check", J).code == 2
+
+
+def test_a_report_from_before_the_first_ballot_is_made_anew(debate: Run, journal: Path) -> None:
+    """The first ballot too makes the report that was there one that does not tell all."""
+    debate("report", J)
+    debate("ballot", J, "--take", ballot("ada"))
+    ran = debate("check", J)
+    debate("report", J)
+
+    assert ran.code == 3 and "Reviewers have left ballots since, of which it does not tell" in ran.out
+    assert debate("check", J).code == 0

@@ -151,6 +151,14 @@ class TestTopic:
         assert isinstance(interview.next(draft), Propose)
         assert "topic" not in draft.given
 
+    @pytest.mark.parametrize(("answer", "meant"), [("yse", "yes"), ("yess", "yes"), ("noo", "no")])
+    def test_a_misspelt_yes_is_no_topic(self, interview: Interview, answer: str, meant: str) -> None:
+        """What is nearly yes or no is asked back about, and the topic stays."""
+        draft = said(interview, Draft(), *TO_POSITIONS[:1], ("topic", CLEAR))
+        asked = interview.put(draft, question(interview, draft))
+        with pytest.raises(BadAnswers, match=f"Did you mean {meant}"):
+            interview.answer(asked, "topic_ok", answer)
+
     def test_no_asks_for_the_topic_again(self, interview: Interview) -> None:
         """A refused restatement begins the topic anew."""
         assert question(interview, said(interview, Draft(), *TO_POSITIONS[:2], ("topic_ok", "no"))).key == "topic"

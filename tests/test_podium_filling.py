@@ -119,6 +119,14 @@ def test_all_is_looked_at(here: Path) -> None:
     assert " 12 Justification: A was better." in script.text and " 12 Justification: B was better." in script.text
 
 
+def test_no_such_answer_can_be_changed(here: Path) -> None:
+    """A number that none of the answers has, or a word, is met with what is expected; nothing is handed in by it."""
+    _, script = filled(here, *ALL, "99", "nonsense", "")
+
+    assert "Got '99'; expected a number from 1 to 17." in script.told
+    assert "Got 'nonsense'; expected a number from 1 to 17." in script.told
+
+
 def test_what_depends_is_asked_for(here: Path) -> None:
     """A finding asks for what belongs to it, also when it is only made in the end, and an item for its fields."""
     claim = ("2", "It is cheaper.", "")

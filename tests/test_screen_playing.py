@@ -153,6 +153,23 @@ def test_pausing() -> None:
     assert one.left
 
 
+def test_it_is_left_from_a_pause() -> None:
+    """q leaves at once where it is paused, too, in the middle of a speech of an hour."""
+    one, glass = player(recorded(rounds=1, say=debates.saying(_1_opening_a="word " * 6_000)), 100.0)
+
+    async def leave() -> None:
+        while glass.text.count("word") < 5:
+            one._live.paint()
+            await asyncio.sleep(0)
+        one.press("p")
+        await asyncio.sleep(0)
+        one.press("q")
+
+    play(one, leave)
+    one._live.paint()
+    assert one.left and glass.text.count("word") < 1_000
+
+
 def test_what_broke_off_is_played_too() -> None:
     """Attempts that came to nothing are shown as they were."""
     events = recorded(rounds=1)

@@ -78,6 +78,14 @@ class TestKept:
         assert saving.named("other.yaml")[1] == Draft()
         assert saving.named("other.yaml")[0].path == "other.yaml"
 
+    def test_its_own_file_is_its_own_though_it_is_named(self, here: Path) -> None:
+        """What the conversation kept for itself is gone when its answers lie beside the report, however it was gone on
+        with: nothing that was held is offered as left."""
+        saving.fresh().keep(DRAFT)
+        saving.named(".debate-setup.yaml")[0].moved(DRAFT, "report.md")
+
+        assert saving.left() is None
+
 
 class TestMoved:
     def test_answers_lie_beside_the_report(self, here: Path) -> None:
