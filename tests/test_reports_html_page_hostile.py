@@ -72,7 +72,7 @@ def shape(page: page_reading.Page) -> tuple[Any, ...]:
     """What of a page no speech may change. Who was cited where is no matter of words; the topic is."""
     outline = [(tag, "" if tag == "h1" else name) for tag, name in page.outline]
     within = [link for link in page.links if link.startswith("#")]
-    return outline, page.landmarks, page.ids, within
+    return outline, page.landmarks, page.ids, within, page.classes, page.labels
 
 
 @cache
