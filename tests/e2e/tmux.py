@@ -91,7 +91,8 @@ def screen(columns: int, rows: int, folder: Path) -> Iterator[Screen]:
     if shutil.which("tmux") is None:
         _missing("tmux is missing")
     shell = f"cd {shlex.quote(str(folder))}; PS1='> ' exec bash --norc --noprofile -i"
-    with tempfile.TemporaryDirectory(prefix="debate-") as own:  # a socket's path has to be short
+    # A socket's path has to be short; what is killed may write on while its folder goes.
+    with tempfile.TemporaryDirectory(prefix="debate-", ignore_cleanup_errors=True) as own:
         one = Screen(own)
         try:
             one.ask("new-session", "-d", "-x", str(columns), "-y", str(rows), shell)
