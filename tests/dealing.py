@@ -29,11 +29,12 @@ class Deal:
 
 
 def handfuls(texts: Iterable[str], size: int = SIZE) -> list[Deal]:
-    """The whole corpus in deals of neighbours, each text once. Each begins one text further on than the one before, so
-    that a place is not given every so many'th of the corpus; of kinds with few texts it sees some and not others."""
+    """The whole corpus in deals of neighbours, each text once. Each begins three texts before where the one before it
+    does, so that a place is not given every so many'th of the corpus, nor misses all of those that are alike and stand
+    side by side, such as tables; of a kind with few texts it sees some and not others."""
     all_of_them = tuple(texts)
     return [
-        Deal(_turned(all_of_them[start : start + size], number))
+        Deal(_turned(all_of_them[start : start + size], -3 * number))
         for number, start in enumerate(range(0, len(all_of_them), size))
     ]
 
