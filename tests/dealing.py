@@ -29,9 +29,19 @@ class Deal:
 
 
 def handfuls(texts: Iterable[str], size: int = SIZE) -> list[Deal]:
-    """The whole corpus in deals of neighbours: from deal to deal one place sees texts of every kind."""
+    """The whole corpus in deals of neighbours, each text once. Each begins three texts before where the one before it
+    does, so that a place is not given every so many'th of the corpus, nor misses all of those that are alike and stand
+    side by side, such as tables; of a kind with few texts it sees some and not others."""
     all_of_them = tuple(texts)
-    return [Deal(all_of_them[n : n + size]) for n in range(0, len(all_of_them), size)]
+    return [
+        Deal(_turned(all_of_them[start : start + size], -3 * number))
+        for number, start in enumerate(range(0, len(all_of_them), size))
+    ]
+
+
+def _turned(texts: tuple[str, ...], by: int) -> tuple[str, ...]:
+    by %= len(texts)
+    return texts[by:] + texts[:by]
 
 
 def deals(texts: Iterable[str], size: int = SIZE, *, alone: int = 30) -> list[Deal]:

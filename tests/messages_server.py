@@ -34,6 +34,8 @@ class Server:
 
     def __init__(self, first_byte: float = 0.0, whole: float = 0.0, least: int = 512):
         self.first_byte, self.whole = first_byte, whole
+        self.held = 0
+        """If not 0: how many requests must be there for no answer to end, until it is 0 again."""
         self.between: Callable[[dict[str, Any]], float] = lambda request: 0.0
         """A request to the seconds between two pieces of its answer."""
         self.trouble: Trouble = lambda request, n: None
@@ -92,6 +94,8 @@ class Server:
                 return await self._break(response, trouble["then"])
             if pause and place == len(events) - 1:
                 await asyncio.sleep(pause)
+            while place == len(events) - 1 and 0 < self.held <= len(self.requests):
+                await asyncio.sleep(0.01)
             if between := self.between(request):
                 await asyncio.sleep(between)
             await response.write(_sse(event))

@@ -17,6 +17,10 @@ patterntransform
 """
 VOID = {"meta", "br", "line", "rect", "circle", "hr", "img", "input", "link"}
 ALLOWED, ATTRIBUTES = set(_ELEMENTS.split()), set(_ATTRIBUTES.split())
+OF_SPEECH = {("p", "headed"), ("p", "ruled"), ("p", "code-name"), ("pre", "whole"), ("a", "whole")}
+"""Elements, with their class, that whatever is said in paragraphs may be made of."""
+TABLE = "Table"
+"""The label of a table that somebody says."""
 LANDMARKS = {"main", "nav", "header", "footer", "section", "article", "aside", "form", "search"}
 
 
@@ -35,13 +39,15 @@ class Page(NamedTuple):
     odd: list[str]
     """Elements and attributes that no page has, elements that are not closed, and links that lead where none may."""
     classes: list[tuple[str, str]]
-    """Every element outside speeches that has a class, with it."""
+    """Every element that has a class, with it, but what speech is made of."""
+    labels: list[tuple[str, str]]
+    """Every element that has a label which is not shown, with it, but tables of speech."""
 
 
 class _Reader(HTMLParser):
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
-        self.page = Page([], [], [], [], "", [], [])
+        self.page = Page([], [], [], [], "", [], [], [])
         self.open: list[tuple[str, str]] = []
         self.said: list[str] = []
         self.heading: list[str] | None = None
@@ -62,10 +68,19 @@ class _Reader(HTMLParser):
             self.page.landmarks.append((tag, given.get("id") or given.get("aria-labelledby") or given.get("class", "")))
         if tag in ("h1", "h2", "h3", "h4"):
             self.heading = []
-        if not any(kind == "speech" for _, kind in self.open) and given.get("class"):
-            self.page.classes.append((tag, given["class"]))
+        self._own(tag, given)
         if tag not in VOID:
             self.open.append((tag, given.get("class", "")))
+
+    def _own(self, tag: str, given: dict[str, str]) -> None:
+        label, kind = given.get("aria-label"), given.get("class")
+        if label == TABLE:
+            return
+        if label is not None:
+            self.page.labels.append((tag, label))
+        within = any("speech" in kind.split() for _, kind in self.open)
+        if kind is not None and not within and (tag, kind) not in OF_SPEECH:
+            self.page.classes.append((tag, kind))
 
     def handle_endtag(self, tag: str) -> None:
         if tag in VOID:

@@ -1,8 +1,8 @@
 """Commands as processes of their own, each with a session of its own, none of which outlives its test.
 
 They are forked from one process that has loaded whatever a debate needs, once, and runs no threads: loading it takes
-longer than most debates here. Each begins as a shell would begin it: in the test's folder and environment, with no
-signal ignored, whatever the tests themselves were begun by.
+longer than most debates here. Each begins as a shell would begin it: in the test's folder and environment, with every
+signal as a Python that was just begun has it, whatever the tests themselves were begun by.
 """
 
 from __future__ import annotations
@@ -117,32 +117,47 @@ def begun(
     return Started(_asked(wanted, streams)["pid"], said)
 
 
-@cache
-def _door() -> socket.socket:
+class _Door(NamedTuple):
     """Where commands are asked for."""
+
+    way: socket.socket
+    process: subprocess.Popen[bytes]
+
+    def close(self) -> None:
+        """Nobody can ask there any more, and no answer that comes late is taken for another's."""
+        self.way.close()
+        try:
+            self.process.wait(2)  # it ends what it has begun
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+@cache
+def _door() -> _Door:
     ours, theirs = socket.socketpair()
     ours.settimeout(PATIENCE)
     command = [sys.executable, str(Path(__file__).resolve()), str(theirs.fileno())]
     process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, start_new_session=True)
     theirs.close()
-
-    def close() -> None:
-        ours.close()
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-
-    atexit.register(close)
-    return ours
+    made = _Door(ours, process)
+    atexit.register(made.close)
+    return made
 
 
 def _asked(what: dict[str, Any], descriptors: Sequence[int] = ()) -> Any:
     door, sent = _door(), json.dumps(what).encode() + b"\n"
     ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))] if descriptors else []
-    first = door.sendmsg([sent], ancillary)
-    door.sendall(sent[first:])
-    return json.loads(_line(lambda: door.recv(1 << 16)))
+    try:
+        first = door.way.sendmsg([sent], ancillary)
+        door.way.sendall(sent[first:])
+        told = json.loads(_line(lambda: door.way.recv(1 << 16)))
+    except BaseException:
+        _door.cache_clear()
+        door.close()
+        raise
+    assert told is not None, f"{what} is not known to whoever begins commands now: somebody else began it, and is gone"
+    return told
 
 
 def _line(more: Any) -> bytes:
@@ -176,7 +191,7 @@ def _serve(door: socket.socket) -> list[str]:
                     os.killpg(pid, signal.SIGKILL)
             os._exit(0)
         if "look" in wanted:
-            told = _looked(wanted["look"], children[wanted["look"]])
+            told = _looked(wanted["look"], children[wanted["look"]]) if wanted["look"] in children else None
         else:
             pid = os.fork()
             if pid == 0:
@@ -216,30 +231,47 @@ def _become(wanted: dict[str, Any], streams: list[int]) -> None:
 
 
 def _load() -> None:
-    """Loads what debates need, by holding one in which nobody is asked."""
+    """Loads what debates need, by holding one in which nobody is asked; SystemExit, with what was said, where that
+    fails."""
     for name in ("anthropic", "aiohttp", "debate_orchestrator.providers.anthropic", "debate_orchestrator.cli.judging"):
         __import__(name)
     for name in ("driving", "replaying", "running", "progress"):
         __import__(f"debate_orchestrator.cli.{name}")
     setup = ("--topic=T", "--position-a=A", "--position-b=B", "--rounds=1", "--rehearse", "--quiet", "--output=r.md")
-    with tempfile.TemporaryDirectory() as folder:
+    shown = [os.dup(1), os.dup(2)]
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as said:
+        for stream in (1, 2):
+            os.dup2(said.fileno(), stream)
         os.chdir(folder)
-        with suppress(SystemExit):
+        code: Any = None
+        try:
             main(["run", *setup])
+        except SystemExit as end:
+            code = end.code
         os.chdir("/")
+        sys.stdout.flush()
+        for stream, one in zip((1, 2), shown, strict=True):
+            os.dup2(one, stream)
+            os.close(one)
+        if code != 0:
+            words = os.pread(said.fileno(), 1 << 20, 0).decode("utf-8", "replace")
+            raise SystemExit(f"no debate could be held to load what debates need: it ended with {code}\n{words}")
     gc.freeze()
+
+
+def _begin() -> None:
+    """Signals are what they are to a Python that was just begun by a shell."""
+    for sign in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+        signal.signal(sign, signal.SIG_DFL)
+    for sign in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(sign, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
 
 
 if __name__ == "__main__":
     from debate_orchestrator.cli import main
 
-    for sign in (signal.SIGQUIT, signal.SIGHUP, signal.SIGTSTP):
-        signal.signal(sign, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    silent = os.dup(2)
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-    os.dup2(2, 1)
+    _begin()
     _load()
-    os.dup2(silent, 2)
-    os.close(silent)
     main(_serve(socket.socket(fileno=int(sys.argv[1]))))

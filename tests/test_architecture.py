@@ -36,8 +36,6 @@ PLACES = {
 }
 """Library to the only files that may import it."""
 
-"""Whoever reads all files for one law has read them for the others."""
-
 PURE = {"asyncio", "os", "pathlib", "time", "datetime", "random", "secrets", "io", "socket", "subprocess", "jinja2"}
 
 
@@ -139,6 +137,6 @@ def test_importing_does_nothing() -> None:
         "heavy = {'anthropic', 'pydantic', 'jinja2', 'yaml', 'markdown_it', 'prompt_toolkit', 'wcwidth', 'asyncio'}\n"
         "assert heavy & set(sys.modules) == set(), heavy & set(sys.modules)\n"
     )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True)
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True, timeout=60)
 
     assert (ran.returncode, ran.stderr) == (0, "")

@@ -43,7 +43,7 @@ def test_killed_again_and_again(server: Server, tmp_path: Path) -> None:
     needed = len(Debate(read(tmp_path / "whole" / J).events).answers)
 
     assert [one.code for one in debates] == [0] * 3
-    assert sum(one.kills for one in debates) >= 10
+    assert all(one.kills for one in debates)
     assert [one for one in debates if one.again > one.in_flight] == []
     assert len(server.requests) <= needed * 4 + sum(one.in_flight for one in debates)
     assert {told(tmp_path / str(n) / "r.md") for n in range(3)} == {told(tmp_path / "whole" / "r.md")}
@@ -61,11 +61,12 @@ def until(found: int, server: Server) -> None:
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_awaits_what_is_paid_for(sign: signal.Signals, server: Server) -> None:
     """One interrupt: the answer under way is awaited and saved, nobody else is asked, and the way on is printed."""
-    server.whole = 1.0
+    server.held = 2
     with started(*RUN) as process:
         until(2, server)
-        time.sleep(0.2)
         process.signal(sign)
+        process.hear("Stopping: answers under way are awaited")
+        server.held = 0
         ended = process.end()
     debate = Debate(read(J).events)
 
@@ -73,7 +74,6 @@ def test_an_interrupt_awaits_what_is_paid_for(sign: signal.Signals, server: Serv
     assert f"debate resume {J}" in ended.err
     assert list(debate.answers) == ["1.opening.a", "1.opening.b"]
     assert len(server.requests) == 2
-    server.whole = 0.02
     with started("resume", J) as process:
         assert process.end().code == 0
     assert len(server.requests) == 5

@@ -139,11 +139,12 @@ def test_the_debate_is_left() -> None:
 
 
 def test_keys_that_are_piped_in_stop_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-Z stops whatever a shell has begun together; where no shell is in front, it is no order."""
+    """Ctrl-Z stops whatever a shell has begun together; where no shell is in front, it is no order, but
+    typed like any other key."""
     stopped: list[tuple[int, ...]] = []
     monkeypatch.setattr(os, "kill", lambda *told: stopped.append(told))
     with standing("on\x1ae", HAND_IN) as (terminal, _):
-        run(terminal.ask(Blank(long=True)))
+        assert run(terminal.ask(Blank(long=True))) == "on\x1ae"
     assert stopped == []
 
 

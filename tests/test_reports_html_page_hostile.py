@@ -10,12 +10,13 @@ from typing import Any
 import page_reading
 import pytest
 from dealing import Deal, deals, dealt_by_chance, handfuls, hold
-from debates import hostile
+from debates import hostile, reworded
 from debates import told as adversarial
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from nasty import HUGE, NASTY, SAID, alike, heard, texts
-from tellings import FETCHED, check, checks, evidence, label, told
+from puppets import final
+from tellings import FETCHED, Cast, check, checks, evidence, label, told
 
 from debate_orchestrator.reports.html.page import render
 from debate_orchestrator.reports.story import Story
@@ -29,6 +30,14 @@ def debate(deal: Deal) -> Story:
     hand = deal.hand()
     topic, positions = hand(), (hand(), hand())
     return adversarial(hostile(deal, rounds=2), rounds=2, topic=topic, positions=positions)
+
+
+def consensus(deal: Deal) -> Story:
+    """A debate with the same that ends in consensus, in which programs of such names fill the seats."""
+    hand, usual = deal.hand(), hostile(deal, rounds=1)
+    last = reworded(final("consensus"), hand)
+    cast: Cast = {"a": (hand(),), "b": (f"command:{hand()}",), "judge": (f"command:{hand()}",)}
+    return adversarial(lambda turn: last if turn["turn"] == "final.verdict.judge" else usual(turn), rounds=1, cast=cast)
 
 
 def claim(deal: Deal) -> Story:
@@ -58,13 +67,14 @@ def question(deal: Deal) -> Story:
 
 
 def conversation(deal: Deal) -> Story:
-    """A conversation with the same, of which the transcript alone is told."""
+    """A conversation with the same, of which the transcript alone is told, with who spoke."""
     hand = deal.hand()
     script = {f"{n}.argument.{side}": hand() for n in range(1, 7) for side in "ab"}
-    return told("conversation", script, rounds=6, topic=hand(), positions=(hand(), hand()))
+    cast: Cast = {"a": (hand(),), "b": (f"command:{hand()}",)}
+    return told("conversation", script, rounds=6, topic=hand(), positions=(hand(), hand()), cast=cast)
 
 
-KINDS: dict[str, Made] = {"debate": debate, "claim": claim, "question": question, "conversation": conversation}
+KINDS: dict[str, Made] = {made.__name__: made for made in (debate, consensus, claim, question, conversation)}
 PLAIN = "All is well, and nobody doubts it."
 
 
@@ -72,7 +82,7 @@ def shape(page: page_reading.Page) -> tuple[Any, ...]:
     """What of a page no speech may change. Who was cited where is no matter of words; the topic is."""
     outline = [(tag, "" if tag == "h1" else name) for tag, name in page.outline]
     within = [link for link in page.links if link.startswith("#")]
-    return outline, page.landmarks, page.ids, within
+    return outline, page.landmarks, page.ids, within, page.classes, page.labels
 
 
 @cache
@@ -98,10 +108,10 @@ def test_nobody_forges_a_page(deal: Deal) -> None:
     hold(partial(must_be_genuine, "debate"), deal)
 
 
-@pytest.mark.parametrize("name", ["claim", "question", "conversation"])
+@pytest.mark.parametrize("name", ["consensus", "claim", "question", "conversation"])
 @pytest.mark.parametrize("deal", handfuls(SAID))
 def test_nobody_forges_a_page_of_another_format(name: str, deal: Deal) -> None:
-    """Nor in formats in which replies have fields, quotes are looked up, or nobody judges."""
+    """Nor where a debate ends in consensus, replies have fields, quotes are looked up, or nobody judges."""
     hold(partial(must_be_genuine, name), deal)
 
 

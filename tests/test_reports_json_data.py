@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 import pytest
+import reviewers
 import test_reports_markdown_hostile_formats as hostile_formats
 from dealing import Deal, deals, dealt_by_chance, hold
 from debates import DECLINE, hostile, saying, told
@@ -14,13 +15,14 @@ from hypothesis import given, settings
 from jsonschema import Draft202012Validator
 from nasty import SAID, heard, texts
 from shapes import SHAPES, again
+from tellings import FETCHED, check, checks, evidence
 from tellings import told as any_told
 
 from debate_orchestrator import __version__
 from debate_orchestrator.reports import forms
 from debate_orchestrator.reports.json import facts
 from debate_orchestrator.reports.json.data import render, report
-from debate_orchestrator.reports.story import Story, closing
+from debate_orchestrator.reports.story import Story, closing, story
 
 SCHEMA = Draft202012Validator(facts.schema())
 
@@ -46,6 +48,9 @@ def test_every_shape_has_the_published_form(shape: str) -> None:
     assert (made["provenance"], made["summary"]) == (list(one.provenance), closing(one, None))
     assert (made["journal"]["head"], made["journal"]["lines"]) == (one.digest, one.lines)
     assert {turn.id for turn in one.every} <= {turn["id"] for turn in made["turns"]}
+    assert made["run"]["cast"] == {seat: list(who) for seat, who in one.run.cast.items()}
+    assert (made["conceded"], made["judging"]["kin"]) == (one.conceded, list(one.judging.kin))
+    assert made["verdict"] is None if one.verdict is None else made["verdict"]["remarks"] == list(one.verdict.remarks)
     assert facts.Report.model_validate(made) == report(one)
 
 
@@ -126,6 +131,15 @@ def test_what_was_cited() -> None:
     assert read(told(rounds=1))["evidence"] is None
 
 
+def test_what_was_kept_of_a_page_is_named() -> None:
+    """The file that keeps a page, and its hash, stand with the page."""
+    row = check("1.argument.a", archived="so.html", digest="1" * 64)
+    one = any_told("claim", {"1.argument.a": evidence(), "1.check.clerk": checks(row)}, cast=FETCHED)
+    first = read(one)["evidence"]["citations"][0]
+
+    assert (first["archived"], first["sha256"]) == ("so.html", "1" * 64)
+
+
 def test_a_structured_speech_has_fields() -> None:
     """Where sides speak in fields, those are told, and what a clerk found is a finding."""
     turns = {turn["id"]: turn for turn in read(SHAPES["claim looked up"]())["turns"]}
@@ -140,6 +154,26 @@ def test_rehearsed_and_judged_again_say_so() -> None:
 
     assert (rehearsed["run"]["kind"], rehearsed["run"]["rehearsed"]) == ("rehearsed", True)
     assert judged["recorded"]["source"] == "old.journal.jsonl" and judged["verdict"]["winner"] == "b"
+    assert judged["recorded"]["speakers"] == {"a": "host", "b": "host"}
+
+
+def test_what_weakens_a_record_is_told() -> None:
+    """Of a debate that is judged again, what weakens its record stands with it."""
+    one = again()
+    assert one.course is not None
+    course = one.course.model_copy(update={"notes": ("Its end is missing.",)})
+
+    assert read(one.model_copy(update={"course": course}))["recorded"]["notes"] == ["Its end is missing."]
+
+
+def test_reviewers_whose_ballots_do_not_count_are_named() -> None:
+    """Whose ballot was not counted, and why, is told beside those that were."""
+    debate = reviewers.debated(rounds=1)
+    asked = reviewers.paper(debate)
+    given = reviewers.gathered(asked, reviewers.filled(asked, "ada"), left_out=("x.yaml: no ballot.",))
+    made = read(story(debate, given))["reviewers"]
+
+    assert (made["count"], made["left_out"]) == (1, ["x.yaml: no ballot."])
 
 
 def said(made: Any) -> set[str]:

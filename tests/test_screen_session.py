@@ -13,6 +13,8 @@ from glass import Glass, OnGlass
 from viewer import Viewer, watching
 
 from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.screen import session as holding
+from debate_orchestrator.screen.keys import Press
 from debate_orchestrator.screen.live import Live
 from debate_orchestrator.screen.session import Session
 
@@ -116,3 +118,73 @@ def test_it_is_lent(given_back: bool) -> None:
     text = asyncio.run(lending())
     assert "before" in text
     assert ("meanwhile" in text) == given_back
+
+
+class Keys:
+    """A keyboard that can be taken while its job is in front."""
+
+    front = True
+
+    def __init__(self, descriptor: int, press: Press):
+        self.descriptor, self.taken, self.takes = descriptor, False, 0
+
+    def take(self) -> None:
+        if self.front and not self.taken:
+            self.taken, self.takes = True, self.takes + 1
+
+    def give_back(self) -> None:
+        self.taken = False
+
+
+@pytest.fixture
+def keys(monkeypatch: pytest.MonkeyPatch) -> type[Keys]:
+    class Own(Keys):
+        pass
+
+    monkeypatch.setattr(holding, "Keyboard", Own)
+    monkeypatch.setattr(holding, "_descriptor", lambda: 0)
+    monkeypatch.setattr(holding, "in_front", lambda descriptor: Own.front)
+    monkeypatch.setattr(holding, "TICK", 0.001)
+    return Own
+
+
+def on_glass() -> Session:
+    terminal = OnGlass(Glass())
+    return Session(Live(Debate([debates.opening()]), terminal), terminal, lambda key: None)
+
+
+async def heard(session: Session, hears: bool) -> None:
+    """Waits until keys are read, or not; and then for many more looks, after which that is as it was."""
+    async with asyncio.timeout(30):
+        while session.hears is not hears:
+            await asyncio.sleep(0.001)
+    await asyncio.sleep(0.05)
+    assert session.hears is hears
+
+
+def test_keys_are_read_once_its_job_is_put_in_front(keys: type[Keys]) -> None:
+    """Behind another job no key is read; in front of it they are, though no signal says so, and are taken once."""
+
+    async def behind() -> None:
+        keys.front = False
+        async with on_glass() as session:
+            await heard(session, False)
+            keys.front = True
+            await heard(session, True)
+            assert isinstance(session._keyboard, Keys) and session._keyboard.takes == 1
+
+    asyncio.run(behind())
+
+
+def test_keys_of_a_lent_terminal_are_the_borrower_s(keys: type[Keys]) -> None:
+    """While the terminal is lent its keys are not taken, though its job is in front; they are when it is back."""
+
+    async def lending() -> None:
+        async with on_glass() as session:
+            await heard(session, True)
+            session.lend()
+            await heard(session, False)
+            session.take_back()
+            await heard(session, True)
+
+    asyncio.run(lending())

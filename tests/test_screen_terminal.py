@@ -136,6 +136,19 @@ def test_other_encodings() -> None:
     assert glass.text == "###- - | ??"
 
 
+@pytest.mark.parametrize("term", ["xterm", "dumb"])
+def test_nothing_that_is_said_moves_the_cursor(term: str) -> None:
+    """Whatever order a span holds is shown as text, in what is finished and in what is open."""
+    order = "\x1b[2J\x1b]0;title\x07\x1b[9;9H\x9b1A\u202e"
+    said, plain = Glass(), Glass()
+    for glass, text in ((said, order), (plain, "")):
+        on(glass, TERM=term).paint([line(f"done{text}."), line(f"bold{text}.", "bold")], [line(f"open{text}.")])
+
+    assert "[2J" in said.text
+    assert not re.search("[\x07\x9b\u202e]", said.raw)
+    assert re.findall(r"\x1b[^m]*?[A-Za-z]", said.raw) == re.findall(r"\x1b[^m]*?[A-Za-z]", plain.raw)
+
+
 def test_a_terminal_that_is_gone() -> None:
     """Nobody looks any more: the debate is not disturbed."""
 

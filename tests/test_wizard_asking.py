@@ -76,11 +76,12 @@ class TestTerminal:
             answered(CHOICE, *keys)
 
     def test_keys_that_are_piped_in_stop_nobody(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Ctrl-Z stops whatever a shell has begun together; where no shell is in front, it is no order."""
+        """Ctrl-Z stops whatever a shell has begun together; where no shell is in front, it is no order, but
+        typed like any other key."""
         stopped: list[tuple[int, ...]] = []
         monkeypatch.setattr(os, "kill", lambda *told: stopped.append(told))
 
-        answered(Question("Topic?"), "on\x1ae")
+        assert answered(Question("Topic?"), "on\x1ae")[0] == "on\x1ae"
         assert stopped == []
 
     def test_what_was_typed_is_not_lost(self) -> None:

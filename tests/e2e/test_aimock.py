@@ -23,7 +23,6 @@ from debate_orchestrator.journal import read
 from .npm import program
 
 VERSION = "1.43.0"
-
 SETUP = ("--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--rounds=1", "--output=r.md")
 SAID = {
     "# Your task: Opening Statement": "This is what is said, and this is why it is so, and why it matters.",

@@ -60,12 +60,13 @@ def test_from_the_first_question_to_the_report(columns: int, environment: dict[s
     assert "The team should stay with Go." in kept
 
 
-def test_resized_left_gone_on_with_and_gone_back_in(here: Path) -> None:
+def test_resized_stopped_left_gone_on_with_and_gone_back_in(here: Path) -> None:
     """A conversation goes on whatever happens to its window, out of order, and over two sittings."""
     with screen(80, 30, here) as one:
         one.debate()
         _resized_while_a_line_is_typed(one)
         answered(one, 1, 3)
+        _stopped(one)
         _left(one)
         _gone_on_with(one)
         answered(one, 3, 6)
@@ -86,9 +87,18 @@ def _resized_while_a_line_is_typed(one: Screen) -> None:
     one.resize(80, 30)
 
 
+def _stopped(one: Screen) -> None:
+    """Ctrl-Z gives the shell its terminal, and `fg` goes on at the same question."""
+    question(one, ANSWERS[3][0])
+    one.press("C-z")
+    one.see("Stopped")
+    one.type("fg")
+    stands = "> Our team should write new services in Rust instead of Go."
+    one.see(lambda text: stands in text.partition("Stopped")[2], still=True)
+
+
 def _left(one: Screen) -> None:
     """Ctrl-C leaves the shell as it was, and names the command that goes on."""
-    question(one, ANSWERS[3][0])
     one.press("C-c")
     question(one, "Go on with `debate --answers .debate-setup.yaml`.")
     one.type("echo code $?")
