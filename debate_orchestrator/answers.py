@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from typing import Any, get_args
 from unicodedata import normalize
 
@@ -12,7 +11,7 @@ from debate_orchestrator.casts import FETCH, HOST
 from debate_orchestrator.core.events import Source
 from debate_orchestrator.core.rules import CLERK, EVERYBODY, JUDGE, Format
 from debate_orchestrator.core.values import Value
-from debate_orchestrator.errors import BadAnswers, complaint, shown
+from debate_orchestrator.errors import BadAnswers, complaint, nearest, shown
 
 LONGEST_LINE = 1_000
 """Characters that a topic or a position may have."""
@@ -62,7 +61,9 @@ def settle(
     """The answers as they will be used, with the format's defaults; BadAnswers with all that is wrong. `filler`
     tells who fills a seat that nobody is named for."""
     wrong = [
-        complaint("answers", f"the key {shown(key)}", "one of " + ", ".join(KEYS), _meant(key))
+        complaint(
+            "answers", f"the key {shown(key)}", "one of " + ", ".join(KEYS), nearest(key, KEYS) or "Is it misspelt?"
+        )
         for key in given
         if key not in KEYS
     ]
@@ -89,11 +90,6 @@ def settle(
     if wrong:
         raise BadAnswers(wrong)
     return Answers.model_validate(made)
-
-
-def _meant(key: object) -> str:
-    near = get_close_matches(str(key), KEYS, 1)
-    return f"Did you mean {near[0]}?" if near else "Is it misspelt?"
 
 
 def voting(given: Mapping[str, Any], rules: Format, panel: int) -> dict[str, Any]:

@@ -17,8 +17,8 @@ from debate_orchestrator import library
 from debate_orchestrator.core.parts import NAME
 from debate_orchestrator.core.rules import Format
 from debate_orchestrator.datafiles import name_of, read_placed, read_text
-from debate_orchestrator.errors import BadFile, BadFormat, complaint, shown
-from debate_orchestrator.misfits import Keys, fitted, nearest
+from debate_orchestrator.errors import BadFile, BadFormat, complaint, nearest, shown
+from debate_orchestrator.misfits import Keys, fitted
 from debate_orchestrator.misfits import path as written
 
 FILE = "format.yaml"

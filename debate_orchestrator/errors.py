@@ -22,6 +22,7 @@ expected and what to try.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable
 
 
@@ -35,6 +36,12 @@ def shown(value: object, most: int = 60) -> str:
     """`value` as it may stand in a complaint: escaped, and cut to about `most` characters."""
     text = ascii(value) if isinstance(value, str) else repr(value)
     return text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
+
+
+def nearest(word: object, known: Iterable[str]) -> str:
+    """A hint that names what `word` may have been meant to be; empty where nothing is near."""
+    near = difflib.get_close_matches(str(word), list(known), 1)
+    return f"Did you mean {near[0]!r}?" if near else ""
 
 
 class DebateError(Exception):

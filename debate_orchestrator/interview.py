@@ -11,14 +11,13 @@ again, and everything else stays.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 from typing import Any
 
 from debate_orchestrator import answers, speech
 from debate_orchestrator.core.events import Source
 from debate_orchestrator.core.rules import Format
 from debate_orchestrator.core.shapes import Terms, check, json_schema
-from debate_orchestrator.errors import BadAnswers, complaint, shown
+from debate_orchestrator.errors import BadAnswers, complaint, nearest, shown
 from debate_orchestrator.talk import Ask, Draft, Propose, Ready, Words, dropped, given, sound, talked
 
 _YES = ("yes", "y", "true", "correct", "ok", "accurate")
@@ -260,8 +259,7 @@ class Interview:
             return self._settled(draft, restated, source if restated == _last(draft) else "derived")
         if said.lower() in _NO:
             return talked(self._unsettled(draft), heard=())
-        if near := get_close_matches(said.lower(), (_YES[0], _NO[0]), 1):
-            meant = f"Did you mean {near[0]}?"
+        if meant := nearest(said.lower(), (_YES[0], _NO[0])):
             raise BadAnswers(complaint("topic_ok", shown(said), "yes, no, or the topic in other words", meant))
         return self._correct(draft, said)
 

@@ -7,12 +7,11 @@ is looked at first, so that a stray `site-packages/prompts` can't win.
 from __future__ import annotations
 
 import hashlib
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from debate_orchestrator.datafiles import read_mapping
-from debate_orchestrator.errors import BadFile, BadFormat, complaint, shown
+from debate_orchestrator.errors import BadFile, BadFormat, complaint, nearest, shown
 
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -42,8 +41,7 @@ def format_names() -> list[str]:
 def format_folder(name: str) -> Path:
     """The folder of a format; BadFormat, with the names there are, where it is unknown."""
     if name not in format_names():
-        near = get_close_matches(name, format_names(), 1)
-        hint = f"{f'Did you mean {near[0]}? ' if near else ''}`debate formats` lists them."
+        hint = f"{nearest(name, format_names())} `debate formats` lists them.".lstrip()
         raise BadFormat(complaint("format", shown(name), "one of " + ", ".join(format_names()), hint))
     return prompts() / "formats" / name
 

@@ -7,15 +7,14 @@ would have done.
 from __future__ import annotations
 
 import copy
-import difflib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
 from debate_orchestrator.core.rules import IllMade
-from debate_orchestrator.errors import complaint, shown
+from debate_orchestrator.errors import complaint, nearest, shown
 
 Keys = tuple[str | int, ...]
 Made = TypeVar("Made", bound=BaseModel)
@@ -39,12 +38,6 @@ _WORDS = {
     "string_pattern_mismatch": "small letters, digits and hyphens, with a letter first",
 }
 """What was expected, by the name of what went wrong; pydantic's own words for the rest."""
-
-
-def nearest(word: object, known: Iterable[str]) -> str:
-    """A hint that names what `word` may have been meant to be; empty where nothing is near."""
-    near = difflib.get_close_matches(str(word), list(known), 1)
-    return f"Did you mean {near[0]!r}?" if near else ""
 
 
 def path(keys: Sequence[str | int]) -> str:

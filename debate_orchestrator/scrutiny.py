@@ -100,9 +100,9 @@ def _shipped_texts(draft: drafts.Draft) -> dict[str, str]:
 
 def _proofread(draft: drafts.Draft, own: dict[str, str]) -> list[str]:
     """What is wrong with the templates, those with inherited names among them, without rendering any."""
-    sample = draft.made or formats.load(_ANY_FORMAT)
     from debate_orchestrator import trials
 
+    sample = draft.made or formats.load(_ANY_FORMAT)
     names = briefs.names(Debate([trials.opened(sample, {})]))
     speaking = [one for role, one in names.items() if role != JUDGE or JUDGE in sample.seated]
     system = f"formats/{draft.name}/{drafts.SYSTEM}"

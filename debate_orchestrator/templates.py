@@ -25,8 +25,7 @@ from jinja2 import (
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from debate_orchestrator import library
-from debate_orchestrator.errors import complaint, shown
-from debate_orchestrator.misfits import nearest
+from debate_orchestrator.errors import complaint, nearest, shown
 
 ENDING = ".j2"
 _LEADING = (nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport)

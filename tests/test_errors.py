@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator import errors
-from debate_orchestrator.errors import DebateError, complaint, shown
+from debate_orchestrator.errors import DebateError, complaint, nearest, shown
 
 CODES = {
     "BadAnswers": 2, "BadFormat": 2, "BadFile": 2, "BadReply": 2, "OutOfTurn": 2, "BadJournal": 2, "Damaged": 2,
@@ -70,3 +70,9 @@ def test_whatever_is_shown_is_harmless(value: object) -> None:
     """Whatever came, what is shown of it is one short line of printable characters."""
     assert shown(value).isprintable()
     assert len(shown(value)) < 100
+
+
+@pytest.mark.parametrize(("word", "hint"), [("wrods", "Did you mean 'words'?"), ("zzz", ""), (5, "")])
+def test_the_nearest_is_named(word: object, hint: str) -> None:
+    """What is near is named, and nothing where nothing is."""
+    assert nearest(word, ["words", "when"]) == hint

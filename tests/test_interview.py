@@ -156,7 +156,7 @@ class TestTopic:
         """What is nearly yes or no is asked back about, and the topic stays."""
         draft = said(interview, Draft(), *TO_POSITIONS[:1], ("topic", CLEAR))
         asked = interview.put(draft, question(interview, draft))
-        with pytest.raises(BadAnswers, match=f"Did you mean {meant}"):
+        with pytest.raises(BadAnswers, match=f"Did you mean '{meant}'"):
             interview.answer(asked, "topic_ok", answer)
 
     def test_no_asks_for_the_topic_again(self, interview: Interview) -> None:

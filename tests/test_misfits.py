@@ -9,7 +9,7 @@ from pydantic import model_validator
 
 from debate_orchestrator.core.rules import IllMade
 from debate_orchestrator.core.values import Value
-from debate_orchestrator.misfits import fitted, nearest, path
+from debate_orchestrator.misfits import fitted, path
 
 
 class Guest(Value):
@@ -112,9 +112,3 @@ def test_how_keys_are_written(keys: tuple[str | int, ...], said: str) -> None:
     written = path(keys)
     assert said in written
     assert "\n" not in written and len(written) < 120
-
-
-@pytest.mark.parametrize(("word", "hint"), [("wrods", "Did you mean 'words'?"), ("zzz", ""), (5, "")])
-def test_the_nearest_is_named(word: object, hint: str) -> None:
-    """What is near is named, and nothing where nothing is."""
-    assert nearest(word, ["words", "when"]) == hint
