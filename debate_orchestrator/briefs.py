@@ -9,23 +9,21 @@ a template, and stands in blocks fenced by the debate's nonce.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
-from debate_orchestrator import formats, speech, templates
+from debate_orchestrator import formats, rendering, speech, templates
 from debate_orchestrator.core import presentation
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Answer, Voted
+from debate_orchestrator.core.figures import percent
 from debate_orchestrator.core.parts import MIRRORED
 from debate_orchestrator.core.presentation import Shown
 from debate_orchestrator.core.rules import JUDGE, Turn
 from debate_orchestrator.core.shapes import json_schema
 from debate_orchestrator.core.values import Value
-from debate_orchestrator.core.verdict import decimals, gap, percent, rounds_won, sums
-from debate_orchestrator.errors import BadFormat, complaint
+from debate_orchestrator.core.verdict import gap, rounds_won, sums
 
 
 class Message(Value):
@@ -64,8 +62,8 @@ def brief(debate: Debate, turn: Turn, complaints: Sequence[str] = ()) -> Brief:
     dialogue = debate.format.history == "dialogue" and not turn.judging
     said: list[tuple[Literal["user", "assistant"], str]] = [("user", _render("shared/motion.md.j2", context))]
     for heard in context["heard"]:
-        if dialogue and heard.turn.seat == turn.seat and heard.text.strip() and not heard.declined:
-            said.append(("assistant", speech.fenced(heard.text, debate.opened.nonce)))
+        if dialogue and heard["turn"]["seat"] == turn.seat and heard["text"].strip() and not heard["declined"]:
+            said.append(("assistant", speech.fenced(heard["text"], debate.opened.nonce)))
             continue
         said.append(("user", _block(debate, heard, context)))
     own = debate.opened.templates
@@ -93,13 +91,12 @@ _blocks: WeakKeyDictionary[Debate, dict[tuple[str, bool], str]] = WeakKeyDiction
 """Debate to the blocks of its settled turns, straight and mirrored, which never change once they are made."""
 
 
-def _block(debate: Debate, heard: Shown, context: dict[str, Any]) -> str:
+def _block(debate: Debate, heard: dict[str, Any], context: dict[str, Any]) -> str:
     """A speech as those who heard it find it in their transcript."""
     made = _blocks.setdefault(debate, {})
-    place = heard.turn.id, context["mirrored"]
+    place = heard["turn"]["id"], context["mirrored"]
     if place not in made:
-        values = {name: getattr(heard, name) for name in Shown.model_fields}
-        made[place] = _render("shared/turn.md.j2", context | values)
+        made[place] = _render("shared/turn.md.j2", context | heard)
     return made[place]
 
 
@@ -116,51 +113,21 @@ def _merged(said: list[tuple[Literal["user", "assistant"], str]]) -> tuple[Messa
 def handout(brief: Brief, debate: Debate, turn: Turn, reply_name: str) -> str:
     """The brief as one self-contained file for an agent that reads nothing else; its reply belongs
     into the file `reply_name` beside it."""
-    values = {"brief": brief, "turn": turn, "name": debate.format.name_of, "reply_name": reply_name}
-    values |= {"nonce": debate.opened.nonce}
+    values = {"brief": rendering.plain(brief), "turn": _turn(debate, turn), "reply_name": reply_name}
+    values |= {"nonce": debate.opened.nonce, "names": _names(debate)}
     return _render("shared/handout.md.j2", values) + "\n"
 
 
 def propose(name: str, **values: Any) -> str:
     """A moderator's brief, from the template of that name, as one self-contained file."""
-    return _render(f"moderator/{name}.md.j2", values) + "\n"
+    return _render(f"moderator/{name}.md.j2", rendering.plain(values)) + "\n"
 
 
-def _render(name: str | tuple[str, ...], values: dict[str, Any], own: Mapping[str, str] = {}) -> str:
+def _render(name: str | tuple[str, ...], values: Mapping[str, Any], own: Mapping[str, str] = {}) -> str:
     """The text of a template, or of the first of several that there is; those in `own` travel with the debate."""
-    try:
-        found = environment(own).select_template([name] if isinstance(name, str) else [*name])
-        made = found.render(**_filters(values.get("nonce", "")), **values)
-    except Exception as error:
-        where = templates.place(error, own)
-        if where is None:
-            raise
-        hint = "The installed prompts are not those of this debate." if where.startswith("prompts/") else ""
-        raise BadFormat(complaint(where, templates.said(error), "a template that can be rendered", hint)) from None
-    return made.strip("\n")
-
-
-def _filters(nonce: str) -> dict[str, Any]:
-    """The functions that templates use on speech; they close over the nonce, so none can be forgotten."""
-    return {"fence": lambda text: speech.fenced(text, nonce)}
-
-
-def environment(own: Mapping[str, str]) -> templates.Sandbox:
-    """What renders the templates of prompts/, and those in `own` before them."""
-    return _environment(tuple(sorted(own.items())))
-
-
-@lru_cache(maxsize=16)
-def _environment(own: tuple[tuple[str, str], ...]) -> templates.Sandbox:
-    made = templates.Sandbox(dict(own))
-    made.filters |= {
-        "line": speech.one_line,
-        "address": speech.address,
-        "compact": lambda value: json.dumps(value, ensure_ascii=False),
-        "json": lambda value: json.dumps(value, ensure_ascii=False, indent=1),
-        "points": decimals,
-    }
-    return made
+    known = {key: values.get(key) or {} for key in ("names", "side_labels")}
+    terms = templates.Terms(values.get("nonce", ""), known["names"], known["side_labels"])
+    return rendering.render([name] if isinstance(name, str) else name, values, terms, own)
 
 
 def names(debate: Debate) -> dict[str, templates.Names]:
@@ -168,7 +135,9 @@ def names(debate: Debate) -> dict[str, templates.Names]:
     that there would be if the first turn due were theirs."""
     first, made = debate.due()[0], {}
     for role, seat in {"debater": debate.format.sides[0], JUDGE: JUDGE}.items():
-        given = _context(debate, first.model_copy(update={"seat": seat})) | _filters("")
+        if seat not in debate.format.seats:
+            continue
+        given = {*_context(debate, first.model_copy(update={"seat": seat})), *templates.functions(templates.Terms())}
         made[role] = templates.Names(f"a {role}'s", frozenset(given))
     return made
 
@@ -181,18 +150,17 @@ def _context(debate: Debate, turn: Turn) -> dict[str, Any]:
     real = exchange.keys(as_they_are) if turn.mirrored else as_they_are
     renamed: Callable[[str], str] = exchange.text if turn.mirrored else str
     common = {
-        "turn": turn,
+        "turn": _turn(debate, turn),
         "mirrored": turn.mirrored,
-        "heard": presentation.heard(debate, turn),
+        "heard": [_shown(debate, one) for one in presentation.heard(debate, turn)],
         "nonce": debate.opened.nonce,
         "topic": setup.topic,
         "as_of": setup.as_of,
         "positions": {side: renamed(setup.positions[who]) for side, who in real.items()},
         "sides": rules.sides,
         "holder": {who: side for side, who in real.items()},
-        "name": rules.name_of,
-        "label": lambda side: rules.seats[real[side]].side,
-        "tag": rules.tag_of,
+        "names": _names(debate),
+        "side_labels": {side: rules.seats[who].side for side, who in real.items()},
         "context": setup.context if turn.role in rules.context_heard_by else (),
         "rounds": setup.rounds,
         "strictness_name": setup.strictness,
@@ -206,17 +174,33 @@ def _context(debate: Debate, turn: Turn) -> dict[str, Any]:
         "search": setup.search and turn.speaking and shape is None,
         "schema": json_schema(shape, debate.terms(turn)) if shape is not None else None,
     }
-    return common | (_for_judge(debate, turn, common) if turn.judging else _for_debater(debate, turn, common))
+    made = common | (_for_judge(debate, turn, common) if turn.judging else _for_debater(debate, turn, common))
+    return {name: rendering.plain(value) for name, value in made.items()}
+
+
+def _turn(debate: Debate, turn: Turn) -> dict[str, Any]:
+    """A turn as templates see it."""
+    more = {name: getattr(turn, name) for name in ("role", "judging", "speaking")}
+    return {**rendering.plain(turn), **more, "tag": debate.format.tag_of(turn)}
+
+
+def _shown(debate: Debate, heard: Shown) -> dict[str, Any]:
+    """A speech as templates see it."""
+    return {**rendering.plain(heard), "turn": _turn(debate, heard.turn)}
+
+
+def _names(debate: Debate) -> dict[str, str]:
+    return {seat: debate.format.name_of(seat) for seat in (*debate.format.seats, *debate.judges)}
 
 
 def _for_debater(debate: Debate, turn: Turn, common: dict[str, Any]) -> dict[str, Any]:
     """What templates of a side's turn may name, and of a clerk's."""
     other = next((side for side in debate.format.sides if side != turn.seat), turn.seat)
-    theirs = [one.turn for one in common["heard"] if one.turn.seat == other]
+    theirs = [one["turn"] for one in common["heard"] if one["turn"]["seat"] == other]
     return {
         "other": other,
         "tells_rounds": debate.format.tells_rounds,
-        "spoken": any(one.round == turn.round and one.phase.name == turn.phase.name for one in theirs),
+        "spoken": any((one["round"], one["phase"]["name"]) == (turn.round, turn.phase.name) for one in theirs),
         "target": theirs[-1] if theirs else None,
         "advice": debate.advice(turn.seat, turn.round or 0),
         "evidence": evidence(debate, turn),
@@ -228,7 +212,7 @@ def _for_judge(debate: Debate, turn: Turn, common: dict[str, Any]) -> dict[str, 
     results = debate.results_of(turn.seat, mirrored=turn.mirrored)
     totals, won = sums(results, debate.format.sides), rounds_won(results, debate.format.sides)
     share, conceded = gap(totals), debate.conceded()
-    heard: list[Shown] = common["heard"]
+    heard: list[dict[str, Any]] = common["heard"]
     if turn.mirrored:
         totals, won, conceded = exchange.keys(totals), exchange.keys(won), exchange.side(conceded or "") or None
     return {
@@ -236,8 +220,8 @@ def _for_judge(debate: Debate, turn: Turn, common: dict[str, Any]) -> dict[str, 
         "scales": {name: rubric.scale(name) for name in debate.criteria},
         "criteria": {name: rubric.criteria[name] for name in debate.criteria},
         "convergence": rubric.convergence,
-        "round_turns": [one.turn.id for one in heard if one.turn.round == turn.round],
-        "declined": [one.turn for one in heard if one.declined],
+        "round_turns": [one["turn"]["id"] for one in heard if one["turn"]["round"] == turn.round],
+        "declined": [one["turn"] for one in heard if one["declined"]],
         "ballots": [_own(debate, one) for one in debate.own_ballots(turn)],
         "totals": totals,
         "won": won,

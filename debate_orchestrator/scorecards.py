@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 
 from debate_orchestrator import casts
 from debate_orchestrator.core.bill import Line as Paid
-from debate_orchestrator.core.verdict import RoundResult, decimals
+from debate_orchestrator.core.figures import decimals
+from debate_orchestrator.core.verdict import RoundResult
 from debate_orchestrator.probing import SIDES, Case, Expect, Finding, Kind, Probes, finding
 from debate_orchestrator.reports.markup import literal
 

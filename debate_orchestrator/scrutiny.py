@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from string import Formatter
 
-from debate_orchestrator import briefs, drafts, formats, templates
+from debate_orchestrator import briefs, drafts, formats, rendering, templates
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.parts import OUTCOMES
 from debate_orchestrator.core.rules import JUDGE, Format, Phase
@@ -107,7 +107,6 @@ def _proofread(draft: drafts.Draft, own: dict[str, str]) -> list[str]:
     speaking = [one for role, one in names.items() if role != JUDGE or JUDGE in sample.seated]
     system = f"formats/{draft.name}/{drafts.SYSTEM}"
     roots = {system: templates.Root(speaking, draft.where(()))}
-    environment = briefs.environment(own)
     for keys, phase in drafts.phases(draft.data):
         file, seats = phase.get("template") or phase.get("name"), phase.get("seats")
         path = f"formats/{file if '/' in str(file) else f'{draft.name}/{file}'}{drafts.ENDING}"
@@ -115,8 +114,7 @@ def _proofread(draft: drafts.Draft, own: dict[str, str]) -> list[str]:
             roles = {JUDGE if seat == JUDGE else "debater" for seat in seats}
             kinds = roots.setdefault(path, templates.Root([], draft.where(keys))).kinds
             kinds += [one for role, one in names.items() if role in roles and one not in kinds]
-    there = set(environment.list_templates())
-    return templates.mistakes(environment, own, {path: root for path, root in roots.items() if path in there})
+    return rendering.mistakes(own, roots)
 
 
 def _odd(made: Format) -> Iterator[Odd]:

@@ -1,15 +1,23 @@
-"""Templates: found by their path, and proofread before anything is rendered.
+"""Templates: found by their path, proofread, and rendered over plain data.
 
 A template that travels with a debate is found before one of prompts/. `./piece.md.j2` is a neighbour in the
 same folder. What is wrong with a template is told as `FILE:LINE`.
+
+A template may come from a stranger, in a format's folder or in a journal. What it can reach is listed here: plain data,
+a few functions over it (`functions`), a few methods of text and mappings (`METHODS`), and those of Jinja's filters that
+only make text. Anything else that could be called is refused. This file imports nothing that a process without files,
+network and environment could not do with: `template_worker` renders strangers' templates in one.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import posixpath
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from jinja2 import (
@@ -19,12 +27,17 @@ from jinja2 import (
     TemplateError,
     TemplateNotFound,
     TemplateSyntaxError,
+    Undefined,
     meta,
     nodes,
 )
+from jinja2.environment import TemplateModule
+from jinja2.runtime import BlockReference, LoopContext, Macro, TemplateReference
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.utils import Namespace
 
-from debate_orchestrator import library
+from debate_orchestrator import library, speech
+from debate_orchestrator.core.figures import decimals
 from debate_orchestrator.errors import complaint, nearest, shown
 
 ENDING = ".j2"
@@ -33,32 +46,153 @@ _ABSENT = ("defined", "undefined", "default", "d")
 """Tests and filters by which a template asks for a name that may not be there."""
 
 
+METHODS: Mapping[type, frozenset[str]] = MappingProxyType(
+    {
+        dict: frozenset({"get", "items", "keys", "values"}),
+        str: frozenset(
+            {"capitalize", "endswith", "join", "lower", "lstrip", "replace", "rstrip", "split", "splitlines"}
+            | {"startswith", "strip", "title", "upper"}
+        ),
+    }
+)
+"""The methods that a template may call on a value of each type."""
+_GLOBALS = ("dict", "namespace", "range")
+# Left out: `attr` reaches past the data, `random` makes a brief that can't be made again, and those for HTML are for
+# pages.
+_FILTERS = (
+    "abs", "batch", "capitalize", "center", "count", "d", "default", "dictsort", "first", "float", "format", "groupby", "indent",
+    "int", "items", "join", "last", "length", "list", "lower", "map", "max", "min", "reject", "rejectattr", "replace",
+    "reverse", "round", "select", "selectattr", "slice", "sort", "string", "sum", "title", "trim", "truncate", "unique",
+    "upper", "wordcount", "wordwrap",
+)  # fmt: skip
+_JINJAS = (BlockReference, LoopContext, Macro, TemplateReference)
+"""What Jinja itself lends to a template: `loop`, macros, blocks."""
+_LOOP = frozenset({"changed", "cycle", "depth", "depth0", "first", "index", "index0", "last", "length"}) | {
+    "nextitem", "previtem", "revindex", "revindex0"
+}  # fmt: skip
+
+
+def _methods(value: object) -> frozenset[str]:
+    return next((names for kind, names in METHODS.items() if isinstance(value, kind)), frozenset())
+
+
+class Function:
+    """A function of ours that templates may call."""
+
+    __slots__ = ("_call",)
+
+    def __init__(self, call: Callable[..., Any]):
+        self._call = call
+
+    def __call__(self, *given: Any) -> Any:
+        return self._call(*given)
+
+
+class Terms(NamedTuple):
+    """What the functions of a brief know."""
+
+    nonce: str = ""
+    names: Mapping[str, str] = MappingProxyType({})
+    """Seat to what it is called."""
+    labels: Mapping[str, str] = MappingProxyType({})
+    """Side to `Pro` or `Con`."""
+
+
+def functions(terms: Terms) -> dict[str, Function]:
+    """The functions that templates may call. `fence` closes over the nonce, so that none can be forgotten."""
+    return {
+        "fence": Function(lambda text: speech.fenced(text, terms.nonce)),
+        "label": Function(lambda side: terms.labels[side]),
+        "name": Function(lambda seat: terms.names[seat]),
+        "tag": Function(lambda turn: turn["tag"]),
+    }
+
+
 class Shelf(FileSystemLoader):
     """Finds a template among those that travel with a debate, else in prompts/."""
 
-    def __init__(self, own: Mapping[str, str]):
-        super().__init__(library.prompts())
-        self.own = dict(own)
+    def __init__(self, own: Mapping[str, str], shipped: Mapping[str, str] | None = None):
+        super().__init__(library.prompts() if shipped is None else ())
+        self.own, self.shipped = dict(own), shipped
 
     def get_source(self, environment: Environment, template: str) -> tuple[str, str, Callable[[], bool]]:
         if template in self.own:
             return self.own[template], template, lambda: True
-        return super().get_source(environment, template)
+        if self.shipped is None:
+            return super().get_source(environment, template)
+        if template not in self.shipped:
+            raise TemplateNotFound(template)
+        return self.shipped[template], template, lambda: True
 
     def list_templates(self) -> list[str]:
-        return sorted({*self.own, *super().list_templates()})
+        return sorted({*self.own, *(super().list_templates() if self.shipped is None else self.shipped)})
 
 
 class Sandbox(ImmutableSandboxedEnvironment):
-    """Renders templates, those in `own` and those of prompts/, which may do nothing but make text."""
+    """Renders templates, those in `own` and those of prompts/, which may do nothing but make text. `shipped` holds the
+    texts of prompts/ where its files can't be read."""
 
-    def __init__(self, own: Mapping[str, str]):
-        super().__init__(loader=Shelf(own), undefined=StrictUndefined, autoescape=False)
+    def __init__(self, own: Mapping[str, str], shipped: Mapping[str, str] | None = None):
+        # Not optimized: Jinja would work out constants, such as "x" * 10 ** 9, when a template is merely parsed.
+        super().__init__(loader=Shelf(own, shipped), undefined=StrictUndefined, autoescape=False, optimized=False)
+        self.globals = {name: self.globals[name] for name in _GLOBALS}
+        self.filters = {name: self.filters[name] for name in _FILTERS}
+        self.filters |= {
+            "line": speech.one_line,
+            "address": speech.address,
+            "compact": lambda value: json.dumps(value, ensure_ascii=False),
+            "json": lambda value: json.dumps(value, ensure_ascii=False, indent=1),
+            "points": _points,
+        }
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """What `obj.attribute` is: a method that is listed, else the item of a mapping, else undefined."""
+        if attribute in _methods(obj):
+            return getattr(obj, attribute)
+        if isinstance(obj, dict) and attribute in obj:
+            return obj[attribute]
+        if isinstance(obj, LoopContext) and attribute in _LOOP:
+            return getattr(obj, attribute)
+        if isinstance(obj, TemplateReference | TemplateModule | Namespace) and not attribute.startswith("_"):
+            return super().getattr(obj, attribute)
+        return self._unreachable(obj, attribute)
+
+    def getitem(self, obj: Any, argument: Any) -> Any:
+        """What `obj[argument]` is; what filters such as `map(attribute=...)` look up, too."""
+        if isinstance(obj, dict | list | tuple | str | TemplateReference):
+            try:
+                return obj[argument]
+            except (LookupError, TypeError):
+                pass
+        return self.getattr(obj, argument) if isinstance(argument, str) else self.undefined(obj=obj, name=argument)
+
+    def _unreachable(self, obj: Any, attribute: str) -> Any:
+        if isinstance(obj, Undefined):
+            return obj[attribute]  # raises, and says what was undefined
+        if not hasattr(obj, attribute):
+            return self.undefined(obj=obj, name=attribute)
+        return self.unsafe_undefined(obj, attribute)
+
+    def is_safe_callable(self, obj: Any) -> bool:
+        """Whether a template may call this: what it is lent, and nothing that it came by."""
+        if isinstance(obj, (Function, *_JINJAS)) or any(obj is one for one in self.globals.values()):
+            return True
+        owner, name = getattr(obj, "__self__", None), getattr(obj, "__name__", "")
+        return name in (_LOOP if isinstance(owner, LoopContext) else _methods(owner))
+
+    def rendered(self, names: Sequence[str], values: Mapping[str, Any], terms: Terms) -> str:
+        """The text of the first of these templates that there is, over plain data."""
+        return self.select_template([*names]).render(**functions(terms), **values).strip("\n")
 
     def join_path(self, template: str, parent: str) -> str:
         if not template.startswith("./"):
             return template
         return posixpath.join(posixpath.dirname(parent), template[2:])
+
+
+def _points(value: float) -> str:
+    # Sums of scores are fractions of small numbers; a float holds enough of one to find it again.
+    return decimals(Fraction(value).limit_denominator(1_000_000))
 
 
 def told(template: str, own: Iterable[str]) -> str:
@@ -193,7 +327,9 @@ class Root(NamedTuple):
 
 def mistakes(environment: Environment, own: Mapping[str, str], roots: Mapping[str, Root]) -> list[str]:
     """Everything that is wrong with the templates in `own`, which are the user's, and with how the others in
-    `roots` are used. What no brief is made of may use the names of any."""
+    `roots` are used, as far as there are any of that name. What no brief is made of may use the names of any."""
+    there = set(environment.list_templates())
+    roots = {name: root for name, root in roots.items() if name in there}
     proofs: dict[str, Proof] = {}
 
     def proof(name: str) -> Proof:

@@ -65,7 +65,7 @@ def test_a_template_that_is_gone_is_told(tmp_path: Path) -> None:
 
 def test_an_error_of_ours_is_not_told_as_a_template_s(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What goes wrong outside of templates is not taken for a user's mistake."""
-    monkeypatch.setattr(briefs, "_filters", lambda nonce: 1 / 0)
+    monkeypatch.setattr(briefs, "_names", lambda debate: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         first(written(tmp_path / "mine"))
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from own_formats import EXTENDING, FILES, FORMAT, RUBRIC, written
 
-from debate_orchestrator import briefs, drafts, formats, library, trials
+from debate_orchestrator import briefs, drafts, formats, library, rendering, trials
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.errors import BadFile, BadFormat
 
@@ -23,10 +23,10 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     prompts = tmp_path / "prompts"
     shutil.copytree(library.prompts(), prompts)
     monkeypatch.setattr(library, "prompts", lambda: prompts)
-    for kept in (formats._shipped, briefs._environment):
+    for kept in (formats._shipped, rendering.shipped):
         kept.cache_clear()
     yield prompts / "formats"
-    for kept in (formats._shipped, briefs._environment):
+    for kept in (formats._shipped, rendering.shipped):
         kept.cache_clear()
 
 

@@ -17,8 +17,9 @@ QUOTE = "The sea rose by 3.4 millimetres a year between 1993 and 2023"
 
 def shut(code: str, where: Path) -> subprocess.CompletedProcess[str]:
     """What becomes of `code` in a process that is shut like a reader."""
-    lines = ["import os, socket, subprocess, pathlib, resource", "from debate_orchestrator.evidence import reader"]
-    program = "\n".join([*lines, "reader.shut()", code])
+    lines = ["import os, socket, subprocess, pathlib, resource", "from debate_orchestrator import confinement"]
+    lines += ["from debate_orchestrator.evidence import reader"]
+    program = "\n".join([*lines, "confinement.confine(reader.MEMORY, cpu=reader.CPU, reads=True)", code])
     command = [sys.executable, "-c", program]
     return subprocess.run(command, capture_output=True, check=False, text=True, cwd=where, timeout=60)
 

@@ -31,7 +31,7 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         program = tmp_path / "stand_in"
         program.write_text(f"#!{sys.executable}\nimport os, sys, time\n{code}\n", encoding="utf-8")
         program.chmod(0o755)
-        monkeypatch.setattr(reading.sys, "executable", str(program))
+        monkeypatch.setattr(sys, "executable", str(program))
 
     return put
 

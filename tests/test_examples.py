@@ -10,8 +10,8 @@ from conftest import Run
 from debate_orchestrator import library
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Asked, Spoke
+from debate_orchestrator.core.figures import decimals, percent
 from debate_orchestrator.core.presentation import shown
-from debate_orchestrator.core.verdict import decimals, percent
 from debate_orchestrator.datafiles import read_mapping
 from debate_orchestrator.files import JOURNAL, Files
 from debate_orchestrator.journal import read

@@ -14,7 +14,7 @@ from tellings import told
 from debate_orchestrator import judging
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Event
-from debate_orchestrator.core.verdict import decimals
+from debate_orchestrator.core.figures import decimals
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.earlier import earlier
 from debate_orchestrator.reports.phrases import Phrase

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from debate_orchestrator import library
-from debate_orchestrator.briefs import environment
+from debate_orchestrator.rendering import shipped
 from debate_orchestrator.templates import Names, Proof, Root, Sandbox, mistakes, place, said
 
 DEBATER = Names("a debater's", frozenset({"topic", "other", "advice"}))
@@ -184,6 +184,6 @@ def test_what_only_rendering_shows_is_left_to_it() -> None:
 
 def test_shipped_templates_have_nothing_wrong() -> None:
     """Every template of prompts/ parses, with filters and includes that are there."""
-    made = environment({})
+    made = shipped()
     texts = {name: (library.prompts() / name).read_text("utf-8") for name in made.list_templates() if ".j2" in name}
     assert [(name, wrong) for name, text in texts.items() if (wrong := Proof(made, name, text).wrong)] == []

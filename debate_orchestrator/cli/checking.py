@@ -14,8 +14,8 @@ from debate_orchestrator.cli.output import print_json, remark, say
 from debate_orchestrator.cli.setup import cap
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Event, Spoiled, Unanswered, Voted
+from debate_orchestrator.core.figures import decimals
 from debate_orchestrator.core.rules import JUDGE
-from debate_orchestrator.core.verdict import decimals
 from debate_orchestrator.datafiles import write_whole
 from debate_orchestrator.errors import BadAnswers, BadFile, DebateError, Failed, Paused, Theirs, complaint, shown
 from debate_orchestrator.files import Files

@@ -105,13 +105,6 @@ class Verdict(Value):
     """Side to the votes it gained between, among the judges who voted both times; empty where nobody did."""
 
 
-def decimals(value: Fraction) -> str:
-    """A number as it is shown: two decimals, halves away from zero, trailing zeros dropped."""
-    hundredths = int(abs(value) * 100 + Fraction(1, 2))
-    text = f"{hundredths // 100}.{hundredths % 100:02d}".rstrip("0").rstrip(".")
-    return f"-{text}" if value < 0 and hundredths else text
-
-
 def sums(results: Sequence[RoundResult], sides: Sequence[str]) -> dict[str, Fraction]:
     """Side to the sum of its round scores."""
     return {side: sum((one.scores.get(side, Fraction(0)) for one in results), Fraction(0)) for side in sides}
@@ -120,11 +113,6 @@ def sums(results: Sequence[RoundResult], sides: Sequence[str]) -> dict[str, Frac
 def rounds_won(results: Sequence[RoundResult], sides: Sequence[str]) -> dict[str, int]:
     """Side, or `tie`, to the rounds that it won."""
     return {name: sum(one.winner == name for one in results) for name in (*sides, TIE)}
-
-
-def percent(share: Fraction) -> str:
-    """A share as it is shown: per cent, as `decimals` shows numbers."""
-    return f"{decimals(share * 100)}%"
 
 
 def gap(totals: dict[str, Fraction]) -> Fraction | None:

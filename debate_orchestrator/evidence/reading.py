@@ -8,11 +8,10 @@ import asyncio
 import json
 import os
 import signal
-import sys
 
 from pydantic import ValidationError
 
-from debate_orchestrator import speech
+from debate_orchestrator import confinement, speech
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.evidence.fetching import Fetched
 from debate_orchestrator.evidence.states import State, Unread
@@ -41,12 +40,11 @@ class Reading(Value):
 async def read(page: Fetched, quote: str) -> Reading:
     """What the page holds of a quote. Unread where its reader takes too long, too much, or breaks over it."""
     task = json.dumps({"kind": page.kind, "charset": page.charset, "quote": quote}).encode()
-    # -P: whatever lies in the working directory is not what is imported
-    words = (sys.executable, "-P", "-B", "-m", "debate_orchestrator.evidence.reader")
+    words = confinement.command("debate_orchestrator.evidence.reader")
     pipe = asyncio.subprocess.PIPE
     quiet = asyncio.subprocess.DEVNULL
     reader = await asyncio.create_subprocess_exec(
-        *words, stdin=pipe, stdout=pipe, stderr=quiet, cwd=os.sep, env=_environment(), start_new_session=True
+        *words, stdin=pipe, stdout=pipe, stderr=quiet, cwd=os.sep, env=confinement.environment(), start_new_session=True
     )
     try:
         async with asyncio.timeout(SECONDS):
@@ -86,11 +84,6 @@ async def _hand(stdin: asyncio.StreamWriter, given: bytes) -> None:
         pass
     finally:
         stdin.close()
-
-
-def _environment() -> dict[str, str]:
-    """Nothing of this process's own but where Python finds its modules."""
-    return {"PYTHONPATH": os.pathsep.join(one for one in sys.path if one), "PYTHONUTF8": "1"}
 
 
 def _believed(out: bytes, at: str) -> Reading:

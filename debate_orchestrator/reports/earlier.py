@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
-from debate_orchestrator.core.verdict import decimals
+from debate_orchestrator.core.figures import decimals
 from debate_orchestrator.reports.lines import winner_word
 from debate_orchestrator.reports.phrases import Phrase, cell, joined, literal, phrase
 from debate_orchestrator.reports.story import Story

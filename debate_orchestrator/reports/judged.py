@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
+from debate_orchestrator.core.figures import decimals
 from debate_orchestrator.core.parts import MIRRORED
-from debate_orchestrator.core.verdict import RoundResult, decimals
+from debate_orchestrator.core.verdict import RoundResult
 from debate_orchestrator.core.votes import Vote, counted
 from debate_orchestrator.reports import lines
 from debate_orchestrator.reports.fields import Fields

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from debate_orchestrator.core import rules
-from debate_orchestrator.core.verdict import percent
+from debate_orchestrator.core.figures import percent
 from debate_orchestrator.reports.citations import VERIFIED, Citation
 from debate_orchestrator.reports.fields import Fields
 from debate_orchestrator.reports.phrases import Phrase, joined, literal, page, phrase, strong, turn

@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
+from debate_orchestrator.core.figures import decimals, percent
 from debate_orchestrator.core.parts import NO_DECISION
 from debate_orchestrator.core.rules import Format
 from debate_orchestrator.core.shapes import Field
 from debate_orchestrator.core.values import Value
-from debate_orchestrator.core.verdict import RoundResult, Verdict, decimals, percent
+from debate_orchestrator.core.verdict import RoundResult, Verdict
 from debate_orchestrator.core.votes import Reading, Vote, counted
 from debate_orchestrator.speech import one_line
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from debate_orchestrator.core.figures import decimals, percent
 from debate_orchestrator.core.parts import JUDGE
-from debate_orchestrator.core.verdict import decimals, percent
 from debate_orchestrator.reports import costs, ledger, lines, markup, pages, reviewers, verdicts
 from debate_orchestrator.reports.comparing import wording
 from debate_orchestrator.reports.comparing.comparison import Comparison

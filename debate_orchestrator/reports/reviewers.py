@@ -12,9 +12,10 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.figures import decimals
 from debate_orchestrator.core.parts import TIE
 from debate_orchestrator.core.values import Value
-from debate_orchestrator.core.verdict import RoundResult, decimals
+from debate_orchestrator.core.verdict import RoundResult
 from debate_orchestrator.core.votes import Reading, Vote, leader, mean
 from debate_orchestrator.reports import lines
 from debate_orchestrator.reports.lines import Scales, winner_word

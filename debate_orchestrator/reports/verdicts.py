@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from debate_orchestrator.core.figures import decimals, percent
 from debate_orchestrator.core.parts import CONSENSUS, NO_DECISION, TIE
-from debate_orchestrator.core.verdict import Remark, Verdict, decimals, percent
+from debate_orchestrator.core.verdict import Remark, Verdict
 from debate_orchestrator.reports import lines
 from debate_orchestrator.reports.lines import winner_word
 from debate_orchestrator.reports.phrases import Phrase, joined, literal, phrase, resting, strong

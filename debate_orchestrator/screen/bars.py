@@ -7,7 +7,8 @@ from fractions import Fraction
 
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Voted
-from debate_orchestrator.core.verdict import Verdict, decimals
+from debate_orchestrator.core.figures import decimals
+from debate_orchestrator.core.verdict import Verdict
 from debate_orchestrator.core.votes import read_ballot
 from debate_orchestrator.rostrum import WIDEST
 from debate_orchestrator.screen.cells import Line, Span, clipped, width

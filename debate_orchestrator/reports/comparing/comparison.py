@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from debate_orchestrator import casts
+from debate_orchestrator.core.figures import decimals, percent
 from debate_orchestrator.core.values import Value
-from debate_orchestrator.core.verdict import decimals, percent
 from debate_orchestrator.core.votes import Reading
 from debate_orchestrator.reports import costs, lines
 from debate_orchestrator.reports.comparing import wording

@@ -11,8 +11,8 @@ from fractions import Fraction
 from itertools import combinations
 
 from debate_orchestrator import casts
+from debate_orchestrator.core.figures import decimals
 from debate_orchestrator.core.parts import NO_DECISION
-from debate_orchestrator.core.verdict import decimals
 from debate_orchestrator.core.votes import Reading, mean
 from debate_orchestrator.reports.comparing.compared import FINAL, Run, named_by, word
 

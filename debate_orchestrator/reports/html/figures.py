@@ -8,7 +8,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
-from debate_orchestrator.core.verdict import DECISIVE, decimals, percent
+from debate_orchestrator.core.figures import decimals, percent
+from debate_orchestrator.core.verdict import DECISIVE
 from debate_orchestrator.reports import lines
 from debate_orchestrator.reports.story import Story
 

@@ -11,8 +11,8 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from debate_orchestrator.core.figures import decimals
 from debate_orchestrator.core.parts import NO_DECISION
-from debate_orchestrator.core.verdict import decimals
 from debate_orchestrator.reports import costs, ledger, lines, pages, reviewers, verdicts
 from debate_orchestrator.reports.earlier import earlier
 from debate_orchestrator.reports.fields import Fields

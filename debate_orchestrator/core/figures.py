@@ -1,0 +1,17 @@
+"""Numbers as they are shown."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+
+def decimals(value: Fraction) -> str:
+    """A number as it is shown: two decimals, halves away from zero, trailing zeros dropped."""
+    hundredths = int(abs(value) * 100 + Fraction(1, 2))
+    text = f"{hundredths // 100}.{hundredths % 100:02d}".rstrip("0").rstrip(".")
+    return f"-{text}" if value < 0 and hundredths else text
+
+
+def percent(share: Fraction) -> str:
+    """A share as it is shown: per cent, as `decimals` shows numbers."""
+    return f"{decimals(share * 100)}%"

@@ -1,0 +1,148 @@
+"""Templates and plain data in, text out.
+
+What shipped with this package is rendered here. What travels with a debate, or lies in a user's folder, may come from a
+stranger: it is proofread and rendered by a process that can do nothing else, and that is ended when it takes too long.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import threading
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from pydantic import BaseModel
+
+from debate_orchestrator import confinement, library, templates
+from debate_orchestrator.errors import BadFormat, complaint
+from debate_orchestrator.templates import Root, Sandbox, Terms
+
+SECONDS = 30.0
+"""Seconds that the process may take for a task, however little of the processor it gets."""
+_LARGEST = 64_000_000
+"""Bytes that an answer may have: the longest text, with every character escaped."""
+_TOO_MUCH = "a template that takes too long, or too much memory"
+
+
+def render(names: Sequence[str], values: Mapping[str, Any], terms: Terms, own: Mapping[str, str]) -> str:
+    """The text of the first of these templates that there is, over values that are `plain`. BadFormat, with file and
+    line, where it can't be rendered."""
+    if own:
+        known = terms.nonce, dict(terms.names), dict(terms.labels)
+        answer = _worker().do({"own": dict(own), "names": [*names], "values": values, "terms": known})
+        if answer is None:
+            raise BadFormat(complaint(templates.told(names[0], own), _TOO_MUCH, "one that is soon done"))
+        if "text" in answer:
+            return str(answer["text"])
+        place, said = answer["place"], answer["said"]
+    else:
+        try:
+            return shipped().rendered(names, values, terms)
+        except Exception as error:
+            found = templates.place(error, own)
+            if found is None:
+                raise
+            place, said = found, templates.said(error)
+    hint = "The installed prompts are not those of this debate." if place.startswith("prompts/") else ""
+    raise BadFormat(complaint(place, said, "a template that can be rendered", hint))
+
+
+def mistakes(own: Mapping[str, str], roots: Mapping[str, Root]) -> list[str]:
+    """As `templates.mistakes`, for templates that may be a stranger's."""
+    answer = _worker().do({"own": dict(own), "roots": {name: _listed(root) for name, root in roots.items()}})
+    if answer is None:
+        return [complaint(next(iter(own), "the templates"), _TOO_MUCH, "one that is soon read")]
+    return [str(one) for one in answer["mistakes"]]
+
+
+def _listed(root: Root) -> tuple[list[tuple[str, list[str]]], str]:
+    return [(names.whose, sorted(names.given)) for names in root.kinds], root.where
+
+
+@lru_cache(maxsize=1)
+def shipped() -> Sandbox:
+    """What renders the templates of prompts/."""
+    return Sandbox({})
+
+
+def plain(value: Any) -> Any:
+    """A value as templates see it: mappings, lists, text, numbers, true, false and none, and nothing that has methods
+    of its own. A model is a mapping of its fields. TypeError for anything else."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, BaseModel):
+        return {name: plain(getattr(value, name)) for name in type(value).model_fields}
+    if isinstance(value, Mapping):
+        return {str(key): plain(held) for key, held in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(one) for one in value]
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float | Fraction):
+        return float(value)
+    raise TypeError(f"a template can't be given a {type(value).__name__}")
+
+
+class _Worker:
+    """The process that renders strangers' templates, one task at a time."""
+
+    def __init__(self, root: str):
+        words = [*confinement.command("debate_orchestrator.template_worker"), root]
+        self._lock = threading.Lock()
+        self._process = subprocess.Popen(
+            words,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=os.sep,
+            env=confinement.environment(),
+            start_new_session=True,
+        )
+
+    def do(self, task: dict[str, Any]) -> dict[str, Any] | None:
+        """The answer to a task; None where the process came to its end over it."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        with self._lock:
+            limit = threading.Timer(SECONDS, self._process.kill)
+            limit.start()
+            try:
+                self._process.stdin.write(json.dumps(task).encode() + b"\n")
+                self._process.stdin.flush()
+                line = self._process.stdout.readline(_LARGEST)
+                answer: dict[str, Any] = json.loads(line)
+            except (OSError, ValueError):  # it is gone, or it says nothing that is an answer
+                self.close()
+                return None
+            finally:
+                limit.cancel()
+            return answer
+
+    @property
+    def ended(self) -> bool:
+        return self._process.poll() is not None
+
+    def close(self) -> None:
+        """Ends the process."""
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+
+_workers: dict[tuple[int, str], _Worker] = {}
+"""This process and the folder of its prompts to the worker: one that was forked off shares no pipe with its parent."""
+
+
+def _worker() -> _Worker:
+    key = os.getpid(), str(library.prompts())
+    found = _workers.get(key)
+    if found is None or found.ended:
+        _workers[key] = found = _Worker(key[1])
+    return found
