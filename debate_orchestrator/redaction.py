@@ -3,8 +3,8 @@
 What counts as a secret is the value of every variable that is named like one (`..._KEY`, `..._TOKEN`, `SECRET`,
 `PASSWORD`, `CREDENTIALS` and the like), every header in a `..._CUSTOM_HEADERS`, and the password in any address; a
 value of several lines or words is also looked for by each of them. Ordinary text must not be blanked out, so a value
-does not count if it is shorter than 8 characters, if it is a word (letters alone) or a number shorter than 16, or if
-it is a path. A secret is found as it stands and as it is usually written: without its white space, escaped as in
+does not count if it is shorter than 8 characters (4 in a variable that a key for a model is read from), if it is a word
+(letters alone) or a number shorter than 16, or if it is a path. A secret is found as it stands and as it is usually written: without its white space, escaped as in
 JSON or Python, percent-encoded, in hexadecimal, and in base64, also as part of something longer (`Basic ...`).
 """
 
@@ -24,11 +24,14 @@ from debate_orchestrator.speech import tame
 KEY = "[key]"
 """What stands in place of a secret."""
 _SHORTEST = 8
+_SHORTEST_KEY = 4
 _WORD = 16
 """Characters from which on even letters alone, or digits alone, are no ordinary text."""
 _SECRET = re.compile(
     r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|COOKIE|CUSTOM_HEADERS|(?:\A|_)(?:AUTH|JWT|PAT)(?:_|\Z)|_PWD\Z", re.I
 )
+_KEYS = re.compile(r"(?:ANTHROPIC|OPENAI|OPENROUTER|OLLAMA)_(?:API_KEY|AUTH_TOKEN)|DEBATE_KEY_\w+")
+"""Names of variables that keys for models are read from."""
 _PLACE = re.compile(r"_(?:FILE|PATH|DIR|HOME|SOCK|UR[LI])\Z", re.I)
 """Names of variables that say where something is, whatever else they say."""
 _PASSWORD = re.compile(r"://([^/\s@]+)@")
@@ -67,6 +70,8 @@ def secrets(name: str, value: str) -> Iterator[str]:
             yield from _counting(user.rpartition(":")[2])
     if _is_secret(name):
         yield from _counting(value)
+    if _KEYS.fullmatch(name) and not _ordinary(key := value.strip(), _SHORTEST_KEY):
+        yield key
 
 
 @lru_cache(maxsize=1024)
@@ -79,8 +84,8 @@ def _counting(value: str) -> Iterator[str]:
     return (one for one in {value.strip(), *re.split(r"[\s,;]+", value)} if not _ordinary(one))
 
 
-def _ordinary(value: str) -> bool:
-    if len(value) < _SHORTEST or not any(map(str.isalnum, value)):
+def _ordinary(value: str, shortest: int = _SHORTEST) -> bool:
+    if len(value) < shortest or not any(map(str.isalnum, value)):
         return True
     if len(value) < _WORD and _ORDINARY.fullmatch(value):
         return True
@@ -94,14 +99,15 @@ def _made(values: frozenset[str]) -> Redactor:
 
 def forms(secret: str) -> set[str]:
     """Every way in which a secret is looked for."""
-    made = {secret, " ".join(secret.split()), "".join(secret.split())}
-    for one in tuple(made):
+    made = {" ".join(secret.split()), "".join(secret.split())}
+    for one in (secret, *made):
         raw = one.encode("utf-8", "surrogateescape")
         percent = {quote(raw), quote(raw, safe=""), quote_plus(raw)}
         made |= {json.dumps(one)[1:-1], json.dumps(one, ensure_ascii=False)[1:-1], ascii(one)[1:-1], repr(one)[1:-1]}
+        made.add(repr(raw)[2:-1])
         made |= percent | {re.sub("%..", lambda found: found[0].lower(), said) for said in percent}
         made |= {raw.hex(), raw.hex().upper(), *_base64(raw)}
-    return made
+    return {secret, *(one for one in made if len(one) >= _SHORTEST)}
 
 
 def _base64(raw: bytes) -> Iterator[str]:
@@ -117,7 +123,7 @@ class Redactor:
     """Takes certain strings out of texts. A text that holds none of them is only searched."""
 
     def __init__(self, forms: Iterable[str]):
-        self.forms = sorted({one for one in forms if len(one) >= _SHORTEST}, key=len, reverse=True)
+        self.forms = sorted(set(forms), key=len, reverse=True)
         self._any = re.compile("|".join(map(re.escape, self.forms)))
 
     def __call__(self, text: str) -> str:

@@ -15,13 +15,14 @@ from debate_orchestrator.speech import tame
 
 
 class _Redacted:
-    """A stream whose text is redacted on its way out."""
+    """A stream whose text is redacted on its way out; what its encoding lacks is escaped."""
 
     def __init__(self, stream: TextIO):
         self._stream = stream
 
     def write(self, text: str) -> int:
-        self._stream.write(redact(text))
+        name = self._stream.encoding or "utf-8"
+        self._stream.write(redact(text).encode(name, "backslashreplace").decode(name))
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
@@ -54,8 +55,7 @@ def say(text: str = "") -> None:
 
 def page(text: str) -> None:
     """A document on stdout: its lines as long as they are."""
-    name = sys.stdout.encoding or "utf-8"
-    print(tame(text).encode(name, "backslashreplace").decode(name), end="")
+    print(tame(text), end="")
 
 
 def remark(text: str) -> None:
@@ -65,11 +65,10 @@ def remark(text: str) -> None:
 
 def _write(text: str, stream: TextIO) -> None:
     """Tamed; at a terminal, wrapped between words, with paths left whole."""
-    text = tame(text)
+    text = redact(tame(text))  # before a secret with spaces in it is wrapped
     if stream.isatty():
         text = "\n".join(_wrapped(line) for line in text.split("\n"))
-    name = stream.encoding or "utf-8"
-    print(text.encode(name, "backslashreplace").decode(name), file=stream)
+    print(text, file=stream)
 
 
 def _wrapped(line: str) -> str:

@@ -115,7 +115,8 @@ def is_loopback(url: str) -> bool:
         host = urlsplit(url).hostname or ""
         if host == "localhost":
             return True
-        found = ipaddress.ip_address(host if ":" in host else socket.inet_aton(host))
+        number = re.fullmatch(r"[\da-fx.]+", host, re.ASCII)  # as in 127.1 or 0x7f000001
+        found = ipaddress.ip_address(socket.inet_aton(host) if number else host)
     except (ValueError, OSError):
         return False
     mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
