@@ -3,9 +3,10 @@
 What counts as a secret is the value of every variable that is named like one (`..._KEY`, `..._TOKEN`, `SECRET`,
 `PASSWORD`, `CREDENTIALS` and the like), every header in a `..._CUSTOM_HEADERS`, and the password in any address; a
 value of several lines or words is also looked for by each of them. Ordinary text must not be blanked out, so a value
-does not count if it is shorter than 8 characters (4 in a variable that a key for a model is read from), if it is a word
-(letters alone) or a number shorter than 16, or if it is a path. A secret is found as it stands and as it is usually written: without its white space, escaped as in
-JSON or Python, percent-encoded, in hexadecimal, and in base64, also as part of something longer (`Basic ...`).
+does not count if it is shorter than 8 characters (4 in a variable that a key for a model is read from), if it is a
+word (letters alone) or a number shorter than 16, or if it is a path. A secret is found as it stands and as it is
+usually written: without its white space, escaped as in JSON or Python, percent-encoded, in hexadecimal, and in
+base64, also as part of something longer (`Basic ...`).
 """
 
 from __future__ import annotations

@@ -27,7 +27,8 @@ def one_key(monkeypatch: pytest.MonkeyPatch) -> None:
     "form",
     [
         KEY, f" {KEY}\n", "".join(KEY.split()), json.dumps(KEY), json.dumps(KEY, ensure_ascii=False), repr(KEY),
-        ascii(KEY), repr(f"{KEY}\n"), repr(KEY.encode()), quote(KEY), quote(KEY, safe=""), quote_plus(KEY), quote(KEY, safe="").lower(),
+        ascii(KEY), repr(f"{KEY}\n"), repr(KEY.encode()),
+        quote(KEY), quote(KEY, safe=""), quote_plus(KEY), quote(KEY, safe="").lower(),
         KEY.encode().hex(), KEY.encode().hex().upper(), str({"authorization": f"Bearer {KEY}"}),
         *(base64.b64encode(f"{user}{KEY}".encode()).decode() for user in ("", "u:", "me:", "you:")),
         *(base64.b64encode(f"{user}{KEY}\n".encode()).decode() for user in ("", "u:", "me:")),
@@ -63,7 +64,8 @@ def test_what_is_no_secret(name: str, value: str) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "secret"),
     [
-        ("openai_api_key", "sk-1234567", "sk-1234567"), ("DEBATE_KEY_A", "k-12", "k-12"), ("DEBATE_KEY_A_B", "sk-1234567", "sk-1234567"),
+        ("openai_api_key", "sk-1234567", "sk-1234567"), ("DEBATE_KEY_A", "k-12", "k-12"),
+        ("DEBATE_KEY_A_B", "sk-1234567", "sk-1234567"),
         ("GITHUB_PAT", "ghp_12345678", "ghp_12345678"), ("DB_PASSWD", "hunter22", "hunter22"),
         ("DB_PWD", "hunter22", "hunter22"), ("A_SECRET", "correcthorsebatterystaple", "correcthorsebatterystaple"),
         ("AWS_SECRET_ACCESS_KEY", "/wJalrXUtnFEMIK7MDENGbPxRfiCY", "/wJalrXUtnFEMIK7MDENGbPxRfiCY"),
