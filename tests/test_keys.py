@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import os
@@ -17,8 +18,16 @@ from urllib.parse import quote
 
 import pytest
 from conftest import Ran, Run
+from debates import opening
 from messages_server import Server, serving
 from test_providers_reach import VARIABLES
+
+from debate_orchestrator.briefs import Brief, Message
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Reply
+from debate_orchestrator.errors import Trouble
+from debate_orchestrator.permissions import permissions
+from debate_orchestrator.providers import maker, replied
 
 KEY = "sk-ant-0123/456+789=abcdef"
 SETUP = (
@@ -30,6 +39,7 @@ SETUP = (
     "--answers=a.yaml",
 )
 FAR = "http://models.example:8080"
+BRIEF = Brief(turn="1.opening.a", system="", messages=(Message(role="user", parts=("Speak.",)),), wants="text")
 FORMS = (
     KEY,
     quote(KEY, safe=""),
@@ -212,6 +222,31 @@ def test_a_program_says_a_key(debate: Run, monkeypatch: pytest.MonkeyPatch) -> N
         assert "[key]" in written()
         for path in Path().glob("r.*"):
             path.unlink()
+
+
+@pytest.mark.parametrize("at", range(1, len(KEY), 5))
+def test_a_key_in_two_pieces(at: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key that comes in two pieces is told to nobody who listens while a speech is made."""
+    monkeypatch.setenv("MY_TOKEN", KEY)
+    pieces = (f"It is {KEY[:at]}", f"{KEY[at:]}, as they say.")
+    spec = script(f"import time\nfor one in {pieces!r}: print(one, end='', flush=True); time.sleep(0.1)")
+    heard: list[str] = []
+    reply = asyncio.run(replied(maker(spec)(spec, Debate([opening()])), BRIEF, heard.append))
+
+    assert len(heard) > 1
+    assert "".join(heard) == reply.text == "It is [key], as they say."
+
+
+def test_a_key_that_breaks_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of an answer that breaks off within a key the key's larger half is kept nowhere."""
+    monkeypatch.setenv("MY_TOKEN", KEY)
+    spec = script(f"import sys; print('It is {KEY[:-5]}', end=''); sys.exit(1)")
+    heard: list[str] = []
+    with pytest.raises(Trouble) as failure:
+        asyncio.run(replied(maker(spec)(spec, Debate([opening()])), BRIEF, heard.append))
+
+    assert isinstance(failure.value.partial, Reply)
+    assert "".join(heard) == failure.value.partial.text == "It is [key]"
 
 
 def test_a_cast_holds_no_key(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -474,7 +509,5 @@ def test_a_program_without_its_key(debate: Run) -> None:
 
 def test_flags_hold_for_one_command(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """What one command line permits, the next one in the same process does not."""
-    from debate_orchestrator.permissions import permissions
-
     debate("models", "--insecure")
     assert not permissions().insecure
