@@ -21,7 +21,7 @@ from debate_orchestrator.core.rules import JUDGE
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.errors import BadAnswers, complaint
 from debate_orchestrator.providers import servers
-from debate_orchestrator.redaction import redacted
+from debate_orchestrator.redaction import redact
 from debate_orchestrator.speech import one_line
 
 _SECONDS = 4.0
@@ -196,7 +196,7 @@ def _names(answer: Any, key: str, name: str) -> list[str]:
     """The names in a server's list, whatever else it holds."""
     listed = answer.get(key) if isinstance(answer, dict) else None
     found = listed if isinstance(listed, list) else []
-    return [one_line(str(one[name])) for one in found if isinstance(one, dict) and one.get(name)]
+    return [redact(one_line(str(one[name]))) for one in found if isinstance(one, dict) and one.get(name)]
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -216,7 +216,7 @@ def _get(url: str, headers: dict[str, str]) -> tuple[Any, tuple[int, str] | None
     """The JSON at an address, and what went wrong: the HTTP status, or 0, and why."""
     try:
         with _opener(url).open(urllib.request.Request(url, headers=headers), timeout=_SECONDS) as answer:
-            return redacted(json.loads(answer.read(_LONGEST))), None
+            return json.loads(answer.read(_LONGEST)), None
     except urllib.error.HTTPError as error:
         return None, (error.code, "")
     except (OSError, ValueError) as error:
