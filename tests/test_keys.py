@@ -9,16 +9,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
-from typing import Any
 from urllib.parse import quote
 
 import pytest
 from conftest import Ran, Run
 from debates import opening
+from listener import Listener, listening
 from messages_server import Server, serving
 from test_providers_reach import VARIABLES
 
@@ -50,47 +47,6 @@ FORMS = (
 )
 TRACES = ("sk-ant-0123", quote(KEY, safe="")[-20:], *(form[8:-4] for form in FORMS[2:]))
 """Parts of what each form makes of the key."""
-
-
-class Listener:
-    """An HTTP server on this machine that keeps all it is sent; as a proxy it is asked for whole addresses."""
-
-    def __init__(self) -> None:
-        self.heard: list[str] = []
-        self.status, self.headers, self.body = 200, {"content-type": "application/json"}, "{}"
-        self.url = ""
-
-    def said(self) -> str:
-        return "\n".join(self.heard)
-
-
-@contextmanager
-def listening() -> Iterator[Listener]:
-    made = Listener()
-
-    class Handler(BaseHTTPRequestHandler):
-        def handle_any(self) -> None:
-            sent = self.rfile.read(int(self.headers.get("content-length", 0))).decode("utf-8", "replace")
-            made.heard.append(f"{self.requestline}\n{self.headers}\n{sent}")
-            self.send_response(made.status)
-            for name, value in {**made.headers, "content-length": str(len(made.body))}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(made.body.encode())
-
-        do_GET = do_POST = do_CONNECT = handle_any
-
-        def log_message(self, *told: Any) -> None:
-            """Keeps quiet."""
-
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    made.url = f"http://127.0.0.1:{http.server_address[1]}"
-    Thread(target=http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-    try:
-        yield made
-    finally:
-        http.shutdown()
-        http.server_close()
 
 
 @pytest.fixture(autouse=True)
