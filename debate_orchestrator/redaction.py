@@ -5,7 +5,7 @@ What counts as a secret is the value of every variable that is named like one (`
 value of several lines or words is also looked for by each of them. Ordinary text must not be blanked out, so a value
 does not count if it is shorter than 8 characters (4 in a variable that a key for a model is read from), if it is a
 word (letters alone) or a number shorter than 16, or if it is a path. A secret is found as it stands and as it is
-usually written: without its white space, escaped as in JSON or Python, percent-encoded, in hexadecimal, and in
+usually written: with other white space or none, escaped as in JSON or Python, percent-encoded, in hexadecimal, and in
 base64, also as part of something longer (`Basic ...`).
 """
 
@@ -15,8 +15,8 @@ import base64
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
 from typing import Any
 from urllib.parse import quote, quote_plus
 
@@ -121,11 +121,21 @@ def _base64(raw: bytes) -> Iterator[str]:
 
 
 class Redactor:
-    """Takes certain strings out of texts. A text that holds none of them is only searched."""
+    """Takes certain strings out of texts. A text that holds none of them is only searched. Long ones are found with
+    white space in them too, as where a line was wrapped."""
 
     def __init__(self, forms: Iterable[str]):
-        self.forms = sorted(set(forms), key=len, reverse=True)
-        self._any = re.compile("|".join(map(re.escape, self.forms)))
+        found = {bare if len(bare := "".join(one.split())) >= _WORD else one for one in forms}
+        self._forms = sorted(found, key=len, reverse=True)
+        self._reach = 2 * max(map(len, self._forms), default=0)
+        """Characters at the end of a text in which something may begin that goes on after it."""
+
+    @cached_property
+    def _any(self) -> re.Pattern[str]:
+        """What finds them; made when there is something to find."""
+        return re.compile(
+            "|".join((r"\s*" if len(one) >= _WORD else "").join(map(re.escape, one)) for one in self._forms)
+        )
 
     def __call__(self, text: str) -> str:
         if not self._in(text):
@@ -135,16 +145,22 @@ class Redactor:
         return self._any.sub(KEY, text)
 
     def _in(self, text: str) -> bool:
-        return any(form in text for form in self.forms)
+        bare = "".join(text.split())
+        return any(form in (bare if len(form) >= _WORD else text) for form in self._forms)
 
     def begun(self, text: str) -> int:
         """The place in a text, if not its end, from which on it may be the beginning of something to be taken out."""
+        tail = max(0, len(text) - self._reach)
+        whole = range(tail, len(text))
+        bare = [at for at in whole if not text[at].isspace()]
         first = len(text)
-        for form in self.forms:
-            at = text.find(form[0], max(0, len(text) - len(form) + 1))
-            while -1 < at < first and not form.startswith(text[at:]):
-                at = text.find(form[0], at + 1)
-            first = at if -1 < at < first else first
+        for form in self._forms:
+            places: Sequence[int] = bare if len(form) >= _WORD else whole
+            said = "".join(text[at] for at in places[-len(form) + 1 :])
+            at = said.find(form[0])
+            while at >= 0 and not form.startswith(said[at:]):
+                at = said.find(form[0], at + 1)
+            first = min(first, places[at - len(said)]) if at >= 0 else first
         return first
 
     def split(self, text: str) -> tuple[str, str]:
@@ -160,9 +176,10 @@ class Redactor:
     def cut(self, text: str) -> str:
         """`text`, of which the end is missing: what may be the larger half of a secret at its end is one."""
         text = self(text)
-        left = text[self.begun(text) :]
-        half = any(form.startswith(left) and len(left) >= max(_SHORTEST, len(form) / 2) for form in self.forms)
-        return text.removesuffix(left) + KEY if half else text
+        at = self.begun(text)
+        left = "".join(text[at:].split())
+        half = any(form.startswith(left) and len(left) >= max(_SHORTEST, len(form) / 2) for form in self._forms)
+        return text[:at] + KEY if half else text
 
 
 def _walked(data: Any, redact: Redactor) -> Any:

@@ -33,7 +33,7 @@ def one_key(monkeypatch: pytest.MonkeyPatch) -> None:
         *(base64.b64encode(f"{user}{KEY}".encode()).decode() for user in ("", "u:", "me:", "you:")),
         *(base64.b64encode(f"{user}{KEY}\n".encode()).decode() for user in ("", "u:", "me:")),
         *(base64.urlsafe_b64encode(f"{user}{KEY}".encode()).decode() for user in ("", "u:", "me:", "you:")),
-        f"sk-Ab\u200b{KEY[5:]}",
+        f"sk-Ab\u200b{KEY[5:]}", "\n".join("".join(KEY.split())), f"{KEY[:9]}\n  {KEY[9:]}",
     ],
 )  # fmt: skip
 def test_every_form(form: str) -> None:
@@ -82,7 +82,12 @@ def test_what_is_a_secret(name: str, value: str, secret: str) -> None:
 
 
 @many
-@given(st.lists(st.sampled_from(["A word. ", KEY, KEY[:9], "é", quote(KEY), "s", "sk-"]), max_size=6), st.data())
+@given(
+    st.lists(
+        st.sampled_from(["A word. ", KEY, KEY[:9], "é", quote(KEY), "s", "sk-", KEY[:9] + "\n" + KEY[9:]]), max_size=6
+    ),
+    st.data(),
+)
 def test_pieces(parts: list[str], data: st.DataObject) -> None:
     """However a text is cut into pieces, what is told of them is the text, redacted, and at no time a key."""
     text = "".join(parts)
@@ -116,6 +121,17 @@ def test_half_a_key() -> None:
     assert cut("It is sk-ant-0123") == "It is [key]"
     assert cut("It is sk-ant") == "It is sk-ant"
     assert cut("sk-ant-0123456789 is it") == "[key] is it"
+
+
+@pytest.mark.parametrize("key", ["a b-1 c d e f g", "pass phrase of mine 1", "a-b-c-1234567890-d-e-f"])
+def test_white_space(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A secret with spaces in it is found as it stands and without them; a long one also where a line is wrapped."""
+    monkeypatch.setenv("A_PASSPHRASE", key)
+
+    assert redact(f"<{key}> <{''.join(key.split())}>") == "<[key]> <[key]>"
+    if len("".join(key.split())) >= 16:
+        wrapped = "\n".join(key[at : at + 7] for at in range(0, len(key), 7))
+        assert redact(f"<{wrapped}>") == "<[key]>"
 
 
 def test_plain_data() -> None:
