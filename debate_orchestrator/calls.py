@@ -18,7 +18,7 @@ from debate_orchestrator.core.events import Asked, Event, Reply, Spoiled, Unansw
 from debate_orchestrator.core.rules import Turn
 from debate_orchestrator.errors import BadReply, Failed, Paused, Theirs, Trouble, complaint
 from debate_orchestrator.journal import Writer
-from debate_orchestrator.providers import Provider
+from debate_orchestrator.providers import Provider, replied
 from debate_orchestrator.spending import Purse
 
 Watch = Callable[[Debate, Event], None]
@@ -93,7 +93,7 @@ class Calls:
             unseen = True  # until there is word of it, a call may have cost what it was expected to
             try:
                 await self._record(Asked(turn=turn.id, brief=asked.digest, by=provider.name, called=called))
-                reply = await provider.reply(asked, hear)
+                reply = await replied(provider, asked, hear)
                 unseen = False
                 return reply.model_copy(update={"brief": asked.digest, "by": provider.name, "called": called})
             except Trouble as trouble:
@@ -155,7 +155,7 @@ def record(journal: Writer, debate: Debate, event: Event, watch: Watch | None = 
     written, journal and debate are both as they were."""
     if not debate.admits(event):
         return False
-    journal.append(event)
+    event = journal.append(event).event
     debate.take(event)
     if watch is not None:
         watch(debate, event)

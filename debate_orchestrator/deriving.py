@@ -18,7 +18,7 @@ from debate_orchestrator.core.events import Reply
 from debate_orchestrator.errors import BadAnswers, BadReply, Failed, Paused, Theirs, Trouble, complaint
 from debate_orchestrator.estimate import expected
 from debate_orchestrator.interview import Interview
-from debate_orchestrator.providers import Provider
+from debate_orchestrator.providers import Provider, replied
 from debate_orchestrator.replies import structured
 from debate_orchestrator.talk import Draft, Propose, Talk
 
@@ -120,7 +120,7 @@ async def _patiently(brief: Brief, provider: Provider, terms: Terms) -> Reply:
     failures, since = 0, time.monotonic()
     while True:
         try:
-            return await provider.reply(brief, lambda piece: None)
+            return await replied(provider, brief, lambda piece: None)
         except Trouble as trouble:
             failures += 1
             since = time.monotonic() if failures == 1 else since

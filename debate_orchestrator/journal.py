@@ -26,6 +26,7 @@ from pydantic import ValidationError
 
 from debate_orchestrator.core.events import EVENT, Event, Opened
 from debate_orchestrator.errors import BadJournal, Damaged, Failed, Locked, complaint, shown
+from debate_orchestrator.redaction import redacted
 
 SCHEMA = 1
 """The version of the journal's own form."""
@@ -218,8 +219,10 @@ class Writer:
         return [entry.event for entry in self.entries]
 
     def append(self, event: Event) -> Entry:
-        """Writes one event after the last whole line. BadJournal for an event that would not read back as it
-        is; Failed where the disk would not take it. The journal is then as it was."""
+        """Writes one event after the last whole line, without the secrets of the environment; the entry has it as it
+        was written. BadJournal for an event that would not read back as it is; Failed where the disk would not take
+        it. The journal is then as it was."""
+        event = _redacted(event)
         prev = self.entries[-1].hash if self.entries else _START
         n, at = len(self.entries) + 1, self._clock()
         body = _body(n, at, prev, event)
@@ -288,6 +291,12 @@ class Writer:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _redacted(event: Event) -> Event:
+    data = event.model_dump(mode="json")
+    bare = redacted(data)
+    return event if bare == data else EVENT.validate_python(bare)
 
 
 def _body(n: int, at: str, prev: str, event: Event) -> bytes:

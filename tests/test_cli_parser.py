@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from conftest import Run
 
+from debate_orchestrator.cli.parser import parse
+
 
 @pytest.mark.parametrize(
     ("given", "expected"),
@@ -44,3 +46,19 @@ def test_a_verb_that_there_is_not(debate: Run) -> None:
 def test_a_flag_of_the_setup_belongs_after_the_verb(debate: Run) -> None:
     """What only the conversation takes is not silently lost before a verb."""
     assert "--format belongs after the verb" in debate("--format", "panel", "formats").err
+
+
+def test_what_a_user_permits() -> None:
+    """The conversation and every verb that calls somebody take what the user permits, each for itself."""
+    flags = ["--insecure", "--command-env=A", "--command-env=B"]
+    for verb in ([], ["run"], ["resume", "j"], ["judge", "j"], ["judges"]):
+        given = parse([*verb, *flags])
+        assert (given.insecure, given.command_env) == (True, ["A", "B"])
+        assert not parse(verb).insecure and parse(verb).command_env is None
+    assert parse(["models", "--insecure"]).insecure
+
+
+def test_what_is_permitted_belongs_after_the_verb(debate: Run) -> None:
+    """A permission before a verb is not silently lost."""
+    assert "--insecure belongs after the verb" in debate("--insecure", "run").err
+    assert "--command-env belongs after the verb" in debate("--command-env=A", "run").err

@@ -209,7 +209,7 @@ def test_what_a_server_can_not_do_is_noted(debate: Run, server: Server) -> None:
     assert "structured output" in Path("r.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("url", ["http://127.0.0.1:9", "http://nowhere.invalid"], ids=["refused", "unknown host"])
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9", "https://nowhere.invalid"], ids=["refused", "unknown host"])
 def test_nobody_there(url: str, debate: Run, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """A refused connection and an unknown host are asked again, then paused; the server back, the debate goes on."""
     monkeypatch.setenv("ANTHROPIC_BASE_URL", url)

@@ -154,7 +154,8 @@ def test_too_much(program: Callable[[str], str]) -> None:
 
 
 def test_secrets_stay_secret(program: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The environment is the program's too, and no secret in it gets into a complaint, whole or in part."""
+    """No secret of the environment that a program is given gets into a complaint, whole or in part."""
+    monkeypatch.setenv("DEBATE_COMMAND_ENV", "MY_API_KEY,DEPLOY_SECRET,LONG_TOKEN")
     monkeypatch.setenv("MY_API_KEY", "sk-very-secret")
     monkeypatch.setenv("DEPLOY_SECRET", "-----BEGIN-----\nlinelinelineline\n-----END-----")
     monkeypatch.setenv("LONG_TOKEN", "t" * 400)

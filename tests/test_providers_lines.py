@@ -9,6 +9,7 @@ import pytest
 
 from debate_orchestrator.providers.lines import cause, clean, is_beneath, nobody_there, options
 from debate_orchestrator.providers.servers import key_name, server
+from debate_orchestrator.redaction import redact
 
 URL = "https://models.example/v1"
 
@@ -16,7 +17,7 @@ URL = "https://models.example/v1"
 def test_a_foreign_request_is_bare(monkeypatch: pytest.MonkeyPatch) -> None:
     """A request to an address from a cast keeps what it needs, and carries the key of that host alone."""
     monkeypatch.setenv(key_name(URL), "own")
-    (strip,) = options(server(f"openai:m@{URL}"), URL)["event_hooks"]["request"]
+    (strip,) = options(server(f"openai:m@{URL}"))["event_hooks"]["request"]
     headers = {"host": "x", "content-type": "json", "authorization": "Bearer vendor", "x-gateway": "secret"}
     request = SimpleNamespace(headers=headers)
     asyncio.run(strip(request))
@@ -24,12 +25,27 @@ def test_a_foreign_request_is_bare(monkeypatch: pytest.MonkeyPatch) -> None:
     assert request.headers == {"host": "x", "content-type": "json", "authorization": "Bearer own"}
 
 
-def test_a_vendors_request_is_the_librarys() -> None:
-    """A request to the vendor is left as the library makes it; nobody is followed to another place."""
-    made = options(server("anthropic:m"), None)
+def test_a_vendors_request_is_the_librarys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request to the vendor is left as the library makes it; no redirect is followed, and what is sent as a token,
+    which may be from a profile, is redacted from then on."""
+    monkeypatch.delenv("ANTHROPIC_BASE_URL", raising=False)
+    monkeypatch.setattr("debate_orchestrator.redaction._learned", set())
+    made = options(server("anthropic:m"))
+    (learn,) = made.pop("event_hooks")["request"]
+    headers = {"authorization": "Bearer oat-from-a-profile-1", "x-gateway": "g"}
+    asyncio.run(learn(SimpleNamespace(headers=headers)))
 
-    assert made == {"follow_redirects": False, "event_hooks": {}, "verify": True}
-    assert options(server("anthropic:m@http://localhost:1"), "http://localhost:1")["verify"] is False
+    assert made == {"follow_redirects": False, "verify": True, "trust_env": True}
+    assert headers == {"authorization": "Bearer oat-from-a-profile-1", "x-gateway": "g"}
+    assert redact("no: oat-from-a-profile-1") == "no: [key]"
+
+
+def test_plain_http() -> None:
+    """Over plain http no certificates are read, and a server on this machine is asked past any proxy."""
+    here, near = (options(server(f"anthropic:m@http://{host}:1")) for host in ("localhost", "10.0.0.2"))
+
+    assert (here["verify"], here["trust_env"]) == (False, False)
+    assert (near["verify"], near["trust_env"]) == (False, True)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ from core.folding import many
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.providers.servers import Server, complaint, key_name, server
+from debate_orchestrator.permissions import permitted
+from debate_orchestrator.providers.servers import Server, complaint, is_loopback, key_name, server
 
 
 @pytest.mark.parametrize(
@@ -80,6 +81,36 @@ def test_a_key_is_not_sent_in_the_clear(monkeypatch: pytest.MonkeyPatch) -> None
     assert not complaint("openai:m@https://far/v1")
     assert not complaint("openai:m@http://localhost/v1")
     assert not complaint("openai:m@http://elsewhere/v1")
+
+
+@pytest.mark.parametrize(
+    ("host", "loopback"),
+    [
+        ("localhost", True), ("LOCALHOST:80", True), ("127.0.0.1", True), ("127.8.9.1:1", True), ("[::1]:1", True),
+        ("[0:0::0:1]", True), ("[::ffff:127.0.0.1]", True), ("127.1", True), ("2130706433", True), ("0x7f.1", True),
+        ("017700000001", True), ("localhost.evil.example", False), ("127.0.0.1.evil.example", False),
+        ("evil.example", False), ("localhost@evil.example", False), ("notlocalhost", False), ("128.0.0.1", False),
+        ("[::2]", False), ("[::ffff:10.0.0.1]", False), ("10.127.0.1", False), ("0.0.0.0", False), ("", False),
+        ("\uff11\uff12\uff17.0.0.1", False), ("evil.example\\.localhost", False), ("[::1", False),
+        ("evil.example#@127.0.0.1", False), ("evil.example/127.0.0.1", False), ("127.0.0.1x", False),
+    ],
+)  # fmt: skip
+def test_what_this_machine_is(host: str, loopback: bool) -> None:
+    """This machine is known however its address is written, and is not taken for a name that looks like it."""
+    assert is_loopback(f"http://{host}") is loopback
+
+
+@pytest.mark.parametrize("url", ["http://far", "HTTP://far", "ftp://far", "far:80", " http://far", "http:far"])
+def test_where_the_vendors_name_leads(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An address of a gateway that is not https is refused, even without a key in the environment: the vendor's library
+    may find one elsewhere."""
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", url)
+    assert "plain http" in str(complaint("anthropic:m"))
+    with permitted(insecure=True):
+        assert complaint("anthropic:m") is None
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "HTTPS://far")
+    assert complaint("anthropic:m") is None
 
 
 @many

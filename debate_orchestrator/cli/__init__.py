@@ -15,12 +15,19 @@ from importlib import import_module
 def main(argv: list[str] | None = None) -> None:
     """Runs one verb and exits: 0 done, 2 your mistake, 3 stopped with work left, 4 a provider failed for
     good, 130 interrupted."""
+    from debate_orchestrator.cli.output import remark, without_secrets
     from debate_orchestrator.cli.parser import parse
+    from debate_orchestrator.permissions import permitted
 
+    without_secrets()
     arguments = parse(argv)
+    insecure = getattr(arguments, "insecure", False)
     try:
-        module, _, name = arguments.verb.rpartition(".")
-        code = getattr(import_module(f"debate_orchestrator.cli.{module}"), name)(arguments)
+        if insecure:
+            remark("debate: --insecure: keys may go over plain http, where anyone on the way can read them.")
+        with permitted(getattr(arguments, "command_env", None) or (), insecure=insecure):
+            module, _, name = arguments.verb.rpartition(".")
+            code = getattr(import_module(f"debate_orchestrator.cli.{module}"), name)(arguments)
         sys.stdout.flush()
     except KeyboardInterrupt as interrupt:
         from debate_orchestrator.cli.output import complain

@@ -1,4 +1,4 @@
-"""stdout is for results, stderr for talk; whatever is printed is tamed first."""
+"""stdout is for results, stderr for talk; whatever is printed is tamed first, and has no secret in it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,38 @@ import textwrap
 from collections.abc import Iterable
 from typing import Any, TextIO
 
+from debate_orchestrator.redaction import redact
 from debate_orchestrator.rostrum import WIDEST
 from debate_orchestrator.speech import tame
+
+
+class _Redacted:
+    """A stream whose text is redacted on its way out; what its encoding lacks is escaped."""
+
+    def __init__(self, stream: TextIO):
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        name = self._stream.encoding or "utf-8"
+        self._stream.write(redact(text).encode(name, "backslashreplace").decode(name))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        self.write("".join(lines))
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "buffer":  # bytes would go past `write`
+            raise AttributeError(name)
+        return getattr(self._stream, name)
+
+
+def without_secrets() -> None:
+    """From here on nothing that this process prints has a secret of the environment in it: no result or talk, no
+    complaint about the command line, no log of a library, no traceback."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is not None and not isinstance(stream, _Redacted):
+            setattr(sys, name, _Redacted(stream))
 
 
 def print_json(value: dict[str, Any]) -> None:
@@ -25,8 +55,7 @@ def say(text: str = "") -> None:
 
 def page(text: str) -> None:
     """A document on stdout: its lines as long as they are."""
-    name = sys.stdout.encoding or "utf-8"
-    print(tame(text).encode(name, "backslashreplace").decode(name), end="")
+    print(tame(text), end="")
 
 
 def remark(text: str) -> None:
@@ -36,11 +65,10 @@ def remark(text: str) -> None:
 
 def _write(text: str, stream: TextIO) -> None:
     """Tamed; at a terminal, wrapped between words, with paths left whole."""
-    text = tame(text)
+    text = redact(tame(text))  # before a secret with spaces in it is wrapped
     if stream.isatty():
         text = "\n".join(_wrapped(line) for line in text.split("\n"))
-    name = stream.encoding or "utf-8"
-    print(text.encode(name, "backslashreplace").decode(name), file=stream)
+    print(text, file=stream)
 
 
 def _wrapped(line: str) -> str:

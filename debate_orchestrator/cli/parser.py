@@ -28,6 +28,8 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         own.error("; ".join(f"unrecognized argument: {one}{_meant(one.partition('=')[0], flags)}" for one in unknown))
     if arguments.verb != _ALONE and (mine := _mine(arguments)):
         whole.error(f"{mine} belongs after the verb")
+    if arguments.verb == _ALONE:
+        arguments.insecure, arguments.command_env = arguments.alone_insecure, arguments.alone_command_env
     if rest:
         arguments.given = [*arguments.given, *rest]
     return arguments
@@ -43,7 +45,9 @@ def _meant(said: str, names: Sequence[str]) -> str:
 def _mine(arguments: argparse.Namespace) -> str:
     """The first option of the setup conversation that was given; empty where none was."""
     options = {"--answers": arguments.going_on, "--format": arguments.in_format, "--moderator": arguments.moderator}
-    return next((name for name, value in {**options, "--rehearse": arguments.rehearsing}.items() if value), "")
+    options |= {"--rehearse": arguments.rehearsing, "--insecure": arguments.alone_insecure}
+    options["--command-env"] = arguments.alone_command_env
+    return next((name for name, value in options.items() if value), "")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -73,6 +77,7 @@ def parser() -> argparse.ArgumentParser:
     alone.add_argument("--format", dest="in_format", metavar="NAME", help="the format; `debate formats` lists them")
     alone.add_argument("--moderator", metavar="WHO", help="who restates the topic and derives positions")
     alone.add_argument("--rehearse", dest="rehearsing", action="store_true", help="call no model, in the setup neither")
+    _permissions(alone, "alone_")
     verbs = made.add_subparsers(title="verbs", metavar="VERB")
 
     def verb(name: str, function: str, about: str, example: str, *, json: bool = True) -> argparse.ArgumentParser:
@@ -154,6 +159,7 @@ def _running(verb: _Verb) -> None:
     )
     _answers(run)
     run.add_argument("--rehearse", action="store_true", help="with stand-ins that call no model; briefs are kept")
+    _permissions(run)
     _talk(run)
     resume = verb(
         "resume", "running.resume", "go on where a debate stopped", "debate resume debate-report.journal.jsonl"
@@ -161,6 +167,7 @@ def _running(verb: _Verb) -> None:
     resume.add_argument("journal", metavar="JOURNAL")
     resume.add_argument("--max-cost", metavar="USD", help="what calls may cost from now on, in all; none for no cap")
     _cast(resume)
+    _permissions(resume)
     _talk(resume)
 
 
@@ -201,6 +208,7 @@ def _judging(verb: _Verb) -> None:
     judge.add_argument("--topic", metavar="TEXT", help="what a transcript debates, where it does not say")
     judge.add_argument("--position-a", metavar="TEXT", help="what the side for it argues")
     judge.add_argument("--position-b", metavar="TEXT", help="what the side against it argues")
+    _permissions(judge)
     _talk(judge)
 
     judges = verb(
@@ -216,6 +224,7 @@ def _judging(verb: _Verb) -> None:
         "--output", metavar="FOLDER", help="for card.md, card.json and journals; judge-check/ unless given"
     )
     judges.add_argument("--max-cost", metavar="USD", help="what all of it may cost, with what the folder has on record")
+    _permissions(judges)
     judges.add_argument("--quiet", action="store_true", help="say nothing but errors and the card")
 
 
@@ -254,7 +263,8 @@ def _telling(verb: _Verb) -> None:
     check.add_argument(
         "given", nargs="*", default=[], metavar="REPORT", help="a report of it; those beside the journal unless given"
     )
-    verb("models", "listing.models", "tell who can be asked from here, and why others can't", "debate models")
+    models = verb("models", "listing.models", "tell who can be asked from here, and why others can't", "debate models")
+    _insecure(models)
     _formats(verb)
 
 
@@ -275,6 +285,22 @@ def _formats(verb: _Verb) -> None:
     formats.add_argument("--strictness", metavar="MODE", help="unroll for this strictness")
     formats.add_argument("--from", dest="source", metavar="FORMAT", help="new: what to copy; adversarial unless given")
     formats.add_argument("--to", metavar="DIR", help="new: where the folder NAME is made; here unless given")
+
+
+def _permissions(one: argparse._ActionsContainer, prefix: str = "") -> None:
+    """What the user permits to models and programs that are called, and no answers file can."""
+    _insecure(one, prefix)
+    one.add_argument(
+        "--command-env", dest=f"{prefix}command_env", metavar="NAME", action="append",
+        help="an environment variable that command: programs get too, such as a key; may be repeated",
+    )  # fmt: skip
+
+
+def _insecure(one: argparse._ActionsContainer, prefix: str = "") -> None:
+    one.add_argument(
+        "--insecure", dest=f"{prefix}insecure", action="store_true",
+        help="send keys over plain http to other machines too, readable on the way",
+    )  # fmt: skip
 
 
 def _talk(one: argparse.ArgumentParser) -> None:

@@ -20,6 +20,7 @@ from debate_orchestrator.datafiles import name_of, read_placed, write_over
 from debate_orchestrator.errors import BadAnswers, complaint, shown
 from debate_orchestrator.files import Files
 from debate_orchestrator.journal import Entry
+from debate_orchestrator.redaction import redact
 from debate_orchestrator.reviewing import keeping, paper
 from debate_orchestrator.reviewing.ballots import Paper
 from debate_orchestrator.rostrum import Later
@@ -177,7 +178,7 @@ def _show(asker: Any, text: str) -> None:
     try:
         command = shlex.split(os.environ.get("PAGER", ""))
         if command:
-            subprocess.run(command, input=tame(text).encode(), check=False)
+            subprocess.run(command, input=redact(tame(text)).encode(), check=False)
             return
     except (OSError, ValueError):
         pass

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from debate_orchestrator.podium.briefing import Line
+from debate_orchestrator.redaction import redact
 
 _PAGERS = ("less", "more")
 
@@ -107,6 +108,6 @@ def paged(text: str) -> bool:
     if not shutil.which(command[0]):
         return False
     try:
-        return subprocess.run(command, input=text.encode(), check=False).returncode == 0
+        return subprocess.run(command, input=redact(text).encode(), check=False).returncode == 0
     except OSError:
         return False

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from debate_orchestrator import casts
 from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.rules import CLERK, EVERYBODY, JUDGE, Turn, judges
-from debate_orchestrator.errors import BadAnswers, complaint, shown
+from debate_orchestrator.errors import BadAnswers, Theirs, Trouble, complaint, shown
 from debate_orchestrator.providers import servers
+from debate_orchestrator.redaction import Pieces, redact, redacted, redactor
 
 if TYPE_CHECKING:
     from debate_orchestrator.briefs import Brief
-    from debate_orchestrator.core.events import Reply
 
 
 _KEYED = ("openai", "openrouter")
@@ -92,6 +93,29 @@ class Archiving(Protocol):
     """The folder for it; None keeps nothing."""
 
 
+async def replied(provider: Provider, brief: Brief, hear: Piece) -> Reply:
+    """What a provider answers to a brief, or the fault that it raises, without the secrets of the environment: what is
+    said may quote a key that was sent, and goes from here to the screen and into the journal."""
+    pieces = Pieces(hear)
+    try:
+        reply = await provider.reply(brief, pieces.take)
+    except Theirs as fault:
+        fault.complaints[:] = map(redact, fault.complaints)
+        fault.args = ("\n".join(fault.complaints),)
+        if isinstance(fault, Trouble) and isinstance(fault.partial, Reply):
+            fault.partial = _redacted(fault.partial)
+        raise
+    finally:
+        pieces.end()
+    return _redacted(reply)
+
+
+def _redacted(reply: Reply) -> Reply:
+    """A reply without secrets, nor the larger part of one where it was cut."""
+    made = Reply.model_validate(redacted(reply.model_dump(mode="json")))
+    return made.model_copy(update={"text": redactor().cut(made.text)})
+
+
 def complaints(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
     """What is wrong with a cast: every seat whose filler nobody here knows."""
     return [said for seat, specs in cast.items() for spec in specs for said in _complaints(f"cast: {seat}", spec)]
@@ -101,6 +125,9 @@ def _complaints(where: str, spec: str) -> list[str]:
     kind = casts.kind(spec)
     if spec == casts.HOST:
         return []
+    if redact(spec) != spec:
+        hint = "A cast is written into journals: have the program read its key from a file or from its environment."
+        return [complaint(where, shown(redact(spec)), "a name without a key in it", hint)]
     looks_up = casts.kind(casts.real(spec)) in (casts.FETCH, casts.OFFLINE)
     if looks_up and where != f"cast: {CLERK}":
         return [complaint(where, shown(spec), "somebody who can speak", f"{spec} fills the clerk's seat alone.")]

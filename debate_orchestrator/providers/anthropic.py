@@ -7,7 +7,6 @@ nothing: whether a call is made again is the loop's to say, which writes each on
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -125,8 +124,7 @@ class Messages:
         """The client of all providers that ask the same server with the same key in this event loop."""
         if self._line is None:
             server = self._server
-            where = server.url or os.environ.get("ANTHROPIC_BASE_URL")
-            line = (asyncio.get_running_loop(), server.url is None, where, server.key())
+            line = (asyncio.get_running_loop(), server.url is None, server.address, server.key())
             _lines[line] = _lines.get(line) or _Line(self._connected())
             _lines[line].users += 1
             self._line = line
@@ -141,10 +139,11 @@ class Messages:
             hint = f"Set {server.keys[0]} in the environment, then resume."
             raise Failed(said(self.name, "no key", f"one in {server.keys[0]}", hint))
         timeout = Timeout(None, connect=lines.CONNECT)
-        where = server.url or os.environ.get("ANTHROPIC_BASE_URL")
-        http = DefaultAioHttpClient(timeout=timeout, **lines.options(server, where))
+        http = DefaultAioHttpClient(timeout=timeout, **lines.options(server))
         if server.url is None:
-            return AsyncAnthropic(max_retries=0, timeout=timeout, http_client=http)
+            api_key = servers.key("ANTHROPIC_API_KEY")
+            token = None if api_key else key  # the library takes one of them, or looks for a profile
+            return AsyncAnthropic(api_key=api_key, auth_token=token, max_retries=0, timeout=timeout, http_client=http)
         key = key or servers.NO_KEY
         return AsyncAnthropic(api_key=key, base_url=server.url, max_retries=0, timeout=timeout, http_client=http)
 
@@ -152,18 +151,18 @@ class Messages:
         """What an exception of the library, or of those beneath it, amounts to."""
         from anthropic import AnthropicError, APIConnectionError, APIStatusError, CredentialsError
 
-        secrets, partial = servers.secrets(self._server), answer.partial(self.name)
+        partial = answer.partial(self.name)
         if isinstance(error, APIStatusError):
-            message = faults.shown(error.api_message or error.message, secrets)
+            message = faults.shown(error.api_message or error.message)
             fault = faults.refused(self.name, error.status_code, message, error.response.headers, str(error.type or ""))
             return faults.with_partial(fault, partial)
         if isinstance(error, CredentialsError) or (isinstance(error, TypeError) and "authentication" in str(error)):
-            what = "no key and no profile" if isinstance(error, TypeError) else faults.shown(error, secrets)
+            what = "no key and no profile" if isinstance(error, TypeError) else faults.shown(error)
             hint = f"Set {self._server.keys[0]}, or sign in with the provider's own tool; `debate models` tells more."
             return Failed(said(self.name, what, "credentials in the environment", hint))
         if isinstance(error, AnthropicError | OSError | ValueError) or lines.is_beneath(error):
             wrapped = isinstance(error, APIConnectionError)
-            return lines.fault(self.name, error, secrets, partial, wrapped=wrapped, reached=self._reached)
+            return lines.fault(self.name, error, partial, wrapped=wrapped, reached=self._reached)
         return error  # a fault of ours: it must be seen
 
     async def close(self) -> None:

@@ -1,7 +1,8 @@
 """A program of the user's own as a speaker: it reads a brief on its standard input and prints the reply.
 
 No shell is involved. The program is the head of a process group of its own, so that whatever it starts ends
-with it when a turn takes too long or is called off.
+with it when a turn takes too long or is called off. It gets the part of the environment that programs need, and no key
+unless the user names it: the program may have been chosen by the writer of an answers file.
 """
 
 from __future__ import annotations
@@ -9,17 +10,19 @@ from __future__ import annotations
 import asyncio
 import codecs
 import os
+import re
 import shlex
 import shutil
 import signal
-from collections.abc import Mapping
 
 from debate_orchestrator import errors, replies
 from debate_orchestrator.briefs import Brief
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Reply
 from debate_orchestrator.errors import Failed
+from debate_orchestrator.permissions import permissions
 from debate_orchestrator.providers import Piece, faults
+from debate_orchestrator.redaction import redact
 
 LIMIT = 600.0
 """Seconds that a program may take for a turn."""
@@ -30,9 +33,12 @@ _KEPT = 64 * 1024
 """Bytes kept of what a program says on its standard error: the last ones, which tell why it failed."""
 _TOLD = 250
 _PAUSE = 0.02
-_SECRET = ("KEY", "TOKEN", "SECRET")
-"""Parts of the names of variables whose values nobody is told."""
-
+_GIVEN = re.compile(
+    "PATH|HOME|LANG|LANGUAGE|LC_.*|TERM|COLORTERM|NO_COLOR|TZ|TMPDIR|USER|LOGNAME|SHELL|XDG_.*"
+    "|CLAUDE_CONFIG_DIR|CODEX_HOME|LLM_USER_PATH|SSL_CERT_FILE|SSL_CERT_DIR|NODE_EXTRA_CA_CERTS"
+)
+"""Environment variables that every program gets: to run, to find its own configuration, and to verify servers."""
+_HINT = "If it needs an environment variable, such as a key, name that: --command-env NAME."
 _TRIES = 2
 """Calls after which a program that fails is held to fail for good."""
 
@@ -55,7 +61,9 @@ class Command:
         asked = document(brief, self._nonce).encode("utf-8", "replace")
         try:
             # not create_subprocess_exec: its Process can't be made to let go of a pipe that a stray child holds
-            transport, run = await loop.subprocess_exec(lambda: _Run(hear), *self._words, start_new_session=True)
+            transport, run = await loop.subprocess_exec(
+                lambda: _Run(hear), *self._words, env=environment(), start_new_session=True
+            )
         except (OSError, ValueError) as error:
             hint = "Resume with another: `debate resume JOURNAL --a, --b or --judge WHO`."
             raise Failed(errors.complaint(self.name, f"{type(error).__name__}: {error}", "a program", hint)) from None
@@ -77,17 +85,17 @@ class Command:
             raise self._broken(f"more than {replies.LARGEST:,} bytes", run)
         if code:
             ended = f"exit code {code}" if code > 0 else f"the end by signal {-code}"
-            told = _told(run.err.decode("utf-8", "replace"), os.environ)
-            raise self._broken(f"{ended} ({told})" if told else ended, run)
+            told = _told(run.err.decode("utf-8", "replace"))
+            raise self._broken(f"{ended} ({told})" if told else ended, run, _HINT)
         try:
             return self._reply(run.out.decode("utf-8"))
         except UnicodeDecodeError as error:
             raise self._broken(f"bytes that are no UTF-8 at offset {error.start}", run) from None
 
-    def _broken(self, what: str, run: _Run) -> errors.Trouble:
+    def _broken(self, what: str, run: _Run, hint: str = "") -> errors.Trouble:
         """The fault of an answer that is none, with what had come of it."""
         came = bytes(run.out[: replies.LARGEST]).decode("utf-8", "replace")
-        fault = faults.broken(self.name, what, self._reply(came) if came else None)
+        fault = faults.broken(self.name, what, self._reply(came) if came else None, hint)
         fault.tries = _TRIES
         return fault
 
@@ -179,23 +187,16 @@ def _signalled(group: int, number: int) -> bool:
     return True
 
 
-def _told(stderr: str, environment: Mapping[str, str]) -> str:
+def environment() -> dict[str, str]:
+    """The part of the environment that programs get."""
+    named = permissions().command_env
+    return {name: value for name, value in os.environ.items() if _GIVEN.fullmatch(name) or name in named}
+
+
+def _told(stderr: str) -> str:
     """The end of what a program said on its standard error, without the secrets of the environment."""
-    secrets = _secrets(environment)
-    for secret in secrets:
-        stderr = stderr.replace(secret, "[key]")
-    stderr = stderr.strip()
-    return faults.shown(stderr if len(stderr) <= _TOLD else f"...{stderr[-_TOLD:]}", secrets)
-
-
-def _secrets(environment: Mapping[str, str]) -> list[str]:
-    """What is to be kept from complaints: the values of variables that are named like secrets, and each line of
-    one that has several; the longest first, since one may hold another."""
-    found = set()
-    for name, value in environment.items():
-        if any(sign in name.upper() for sign in _SECRET):
-            found |= {one for one in (value, *value.splitlines()) if len(one) >= 8}
-    return sorted(found, key=len, reverse=True)
+    stderr = redact(stderr).strip()
+    return faults.shown(stderr if len(stderr) <= _TOLD else f"...{stderr[-_TOLD:]}")
 
 
 def document(brief: Brief, nonce: str) -> str:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from email.utils import parsedate_to_datetime
 
 from debate_orchestrator.errors import Failed, Paused, Theirs, Trouble, complaint
+from debate_orchestrator.redaction import redact
 from debate_orchestrator.speech import one_line
 
 LONGEST = 1800.0
@@ -26,12 +27,9 @@ _OUT_OF_CREDIT = ("credit balance", "spend limit", "spending limit", "insufficie
 _TOO_LONG = ("prompt is too long", "context_length", "context length", "context window", "maximum context")
 
 
-def shown(message: object, secrets: Iterable[str] = ()) -> str:
+def shown(message: object) -> str:
     """What a server said, as it may stand in a complaint and a journal: one line, short, and without a key."""
-    text = str(message)
-    for secret in secrets:
-        text = text.replace(secret, "[key]") if len(secret) > 3 else text
-    text = one_line(text.encode("utf-8", "replace").decode())
+    text = one_line(redact(str(message)).encode("utf-8", "replace").decode())
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
@@ -56,9 +54,9 @@ def refused(who: str, status: int, message: str, headers: Mapping[str, str], cod
     return Failed(complaint(who, said, "a request that it takes"))
 
 
-def broken(who: str, what: str, partial: object = None) -> Trouble:
+def broken(who: str, what: str, partial: object = None, hint: str = "") -> Trouble:
     """The fault of a line or an answer that broke off."""
-    return Trouble(complaint(who, what, "a whole answer"), unsure=True, partial=partial)
+    return Trouble(complaint(who, what, "a whole answer", hint), unsure=True, partial=partial)
 
 
 def unreachable(who: str, what: str, *, reached: bool) -> Trouble:

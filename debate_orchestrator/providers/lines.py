@@ -2,7 +2,8 @@
 
 What the environment holds for a vendor (keys, organizations, headers of one's own gateway) goes to that
 vendor and to nobody else: a request to an address from a cast carries what a request needs, and the key that
-is meant for that host. Redirects are never followed, since a key would go along.
+is meant for that host. Redirects are never followed, since a key would go along, and no key goes over plain http to
+another machine or through a proxy.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from debate_orchestrator import redaction
 from debate_orchestrator.core.events import Reply
-from debate_orchestrator.errors import Trouble
+from debate_orchestrator.errors import Failed, Trouble
 from debate_orchestrator.providers import faults, servers
 
 MOST = 1_000_000
@@ -31,11 +33,27 @@ _NEEDED = {
 _BENEATH = ("httpx2", "httpx", "httpcore2", "aiohttp", "anyio")
 
 
-def options(server: servers.Server, url: str | None) -> dict[str, Any]:
+def options(server: servers.Server) -> dict[str, Any]:
     """How a client of that server connects: without redirects, without reading certificates where there is no
-    TLS, and bare of what is not meant for the server where its address comes from a cast."""
-    hooks = {} if server.url is None else {"request": [_bare(server)]}
-    return {"follow_redirects": False, "event_hooks": hooks, "verify": not (url or "").startswith("http://")}
+    TLS, past any proxy to this machine, and bare of what is not meant for the server where its address comes from a
+    cast. Failed where a key would go over plain http to another machine."""
+    if wrong := servers.in_the_clear(server):
+        raise Failed(wrong)
+    url = server.address or ""
+    clear = url.lower().startswith("http://")
+    hooks = [_learned] if server.url is None else [_bare(server)]
+    return {
+        "follow_redirects": False,
+        "event_hooks": {"request": hooks},
+        "verify": not clear,
+        "trust_env": not (clear and servers.is_loopback(url)),
+    }
+
+
+async def _learned(request: Any) -> None:
+    """Notes what is sent as credentials, since it may be from a profile: a server that quotes it is not to be told."""
+    for name in ("authorization", "x-api-key"):
+        redaction.learn(request.headers.get(name, ""))
 
 
 def _bare(server: servers.Server) -> Callable[[Any], Awaitable[None]]:
@@ -47,13 +65,11 @@ def _bare(server: servers.Server) -> Callable[[Any], Awaitable[None]]:
     return strip
 
 
-def fault(
-    who: str, error: Exception, secrets: list[str], partial: Reply | None, *, wrapped: bool, reached: bool
-) -> Trouble:
+def fault(who: str, error: Exception, partial: Reply | None, *, wrapped: bool, reached: bool) -> Trouble:
     """What an exception of the line amounts to; `wrapped` says that a library put its own around the reason,
     `reached` that the server has answered before."""
     reason = cause(error) if wrapped else error
-    what = faults.shown(f"{type(reason).__name__}: {reason}", secrets)
+    what = faults.shown(f"{type(reason).__name__}: {reason}")
     if wrapped and nobody_there(error):
         return faults.unreachable(who, what, reached=reached)
     return faults.broken(who, what, partial)

@@ -6,7 +6,6 @@ retry nothing: whether a call is made again is the loop's to say, which writes e
 
 from __future__ import annotations
 
-import os
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -113,20 +112,16 @@ class Completions:
             raise Failed(_missing(self.name))
         from openai import AsyncOpenAI, DefaultAioHttpClient, Timeout
 
-        server, key = self._server, self._key()
+        server, key = self._server, self._server.key()
         if key is None and server.needs_key:
             hint = f"Set {server.keys[0]} in the environment, then resume."
             raise Failed(errors.complaint(self.name, "no key", f"one in {server.keys[0]}", hint))
         timeout = Timeout(None, connect=lines.CONNECT)
-        where = server.url or os.environ.get("OPENAI_BASE_URL")
-        http = DefaultAioHttpClient(timeout=timeout, **lines.options(server, where))
+        http = DefaultAioHttpClient(timeout=timeout, **lines.options(server))
         key = key or servers.NO_KEY
         made = AsyncOpenAI(api_key=key, base_url=server.url, max_retries=0, timeout=timeout, http_client=http)
         _ = made.chat.completions  # loads what belongs to it
         return made
-
-    def _key(self) -> str | None:
-        return (self._server.key() or "").strip() or None
 
     def _fault(self, error: Exception, answer: Answer, clock: faults.Clock) -> Exception:
         """What an exception of the SDK, or of those beneath it, amounts to."""
@@ -135,18 +130,17 @@ class Completions:
             return faults.broken(self.name, clock.verdict(), partial)
         from openai import APIConnectionError, APIError, APIStatusError, OpenAIError
 
-        secrets = servers.secrets(self._server)
         if isinstance(error, APIConnectionError):
-            return lines.fault(self.name, error, secrets, partial, wrapped=True, reached=self._reached)
+            return lines.fault(self.name, error, partial, wrapped=True, reached=self._reached)
         if isinstance(error, APIError):
             response = error.response if isinstance(error, APIStatusError) else None
             status = response.status_code if response else _status(error.code)
             about = f"{error.code or ''} {error.type or ''}"
-            message = faults.shown(_message(error.body) or error.message, secrets)
+            message = faults.shown(_message(error.body) or error.message)
             fault = faults.refused(self.name, status, message, response.headers if response else {}, about)
             return faults.with_partial(fault, partial)
         if isinstance(error, OpenAIError | OSError | ValueError | RecursionError) or lines.is_beneath(error):
-            return lines.fault(self.name, error, secrets, partial, wrapped=False, reached=self._reached)
+            return lines.fault(self.name, error, partial, wrapped=False, reached=self._reached)
         return error  # a fault of ours: it must be seen
 
     async def close(self) -> None:

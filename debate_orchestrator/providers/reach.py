@@ -21,6 +21,7 @@ from debate_orchestrator.core.rules import JUDGE
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.errors import BadAnswers, complaint
 from debate_orchestrator.providers import servers
+from debate_orchestrator.redaction import redact
 from debate_orchestrator.speech import one_line
 
 _SECONDS = 4.0
@@ -81,7 +82,7 @@ def default(seat: str, name_one: str = "Name a model: --a, --b and --judge.", ot
     name = {JUDGE: chosen.judge, "moderator": chosen.moderator}.get(seat, chosen.debater)
     if _anthropic_credentials():
         return f"anthropic:{name}"
-    if os.environ.get("OPENROUTER_API_KEY"):
+    if servers.key("OPENROUTER_API_KEY"):
         return f"openrouter:anthropic/{_dotted(name)}"
     ways = [f"{one.seat} ({', '.join(one.models[:3])})" for one in (_openai(), _ollama()) if one.ready]
     if ways:
@@ -113,7 +114,7 @@ def _dotted(name: str) -> str:
 def _anthropic_credentials() -> str | None:
     """Where credentials for the vendor's SDK are; None where there are none."""
     for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_PROFILE", "ANTHROPIC_FEDERATION_RULE_ID"):
-        if os.environ.get(name):
+        if servers.key(name):
             return name
     folder = os.environ.get("ANTHROPIC_CONFIG_DIR")
     profiles = (Path(folder) if folder else Path.home() / ".config" / "anthropic") / "configs"
@@ -125,8 +126,11 @@ def _anthropic() -> Reach:
     where = _anthropic_credentials()
     if where is None:
         return Reach(seat=seat, ready=False, about="no key: set ANTHROPIC_API_KEY, or sign in with a profile")
-    url = os.environ.get("ANTHROPIC_BASE_URL") or "https://api.anthropic.com"
-    key = os.environ.get("ANTHROPIC_API_KEY") or os.environ.get("ANTHROPIC_AUTH_TOKEN")
+    server = servers.server("anthropic:x")
+    url = server.address or "https://api.anthropic.com"
+    key = server.key()
+    if wrong := servers.in_the_clear(server):
+        return Reach(seat=seat, ready=False, about=wrong)
     if key is None:
         return Reach(seat=seat, ready=True, about=f"credentials: {where}")
     headers = {"x-api-key": key, "anthropic-version": "2023-06-01"}
@@ -135,7 +139,7 @@ def _anthropic() -> Reach:
 
 def _openrouter() -> Reach:
     seat = "openrouter:VENDOR/MODEL"
-    if not (key := os.environ.get("OPENROUTER_API_KEY")):
+    if not (key := servers.key("OPENROUTER_API_KEY")):
         return Reach(seat=seat, ready=False, about="no key: set OPENROUTER_API_KEY")
     headers = {"Authorization": f"Bearer {key}"}
     return _listed(seat, "OPENROUTER_API_KEY is set", "https://openrouter.ai/api/v1/key", headers)
@@ -145,9 +149,12 @@ def _openai() -> Reach:
     seat = "openai:MODEL"
     if find_spec("openai") is None:
         return Reach(seat=seat, ready=False, about='not installed: pip install "debate-orchestrator[openai]"')
-    if not (key := os.environ.get("OPENAI_API_KEY")):
+    if not (key := servers.key("OPENAI_API_KEY")):
         return Reach(seat=seat, ready=False, about="no key: set OPENAI_API_KEY, or name a server: openai:MODEL@URL")
-    url = os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
+    server = servers.server("openai:x")
+    if wrong := servers.in_the_clear(server):
+        return Reach(seat=seat, ready=False, about=wrong)
+    url = server.address or "https://api.openai.com/v1"
     return _listed(seat, "OPENAI_API_KEY is set", f"{url.rstrip('/')}/models", {"Authorization": f"Bearer {key}"})
 
 
@@ -178,6 +185,8 @@ def _listed(seat: str, about: str, url: str, headers: dict[str, str]) -> Reach:
     answer, wrong = _get(url, headers)
     if wrong is not None and wrong[0] in (401, 403):
         return Reach(seat=seat, ready=False, about=f"{about}, but the server refuses it (HTTP {wrong[0]})")
+    if wrong is not None and 300 <= wrong[0] < 400:
+        return Reach(seat=seat, ready=False, about=f"{about}, but the server points elsewhere (HTTP {wrong[0]})")
     if wrong is not None and wrong[0] == 0:
         return Reach(seat=seat, ready=False, about=f"{about}, but the server can't be reached: {wrong[1]}")
     return Reach(seat=seat, ready=True, about=about, models=tuple(sorted(_names(answer, "data", "id"))))
@@ -187,13 +196,26 @@ def _names(answer: Any, key: str, name: str) -> list[str]:
     """The names in a server's list, whatever else it holds."""
     listed = answer.get(key) if isinstance(answer, dict) else None
     found = listed if isinstance(listed, list) else []
-    return [one_line(str(one[name])) for one in found if isinstance(one, dict) and one.get(name)]
+    return [redact(one_line(str(one[name]))) for one in found if isinstance(one, dict) and one.get(name)]
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """A redirect is an error: the key would go along."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+def _opener(url: str) -> urllib.request.OpenerDirector:
+    """What opens an address: it follows no redirect, and to this machine it takes no proxy."""
+    direct = url.lower().startswith("http://") and servers.is_loopback(url)
+    return urllib.request.build_opener(_NoRedirect, *([urllib.request.ProxyHandler({})] if direct else []))
 
 
 def _get(url: str, headers: dict[str, str]) -> tuple[Any, tuple[int, str] | None]:
     """The JSON at an address, and what went wrong: the HTTP status, or 0, and why."""
     try:
-        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=_SECONDS) as answer:
+        with _opener(url).open(urllib.request.Request(url, headers=headers), timeout=_SECONDS) as answer:
             return json.loads(answer.read(_LONGEST)), None
     except urllib.error.HTTPError as error:
         return None, (error.code, "")

@@ -3,22 +3,26 @@
 `anthropic:MODEL` and `openai:MODEL` are the vendors', as their own environment variables say;
 `KIND:MODEL@URL` is any server that speaks the same way; `ollama:MODEL` and `openrouter:VENDOR/MODEL` are
 short for two of them. An address comes from an answers file, and that may come from a stranger: so a
-vendor's key is never sent to an address from a cast, but only a key that is named after the host.
+vendor's key is never sent to an address from a cast, but only a key that is named after the host. No key is sent
+over plain http to another machine, wherever the address comes from, unless the user permits it.
 """
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import re
+import socket
 from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from debate_orchestrator import casts, errors
+from debate_orchestrator.permissions import permissions
+from debate_orchestrator.speech import one_line
 
 NO_KEY = "none"
 """What is sent where a server of one's own wants something and nothing is known."""
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _VENDORS = {"anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"), "openai": ("OPENAI_API_KEY",)}
 
 
@@ -36,7 +40,17 @@ class Server(NamedTuple):
 
     def key(self, environment: Mapping[str, str] = os.environ) -> str | None:
         """The key, if one is set."""
-        return next((value for name in self.keys if (value := environment.get(name, "").strip())), None)
+        return next((value for name in self.keys if (value := key(name, environment))), None)
+
+    @property
+    def address(self) -> str | None:
+        """Where requests go; None where the vendor's library knows it."""
+        return self.url or os.environ.get(f"{self.kind.upper()}_BASE_URL") or None
+
+
+def key(name: str, environment: Mapping[str, str] = os.environ) -> str | None:
+    """The key in an environment variable, without the white space about it; None where there is none."""
+    return environment.get(name, "").strip() or None
 
 
 def server(spec: str) -> Server:
@@ -62,11 +76,10 @@ def complaint(spec: str) -> str | None:
     if url is None and re.search(r"@[\w.-]+(:\d+|\.\w+)(/|$)", model):
         hint = "Write http:// or https:// before the host."
         return errors.complaint("the model", errors.shown(model), expected, hint)
-    if url is None:
-        return None
-    if kind == "openrouter":
+    if kind == "openrouter" and url is not None:
         return errors.complaint("the server", errors.shown(url), expected)
-    return _address(url)
+    wrong = _address(url) if url is not None else None
+    return wrong or in_the_clear(server(spec))
 
 
 def _address(url: str) -> str | None:
@@ -81,10 +94,33 @@ def _address(url: str) -> str | None:
     if "@" in parts.netloc or parts.query or parts.fragment:
         hint = f"A key belongs into the environment, as {key_name(url)}."
         return errors.complaint("the server", "an address with a user or a query", "http(s)://HOST[:PORT][/PATH]", hint)
-    if parts.scheme == "http" and host not in _LOOPBACK and os.environ.get(key_name(url)):
-        hint = f"{key_name(url)} would be readable on the way."
-        return errors.complaint("the server", f"plain http to {host}", "https for a server with a key", hint)
     return None
+
+
+def in_the_clear(server: Server) -> str | None:
+    """A complaint where a key would be sent readable to another machine, and the user does not permit that. The
+    vendor's library finds credentials where no variable of ours tells of them, so that its address is always safe."""
+    url = server.address
+    needless = server.url is not None and server.key() is None
+    if url is None or needless or permissions().insecure or url.lower().startswith("https://") or is_loopback(url):
+        return None
+    hint = f"The key in {server.keys[0]} would be readable on the way. Use https, or permit it with --insecure."
+    return errors.complaint("the server", f"plain http to {one_line(url)}", "https for a server with a key", hint)
+
+
+def is_loopback(url: str) -> bool:
+    """Whether an address is of this machine: `localhost`, 127.0.0.0/8 and ::1, however a resolver takes them to be
+    written, but no name that merely begins or ends like one."""
+    try:
+        host = urlsplit(url).hostname or ""
+        if host == "localhost":
+            return True
+        number = re.fullmatch(r"[\da-fx.]+", host, re.ASCII)  # as in 127.1 or 0x7f000001
+        found = ipaddress.ip_address(socket.inet_aton(host) if number else host)
+    except (ValueError, OSError):
+        return False
+    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
+    return (mapped or found).is_loopback
 
 
 def key_name(url: str) -> str:
@@ -94,11 +130,6 @@ def key_name(url: str) -> str:
     host = (parts.hostname or "").upper().replace("-", "__")
     port = f"_{parts.port}" if parts.port is not None else ""
     return "DEBATE_KEY_" + re.sub(r"[^A-Z0-9_]", "_", host) + port
-
-
-def secrets(server: Server) -> list[str]:
-    """Everything in the environment that may be sent to that server as a key."""
-    return [value for name in server.keys if (value := os.environ.get(name))]
 
 
 def _split(rest: str) -> tuple[str, str | None]:

@@ -1,0 +1,469 @@
+"""Keys stay where they belong: in the environment, and in the requests of the server they are meant for."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from conftest import Ran, Run
+from debates import opening
+from listener import Listener, listening
+from messages_server import Server, serving
+from test_providers_reach import VARIABLES
+
+from debate_orchestrator.briefs import Brief, Message
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Reply
+from debate_orchestrator.errors import Trouble
+from debate_orchestrator.permissions import permissions
+from debate_orchestrator.providers import maker, replied
+
+KEY = "sk-ant-0123/456+789=abcdef"
+SETUP = (
+    "--topic=T",
+    "--position-a=It is so.",
+    "--position-b=It is not so.",
+    "--rounds=1",
+    "--output=r.md",
+    "--answers=a.yaml",
+)
+FAR = "http://models.example:8080"
+BRIEF = Brief(turn="1.opening.a", system="", messages=(Message(role="user", parts=("Speak.",)),), wants="text")
+FORMS = (
+    KEY,
+    quote(KEY, safe=""),
+    base64.b64encode(KEY.encode()).decode(),
+    base64.b64encode(f"user:{KEY}".encode()).decode(),
+    base64.b64encode(f"users:{KEY}".encode()).decode(),
+    KEY.encode().hex(),
+)
+TRACES = ("sk-ant-0123", quote(KEY, safe="")[-20:], *(form[8:-4] for form in FORMS[2:]))
+"""Parts of what each form makes of the key."""
+
+
+@pytest.fixture(autouse=True)
+def bare(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An environment with no key, no server and no proxy."""
+    proxies = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
+    for name in (*VARIABLES, *proxies, *map(str.upper, proxies), "OLLAMA_API_KEY", "DEBATE_COMMAND_ENV"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("ANTHROPIC_CONFIG_DIR", str(here / "nothing"))
+    monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")
+    Path("a.yaml").write_text("patience: 1\n", encoding="utf-8")
+
+
+@pytest.fixture
+def listener() -> Iterator[Listener]:
+    with listening() as made:
+        yield made
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A server that speaks the Messages API, to which the vendor's name leads."""
+    with serving(Server()) as made:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", made.url)
+        yield made
+
+
+def script(text: str) -> str:
+    """The spec of a program with that text."""
+    Path("speaks.py").write_text(text, encoding="utf-8")
+    return f"command:{sys.executable} speaks.py"
+
+
+def written() -> str:
+    """All that lies in the working folder, but for the program."""
+    files = (path for path in Path().rglob("*") if path.is_file() and path.name != "speaks.py")
+    return "\n".join(path.read_text(encoding="utf-8") for path in files)
+
+
+def leaks(ran: Ran, traces: tuple[str, ...] = TRACES) -> list[str]:
+    """What is to be seen of the key in what was printed and written."""
+    told = f"{ran.out}\n{ran.err}\n{written()}"
+    return [one for one in traces if one in told]
+
+
+# A key with white space about it
+
+
+@pytest.mark.parametrize("key", [f"{KEY}\n", f"{KEY} ", f"\t{KEY}\r\n"])
+@pytest.mark.parametrize("names", [("ANTHROPIC_API_KEY", "ANTHROPIC"), ("OPENAI_API_KEY", "OPENAI")])
+def test_a_key_is_stripped(
+    debate: Run, listener: Listener, monkeypatch: pytest.MonkeyPatch, names: tuple[str, str], key: str
+) -> None:
+    """White space about a key is no part of it: `models` sends the key without, and prints it in no form."""
+    monkeypatch.setenv(names[0], key)
+    monkeypatch.setenv(f"{names[1]}_BASE_URL", listener.url)
+    for flags in ((), ("--json",)):
+        ran = debate("models", *flags)
+        assert ran.code == 0
+        assert leaks(ran) == []
+    assert listener.said().count(KEY) == 2
+
+
+def test_a_key_that_no_header_takes(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key with a line break within it is printed neither whole nor in part."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-one-half-111\nsk-other-half-222")
+    ran = debate("models", "--json")
+
+    assert leaks(ran, ("one-half", "other-half")) == []
+
+
+@pytest.mark.parametrize("tail", ["", "\n", " "])
+def test_an_echoed_refusal(debate: Run, server: Server, monkeypatch: pytest.MonkeyPatch, tail: str) -> None:
+    """A server that quotes the key in its refusal, in whatever form, gets it neither onto a screen nor into a file."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", f"{KEY}{tail}")
+    server.trouble = lambda request, n: {"status": 401, "message": f"no: {' '.join(FORMS)}", "kind": FORMS[1]}
+    ran = debate("run", *SETUP, "--judge=anthropic:m", "--a=anthropic:m", "--b=anthropic:m")
+
+    assert ran.code == 4 and "HTTP 401: no: [key]" in ran.err
+    assert leaks(ran) == []
+    assert set(server.keys) == {f"Bearer {KEY}"}
+
+
+def test_a_refusal_is_cut_behind_the_key(debate: Run, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long refusal is shortened only after the key is out of it, so that no part of the key is left at the cut."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    server.trouble = lambda request, n: {"status": 401, "message": f"{'.' * 290}{KEY}"}
+    ran = debate("run", *SETUP, "--judge=anthropic:m", "--a=anthropic:m", "--b=anthropic:m")
+
+    assert leaks(ran, ("sk-ant",)) == []
+
+
+# What a speaker says
+
+
+@pytest.mark.parametrize("flag", ["--events", "--json", None])
+def test_a_key_in_a_speech(debate: Run, server: Server, monkeypatch: pytest.MonkeyPatch, flag: str | None) -> None:
+    """A key in a speech, also where it comes in two pieces, is in no journal, report or line that is printed; all
+    else of the speech is there."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    text = f"{'This is said first. ' * 4}{'.' * 70} {' and '.join(FORMS)}. This is said last."
+    server.trouble = lambda request, n: {"text": text} if "output_config" not in request else None
+    ran = debate("run", *SETUP, "--judge=anthropic:m", "--a=anthropic:m", "--b=anthropic:m", *([flag] if flag else []))
+
+    assert ran.code == 0, ran.err
+    assert leaks(ran) == []
+    assert "[key] and [key]" in written() and "This is said last." in written()
+
+
+def test_what_a_server_names(debate: Run, listener: Listener, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that says the key as a model's name has `[key]` printed instead."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_BASE_URL", listener.url)
+    listener.body = json.dumps({"data": [{"id": one} for one in FORMS]})
+    for flags in ((), ("--json",)):
+        ran = debate("models", *flags)
+        assert "[key]" in ran.out
+        assert leaks(ran) == []
+
+
+def test_a_program_says_a_key(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key that a program prints, as a speech or as the reason of its failure, is not kept."""
+    monkeypatch.setenv("MY_TOKEN", KEY)
+    for text in (f"print({FORMS!r})", f"import sys; print({KEY!r}, end=''); sys.exit({'x' * 9 + KEY!r})"):
+        spec = script(text)
+        ran = debate("run", *SETUP, f"--judge={spec}", f"--a={spec}", f"--b={spec}")
+        assert ran.code != 2
+        assert leaks(ran) == []
+        assert "[key]" in written()
+        for path in Path().glob("r.*"):
+            path.unlink()
+
+
+@pytest.mark.parametrize("at", range(1, len(KEY), 5))
+def test_a_key_in_two_pieces(at: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key that comes in two pieces is told to nobody who listens while a speech is made."""
+    monkeypatch.setenv("MY_TOKEN", KEY)
+    pieces = (f"It is {KEY[:at]}", f"{KEY[at:]}, as they say.")
+    spec = script(f"import time\nfor one in {pieces!r}: print(one, end='', flush=True); time.sleep(0.1)")
+    heard: list[str] = []
+    reply = asyncio.run(replied(maker(spec)(spec, Debate([opening()])), BRIEF, heard.append))
+
+    assert len(heard) > 1
+    assert "".join(heard) == reply.text == "It is [key], as they say."
+
+
+def test_a_key_that_breaks_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of an answer that breaks off within a key the key's larger half is kept nowhere."""
+    monkeypatch.setenv("MY_TOKEN", KEY)
+    spec = script(f"import sys; print('It is {KEY[:-5]}', end=''); sys.exit(1)")
+    heard: list[str] = []
+    with pytest.raises(Trouble) as failure:
+        asyncio.run(replied(maker(spec)(spec, Debate([opening()])), BRIEF, heard.append))
+
+    assert isinstance(failure.value.partial, Reply)
+    assert "".join(heard) == failure.value.partial.text == "It is [key]"
+
+
+def test_a_cast_holds_no_key(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cast is written into journals, and is refused where it holds a key."""
+    monkeypatch.setenv("MY_TOKEN", KEY)
+    ran = debate("run", *SETUP, "--judge=host", "--a=host", f"--b=command:cat --token '{KEY}'")
+
+    assert ran.code == 2 and "cast: b" in ran.err
+    assert leaks(ran) == []
+
+
+def test_a_key_in_the_answers(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key in a topic or in context is in no journal and in no brief."""
+    monkeypatch.setenv("MY_TOKEN", KEY)
+    cast = ("--judge=host", "--a=host", "--b=host")
+    ran = debate("open", *SETUP, *cast, f"--topic=Is {KEY} safe?", "--json")
+
+    assert ran.code == 0, ran.err
+    assert leaks(ran) == []
+    assert "Is [key] safe?" in written()
+
+
+def test_an_unknown_flag(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command line that is not understood is quoted without the keys in it."""
+    monkeypatch.setenv("MY_TOKEN", KEY)
+    ran = debate("run", f"--api-key={KEY}")
+
+    assert ran.code == 2 and "--api-key=[key]" in ran.err
+
+
+def process(*arguments: str, **environment: str) -> Ran:
+    """Python with these arguments, as a process of its own."""
+    ran = subprocess.run(
+        [sys.executable, *arguments],
+        capture_output=True, check=False, text=True, timeout=100, env={**os.environ, **environment},
+    )  # fmt: skip
+    return Ran(ran.returncode, ran.stdout, ran.stderr)
+
+
+def test_a_traceback(here: Path) -> None:
+    """A fault of this program is told with its traceback, causes and notes, and without keys."""
+    code = (
+        "import os\nfrom debate_orchestrator.cli import listing, main\n"
+        "def broken(arguments):\n    key = os.environ['MY_TOKEN']\n    error = ValueError(f'outer {key}')\n"
+        "    error.add_note(f'noted {key}')\n    raise error from RuntimeError(repr({'authorization': key}))\n"
+        "listing.models = broken\nmain(['models'])\n"
+    )
+    ran = process("-c", code, MY_TOKEN=KEY)
+
+    assert ran.code == 1
+    assert all(one in ran.err for one in ("Traceback", "outer [key]", "noted [key]", "RuntimeError"))
+    assert leaks(ran) == []
+
+
+@pytest.mark.parametrize("kind", ["anthropic", "openai"])
+def test_the_logs_of_a_library(listener: Listener, kind: str) -> None:
+    """A library that is told to log all it does prints no key."""
+    listener.status = 401
+    environment = {
+        "ANTHROPIC_LOG": "debug",
+        "OPENAI_LOG": "debug",
+        f"{kind.upper()}_API_KEY": KEY,
+        f"{kind.upper()}_BASE_URL": listener.url,
+        f"{kind.upper()}_CUSTOM_HEADERS": f"x-gateway: {KEY[::-1]}",
+    }
+    cast = [f"--{seat}={kind}:m" for seat in ("a", "b", "judge")]
+    ran = process("-m", "debate_orchestrator", "run", *SETUP, *cast, **environment)
+
+    assert ran.code == 4 and "DEBUG" in ran.err
+    assert leaks(ran, (*TRACES, KEY[::-1])) == []
+    assert KEY[::-1] in listener.said()
+
+
+def test_a_password_in_an_address(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The password of a gateway's address is a secret like a key."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "https://me:pass-word-99@127.0.0.1:9")
+    ran = debate("models", "--json")
+
+    assert "pass-word-99" not in ran.out
+    assert "https://me:[key]@" in ran.out
+
+
+# Where a key goes
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_models_follows_nobody(debate: Run, listener: Listener, monkeypatch: pytest.MonkeyPatch, status: int) -> None:
+    """A server that sends `models` on to another address leads no key there."""
+    with listening() as other:
+        listener.status, listener.headers = status, {"location": f"{other.url}/v1/models"}
+        for name in ("ANTHROPIC", "OPENAI"):
+            monkeypatch.setenv(f"{name}_API_KEY", KEY)
+            monkeypatch.setenv(f"{name}_BASE_URL", listener.url)
+        ran = debate("models", "--json")
+
+    assert len(listener.heard) == 2
+    assert other.heard == []
+    told = [one for one in ran.json["models"] if one["seat"] in ("anthropic:MODEL", "openai:MODEL")]
+    assert [one["ready"] for one in told] == [False, False]
+    assert f"HTTP {status}" in told[0]["about"]
+
+
+CLEAR = [
+    ("anthropic:m", {"ANTHROPIC_BASE_URL": FAR, "ANTHROPIC_API_KEY": KEY}),
+    ("anthropic:m", {"ANTHROPIC_BASE_URL": FAR, "ANTHROPIC_AUTH_TOKEN": KEY}),
+    ("openai:m", {"OPENAI_BASE_URL": f"{FAR}/v1", "OPENAI_API_KEY": KEY}),
+    ("ollama:m", {"OLLAMA_HOST": FAR, "OLLAMA_API_KEY": KEY}),
+    (f"openai:m@{FAR}/v1", {"DEBATE_KEY_MODELS_EXAMPLE_8080": KEY}),
+    (f"anthropic:m@{FAR}", {"DEBATE_KEY_MODELS_EXAMPLE_8080": KEY}),
+    ("anthropic:m@http://127.0.0.1.models.example", {"DEBATE_KEY_127_0_0_1_MODELS_EXAMPLE": KEY}),
+]
+
+
+@pytest.mark.parametrize(("spec", "environment"), CLEAR)
+def test_no_key_in_the_clear(
+    debate: Run, listener: Listener, monkeypatch: pytest.MonkeyPatch, spec: str, environment: dict[str, str]
+) -> None:
+    """Where a key would go over plain http to another machine, nothing is sent at all, by a debate or by `models`;
+    `--insecure` sends it, and says so."""
+    for name, value in {**environment, "http_proxy": listener.url}.items():
+        monkeypatch.setenv(name, value)
+    cast = (f"--a={spec}", f"--b={spec}", f"--judge={spec}")
+    ran = debate("run", *SETUP, *cast)
+    told = debate("models")
+
+    assert ran.code == 2 and "plain http" in ran.err and "--insecure" in ran.err
+    assert leaks(ran) == leaks(told) == []
+    assert KEY not in listener.said()
+    assert "@" in spec or "ollama" in spec or "plain http" in told.out
+
+    listener.status = 401
+    ran = debate("run", *SETUP, *cast, "--insecure")
+    assert ran.code == 4 and "--insecure" in ran.err and "plain http" in ran.err
+    assert KEY in listener.said()
+    assert leaks(ran) == []
+
+
+def test_models_may_be_insecure(debate: Run, listener: Listener, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`models --insecure` asks a server over plain http, and says so."""
+    environment = {"ANTHROPIC_BASE_URL": FAR, "ANTHROPIC_API_KEY": KEY, "http_proxy": listener.url}
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    ran = debate("models", "--json", "--insecure")
+
+    assert "plain http" in ran.err
+    assert KEY in listener.said()
+    assert debate("models", "--json").err == ""
+
+
+def test_without_a_key_plain_http_is_fine(debate: Run, listener: Listener, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server of one's own network that gets no key is asked over plain http as ever."""
+    monkeypatch.setenv("OLLAMA_HOST", FAR)
+    monkeypatch.setenv("http_proxy", listener.url)
+    listener.body = json.dumps({"models": [{"name": "llama"}]})
+    ran = debate("models", "--json")
+
+    assert "llama" in ran.out
+
+
+@pytest.mark.parametrize("kind", ["anthropic", "openai"])
+def test_no_proxy_for_this_machine(debate: Run, listener: Listener, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """Plain http to a server on this machine goes straight there, whatever proxy the environment names."""
+    listener.status = 401
+    monkeypatch.setenv(f"{kind.upper()}_API_KEY", KEY)
+    monkeypatch.setenv(f"{kind.upper()}_BASE_URL", listener.url)
+    with listening() as proxy:
+        for name in ("http_proxy", "all_proxy"):
+            monkeypatch.setenv(name, proxy.url)
+        debate("run", *SETUP, f"--a={kind}:m", f"--b={kind}:m", f"--judge={kind}:m")
+        debate("models")
+
+    assert proxy.heard == []
+    assert len(listener.heard) >= 2
+    assert KEY in listener.said()
+
+
+@pytest.mark.parametrize("kind", ["anthropic", "openai"])
+def test_a_proxy_of_https_sees_no_key(
+    debate: Run, listener: Listener, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """A proxy that leads to a server by https is told its name, and no key."""
+    monkeypatch.setenv(f"{kind.upper()}_API_KEY", KEY)
+    monkeypatch.setenv(f"{kind.upper()}_BASE_URL", "https://models.example")
+    monkeypatch.setenv("https_proxy", listener.url)
+    listener.status = 403
+    cast = (f"--a={kind}:m", f"--b={kind}:m", f"--judge={kind}:m")
+    debate("models")
+    debate("run", *SETUP, *cast)
+
+    assert len(listener.heard) >= 2
+    assert all(one.startswith("CONNECT models.example:443") for one in listener.heard)
+    assert KEY not in listener.said()
+
+
+# What a program is given
+
+ENVIRONMENT = {
+    "ANTHROPIC_API_KEY": KEY,
+    "AWS_PROFILE": "work-profile",
+    "SSH_AUTH_SOCK": "/run/agent",
+    "LC_TIME": "C",
+    "XDG_CONFIG_HOME": "/x/config",
+    "CLAUDE_CONFIG_DIR": "/x/claude",
+    "TZ": "UTC",
+}
+TELLS = "import json, os\nopen('given.json', 'w').write(json.dumps(dict(os.environ)))\nprint('It is so.')\n"
+
+
+@pytest.fixture
+def given(debate: Run, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, str]]:
+    """Runs a debate with a program; the environment that the program had."""
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+
+    def run(*flags: str) -> dict[str, str]:
+        spec = script(TELLS)
+        debate("run", *SETUP, f"--a={spec}", f"--b={spec}", f"--judge={spec}", *flags)
+        got: dict[str, str] = json.loads(Path("given.json").read_text(encoding="utf-8"))
+        for path in Path().glob("r.*"):
+            path.unlink()
+        return got
+
+    return run
+
+
+def test_the_environment_of_a_program(given: Callable[..., dict[str, str]]) -> None:
+    """A program is given what it needs to run and to find its own configuration, and no key or agent of the user's."""
+    got = given()
+
+    assert {"PATH", "HOME", "LC_TIME", "XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "TZ"} <= set(got)
+    assert not {"ANTHROPIC_API_KEY", "AWS_PROFILE", "SSH_AUTH_SOCK", "ANTHROPIC_CONFIG_DIR"} & set(got)
+    assert KEY not in json.dumps(got)
+
+
+def test_what_the_user_names_is_given(given: Callable[..., dict[str, str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A variable that the user names, by a flag or in the environment, is given to programs too."""
+    assert given("--command-env=ANTHROPIC_API_KEY")["ANTHROPIC_API_KEY"] == KEY
+    assert "AWS_PROFILE" not in given("--command-env", "ANTHROPIC_API_KEY")
+    monkeypatch.setenv("DEBATE_COMMAND_ENV", "AWS_PROFILE, ANTHROPIC_API_KEY")
+    got = given("--command-env=SSH_AUTH_SOCK")
+    assert {"AWS_PROFILE", "ANTHROPIC_API_KEY", "SSH_AUTH_SOCK"} <= set(got)
+
+
+def test_answers_name_no_variable(debate: Run) -> None:
+    """An answers file, which may be a stranger's, gives a program nothing of the environment."""
+    Path("a.yaml").write_text("command_env: [ANTHROPIC_API_KEY]\ninsecure: true\n", encoding="utf-8")
+    ran = debate("run", *SETUP, "--rehearse")
+
+    assert ran.code == 2 and "command_env" in ran.err and "insecure" in ran.err
+
+
+def test_a_program_without_its_key(debate: Run) -> None:
+    """A program that fails is told of with the flag that gives it a variable."""
+    spec = script("import sys; sys.exit('no API key')")
+    ran = debate("run", *SETUP, f"--a={spec}", f"--b={spec}", f"--judge={spec}")
+
+    assert "no API key" in ran.err and "--command-env" in ran.err
+
+
+def test_flags_hold_for_one_command(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one command line permits, the next one in the same process does not."""
+    debate("models", "--insecure")
+    assert not permissions().insecure

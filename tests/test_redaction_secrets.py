@@ -1,0 +1,153 @@
+"""Secrets are found in text however they are written, and ordinary text is left as it is."""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from urllib.parse import quote, quote_plus
+
+import pytest
+from core.folding import many
+from hypothesis import given
+from hypothesis import strategies as st
+
+from debate_orchestrator.redaction import Pieces, Redactor, forms, redact, redacted, secrets
+
+KEY = 'sk-Ab "0/1+2\\3 é=&z'
+
+
+@pytest.fixture(autouse=True)
+def one_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One variable of the environment holds the key, with a line break behind it."""
+    monkeypatch.setenv("MY_API_KEY", f"{KEY}\n")
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        KEY, f" {KEY}\n", "".join(KEY.split()), json.dumps(KEY), json.dumps(KEY, ensure_ascii=False), repr(KEY),
+        ascii(KEY), repr(f"{KEY}\n"), repr(KEY.encode()),
+        quote(KEY), quote(KEY, safe=""), quote_plus(KEY), quote(KEY, safe="").lower(),
+        KEY.encode().hex(), KEY.encode().hex().upper(), str({"authorization": f"Bearer {KEY}"}),
+        *(base64.b64encode(f"{user}{KEY}".encode()).decode() for user in ("", "u:", "me:", "you:")),
+        *(base64.b64encode(f"{user}{KEY}\n".encode()).decode() for user in ("", "u:", "me:")),
+        *(base64.urlsafe_b64encode(f"{user}{KEY}".encode()).decode() for user in ("", "u:", "me:", "you:")),
+        f"sk-Ab\u200b{KEY[5:]}", "\n".join("".join(KEY.split())), f"{KEY[:9]}\n  {KEY[9:]}",
+    ],
+)  # fmt: skip
+def test_every_form(form: str) -> None:
+    """A key is taken out as it stands, escaped, percent-encoded, in hexadecimal, and wherever it is in base64."""
+    made = redact(f"before {form} after")
+
+    assert made.startswith("before ") and made.endswith(" after") and "[key]" in made
+    left = made.removeprefix("before ").removesuffix(" after").replace("[key]", "")
+    assert len(left) <= 34 and "0/1+2" not in left
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("OPENAI_API_KEY", "none"), ("OLLAMA_API_KEY", "ollama"), ("OPENAI_API_KEY", "k-1"), ("A_KEY", "k-12345"),
+        ("A_KEY", "true"), ("A_TOKEN", "test"), ("A_SECRET", "strategy"),
+        ("DB_PASSWORD", "Disabled"), ("MAX_TOKENS", "100000000"), ("KEY_DATE", "2026-01-02"), ("A_KEY", "--------"),
+        ("GOOGLE_APPLICATION_CREDENTIALS", "/home/me/.config/gcloud/key-2026.json"), ("A_KEY", "~/keys/id_25519"),
+        ("A_KEY", "./some/where-123"), ("TOKEN_FILE", "sk-this-is-a-file-1"), ("KEYCLOAK_URL", "https://sso.example"),
+        ("EDITOR", "vim-with-options-1"), ("PATH", "/bin:/usr/bin"), ("A_KEY", ""), ("A_KEY", " \n"),
+    ],
+)  # fmt: skip
+def test_what_is_no_secret(name: str, value: str) -> None:
+    """Short values, words, numbers, paths, and variables that are not named like secrets blank nothing out."""
+    assert list(secrets(name, value)) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "secret"),
+    [
+        ("openai_api_key", "sk-1234567", "sk-1234567"), ("DEBATE_KEY_A", "k-12", "k-12"),
+        ("DEBATE_KEY_A_B", "sk-1234567", "sk-1234567"),
+        ("GITHUB_PAT", "ghp_12345678", "ghp_12345678"), ("DB_PASSWD", "hunter22", "hunter22"),
+        ("DB_PWD", "hunter22", "hunter22"), ("A_SECRET", "correcthorsebatterystaple", "correcthorsebatterystaple"),
+        ("AWS_SECRET_ACCESS_KEY", "/wJalrXUtnFEMIK7MDENGbPxRfiCY", "/wJalrXUtnFEMIK7MDENGbPxRfiCY"),
+        ("A_KEYS", "sk-1234567,sk-7654321", "sk-7654321"), ("A_TOKEN", "Bearer sk-1234567", "sk-1234567"),
+        ("PEM_KEY", "-----BEGIN\nlinelinelineline\n", "linelinelineline"),
+        ("ANTHROPIC_CUSTOM_HEADERS", "x-gateway: gate-123\ny: 1", "gate-123"),
+        ("DATABASE_URL", "postgres://me:pass-word@db/x", "pass-word"), ("A_PROXY", "http://u:p4ssword@p", "p4ssword"),
+        ("GIT_REMOTE", "https://ghp_12345678@git.example", "ghp_12345678"),
+    ],
+)  # fmt: skip
+def test_what_is_a_secret(name: str, value: str, secret: str) -> None:
+    """Keys, tokens, passwords and headers are secrets by their variables' names, and so is an address's password."""
+    assert secret in set(secrets(name, value))
+
+
+@many
+@given(
+    st.lists(
+        st.sampled_from(["A word. ", KEY, KEY[:9], "é", quote(KEY), "s", "sk-", KEY[:9] + "\n" + KEY[9:]]), max_size=6
+    ),
+    st.data(),
+)
+def test_pieces(parts: list[str], data: st.DataObject) -> None:
+    """However a text is cut into pieces, what is told of them is the text, redacted, and at no time a key."""
+    text = "".join(parts)
+    heard: list[str] = []
+    pieces = Pieces(heard.append)
+    while text:
+        size = data.draw(st.integers(1, len(text)))
+        pieces.take(text[:size])
+        text = text[size:]
+    pieces.end()
+
+    whole = "".join(heard)
+    expected = redact("".join(parts))
+    assert whole in (expected, Redactor(forms(KEY)).cut(expected))
+    assert KEY[:12] not in whole
+
+
+def test_pieces_do_not_wait_for_ordinary_text() -> None:
+    """What can be no part of a key is told at once, and each piece is told of, even if nothing of it is sure."""
+    heard: list[str] = []
+    pieces = Pieces(heard.append)
+    for piece in ("", "It is so", "; sk-A", "nd so on"):
+        pieces.take(piece)
+    assert heard == ["", "It is so", "; ", "sk-And so on"]
+
+
+def test_half_a_key() -> None:
+    """A text that breaks off within a key loses what there is of it, and keeps a beginning that many words have."""
+    cut = Redactor(["sk-ant-0123456789"]).cut
+
+    assert cut("It is sk-ant-0123") == "It is [key]"
+    assert cut("It is sk-ant") == "It is sk-ant"
+    assert cut("sk-ant-0123456789 is it") == "[key] is it"
+
+
+@pytest.mark.parametrize("key", ["a b-1 c d e f g", "pass phrase of mine 1", "a-b-c-1234567890-d-e-f"])
+def test_white_space(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A secret with spaces in it is found as it stands and without them; a long one also where a line is wrapped."""
+    monkeypatch.setenv("A_PASSPHRASE", key)
+
+    assert redact(f"<{key}> <{''.join(key.split())}>") == "<[key]> <[key]>"
+    if len("".join(key.split())) >= 16:
+        wrapped = "\n".join(key[at : at + 7] for at in range(0, len(key), 7))
+        assert redact(f"<{wrapped}>") == "<[key]>"
+
+
+def test_plain_data() -> None:
+    """Every text of plain data is redacted, names included; all else is as it was."""
+    data = {"a": [1, None, True, KEY], f"x {KEY}": {"b": ("fine", 2.5)}}
+
+    assert redacted(data) == {"a": [1, None, True, "[key]"], "x [key]": {"b": ["fine", 2.5]}}
+
+
+def test_ordinary_text_is_cheap(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long speech without a secret is looked through in a fraction of the time that it took to be said."""
+    for n in range(20):
+        monkeypatch.setenv(f"SERVICE_{n}_TOKEN", f"tok-{n:03}-abcdefghijklmnopqrstuvwxyz")
+    text = "This is what is said, and why it is so. " * 2_500
+    redact(text)
+    begun = time.perf_counter()
+    for _ in range(5):
+        assert redact(text) is text
+    assert (time.perf_counter() - begun) / 5 < 0.2
