@@ -18,6 +18,7 @@ from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.rules import JUDGE
 from debate_orchestrator.core.verdict import RoundResult
+from debate_orchestrator.datafiles import make_folder
 from debate_orchestrator.drive import drive
 from debate_orchestrator.errors import BadFile, BadJournal, OverCap, Theirs, complaint
 from debate_orchestrator.estimate import Estimate, estimate
@@ -139,11 +140,7 @@ class Check:
     def _journal(self, one: Sitting, opened: Opened) -> Writer:
         if one.path in self._debates:
             return Writer(one.path)
-        try:
-            os.makedirs(os.path.dirname(one.path), exist_ok=True)
-        except OSError as error:
-            got, hint = error.strerror or "an error", "Name another --output."
-            raise BadFile(complaint(os.path.dirname(one.path), got, "a folder for journals", hint)) from None
+        make_folder(os.path.dirname(one.path))
         return Writer.create(one.path, opened)
 
     def card(self) -> Card:

@@ -261,9 +261,13 @@ def write_over(path: str | os.PathLike[str], text: str, begins: bytes, what: str
 
 def read_regular(path: str | os.PathLike[str], *, follow: bool = False) -> bytes:
     """The bytes of a regular file; OSError for a pipe, a device and, unless it may be followed, a link."""
-    more = 0 if follow else os.O_NOFOLLOW
-    with open(path, "rb", opener=lambda name, flags: _regular(name, flags | more)) as file:
+    with open(path, "rb", opener=_regular if follow else regular_file) as file:
         return file.read()
+
+
+def regular_file(path: str, flags: int) -> int:
+    """Opens a regular file, as an opener for `open`; OSError for a link, a pipe or a device."""
+    return _regular(path, flags | os.O_NOFOLLOW)
 
 
 def move_aside(path: str | os.PathLike[str], why: str, first: str = "") -> str:
@@ -294,7 +298,7 @@ def make_folder(path: str | os.PathLike[str]) -> None:
         os.makedirs(path, exist_ok=True)
     except (OSError, ValueError) as error:
         hint = "Move it away, or name another output."
-        raise BadFile(complaint(name_of(path), reason(error), "a folder that can be made", hint)) from None
+        raise BadFile(complaint(name_of(path), reason(error), "a place that can be written", hint)) from None
 
 
 def _reserve(name: str, *, folder: bool) -> None:

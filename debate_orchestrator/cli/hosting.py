@@ -27,7 +27,7 @@ def open_debate(arguments: argparse.Namespace) -> int:
     check(answers, files, terminal=False)
     answers, derived = with_positions(answers, remark)
     with create(answers, files, derived) as journal:
-        done = step_host(journal, Desk(files.turns), {}, begun=True)
+        done = step_host(journal, Desk(files.turns, remark), {}, begun=True)
         return _told(done, journal, files, json=arguments.json, block=block(arguments, answers, files))
 
 
@@ -37,7 +37,7 @@ def step(arguments: argparse.Namespace) -> int:
     given, unread = _replies(arguments.given)
     with Writer(arguments.journal) as journal:
         _must_not_ask(Debate(journal.events), arguments.journal)
-        done = step_host(journal, Desk(files.turns), given, one_agent=arguments.one_agent)
+        done = step_host(journal, Desk(files.turns, remark), given, one_agent=arguments.one_agent)
         done = done.model_copy(update={"complaints": (*unread, *done.complaints)})
         return _told(done, journal, files, json=arguments.json)
 
