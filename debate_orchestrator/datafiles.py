@@ -117,7 +117,7 @@ def read_text(path: str | os.PathLike[str], most: int, *, regular: bool = False)
 def _regular(path: str, flags: int) -> int:
     """Opens a regular file, or a folder, of which `open` complains; OSError for a pipe, which keeps nobody waiting, and
     for a device, which may have no end."""
-    handle = os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
+    handle = os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, 0o666)
     mode = os.fstat(handle).st_mode
     if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
         return handle

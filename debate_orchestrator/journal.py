@@ -12,6 +12,7 @@ when the process ends, however it ends.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -25,6 +26,7 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from debate_orchestrator.core.events import EVENT, Event, Opened
+from debate_orchestrator.datafiles import read_regular, reason, regular_file
 from debate_orchestrator.errors import BadJournal, Damaged, Failed, Locked, complaint, shown
 
 SCHEMA = 1
@@ -73,10 +75,17 @@ def read(path: str | os.PathLike[str]) -> Reading:
 def must_be_new(path: str | os.PathLike[str]) -> None:
     """BadJournal where `Writer.create` would refuse that path because of what is there."""
     try:
-        with open(path, "rb") as file:
-            _must_be_free(str(path), file.read())
-    except OSError:
-        return  # nothing that can be read: whoever creates it is told what is wrong
+        there = read_regular(path)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise _unwritable(str(path), error) from None
+    _must_be_free(str(path), there)
+
+
+def _unwritable(path: str, error: OSError) -> BadJournal:
+    hint = "Name the file that it points to." if error.errno == errno.ELOOP else ""
+    return BadJournal(complaint(path, reason(error), "a journal that can be written", hint))
 
 
 def _must_be_free(path: str, there: bytes) -> None:
@@ -139,7 +148,8 @@ def _now() -> str:
 
 
 class Writer:
-    """The one writer of a journal. Use it as a context manager; leaving it lets go of the lock."""
+    """The one writer of a journal. Use it as a context manager; leaving it lets go of the lock. It follows no link:
+    what one process reads by a link, another could have point elsewhere before it writes."""
 
     entries: list[Entry]
     """Every line, those of earlier writers too."""
@@ -185,11 +195,9 @@ class Writer:
 
     def _locked(self, flags: int) -> int:
         try:
-            handle = os.open(self.path, flags | os.O_CLOEXEC, 0o666)
+            handle = regular_file(self.path, flags)
         except OSError as error:
-            raise BadJournal(
-                complaint(self.path, error.strerror or "an error", "a journal that can be written")
-            ) from None
+            raise _unwritable(self.path, error) from None
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
