@@ -27,6 +27,7 @@ from debate_orchestrator.journal import Writer
 from debate_orchestrator.probing import Probes, Version
 from debate_orchestrator.scorecards import Card, Sheet
 from debate_orchestrator.spending import Fund
+from debate_orchestrator.unsaved import Unsaved
 
 AT_ONCE = 6
 """Ballots that are awaited at the same time, of all judges together."""
@@ -94,7 +95,9 @@ class Check:
             searches=False,
         )
 
-    async def run(self, stop: asyncio.Event, watch: Watch | None = None) -> list[Theirs]:
+    async def run(
+        self, stop: asyncio.Event, watch: Watch | None = None, unsaved: Unsaved | None = None
+    ) -> list[Theirs]:
         """Asks for the ballots that are left, until there are none or `stop` is set; what kept it from having them
         all. A judge that fails is asked no more, and the others go on. A judge whose call does not fit under the cap
         beside those under way is asked once more when they are over."""
@@ -105,7 +108,7 @@ class Check:
                 if stop.is_set() or broken.is_set() or one.judge in self._failed or one.judge in short:
                     return
                 try:
-                    await self._sit(one, stop, watch)
+                    await self._sit(one, stop, watch, unsaved)
                 except OverCap as error:
                     short.setdefault(one.judge, error)
                 except Theirs as error:
@@ -125,7 +128,7 @@ class Check:
                 break
         return [*self._failed.values(), *short.values()]
 
-    async def _sit(self, one: Sitting, stop: asyncio.Event, watch: Watch | None) -> None:
+    async def _sit(self, one: Sitting, stop: asyncio.Event, watch: Watch | None, unsaved: Unsaved | None) -> None:
         opened, spoken = probing.opening(one.version, one.judge)
         with self._journal(one, opened) as written:
             self._debates[one.path] = debate = Debate(written.events)
@@ -133,7 +136,7 @@ class Check:
                 record(written, debate, event)
             written.sync()
             purse = self._fund.purse(one.path, debate)
-            await drive(written, debate, providers.seated(debate), watch, stop=stop, purse=purse)
+            await drive(written, debate, providers.seated(debate), watch, stop=stop, purse=purse, unsaved=unsaved)
             if debate.complete:
                 self._fund.settle(one.path)
 

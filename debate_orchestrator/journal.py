@@ -27,7 +27,7 @@ from pydantic import ValidationError
 
 from debate_orchestrator.core.events import EVENT, Event, Opened
 from debate_orchestrator.datafiles import read_regular, reason, regular_file
-from debate_orchestrator.errors import BadJournal, Damaged, Failed, Locked, complaint, shown
+from debate_orchestrator.errors import BadJournal, Damaged, Failed, Locked, Unwritten, complaint, shown
 
 SCHEMA = 1
 """The version of the journal's own form."""
@@ -227,7 +227,7 @@ class Writer:
 
     def append(self, event: Event) -> Entry:
         """Writes one event after the last whole line. BadJournal for an event that would not read back as it
-        is; Failed where the disk would not take it. The journal is then as it was."""
+        is; Unwritten where the disk would not take it. The journal is then as it was."""
         prev = self.entries[-1].hash if self.entries else _START
         n, at = len(self.entries) + 1, self._clock()
         body = _body(n, at, prev, event)
@@ -240,7 +240,8 @@ class Writer:
         except OSError as error:
             self._trim()
             hint = "All before it is saved. Make room and run the same command again."
-            raise Failed(complaint(self.path, error.strerror or "an error", "room for one more line", hint)) from None
+            said = complaint(self.path, reason(error), "room for one more line", hint)
+            raise Unwritten(said, reason(error)) from None
         self._size += len(line)
         entry = Entry(n, at, event, digest)
         self.entries.append(entry)

@@ -20,6 +20,7 @@ from debate_orchestrator.datafiles import name_of, read_regular, write_whole
 from debate_orchestrator.errors import BadAnswers, BadFile, DebateError, Failed, Paused, Theirs, complaint, shown
 from debate_orchestrator.files import Files
 from debate_orchestrator.probing import SIDES, Probes
+from debate_orchestrator.unsaved import Unsaved
 
 FOLDER = "judge-check"
 MOST_TIMES = 20
@@ -136,9 +137,10 @@ def _asked(check: Check, progress: _Progress) -> list[Theirs]:
 
 async def _interruptible(check: Check, progress: _Progress) -> list[Theirs]:
     """An interrupt stops the asking and awaits the answers under way; a second one leaves them."""
-    stop, task = asyncio.Event(), asyncio.current_task()
+    stop, task, unsaved = asyncio.Event(), asyncio.current_task(), Unsaved(remark)
 
     def interrupted() -> None:
+        unsaved.give_up()
         if stop.is_set() and task is not None:
             task.cancel()
         elif not stop.is_set():
@@ -148,7 +150,7 @@ async def _interruptible(check: Check, progress: _Progress) -> list[Theirs]:
     kept_from = list[Theirs]()
     try:
         with heeded(interrupted):
-            kept_from = await check.run(stop, progress)
+            kept_from = await check.run(stop, progress, unsaved)
     except asyncio.CancelledError:
         pass
     if stop.is_set() and check.left():

@@ -28,7 +28,7 @@ class Laid(NamedTuple):
 
 class Desk:
     """The folder of one debate, or of one setup conversation. It is made when something is laid there. `tell` is told
-    of every brief that was moved aside."""
+    a sentence for those who look on, such as which brief was moved aside."""
 
     def __init__(self, folder: str, tell: Callable[[str], None] = lambda said: None):
         self.folder, self.tell = folder, tell
