@@ -141,9 +141,9 @@ class Check:
                 self._fund.settle(one.path)
 
     def _journal(self, one: Sitting, opened: Opened) -> Writer:
+        make_folder(os.path.dirname(one.path))
         if one.path in self._debates:
             return Writer(one.path)
-        make_folder(os.path.dirname(one.path))
         return Writer.create(one.path, opened)
 
     def card(self) -> Card:

@@ -293,12 +293,17 @@ def make_folder(path: str | os.PathLike[str]) -> None:
     """Makes a folder that is this program's own, such as that of a debate's turns. BadFile where a link is in its
     place, since what is written to it would end up elsewhere."""
     try:
-        if os.path.islink(os.path.normpath(path)):
+        if is_link(path):
             raise OSError(errno.ELOOP, "")
         os.makedirs(path, exist_ok=True)
     except (OSError, ValueError) as error:
         hint = "Move it away, or name another output."
         raise BadFile(complaint(name_of(path), reason(error), "a place that can be written", hint)) from None
+
+
+def is_link(folder: str | os.PathLike[str]) -> bool:
+    """Whether a link stands in the place of a folder, however its name ends."""
+    return os.path.islink(os.path.normpath(folder))
 
 
 def _reserve(name: str, *, folder: bool) -> None:

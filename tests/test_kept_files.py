@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -209,3 +210,23 @@ def test_a_report_without_its_seal_is_kept_by_the_command(debate: Run, answers: 
     assert Path("report.edited.md").read_bytes() == text[: text.rindex(b"\n---\n")]
     assert os.readlink("report.edited.html") == "page"
     assert "kept as report.edited.md" in ran.err and "kept as report.edited.html" in ran.err
+
+
+def test_nothing_is_removed_through_a_link(here: Path) -> None:
+    """Where a link stands in the place of the folder for drafts or turns, nothing is deleted, moved or read where it
+    points."""
+    real = Papers("elsewhere")
+    real.keep_speech(_brief(), "My speech.")
+    desk = Desk("elsewhere")
+    desk.lay(laid := desk.place("1.opening.a", "text"), "brief")
+    Path(laid.reply).write_text("speech")
+    before = sorted(os.listdir("elsewhere"))
+    os.symlink("elsewhere", "r.drafts")
+    os.symlink("elsewhere", "r.turns")
+
+    linked, other = Papers("r.drafts"), Desk("r.turns")
+    with suppress(BadFile):
+        linked.keep_speech(_brief(), "")
+    assert linked.others(_brief()) == []
+    assert other.collect(other.place("1.opening.a", "text"), "brief") is None
+    assert sorted(os.listdir("elsewhere")) == before

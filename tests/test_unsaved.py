@@ -151,3 +151,28 @@ def test_nine_answers_of_nine(tmp_path: Path) -> None:
     assert len({one.turn for one in events if isinstance(one, Voted) and one.turn.startswith("1.verdict")}) == 9
     assert json.loads(ran.stdout)["waited"] >= 6
     assert Debate(events).complete
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_derived_positions_wait_for_room(server: Server, ends: bool) -> None:
+    """Positions that a model derived wait for room for the journal that is to hold them; an interrupt says that they
+    are lost."""
+    server.held = 1
+    server.say = lambda request: '{"a": "It is so.", "b": "It is not so."}' if len(server.requests) == 1 else None
+    with started("run", "--topic=T", *RUN[4:], "--quiet") as process:
+        until = time.monotonic() + 60
+        while not server.requests:
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        limit(process, 4_000)
+        server.held = 0
+        process.hear("the positions that were derived can't be saved")
+        if ends:
+            process.signal(signal.SIGTERM)
+        else:
+            limit(process, None)
+        ended = process.end(within=30)
+
+    assert ("Lost: the positions that were derived" in ended.err, ended.code) == (ends, 130 if ends else 0)
+    assert Path("r.md").exists() is not ends
+    assert "Traceback" not in ended.err

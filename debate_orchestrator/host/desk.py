@@ -11,7 +11,15 @@ import os
 from collections.abc import Callable
 from typing import NamedTuple
 
-from debate_orchestrator.datafiles import make_folder, move_aside, read_regular, reason, regular_file, write_whole
+from debate_orchestrator.datafiles import (
+    is_link,
+    make_folder,
+    move_aside,
+    read_regular,
+    reason,
+    regular_file,
+    write_whole,
+)
 from debate_orchestrator.errors import BadFile, BadReply, complaint
 from debate_orchestrator.replies import LARGEST, decode
 
@@ -65,6 +73,8 @@ class Desk:
             self._move_aside(laid.reply, "taken")
 
     def _is_laid(self, laid: Laid, brief: str) -> bool:
+        if is_link(self.folder):
+            return False
         try:
             return read_regular(laid.brief) == brief.encode("utf-8", "backslashreplace")
         except OSError:

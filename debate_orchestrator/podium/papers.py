@@ -17,7 +17,16 @@ from typing import NamedTuple
 
 from debate_orchestrator.briefs import Brief
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.datafiles import LARGEST, make_folder, move_aside, read_text, reason, strict_json, write_whole
+from debate_orchestrator.datafiles import (
+    LARGEST,
+    is_link,
+    make_folder,
+    move_aside,
+    read_text,
+    reason,
+    strict_json,
+    write_whole,
+)
 from debate_orchestrator.errors import BadFile, complaint
 
 Entered = dict[tuple[str, ...], str]
@@ -103,6 +112,8 @@ class Papers:
             make_folder(self.folder)
             write_whole(self.place(brief), text)
             return
+        if is_link(self.folder):
+            return
         with suppress(OSError):
             os.unlink(self.place(brief))
 
@@ -127,6 +138,8 @@ class Papers:
             os.rmdir(self.folder)
 
     def _all(self) -> list[str]:
+        if is_link(self.folder):
+            return []
         try:
             return sorted(str(path) for path in Path(self.folder).iterdir())
         except OSError:
