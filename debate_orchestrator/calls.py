@@ -159,7 +159,7 @@ class Calls:
         if isinstance(event, Asked):
             write()
             return
-        await self._unsaved.written(_told(event), write)
+        await self._unsaved.written(f"{_told(event)} for {self._journal.path}", write)
         await self._journal.synced()
 
 

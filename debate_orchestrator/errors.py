@@ -126,7 +126,7 @@ class Failed(Theirs):
 class Unwritten(Failed):
     """The journal can't take a line for now, though it may once there is room on the disk."""
 
-    def __init__(self, complaints: str | Iterable[str], why: str):
+    def __init__(self, complaints: str | Iterable[str], why: str = ""):
         super().__init__(complaints)
         self.why = why
         """What keeps it from being written, in a few words."""

@@ -250,7 +250,12 @@ class Writer:
 
     def _must_be_ours(self) -> None:
         """Trims the tail that a crash left. Failed where the file is not as this writer knows it."""
-        size = os.fstat(self._handle).st_size
+        status = os.fstat(self._handle)
+        if status.st_nlink == 0:
+            hint = "Restore it from a copy, and go on with that."
+            got = "a journal that was deleted or replaced while it was open"
+            raise Failed(complaint(self.path, got, "the file that was opened", hint))
+        size = status.st_size
         if size < self._size or b"\n" in os.pread(self._handle, size - self._size, self._size):
             hint = "Somebody else changed it; `debate check` tells what is left."
             got = f"{size:,} bytes in place of {self._size:,}"

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 
-from debate_orchestrator.errors import Unwritten
+from debate_orchestrator.errors import DebateError, Unwritten
 
 _LOG = logging.getLogger(__name__)
 AGAIN = 0.5
@@ -43,12 +43,9 @@ class Unsaved:
                     break
                 except Unwritten:
                     if self._given_up > before:
-                        self._tell(f"Lost: {what}.")
                         raise
-        except asyncio.CancelledError:
-            try:
-                write()
-            except Unwritten:
+        except BaseException as error:
+            if not (isinstance(error, asyncio.CancelledError) and _succeeds(write)):
                 self._tell(f"Lost: {what}.")
             raise
         self._tell(f"Saved: {what}.")
@@ -60,3 +57,11 @@ class Unsaved:
     def _tell(self, said: str) -> None:
         with suppress(OSError):  # nobody listens any more, or what is told would be written to the same disk
             self._tell_anyone(said)
+
+
+def _succeeds(write: Callable[[], object]) -> bool:
+    try:
+        write()
+    except DebateError:
+        return False
+    return True

@@ -10,7 +10,7 @@ from conftest import Run, hold
 from journals import every_kind, opened, ten_lines, written
 
 from debate_orchestrator.core.events import Noted
-from debate_orchestrator.errors import BadJournal
+from debate_orchestrator.errors import BadJournal, Failed
 from debate_orchestrator.journal import Writer, must_be_new, read
 
 
@@ -76,3 +76,20 @@ def test_the_commands_follow_no_link(debate: Run, answers: Path) -> None:
     assert debate("open", "--answers", "answers.yaml", "--output", "new.md").code == 2
     assert not Path("nowhere").exists()
     assert Path("report.journal.jsonl").read_bytes() == before
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_journal_that_is_gone_is_not_written_on(here: Path, replaced: bool) -> None:
+    """Where the journal was deleted or replaced, as editors do when they save, the writer fails rather than write to a
+    file that has no name any more; one that was merely moved is written on."""
+    ten_lines(here / "j.jsonl")
+    with Writer("j.jsonl") as writer:
+        os.rename("j.jsonl", "moved.jsonl")
+        writer.append(Noted(note="one agent"))
+        if replaced:
+            Path("copy").write_bytes(Path("moved.jsonl").read_bytes())
+            os.replace("copy", "moved.jsonl")
+        else:
+            os.unlink("moved.jsonl")
+        with pytest.raises(Failed, match="deleted or replaced"):
+            writer.append(Noted(note="one agent"))
