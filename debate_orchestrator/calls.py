@@ -11,15 +11,16 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 
-from debate_orchestrator import casts, patience, replies
+from debate_orchestrator import casts, patience, replies, speech
 from debate_orchestrator.briefs import Brief, brief
 from debate_orchestrator.core.debate import ATTEMPTS, Debate
-from debate_orchestrator.core.events import Asked, Event, Reply, Spoiled, Unanswered
+from debate_orchestrator.core.events import Answer, Asked, Event, Reply, Spoiled, Unanswered
 from debate_orchestrator.core.rules import Turn
-from debate_orchestrator.errors import BadReply, Failed, Paused, Theirs, Trouble, complaint
+from debate_orchestrator.errors import BadReply, Failed, Paused, Theirs, Trouble, Unwritten, complaint
 from debate_orchestrator.journal import Writer
 from debate_orchestrator.providers import Provider, replied
 from debate_orchestrator.spending import Purse
+from debate_orchestrator.unsaved import Unsaved
 
 Watch = Callable[[Debate, Event], None]
 Hear = Callable[[Turn, str], None]
@@ -36,9 +37,11 @@ class Calls:
         watch: Watch | None,
         hear: Hear | None,
         purse: Purse | None = None,
+        unsaved: Unsaved | None = None,
     ):
         self._journal, self._debate, self._stop, self._watch, self._hear = journal, debate, stop, watch, hear
         self._purse = purse or Purse(debate)
+        self._unsaved = unsaved or Unsaved()
 
     def together(self, seated: Sequence[tuple[Turn, Provider]]) -> list[Awaitable[None]]:
         """One awaitable a turn, each of which settles it. Where the debate asks for that, those that share a
@@ -71,7 +74,7 @@ class Calls:
         finally:
             begun.set()
 
-    def _read(self, turn: Turn, reply: Reply) -> Event:
+    def _read(self, turn: Turn, reply: Reply) -> Answer:
         try:
             return replies.read(self._debate, turn, reply)
         except BadReply as error:
@@ -104,6 +107,9 @@ class Calls:
                 await self._unanswered(turn, asked, provider, trouble, wait)
                 if wait is None:
                     raise self._patience_is_out(turn, trouble) from trouble
+            except Unwritten:
+                unseen = False  # the intent is not on record, so nobody was asked
+                raise
             except Theirs as failure:
                 unseen = False
                 await self._unanswered(turn, asked, provider, failure, None)
@@ -142,12 +148,27 @@ class Calls:
         except TimeoutError:
             pass
 
-    async def _record(self, event: Event) -> None:
-        """Writes an event down, and returns when it is on the disk. An intent is only written: a process that is
-        killed leaves it there, and after a power cut there is nothing worse than a call without its name."""
-        record(self._journal, self._debate, event, self._watch)
-        if not isinstance(event, Asked):
-            await self._journal.synced()
+    async def _record(self, event: Asked | Answer | Unanswered) -> None:
+        """Writes an event down, and returns when it is on the disk; what came of a call waits for room there. An intent
+        is only written, or fails: a process that is killed leaves it there, and after a power cut there is nothing
+        worse than a call without its name."""
+
+        def write() -> None:
+            record(self._journal, self._debate, event, self._watch)
+
+        if isinstance(event, Asked):
+            write()
+            return
+        await self._unsaved.written(f"{_told(event)} for {self._journal.path}", write)
+        await self._journal.synced()
+
+
+def _told(event: Answer | Unanswered) -> str:
+    """What came of a call, in a few words."""
+    if isinstance(event, Unanswered) and event.reply is None:
+        return f"{event.turn}: that its call came to nothing"
+    words = speech.words(event.reply.text) if event.reply else 0
+    return f"{event.turn}: its answer ({words:,} word{'s' * (words != 1)})"
 
 
 def record(journal: Writer, debate: Debate, event: Event, watch: Watch | None = None) -> bool:

@@ -18,6 +18,7 @@ from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.rules import JUDGE
 from debate_orchestrator.core.verdict import RoundResult
+from debate_orchestrator.datafiles import make_folder
 from debate_orchestrator.drive import drive
 from debate_orchestrator.errors import BadFile, BadJournal, OverCap, Theirs, complaint
 from debate_orchestrator.estimate import Estimate, estimate
@@ -26,6 +27,7 @@ from debate_orchestrator.journal import Writer
 from debate_orchestrator.probing import Probes, Version
 from debate_orchestrator.scorecards import Card, Sheet
 from debate_orchestrator.spending import Fund
+from debate_orchestrator.unsaved import Unsaved
 
 AT_ONCE = 6
 """Ballots that are awaited at the same time, of all judges together."""
@@ -93,7 +95,9 @@ class Check:
             searches=False,
         )
 
-    async def run(self, stop: asyncio.Event, watch: Watch | None = None) -> list[Theirs]:
+    async def run(
+        self, stop: asyncio.Event, watch: Watch | None = None, unsaved: Unsaved | None = None
+    ) -> list[Theirs]:
         """Asks for the ballots that are left, until there are none or `stop` is set; what kept it from having them
         all. A judge that fails is asked no more, and the others go on. A judge whose call does not fit under the cap
         beside those under way is asked once more when they are over."""
@@ -104,7 +108,7 @@ class Check:
                 if stop.is_set() or broken.is_set() or one.judge in self._failed or one.judge in short:
                     return
                 try:
-                    await self._sit(one, stop, watch)
+                    await self._sit(one, stop, watch, unsaved)
                 except OverCap as error:
                     short.setdefault(one.judge, error)
                 except Theirs as error:
@@ -124,7 +128,7 @@ class Check:
                 break
         return [*self._failed.values(), *short.values()]
 
-    async def _sit(self, one: Sitting, stop: asyncio.Event, watch: Watch | None) -> None:
+    async def _sit(self, one: Sitting, stop: asyncio.Event, watch: Watch | None, unsaved: Unsaved | None) -> None:
         opened, spoken = probing.opening(one.version, one.judge)
         with self._journal(one, opened) as written:
             self._debates[one.path] = debate = Debate(written.events)
@@ -132,18 +136,14 @@ class Check:
                 record(written, debate, event)
             written.sync()
             purse = self._fund.purse(one.path, debate)
-            await drive(written, debate, providers.seated(debate), watch, stop=stop, purse=purse)
+            await drive(written, debate, providers.seated(debate), watch, stop=stop, purse=purse, unsaved=unsaved)
             if debate.complete:
                 self._fund.settle(one.path)
 
     def _journal(self, one: Sitting, opened: Opened) -> Writer:
+        make_folder(os.path.dirname(one.path))
         if one.path in self._debates:
             return Writer(one.path)
-        try:
-            os.makedirs(os.path.dirname(one.path), exist_ok=True)
-        except OSError as error:
-            got, hint = error.strerror or "an error", "Name another --output."
-            raise BadFile(complaint(os.path.dirname(one.path), got, "a folder for journals", hint)) from None
         return Writer.create(one.path, opened)
 
     def card(self) -> Card:

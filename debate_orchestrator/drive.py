@@ -16,6 +16,7 @@ from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.journal import Writer
 from debate_orchestrator.providers import Provider
 from debate_orchestrator.spending import Purse
+from debate_orchestrator.unsaved import Unsaved
 
 
 async def drive(
@@ -26,16 +27,18 @@ async def drive(
     hear: Hear | None = None,
     stop: asyncio.Event | None = None,
     purse: Purse | None = None,
+    unsaved: Unsaved | None = None,
 ) -> Debate:
     """Runs a debate until it is complete, only seats without a provider are due, or `stop` is set.
 
     `debate` is the fold of the journal's events, and is kept in step with it. `watch` is told each event,
     `hear` each piece of an answer as it comes. Once `stop` is set nobody is asked any more, and the answers
-    under way are awaited. `purse` pays where debates share what they may cost. Raises the first failure of a
+    under way are awaited. `purse` pays where debates share what they may cost; in `unsaved` answers wait
+    while the disk is full. Raises the first failure of a
     provider after its siblings' answers are saved; OverCap where a call would take the debate over its cap.
     """
     stop = stop or asyncio.Event()
-    calls = Calls(journal, debate, stop, watch, hear, purse)
+    calls = Calls(journal, debate, stop, watch, hear, purse, unsaved)
     try:
         while not stop.is_set() and (turns := [turn for turn in debate.due() if turn.seat in providers]):
             settling = calls.together([(turn, providers[turn.seat]) for turn in turns])

@@ -15,6 +15,7 @@
         │   ├── OverCap         a call would take the cost over its cap
         │   └── Trouble         a call got no answer, and another may: it is asked again for a while
         └── Failed              it will not work as it is; exit code 4
+            └── Unwritten       the journal can't take a line for now
 
 Every one of them carries its complaints, all at once. A complaint says what came, what was
 expected and what to try.
@@ -120,3 +121,12 @@ class Trouble(Paused):
 
 class Failed(Theirs):
     exit_code = 4
+
+
+class Unwritten(Failed):
+    """The journal can't take a line for now, though it may once there is room on the disk."""
+
+    def __init__(self, complaints: str | Iterable[str], why: str = ""):
+        super().__init__(complaints)
+        self.why = why
+        """What keeps it from being written, in a few words."""

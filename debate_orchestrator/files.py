@@ -69,7 +69,7 @@ class Files(NamedTuple):
 
     def there(self) -> list[str]:
         """The report, the page and the journal, as far as they are there already."""
-        return [path for path in (self.report, self.page, self.journal) if os.path.exists(path)]
+        return [path for path in (self.report, self.page, self.journal) if os.path.lexists(path)]
 
     def must_be_new(self) -> None:
         """BadFile where a report, a page or a journal is there already: none is ever overwritten by another debate."""

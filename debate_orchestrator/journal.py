@@ -12,6 +12,7 @@ when the process ends, however it ends.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -25,7 +26,8 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from debate_orchestrator.core.events import EVENT, Event, Opened
-from debate_orchestrator.errors import BadJournal, Damaged, Failed, Locked, complaint, shown
+from debate_orchestrator.datafiles import read_regular, reason, regular_file
+from debate_orchestrator.errors import BadJournal, Damaged, Failed, Locked, Unwritten, complaint, shown
 from debate_orchestrator.redaction import redacted
 
 SCHEMA = 1
@@ -74,10 +76,17 @@ def read(path: str | os.PathLike[str]) -> Reading:
 def must_be_new(path: str | os.PathLike[str]) -> None:
     """BadJournal where `Writer.create` would refuse that path because of what is there."""
     try:
-        with open(path, "rb") as file:
-            _must_be_free(str(path), file.read())
-    except OSError:
-        return  # nothing that can be read: whoever creates it is told what is wrong
+        there = read_regular(path)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise _unwritable(str(path), error) from None
+    _must_be_free(str(path), there)
+
+
+def _unwritable(path: str, error: OSError) -> BadJournal:
+    hint = "Name the file that it points to." if error.errno == errno.ELOOP else ""
+    return BadJournal(complaint(path, reason(error), "a journal that can be written", hint))
 
 
 def _must_be_free(path: str, there: bytes) -> None:
@@ -140,7 +149,8 @@ def _now() -> str:
 
 
 class Writer:
-    """The one writer of a journal. Use it as a context manager; leaving it lets go of the lock."""
+    """The one writer of a journal. Use it as a context manager; leaving it lets go of the lock. It follows no link:
+    what one process reads by a link, another could have point elsewhere before it writes."""
 
     entries: list[Entry]
     """Every line, those of earlier writers too."""
@@ -186,11 +196,9 @@ class Writer:
 
     def _locked(self, flags: int) -> int:
         try:
-            handle = os.open(self.path, flags | os.O_CLOEXEC, 0o666)
+            handle = regular_file(self.path, flags)
         except OSError as error:
-            raise BadJournal(
-                complaint(self.path, error.strerror or "an error", "a journal that can be written")
-            ) from None
+            raise _unwritable(self.path, error) from None
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -220,8 +228,8 @@ class Writer:
 
     def append(self, event: Event) -> Entry:
         """Writes one event after the last whole line, without the secrets of the environment; the entry has it as it
-        was written. BadJournal for an event that would not read back as it is; Failed where the disk would not take
-        it. The journal is then as it was."""
+        was written. BadJournal for an event that would not read back as it is; Unwritten where the disk would not
+        take it. The journal is then as it was."""
         event = _redacted(event)
         prev = self.entries[-1].hash if self.entries else _START
         n, at = len(self.entries) + 1, self._clock()
@@ -235,7 +243,8 @@ class Writer:
         except OSError as error:
             self._trim()
             hint = "All before it is saved. Make room and run the same command again."
-            raise Failed(complaint(self.path, error.strerror or "an error", "room for one more line", hint)) from None
+            said = complaint(self.path, reason(error), "room for one more line", hint)
+            raise Unwritten(said, reason(error)) from None
         self._size += len(line)
         entry = Entry(n, at, event, digest)
         self.entries.append(entry)
@@ -244,7 +253,12 @@ class Writer:
 
     def _must_be_ours(self) -> None:
         """Trims the tail that a crash left. Failed where the file is not as this writer knows it."""
-        size = os.fstat(self._handle).st_size
+        status = os.fstat(self._handle)
+        if status.st_nlink == 0:
+            hint = "Restore it from a copy, and go on with that."
+            got = "a journal that was deleted or replaced while it was open"
+            raise Failed(complaint(self.path, got, "the file that was opened", hint))
+        size = status.st_size
         if size < self._size or b"\n" in os.pread(self._handle, size - self._size, self._size):
             hint = "Somebody else changed it; `debate check` tells what is left."
             got = f"{size:,} bytes in place of {self._size:,}"

@@ -178,6 +178,6 @@ def output(path: str) -> str:
     while True:
         report = f"{stem}.judged{f'-{n}' if n > 1 else ''}.md"
         files = Files.of_journal(report.removesuffix(".md") + JOURNAL)
-        if not any(os.path.exists(path) for path in files):
+        if not any(os.path.lexists(path) for path in files):
             return report
         n += 1

@@ -271,12 +271,17 @@ def fills(how: str, room: Path, out: Path) -> list[str]:
     filler = command("filling", room, out, how)
     if how == "limit":
         return filler
-    script = 'mount -t tmpfs -o size=64k none "$0" && exec "$@"'
+    return private_mount(room, "64k", filler)
+
+
+def private_mount(room: Path, size: str, wanted: list[str]) -> list[str]:
+    """A command that runs another with a small file system of its own at `room`; empty where none may be mounted."""
+    script = f'mount -t tmpfs -o size={size} none "$0" && exec "$@"'
     for unshare in (["unshare", "-m"], ["unshare", "-r", "-m"]):
         private = [*unshare, "sh", "-c", script, str(room)]
         with suppress(OSError, subprocess.SubprocessError):
             subprocess.run([*private, "true"], capture_output=True, check=True, timeout=60)
-            return [*private, *filler]
+            return [*private, *wanted]
     return []
 
 

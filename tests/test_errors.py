@@ -12,7 +12,7 @@ from debate_orchestrator.errors import DebateError, complaint, nearest, shown
 
 CODES = {
     "BadAnswers": 2, "BadFormat": 2, "BadFile": 2, "BadReply": 2, "OutOfTurn": 2, "BadJournal": 2, "Damaged": 2,
-    "Locked": 2, "Paused": 3, "OverCap": 3, "Trouble": 3, "Failed": 4,
+    "Locked": 2, "Paused": 3, "OverCap": 3, "Trouble": 3, "Failed": 4, "Unwritten": 4,
 }  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -60,3 +61,46 @@ def test_a_report_that_somebody_edited_is_kept(ending: str, tmp_path: Path) -> N
     assert "Tabs are dearer" in (tmp_path / f"r.edited-2{ending}").read_text(encoding="utf-8")
     assert len(said) == 2 and said[0].endswith(f"kept as {tmp_path}/r.edited{ending}.")
     assert path.read_bytes() == forms.rendered(told, ending).encode()
+
+
+@pytest.mark.parametrize("ending", forms.FORMS)
+def test_a_report_without_its_seal_is_kept(ending: str, tmp_path: Path) -> None:
+    """A report whose seal was removed, and a file that merely begins as one, are kept byte for byte, and that is
+    told."""
+    told, path, said = story(debated()), tmp_path / f"r{ending}", list[str]()
+    report = forms.rendered(told, ending).encode()
+    without = report.replace(b"Sealed by debate-orchestrator", b"My notes:").replace(b'  "digest": "', b'  "notes": "')
+    only_begun = forms.FORMS[ending].begins[0] + b"\n\nEverything here is my own work.\n"
+    for theirs in (without, only_begun):
+        path.write_bytes(theirs)
+        forms.write(told, str(path), said.append)
+
+    assert (tmp_path / f"r.edited{ending}").read_bytes() == without
+    assert (tmp_path / f"r.edited-2{ending}").read_bytes() == only_begun
+    assert path.read_bytes() == report
+    assert [one.endswith(f"r.edited{n}{ending}.") for one, n in zip(said, ("", "-2"), strict=True)] == [True, True]
+
+
+@pytest.mark.parametrize("ending", forms.FORMS)
+def test_a_link_in_a_reports_place_is_kept(ending: str, tmp_path: Path) -> None:
+    """A link in a report's place is moved aside, and what it points to stays as it is, a real report too."""
+    told, path, said = story(debated()), tmp_path / f"r{ending}", list[str]()
+    other = forms.rendered(story(debated(rounds=1)), ending).encode()
+    (tmp_path / "archive").write_bytes(other)
+    path.symlink_to("archive")
+    forms.write(told, str(path), said.append)
+
+    assert (tmp_path / "archive").read_bytes() == other
+    assert (tmp_path / f"r.edited{ending}").readlink() == Path("archive")
+    assert not path.is_symlink() and path.read_bytes() == forms.rendered(told, ending).encode()
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize("ending", forms.FORMS)
+def test_a_pipe_in_a_reports_place_is_refused(ending: str, tmp_path: Path) -> None:
+    """A pipe is not waited for, and not replaced."""
+    path = tmp_path / f"r{ending}"
+    os.mkfifo(path)
+    with pytest.raises(BadFile, match="a pipe"):
+        forms.write(story(debated()), str(path))
+    assert path.is_fifo()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
 from collections.abc import Callable
 from typing import NamedTuple
@@ -10,6 +11,7 @@ from typing import NamedTuple
 from debate_orchestrator import casts, opening, providers, spending
 from debate_orchestrator.answers import MODERATOR, Answers
 from debate_orchestrator.cli import given
+from debate_orchestrator.cli.interrupts import terminated_like_interrupted
 from debate_orchestrator.cli.output import complain, remark
 from debate_orchestrator.cli.seating import unseated
 from debate_orchestrator.cli.setup import interview
@@ -20,11 +22,22 @@ from debate_orchestrator.errors import BadAnswers, complaint
 from debate_orchestrator.files import Files
 from debate_orchestrator.journal import Writer, must_be_new
 from debate_orchestrator.reports.story import closing, story
+from debate_orchestrator.unsaved import Unsaved
 
 
 def create(answers: Answers, files: Files, derived: tuple[Reply, ...] = ()) -> Writer:
-    """Opens a debate that was checked."""
-    journal = Writer.create(files.journal, opening.opened(answers, derived))
+    """Opens a debate that was checked. Positions that were `derived` cost money: they wait for room on the disk."""
+    opened, made = opening.opened(answers, derived), list[Writer]()
+
+    def write() -> None:
+        made.append(Writer.create(files.journal, opened))
+
+    if derived:
+        with terminated_like_interrupted():
+            asyncio.run(Unsaved(remark).written("the positions that were derived", write))
+    else:
+        write()
+    journal = made[0]
     if answers.one_agent:
         journal.append(Noted(note="one agent"))
     return journal

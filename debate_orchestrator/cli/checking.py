@@ -16,10 +16,11 @@ from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Event, Spoiled, Unanswered, Voted
 from debate_orchestrator.core.figures import decimals
 from debate_orchestrator.core.rules import JUDGE
-from debate_orchestrator.datafiles import write_whole
+from debate_orchestrator.datafiles import name_of, read_regular, write_whole
 from debate_orchestrator.errors import BadAnswers, BadFile, DebateError, Failed, Paused, Theirs, complaint, shown
 from debate_orchestrator.files import Files
 from debate_orchestrator.probing import SIDES, Probes
+from debate_orchestrator.unsaved import Unsaved
 
 FOLDER = "judge-check"
 MOST_TIMES = 20
@@ -42,14 +43,16 @@ def judges(arguments: argparse.Namespace) -> int:
     check = Check(probes, names, times, folder, most)
     files = Files.of_output(os.path.join(folder, "card.md"))
     _must_be_ours(files.report)
+    before = _card(check)
     quiet = arguments.quiet or arguments.json
     if check.left() and not quiet:
         remark(f"{len(check.left())} of {len(check.sittings)} ballots to be had: {check.estimate().said()}")
     kept_from = _asked(check, _Progress(check, quiet=quiet))
     told = scorecards.data(check.card())
     data = files.report.removesuffix(".md") + ".json"
-    write_whole(files.report, scorecards.markdown(check.card()))
-    write_whole(data, json.dumps({"schema": 1, **told}, indent=1) + "\n")
+    for path, old, new in zip((files.report, data), before, _card(check), strict=True):
+        if kept := write_whole(path, new, ours=old.encode().__eq__):
+            remark(f"{name_of(path)} was not the card of the ballots there before: kept as {name_of(kept)}.")
     if kept_from:
         raise _stopped(kept_from, check, files.report)
     if arguments.json:
@@ -110,14 +113,19 @@ def _settled(arguments: argparse.Namespace) -> tuple[list[str], int, float | Non
     return names, times, most
 
 
+def _card(check: Check) -> tuple[str, str]:
+    """The card as it stands, as markdown and as JSON."""
+    card = check.card()
+    return scorecards.markdown(card), json.dumps({"schema": 1, **scorecards.data(card)}, indent=1) + "\n"
+
+
 def _must_be_ours(path: str) -> None:
     """BadFile where something else than a card lies in its place."""
     try:
-        with open(path, "rb") as file:
-            there = file.read(len(scorecards.HEADING))
+        there = read_regular(path)
     except OSError:
         return
-    if there and there != scorecards.HEADING.encode():
+    if there and not there.startswith(scorecards.HEADING.encode()):
         hint = "Name another --output, or move it away."
         raise BadFile(complaint("output", f"{path}, which holds something else", "a card, or nothing", hint))
 
@@ -129,9 +137,10 @@ def _asked(check: Check, progress: _Progress) -> list[Theirs]:
 
 async def _interruptible(check: Check, progress: _Progress) -> list[Theirs]:
     """An interrupt stops the asking and awaits the answers under way; a second one leaves them."""
-    stop, task = asyncio.Event(), asyncio.current_task()
+    stop, task, unsaved = asyncio.Event(), asyncio.current_task(), Unsaved(remark)
 
     def interrupted() -> None:
+        unsaved.give_up()
         if stop.is_set() and task is not None:
             task.cancel()
         elif not stop.is_set():
@@ -141,7 +150,7 @@ async def _interruptible(check: Check, progress: _Progress) -> list[Theirs]:
     kept_from = list[Theirs]()
     try:
         with heeded(interrupted):
-            kept_from = await check.run(stop, progress)
+            kept_from = await check.run(stop, progress, unsaved)
     except asyncio.CancelledError:
         pass
     if stop.is_set() and check.left():

@@ -56,8 +56,8 @@ def converse(arguments: argparse.Namespace) -> int:
     again = f"`debate run --answers {path}` takes them too."
     for_real = f"with somebody to argue, `debate run --answers {path} --a WHO --b WHO --judge WHO` is the real debate."
     remark(f"The answers are in {path}: {for_real if rehearse else again}")
-    if paid := moderating.spent(draft):
-        remark(paid)
+    for said in filter(None, (*sitting.kept.asides, moderating.spent(draft))):
+        remark(said)
     return begin(answers, argparse.Namespace(answers=path, rehearse=rehearse, quiet=False, events=False, json=False))
 
 

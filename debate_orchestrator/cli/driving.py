@@ -19,6 +19,7 @@ from debate_orchestrator.errors import DebateError, OutOfTurn, Theirs
 from debate_orchestrator.journal import Writer
 from debate_orchestrator.providers import Provider
 from debate_orchestrator.spending import Purse
+from debate_orchestrator.unsaved import Unsaved
 
 if TYPE_CHECKING:
     from debate_orchestrator.podium.person import Person
@@ -48,6 +49,7 @@ class Chair:
         """Whether nobody is asked, since it is paused."""
         self._closing = False
         """Whether the next key says if the debate is really ended early."""
+        self._unsaved = Unsaved(live.say if live else remark)
         self._saving: asyncio.Task[None] | None = None
         """What brings the last word from outside the seats to the disk."""
         self.ended = False
@@ -158,9 +160,11 @@ class Chair:
         self.tell()
 
     def interrupt(self) -> None:
-        """Ctrl-C: ends it; the second one leaves what is under way. In a person's editor it is the editor's."""
+        """Ctrl-C: ends it, and gives up what waits for room on the disk; the second one leaves what is under way. In a
+        person's editor it is the editor's."""
         if self._person is not None and self._person.elsewhere:
             return
+        self._unsaved.give_up()
         if self.ended and self._task is not None:
             self._task.cancel()
         self.end()
@@ -184,7 +188,7 @@ class Chair:
         hear = None if self._live is None else self._live.hear
         purse = Purse(debate)  # of all of it, so that a pause forgets nothing that may have cost something
         while not self.ended and _left(debate, seats):
-            await drive(journal, debate, seats, self._seen, hear, self._stop, purse)
+            await drive(journal, debate, seats, self._seen, hear, self._stop, purse, self._unsaved)
             self._waits = self._stop.is_set() and _left(debate, seats) and not self.ended
             if self._waits:
                 self.tell()

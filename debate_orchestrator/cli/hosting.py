@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from debate_orchestrator.cli.beginning import block, check, create, with_positions, write_report
+from debate_orchestrator.cli.interrupts import terminated_like_interrupted
 from debate_orchestrator.cli.output import complain, print_json, remark, say
 from debate_orchestrator.cli.seating import unseated
 from debate_orchestrator.cli.setup import settled
@@ -26,8 +27,8 @@ def open_debate(arguments: argparse.Namespace) -> int:
     files = Files.of_output(answers.output)
     check(answers, files, terminal=False)
     answers, derived = with_positions(answers, remark)
-    with create(answers, files, derived) as journal:
-        done = step_host(journal, Desk(files.turns), {}, begun=True)
+    with create(answers, files, derived) as journal, terminated_like_interrupted():
+        done = step_host(journal, Desk(files.turns, remark), {}, begun=True)
         return _told(done, journal, files, json=arguments.json, block=block(arguments, answers, files))
 
 
@@ -35,9 +36,9 @@ def step(arguments: argparse.Namespace) -> int:
     """Takes replies and lays out what is due then."""
     files = Files.of_journal(arguments.journal)
     given, unread = _replies(arguments.given)
-    with Writer(arguments.journal) as journal:
+    with Writer(arguments.journal) as journal, terminated_like_interrupted():
         _must_not_ask(Debate(journal.events), arguments.journal)
-        done = step_host(journal, Desk(files.turns), given, one_agent=arguments.one_agent)
+        done = step_host(journal, Desk(files.turns, remark), given, one_agent=arguments.one_agent)
         done = done.model_copy(update={"complaints": (*unread, *done.complaints)})
         return _told(done, journal, files, json=arguments.json)
 

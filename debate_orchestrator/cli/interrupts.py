@@ -11,6 +11,16 @@ STOPPING = "Stopping: answers under way are awaited, since they are paid for. Ct
 
 
 @contextmanager
+def terminated_like_interrupted() -> Iterator[None]:
+    """Has SIGTERM do what Ctrl-C does, so that what it ends can say what is lost."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
 def heeded(interrupted: Callable[[], None]) -> Iterator[None]:
     """Has every interrupt of the process call that in the running loop, instead of ending it."""
     loop = asyncio.get_running_loop()

@@ -85,7 +85,9 @@ def _read(arguments: argparse.Namespace, case: _Case) -> int:
     """Writes the debate as reviewers read it."""
     from debate_orchestrator.reports.markdown import BLIND
 
-    write_over(arguments.read, _blind(case), BLIND.encode(), "a debate to be reviewed")
+    kept = write_over(arguments.read, _blind(case), BLIND.encode(), "a debate to be reviewed")
+    if kept:
+        remark(f"{name_of(arguments.read)} was not as this program writes it: kept as {name_of(kept)}.")
     if arguments.json:
         print_json({"status": "written", "transcript": arguments.read})
     else:

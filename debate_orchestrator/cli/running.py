@@ -108,7 +108,7 @@ def go_on(journal: Writer, files: Files, arguments: argparse.Namespace) -> int:
     shown = None if quiet else watched(debate, sys.stderr)
     progress: Watch = events or (shown.live.watch if shown else Progress(debate, quiet=quiet))
     if any(casts.kind(spec) == casts.REHEARSE for specs in debate.cast.values() for spec in specs):
-        progress = Prompts(Desk(files.turns), progress)
+        progress = Prompts(Desk(files.turns, remark), progress)
     try:
         asyncio.run(driven(journal, debate, seats, progress, shown, person))
     except Theirs as error:

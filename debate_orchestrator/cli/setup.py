@@ -13,7 +13,7 @@ from debate_orchestrator import formats, library, scrutiny
 from debate_orchestrator.answers import LARGEST_CAP, Answers, settle
 from debate_orchestrator.casts import HOST
 from debate_orchestrator.cli.given import answers as given_answers
-from debate_orchestrator.cli.output import complain, print_json
+from debate_orchestrator.cli.output import complain, print_json, remark
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.rules import EVERYBODY, Format
 from debate_orchestrator.datafiles import LARGEST, read_mapping, to_yaml
@@ -118,7 +118,7 @@ def ask(arguments: argparse.Namespace) -> int:
         if not found:
             raise BadAnswers(complaint("answer", repr(pair), "KEY=VALUE", 'Quote it, as in topic="..."'))
         given[key] = sys.stdin.read(LARGEST) if value == "-" else value
-    exchange = ask_host(arguments.file, given, _interview_of(arguments.file))
+    exchange = ask_host(arguments.file, given, _interview_of(arguments.file), remark)
     print_json(_told(arguments.file, exchange))
     complain(exchange.complaints)
     return 2 if exchange.complaints else 0

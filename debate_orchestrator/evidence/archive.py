@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from debate_orchestrator.datafiles import write_bytes_whole
+from debate_orchestrator.datafiles import make_folder, write_bytes_whole, write_whole
 from debate_orchestrator.evidence.fetching import Kind
 
 _ENDINGS: dict[Kind, str] = {"html": ".html.txt", "plain": ".plain.txt", "pdf": ".pdf"}
@@ -22,13 +22,17 @@ def digest(body: bytes) -> str:
 
 
 def keep(folder: Path, body: bytes, kind: Kind) -> str:
-    """Writes a page's bytes into `folder`, as they came, and returns the name of the file. BadFile where it can't."""
+    """Writes a page's bytes into `folder`, as they came, and returns the name of the file. A file of that name that
+    was changed is moved aside. BadFile where it can't."""
     name = f"{digest(body)[:_PREFIX]}{_ENDINGS[kind]}"
-    write_bytes_whole(folder / name, body)
+    make_folder(folder)
+    write_bytes_whole(folder / name, body, ours=lambda _: False)
     return name
 
 
 def keep_text(folder: Path, name: str, text: str) -> None:
-    """Writes the text of the page that is kept as `name` beside it. BadFile where it can't."""
+    """Writes the text of the page that is kept as `name` beside it; another text there is moved aside. BadFile where it
+    can't."""
     stem = name.partition(".")[0]
-    write_bytes_whole(folder / f"{stem}.txt", text.encode("utf-8", "backslashreplace"))
+    make_folder(folder)
+    write_whole(folder / f"{stem}.txt", text, ours=lambda _: False)

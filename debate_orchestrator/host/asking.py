@@ -8,20 +8,26 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pydantic import ValidationError
 
 from debate_orchestrator.briefs import propose
 from debate_orchestrator.core.values import Value
-from debate_orchestrator.datafiles import read_mapping, to_yaml, write_whole
+from debate_orchestrator.datafiles import name_of, placed, read_mapping, to_yaml, write_whole
 from debate_orchestrator.errors import BadAnswers, BadFile, DebateError, complaint
 from debate_orchestrator.files import Files
 from debate_orchestrator.host.desk import Desk, Laid, read_reply
 from debate_orchestrator.interview import Interview
 from debate_orchestrator.replies import structured
 from debate_orchestrator.talk import Ask, Draft, Propose, Ready, Talk
+
+Tell = Callable[[str], None]
+
+
+def _silent(said: str) -> None:
+    """Tells nothing."""
 
 
 class Exchange(Value):
@@ -35,9 +41,10 @@ class Exchange(Value):
     complaints: tuple[str, ...]
 
 
-def ask(path: str, given: Mapping[str, str], interview: Interview) -> Exchange:
+def ask(path: str, given: Mapping[str, str], interview: Interview, tell: Tell = _silent) -> Exchange:
     """Takes `given` (key to answer; a moderator's turn to its reply's file) into the answers file at
-    `path`, and says what comes next. A bad answer is a complaint; the others are taken."""
+    `path`, and says what comes next. A bad answer is a complaint; the others are taken. `tell` is told of each file
+    that was moved aside."""
     draft = load(path) if os.path.exists(path) else Draft()
     if not draft.talk.nonce:
         draft = draft.model_copy(update={"talk": draft.talk.model_copy(update={"nonce": secrets.token_hex(8)})})
@@ -47,11 +54,11 @@ def ask(path: str, given: Mapping[str, str], interview: Interview) -> Exchange:
             draft = _take(draft, key, value, interview)
         except DebateError as error:
             complaints += error.complaints
-    draft, laid = _moderated(Desk(f"{os.path.splitext(path)[0]}.setup"), draft, interview, complaints)
+    draft, laid = _moderated(Desk(f"{os.path.splitext(path)[0]}.setup", tell), draft, interview, complaints)
     now = interview.next(draft)
     if isinstance(now, Ask):
         draft = interview.put(draft, now)
-    save(path, draft)
+    save(path, draft, tell)
     sources = dict(draft.sources)
     return Exchange(now=now, laid=laid, settled=draft.given, sources=sources, complaints=tuple(complaints))
 
@@ -119,7 +126,17 @@ def load(path: str) -> Draft:
         ) from None
 
 
-def save(path: str, draft: Draft) -> None:
-    """Keeps the conversation in its file."""
+def save(path: str, draft: Draft, tell: Tell = _silent) -> None:
+    """Keeps the conversation in its file. One there with more to it than values, such as comments, is moved aside,
+    which is told."""
     data = {**draft.given, "sources": dict(draft.sources), "setup": draft.talk.model_dump(mode="json")}
-    write_whole(path, to_yaml(data))
+    if kept := write_whole(path, to_yaml(data), ours=_is_values_alone):
+        tell(f"{name_of(path)} had more to it than its values: kept as {name_of(kept)}.")
+
+
+def _is_values_alone(there: bytes) -> bool:
+    """Whether a file says nothing that is lost where its values are written anew."""
+    try:
+        return to_yaml(placed(there.decode(), "")[0]).encode() == there
+    except (BadFile, ValueError):
+        return False

@@ -8,11 +8,19 @@ journal that lost its tail to a crash takes up again the replies that still answ
 from __future__ import annotations
 
 import os
-from pathlib import Path
+from collections.abc import Callable
 from typing import NamedTuple
 
-from debate_orchestrator.datafiles import write_whole
-from debate_orchestrator.errors import BadReply, complaint
+from debate_orchestrator.datafiles import (
+    is_link,
+    make_folder,
+    move_aside,
+    read_regular,
+    reason,
+    regular_file,
+    write_whole,
+)
+from debate_orchestrator.errors import BadFile, BadReply, complaint
 from debate_orchestrator.replies import LARGEST, decode
 
 
@@ -27,10 +35,11 @@ class Laid(NamedTuple):
 
 
 class Desk:
-    """The folder of one debate, or of one setup conversation. It is made when something is laid there."""
+    """The folder of one debate, or of one setup conversation. It is made when something is laid there. `tell` is told
+    a sentence for those who look on, such as which brief was moved aside."""
 
-    def __init__(self, folder: str):
-        self.folder = folder
+    def __init__(self, folder: str, tell: Callable[[str], None] = lambda said: None):
+        self.folder, self.tell = folder, tell
 
     def place(self, turn_id: str, wants: str) -> Laid:
         """Where a turn's brief and reply lie."""
@@ -38,12 +47,15 @@ class Desk:
         return Laid(turn_id, f"{stem}.brief.md", f"{stem}.reply.{'json' if wants == 'json' else 'md'}")
 
     def lay(self, laid: Laid, brief: str) -> str | None:
-        """Puts a brief in its place. A reply that was there before it answers something else: it is moved
-        aside, and the complaint about it is returned."""
+        """Puts a brief in its place; another one there is moved aside, since someone may have edited it. A reply that
+        was there before it answers something else: it is moved aside too, and the complaint about it is returned.
+        BadFile where the brief can't be written."""
         if self._is_laid(laid, brief):
             return None
-        aside = self._move_aside(laid.reply) if os.path.exists(laid.reply) else None
-        write_whole(laid.brief, brief)
+        make_folder(self.folder)
+        aside = self._move_aside(laid.reply, "aside") if os.path.lexists(laid.reply) else None
+        if kept := write_whole(laid.brief, brief, ours=lambda _: False):
+            self.tell(f"{laid.brief} was not the brief that is due now: kept as {kept}.")
         if aside is None:
             return None
         hint = f"It was kept as {aside}. Have the brief answered as it is now."
@@ -51,38 +63,39 @@ class Desk:
 
     def collect(self, laid: Laid, brief: str) -> str | None:
         """The reply in place to exactly this brief; None where there is none. BadReply where it is no text."""
-        if not self._is_laid(laid, brief) or not os.path.exists(laid.reply):
+        if not self._is_laid(laid, brief) or not os.path.lexists(laid.reply):
             return None
-        return read_reply(laid.turn, laid.reply)
+        return read_reply(laid.turn, laid.reply, found=True)
 
     def spend(self, laid: Laid) -> None:
         """Puts away a reply that was taken, so that the same turn can be asked for again with another brief."""
-        if os.path.exists(laid.reply):
+        if os.path.lexists(laid.reply):
             self._move_aside(laid.reply, "taken")
 
     def _is_laid(self, laid: Laid, brief: str) -> bool:
+        if is_link(self.folder):
+            return False
         try:
-            return Path(laid.brief).read_bytes() == brief.encode("utf-8", "backslashreplace")
+            return read_regular(laid.brief) == brief.encode("utf-8", "backslashreplace")
         except OSError:
             return False
 
     @staticmethod
-    def _move_aside(path: str, why: str = "aside") -> str:
-        stem, ending = os.path.splitext(path)
-        n = 1
-        while os.path.exists(aside := f"{stem}.{why}-{n}{ending}"):
-            n += 1
-        os.rename(path, aside)
-        return aside
+    def _move_aside(path: str, why: str) -> str:
+        try:
+            return move_aside(path, why, first="-1")
+        except OSError as error:
+            raise BadFile(complaint(path, reason(error), "a reply that can be moved aside")) from None
 
 
-def read_reply(turn_id: str, path: str) -> str:
-    """The text of a reply file; BadReply where it can't be read or is no text."""
+def read_reply(turn_id: str, path: str, *, found: bool = False) -> str:
+    """The text of a reply file; BadReply where it can't be read or is no text. One that was merely `found` in its
+    place must be a regular file, and no link: a pipe would be waited for, and a link may lead to any file."""
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=regular_file if found else None) as file:
             size = os.fstat(file.fileno()).st_size
             if size > LARGEST:
                 raise BadReply(complaint(turn_id, f"a reply of {size:,} bytes", f"at most {LARGEST:,}", "Shorten it."))
             return decode(turn_id, file.read(LARGEST + 1))
     except OSError as error:
-        raise BadReply(complaint(turn_id, f"{path}: {error.strerror}", "a file with the reply")) from None
+        raise BadReply(complaint(turn_id, f"{path}: {reason(error)}", "a file with the reply")) from None

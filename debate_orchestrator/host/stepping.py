@@ -22,6 +22,7 @@ from debate_orchestrator.host.desk import Desk, Laid
 from debate_orchestrator.journal import Writer
 from debate_orchestrator.opening import changed_prompts
 from debate_orchestrator.reports.announcements import announcements
+from debate_orchestrator.unsaved import Unsaved
 
 
 class Waiting(Value):
@@ -117,7 +118,7 @@ class _Stepper:
         """Runs the seats that have a provider; True if that settled a turn."""
         before = len(self.debate.answers)
         if self.callable:
-            asyncio.run(drive(self.journal, self.debate, self.callable))
+            asyncio.run(drive(self.journal, self.debate, self.callable, unsaved=Unsaved(self.desk.tell)))
         return len(self.debate.answers) > before
 
     def _take(self, turn_id: str, text: str) -> None:

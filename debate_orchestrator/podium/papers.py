@@ -17,7 +17,16 @@ from typing import NamedTuple
 
 from debate_orchestrator.briefs import Brief
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.datafiles import LARGEST, read_text, reason, strict_json, write_whole
+from debate_orchestrator.datafiles import (
+    LARGEST,
+    is_link,
+    make_folder,
+    move_aside,
+    read_text,
+    reason,
+    strict_json,
+    write_whole,
+)
 from debate_orchestrator.errors import BadFile, complaint
 
 Entered = dict[tuple[str, ...], str]
@@ -54,8 +63,10 @@ class Papers:
         place = self.place(brief)
         if not os.path.lexists(place) or self._can_be_read(brief):
             return ""
-        stem, ending = os.path.splitext(place)
-        return next((path for n in range(1, 1000) if _moved(place, path := f"{stem}.aside-{n}{ending}")), "")
+        try:
+            return move_aside(place, "aside", first="-1")
+        except OSError:
+            return ""
 
     def _can_be_read(self, brief: Brief) -> bool:
         try:
@@ -70,7 +81,7 @@ class Papers:
         """A new file that holds this text, a part of the paper for this brief, to be written on elsewhere; its path.
         Whoever asks for it takes it away. BadFile where it can't be written."""
         try:
-            os.makedirs(self.folder, exist_ok=True)
+            make_folder(self.folder)
             begins = f"{brief.turn}.{brief.digest[:_DIGITS]}.part-"
             handle, path = tempfile.mkstemp(suffix=".md", prefix=begins, dir=self.folder)
             with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
@@ -98,7 +109,10 @@ class Papers:
 
     def _keep(self, brief: Brief, text: str) -> None:
         if text:
+            make_folder(self.folder)
             write_whole(self.place(brief), text)
+            return
+        if is_link(self.folder):
             return
         with suppress(OSError):
             os.unlink(self.place(brief))
@@ -124,6 +138,8 @@ class Papers:
             os.rmdir(self.folder)
 
     def _all(self) -> list[str]:
+        if is_link(self.folder):
+            return []
         try:
             return sorted(str(path) for path in Path(self.folder).iterdir())
         except OSError:
@@ -152,17 +168,3 @@ def _half(path: str) -> bool:
 def _form(text: str) -> Entered:
     """What was entered, by the text of a paper. ValueError or TypeError where it is no such form."""
     return {tuple(map(str, place)): str(said) for place, said in strict_json(text)}
-
-
-def _moved(path: str, to: str) -> bool:
-    """Whether a file could be given a name, one that was free."""
-    try:
-        os.close(os.open(to, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
-    except OSError:
-        return False
-    try:
-        os.replace(path, to)
-    except OSError:
-        os.unlink(to)
-        return False
-    return True

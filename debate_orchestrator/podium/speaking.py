@@ -6,7 +6,7 @@ import os
 import shutil
 
 from debate_orchestrator.core import hearing
-from debate_orchestrator.datafiles import LARGEST, read_text
+from debate_orchestrator.datafiles import LARGEST, make_folder, read_text
 from debate_orchestrator.errors import BadFile
 from debate_orchestrator.podium import briefing
 from debate_orchestrator.podium.briefing import Line
@@ -63,7 +63,7 @@ class Speech:
         path = at.papers.place(at.brief)
         try:
             at.papers.keep_speech(at.brief, self._text)
-            os.makedirs(at.papers.folder, exist_ok=True)
+            make_folder(at.papers.folder)
             wrong = await at.lectern.edit(command, path)
             self._text = read_text(path, LARGEST) if os.path.exists(path) else ""
         except (BadFile, OSError) as error:

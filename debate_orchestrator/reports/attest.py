@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 
 from debate_orchestrator import __version__
 from debate_orchestrator.core.events import Opened
+from debate_orchestrator.datafiles import read_regular
 from debate_orchestrator.errors import BadFile, complaint, shown
 from debate_orchestrator.journal import SCHEMA, Entry
 from debate_orchestrator.reports import forms, seal
@@ -72,8 +73,7 @@ def beside(report: str) -> list[str]:
 
 def _was_a_report(path: str) -> bool:
     try:
-        with open(path, "rb") as file:
-            data = file.read()
+        data = read_regular(path, follow=True)
     except OSError:
         return os.path.lexists(path)
     form = os.path.splitext(path)[1]
@@ -88,8 +88,7 @@ def given(paths: Sequence[str]) -> list[tuple[str, bytes]]:
             wrong.append(complaint("report", shown(path), f"a file that ends in {' or '.join(forms.FORMS)}"))
             continue
         try:
-            with open(path, "rb") as file:
-                read.append((path, file.read()))
+            read.append((path, read_regular(path, follow=True)))
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or "a name that no file can have"
             wrong.append(complaint(shown(path), why, "a report that can be read"))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import importlib
-import itertools
 import os
 from collections.abc import Callable
 from typing import NamedTuple
 
-from debate_orchestrator.datafiles import name_of, write_whole
+from debate_orchestrator.datafiles import name_of, read_regular, write_whole
 from debate_orchestrator.errors import BadFile, complaint, shown
 from debate_orchestrator.reports import seal
 from debate_orchestrator.reports.story import Story
@@ -40,30 +39,17 @@ FORMS = {
 
 def write(story: Story, path: str, tell: Tell = _silent) -> str:
     """Writes the report of a story in the form that the path's ending names; the path. BadFile for another ending,
-    or where a file that is no report is in its place. A report there that somebody has edited since it was written is
-    kept beside it, which is told."""
+    or where a file that is no report is in its place. A report there is replaced only where its seal shows that this
+    program wrote every byte of it; otherwise it is kept beside the new one, which is told."""
     ending = os.path.splitext(place(path))[1]
-    if kept := _kept(path, ending):
-        tell(f"{name_of(path)} was edited since it was written: kept as {name_of(kept)}.")
-    write_whole(path, rendered(story, ending))
+
+    def ours(there: bytes) -> bool:
+        made = seal.read(there, ending)
+        return made is not None and made.fits
+
+    if kept := write_whole(path, rendered(story, ending), ours=ours):
+        tell(f"{name_of(path)} was not as this program writes it: kept as {name_of(kept)}.")
     return path
-
-
-def _kept(path: str, ending: str) -> str | None:
-    """Where a report is kept whose bytes are not those that were sealed; None where there is none."""
-    try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except (OSError, ValueError):
-        return None
-    made = seal.read(data, ending)
-    if made.fits if made is not None else not seal.marked(data, ending):
-        return None
-    stem = path.removesuffix(ending)
-    names = (f"{stem}.edited{'' if n == 1 else f'-{n}'}{ending}" for n in itertools.count(1))
-    kept = next(name for name in names if not os.path.lexists(name))
-    os.replace(path, kept)
-    return kept
 
 
 def rendered(story: Story, ending: str) -> str:
@@ -89,10 +75,9 @@ def place(path: str) -> str:
         endings = " or ".join(FORMS)
         raise BadFile(complaint("report", shown(path), f"a file that ends in {endings}"))
     try:
-        with open(path, "rb") as file:
-            there = file.read(max(map(len, form.begins)))
+        there = read_regular(path)
     except (OSError, ValueError):
-        return path
+        return path  # nothing, or what `write` keeps or refuses
     if there and not there.startswith(form.begins):
         found = f"{shown(path)}, which holds something else"
         raise BadFile(complaint("report", found, "a new file, or a report", "Give --to FILE."))

@@ -16,7 +16,7 @@ from typing import Any
 
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.values import Value
-from debate_orchestrator.datafiles import name_of, read_placed, to_yaml, write_whole
+from debate_orchestrator.datafiles import make_folder, name_of, read_placed, to_yaml, write_new, write_whole
 from debate_orchestrator.errors import BadFile, complaint, shown
 from debate_orchestrator.journal import Entry
 from debate_orchestrator.reviewing.ballots import Ballot, Paper
@@ -115,7 +115,8 @@ def file(folder: str, value: Mapping[str, Any]) -> str:
     one by that name."""
     must_be_free(folder, value["reviewer"])
     path = path_of(folder, value["reviewer"])
-    write_whole(path, _HEAD + to_yaml(value))
+    make_folder(folder)
+    write_new(path, _HEAD + to_yaml(value))
     Path(path_of(folder, value["reviewer"], DRAFT)).unlink(missing_ok=True)
     return path
 
@@ -123,6 +124,7 @@ def file(folder: str, value: Mapping[str, Any]) -> str:
 def keep(folder: str, value: Mapping[str, Any]) -> str:
     """Keeps a draft; its path."""
     path = path_of(folder, value["reviewer"], DRAFT)
+    make_folder(folder)
     write_whole(path, to_yaml(value))
     return path
 

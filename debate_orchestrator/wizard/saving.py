@@ -5,8 +5,10 @@ The file is the one that `debate ask` keeps, so that either goes on with what th
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -31,11 +33,13 @@ class Kept:
         self.lost = ""
         """Why it could not be kept; empty where it could."""
         self.saved = False
+        self.asides: list[str] = []
+        """What there is to say of files that were moved aside."""
 
     def keep(self, draft: Draft) -> None:
         """Writes the answers so far; where that can't be, `lost` tells why, and the conversation goes on."""
         try:
-            save(self.path, draft)
+            save(self.path, draft, self.asides.append)
             self.saved, self.lost = True, ""
         except DebateError as error:
             self.lost = " ".join(error.complaints)
@@ -46,14 +50,16 @@ class Kept:
             return f"left; the answers could not be kept: {self.lost}"
         if not self.saved:
             return "left; nothing was answered."
-        return f"left; your answers are in {self.path}. Go on with `debate --answers {self.path}`."
+        left = f"left; your answers are in {self.path}. Go on with `debate --answers {self.path}`."
+        return " ".join([left, *self.asides])
 
     def moved(self, draft: Draft, report: str) -> str:
         """Keeps the answers beside the report instead, in a file that is there for them alone; its path."""
         stem = report.removesuffix(".md")
-        names = [f"{stem}{ANSWERS}", *(f"{stem}-{n}{ANSWERS}" for n in range(2, 100))]
-        path = next((name for name in names if not os.path.exists(name) or _holds_setup(name)), names[-1])
-        save(path, draft)
+        names = (f"{stem}{'' if n == 1 else f'-{n}'}{ANSWERS}" for n in itertools.count(1))
+        own = os.path.abspath(self.path)
+        path = next(name for name in names if not os.path.lexists(name) or os.path.abspath(name) == own)
+        save(path, draft, self.asides.append)
         if self.own and self.saved and os.path.abspath(path) != os.path.abspath(self.path):
             Path(self.path).unlink(missing_ok=True)
         self.path, self.own, self.saved = path, False, True
@@ -62,13 +68,13 @@ class Kept:
 
 def fresh() -> Kept:
     """A file of its own in the working directory, for a conversation that nobody named one for."""
-    names = [f"{_STEM}{_ENDING}", *(f"{_STEM}-{n}{_ENDING}" for n in range(2, 1000))]
-    return Kept(next((name for name in names if not os.path.exists(name)), names[-1]), own=True)
+    names = (f"{_STEM}{'' if n == 1 else f'-{n}'}{_ENDING}" for n in itertools.count(1))
+    return Kept(next(name for name in names if not os.path.lexists(name)), own=True)
 
 
 def left() -> tuple[Kept, Draft] | None:
     """The conversation that was left last in this working directory, if there is one that can be gone on with."""
-    paths = sorted(Path(os.curdir).glob(f"{_STEM}*{_ENDING}"), key=_age)
+    paths = sorted(filter(_is_own, Path(os.curdir).iterdir()), key=_age)
     for path in paths:
         try:
             if _holds_setup(str(path)):
@@ -88,9 +94,14 @@ def named(path: str) -> tuple[Kept, Draft]:
     draft = load(path)
     if not _holds_setup(path):
         return fresh(), draft
-    kept = Kept(path, own=Path(path).match(f"{_STEM}*{_ENDING}"))  # ours, whoever names it
+    kept = Kept(path, own=_is_own(Path(path)))  # ours, whoever names it
     kept.saved = True
     return kept, draft
+
+
+def _is_own(path: Path) -> bool:
+    """Whether a file has a name that `fresh` gives."""
+    return re.fullmatch(rf"{re.escape(_STEM)}(-\d+)?{re.escape(_ENDING)}", path.name) is not None
 
 
 def _holds_setup(path: str) -> bool:
@@ -131,7 +142,7 @@ class Lately:
         self._known[kind] = [*others, answer][-_MOST:]
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            write_whole(self._path, json.dumps(self._known, indent=1))
+            write_whole(self._path, json.dumps(self._known, indent=1), ours=_is_json)
         except (DebateError, OSError):
             pass
 
@@ -139,6 +150,14 @@ class Lately:
 def _state() -> Path:
     folder = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
     return Path(folder) / "debate-orchestrator"
+
+
+def _is_json(there: bytes) -> bool:
+    try:
+        strict_json(there.decode())
+    except ValueError:
+        return False
+    return True
 
 
 def _lists(value: object) -> dict[str, list[str]]:

@@ -1,0 +1,107 @@
+"""Debates in a process whose disk is full at a moment of one's choice: `roomless.py limit|mount|nine FOLDER`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import resource
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from speakers import Speaker, begun
+
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Asked
+from debate_orchestrator.drive import drive
+from debate_orchestrator.errors import Failed
+from debate_orchestrator.journal import Writer, read
+from debate_orchestrator.unsaved import Unsaved
+
+CUTS = 12
+
+
+def held(journal: Writer, make_room: Callable[[], None]) -> dict[str, Any]:
+    """A debate driven to its end, with room made once everything that is under way waits for it."""
+    speaker, waited, most = Speaker(rounds=1), list[str](), 0
+    debate = Debate(journal.events)
+
+    async def run() -> None:
+        driving = asyncio.create_task(drive(journal, debate, seats, speaker_watch, unsaved=Unsaved(waited.append)))
+        while not driving.done():
+            before = len(waited)
+            await asyncio.sleep(0.3)
+            if waited and len(waited) == before and not speaker.speaking:
+                nonlocal most
+                most = max(most, sum("waits in memory" in one for one in waited))
+                make_room()
+        await driving
+
+    def speaker_watch(debate: Debate, event: Any) -> None:
+        """Nobody looks on."""
+
+    seats = dict.fromkeys(("a", "b", *debate.judges), speaker)
+    try:
+        asyncio.run(run())
+    except Failed:  # before a call: it is gone on with when there is room
+        make_room()
+        asyncio.run(run())
+    reading = read(journal.path)
+    asked = [event.turn for event in reading.events if isinstance(event, Asked)]
+    briefs = [brief.turn for brief in speaker.briefs]
+    return {
+        "complete": Debate(reading.events).complete,
+        "once": len(briefs) == len(set(briefs)) and set(briefs) == set(asked),
+        "torn": reading.torn,
+        "waited": most,
+        "never_asked": [one for one in waited if "came to nothing" in one],
+    }
+
+
+def limited(path: Path, most: int, judges: int) -> dict[str, Any]:
+    """A debate whose journal can't be larger than its opening and so many bytes, until everything waits."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with begun(path, judges=judges, rounds=1) as journal:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + most, before[1]))
+        return held(journal, lambda: resource.setrlimit(resource.RLIMIT_FSIZE, before))
+
+
+def mounted(folder: Path, room: int, judges: int) -> dict[str, Any]:
+    """The same on a file system with so many bytes left, until everything waits."""
+    ballast, path = folder / "ballast", folder / "j.jsonl"
+    path.unlink(missing_ok=True)
+    with begun(path, judges=judges, rounds=1) as journal:
+        with ballast.open("wb", buffering=0) as file:
+            while True:
+                try:
+                    file.write(b"x" * 4096)
+                except OSError:
+                    break
+        with ballast.open("r+b") as file:
+            file.truncate(max(0, ballast.stat().st_size - room))
+        return held(journal, lambda: ballast.unlink(missing_ok=True))
+
+
+def main(how: str, folder: str) -> None:
+    """Prints what became of each debate."""
+    logging.disable()
+    path = Path(folder)
+    with begun(path / "whole.jsonl", judges=3, rounds=1) as journal:
+        start = Path(journal.path).stat().st_size
+        held(journal, lambda: None)
+    size = (path / "whole.jsonl").stat().st_size
+    (path / "whole.jsonl").unlink()
+    cuts = [(size - start) * n // CUTS for n in range(CUTS)]
+    if how == "nine":
+        told: Any = limited(path / "nine.jsonl", 9_000, 9)
+    elif how == "limit":
+        told = [limited(path / f"{cut}.jsonl", cut, 3) for cut in cuts]
+    else:
+        told = [mounted(path, cut, 3) for cut in cuts]
+    print(json.dumps(told))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
