@@ -142,7 +142,7 @@ def test_it_is_rehearsed(debate: Run, mine: Path) -> None:
 def test_it_is_named_in_an_answers_file(debate: Run, mine: Path, answers: Path) -> None:
     """The path stands in an answers file like a name, seen from the working directory."""
     answers.write_text(answers.read_text().replace("strictness: strict", "format: ./mine"))
-    assert debate("open", "--answers", "answers.yaml", "--json").code == 0
+    assert debate("open", "--answers", "answers.yaml", "--trust", "--json").code == 0
     given = debate("answers", "--from", "report.journal.jsonl").out
     assert "\nformat: ./mine\n" in given
     assert "\nstrictness: plain\n" in given

@@ -143,6 +143,7 @@ def _host(verb: _Verb) -> None:
         "given", nargs="*", metavar="TURN=FILE", help="a reply that lies elsewhere; TURN=- reads standard input"
     )
     step.add_argument("--one-agent", action="store_true", help="record that one agent takes every turn")
+    _trust(step)
 
 
 def _running(verb: _Verb) -> None:
@@ -161,6 +162,7 @@ def _running(verb: _Verb) -> None:
     resume.add_argument("journal", metavar="JOURNAL")
     resume.add_argument("--max-cost", metavar="USD", help="what calls may cost from now on, in all; none for no cap")
     _cast(resume)
+    _trust(resume)
     _talk(resume)
 
 
@@ -201,6 +203,7 @@ def _judging(verb: _Verb) -> None:
     judge.add_argument("--topic", metavar="TEXT", help="what a transcript debates, where it does not say")
     judge.add_argument("--position-a", metavar="TEXT", help="what the side for it argues")
     judge.add_argument("--position-b", metavar="TEXT", help="what the side against it argues")
+    _trust(judge)
     _talk(judge)
 
     judges = verb(
@@ -311,6 +314,13 @@ def _answers(one: argparse.ArgumentParser) -> None:
     _calls(one)
     one.add_argument("--insist", action="store_true", help="really have 7 or 8 rounds")
     one.add_argument("--one-agent", action="store_true", help="record that one agent takes every turn")
+    _trust(one)
+
+
+def _trust(one: argparse.ArgumentParser) -> None:
+    """Consent to what a file does beyond the debate."""
+    about = "let the file run programs, call servers by address, and use files outside this folder, as it says"
+    one.add_argument("--trust", action="store_true", help=about)
 
 
 def _cast(one: argparse.ArgumentParser) -> None:

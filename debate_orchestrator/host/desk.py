@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from debate_orchestrator.datafiles import write_whole
+from debate_orchestrator.datafiles import regular, write_whole
 from debate_orchestrator.errors import BadReply, complaint
 from debate_orchestrator.replies import LARGEST, decode
 
@@ -53,6 +53,9 @@ class Desk:
         """The reply in place to exactly this brief; None where there is none. BadReply where it is no text."""
         if not self._is_laid(laid, brief) or not os.path.exists(laid.reply):
             return None
+        if os.path.islink(laid.reply):  # it may lead to a file that nobody meant to put on record
+            hint = f"Name the file itself: `debate step JOURNAL {laid.turn}=FILE`."
+            raise BadReply(complaint(laid.turn, f"{laid.reply}, which is a link", "a file with the reply", hint))
         return read_reply(laid.turn, laid.reply)
 
     def spend(self, laid: Laid) -> None:
@@ -79,7 +82,7 @@ class Desk:
 def read_reply(turn_id: str, path: str) -> str:
     """The text of a reply file; BadReply where it can't be read or is no text."""
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=regular) as file:
             size = os.fstat(file.fileno()).st_size
             if size > LARGEST:
                 raise BadReply(complaint(turn_id, f"a reply of {size:,} bytes", f"at most {LARGEST:,}", "Shorten it."))

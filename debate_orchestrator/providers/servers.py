@@ -42,7 +42,7 @@ class Server(NamedTuple):
 def server(spec: str) -> Server:
     """The server that a well-made spec names; see `complaint`."""
     kind = casts.kind(spec)
-    model, url = _split(casts.rest(spec))
+    model, url = casts.split_address(casts.rest(spec))
     if url is not None:
         return Server(kind, model, url, (key_name(url),), needs_key=False)
     if kind == "ollama":
@@ -55,7 +55,7 @@ def server(spec: str) -> Server:
 def complaint(spec: str) -> str | None:
     """What is wrong with a spec of this kind; None where nothing is."""
     kind, _, rest = spec.partition(":")
-    model, url = _split(rest)
+    model, url = casts.split_address(rest)
     expected = f"{kind}:MODEL" if kind == "openrouter" else f"{kind}:MODEL or {kind}:MODEL@URL"
     if not model or not model.isprintable() or " " in model:
         return errors.complaint("the model", errors.shown(model), expected)
@@ -99,12 +99,6 @@ def key_name(url: str) -> str:
 def secrets(server: Server) -> list[str]:
     """Everything in the environment that may be sent to that server as a key."""
     return [value for name in server.keys if (value := os.environ.get(name))]
-
-
-def _split(rest: str) -> tuple[str, str | None]:
-    """Model and address; a model's name may have an @ of its own."""
-    found = re.search(r"@(?=https?://)", rest)
-    return (rest[: found.start()], rest[found.end() :].rstrip("/")) if found else (rest, None)
 
 
 def _ollama() -> str:

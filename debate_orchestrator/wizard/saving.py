@@ -12,6 +12,7 @@ from pathlib import Path
 
 from debate_orchestrator.datafiles import read_mapping, strict_json, write_whole
 from debate_orchestrator.errors import DebateError
+from debate_orchestrator.files import state_folder
 from debate_orchestrator.host.asking import load, save
 from debate_orchestrator.talk import Draft
 
@@ -112,7 +113,7 @@ class Lately:
     be read or written, nothing is remembered."""
 
     def __init__(self) -> None:
-        self._path = _state() / "answered-lately.json"
+        self._path = state_folder() / "answered-lately.json"
         self._known: dict[str, list[str]] = {}
         try:
             self._known = _lists(strict_json(self._path.read_text(encoding="utf-8")))
@@ -134,11 +135,6 @@ class Lately:
             write_whole(self._path, json.dumps(self._known, indent=1))
         except (DebateError, OSError):
             pass
-
-
-def _state() -> Path:
-    folder = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
-    return Path(folder) / "debate-orchestrator"
 
 
 def _lists(value: object) -> dict[str, list[str]]:
