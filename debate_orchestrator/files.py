@@ -86,12 +86,20 @@ class Files(NamedTuple):
         """The report, the page and the journal, as far as they are there already."""
         return [path for path in (self.report, self.page, self.journal) if os.path.lexists(path)]
 
+    def must_not_lead_out(self) -> None:
+        """BadFile where a folder beside the report is a link: what is kept there would land somewhere else."""
+        for folder in self.folders:
+            if os.path.islink(folder):
+                got = f"a link to {shown(os.path.realpath(folder), 400)}"
+                raise BadFile(complaint(shown(folder, 400), got, "a folder of its own", "Move it away."))
+
     def must_be_new(self, *, but: str = "") -> None:
         """BadFile where a report, a page or a journal, `but` that one, is there already: none is ever overwritten by
         another debate."""
         if there := [path for path in self.there() if path != but]:
             hint = "Name another output, or move it away."
             raise BadFile(complaint("output", f"{there[0]}, which is there already", "a new report", hint))
+        self.must_not_lead_out()
 
     @classmethod
     def _named(cls, stem: str) -> Files:

@@ -18,7 +18,7 @@ from debate_orchestrator.core.values import Value
 from debate_orchestrator.errors import BadFile
 from debate_orchestrator.files import Files
 
-Kind = Literal["program", "server", "recording", "context", "output", "format", "folder"]
+Kind = Literal["program", "server", "recording", "context", "output", "format"]
 _PHRASES: dict[Kind, str] = {
     "program": "the program",
     "server": "the server",
@@ -26,7 +26,6 @@ _PHRASES: dict[Kind, str] = {
     "context": "the file",
     "output": "the report",
     "format": "the prompts of",
-    "folder": "a link to",
 }
 _INCLUDE = re.compile(r'\{% include "[a-z0-9/._-]+" %\}')
 """A template that only names a shipped one."""
@@ -58,25 +57,24 @@ def of_answers(given: Mapping[str, Any]) -> tuple[Risk, ...]:
     """The risks of answers as a file has them, checked or not: values of another type are left out, since nothing
     comes of them."""
     found = list(_of_cast(given.get("cast")))
-    context = given.get("context")
-    for path in _texts(context):
+    for path in _texts(given.get("context")):
         if leads := _outside(path):
             found.append(Risk(kind="context", where="context", what=leads))
-    output, format = given.get("output"), given.get("format")
-    if isinstance(output, str):
-        found += _of_output(output)
+    if (report := _report(given.get("output"))) and (leads := _outside(report)):
+        found.append(Risk(kind="output", where="output", what=leads))
+    format = given.get("format")
     if isinstance(format, str) and drafts.is_path(format):
         found.append(Risk(kind="format", where="format", what=_real(os.path.expanduser(format))))
     return _joined(found)
 
 
-def of_opening(opened: Opened, cast: Mapping[str, tuple[str, ...]], files: Files) -> tuple[Risk, ...]:
-    """The risks of going on with a debate that was opened so, with that cast and those files."""
+def of_opening(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Risk, ...]:
+    """The risks of going on with a debate that was opened so, with that cast."""
     found = list(_of_cast(cast))
     if any(not _INCLUDE.fullmatch(text) for text in opened.templates.values()):
         digest = hashlib.sha256(repr(sorted(opened.templates.items())).encode()).hexdigest()
         found.append(Risk(kind="format", where="format", what=f"{opened.format.name} in the journal ({digest[:12]})"))
-    return _joined([*found, *_of_folders(files)])
+    return _joined(found)
 
 
 def _of_cast(cast: object) -> Iterator[Risk]:
@@ -95,21 +93,12 @@ def _of_cast(cast: object) -> Iterator[Risk]:
                 yield Risk(kind="server", where=where, what=address)
 
 
-def _of_output(output: str) -> Iterator[Risk]:
+def _report(output: object) -> str:
+    """Where the report lies for which an output is the name; empty where nothing is written."""
     try:
-        files = Files.named_by(output)
-    except (BadFile, ValueError):  # nothing is written there
-        return
-    if leads := _outside(files.report):
-        yield Risk(kind="output", where="output", what=leads)
-    yield from _of_folders(files)
-
-
-def _of_folders(files: Files) -> Iterator[Risk]:
-    """The folders beside a report that are links to somewhere else."""
-    for folder in files.folders:
-        if os.path.islink(folder):
-            yield Risk(kind="folder", where=folder, what=_real(folder))
+        return Files.named_by(output).report if isinstance(output, str) else ""
+    except (BadFile, ValueError):
+        return ""
 
 
 def _outside(path: str) -> str:

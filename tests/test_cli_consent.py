@@ -378,15 +378,19 @@ def test_templates_of_a_journal(debate: Run, here: Path, verb: str) -> None:
     assert own.code in (0, 3), own.err
 
 
-def test_folders_that_lead_out(debate: Run, here: Path, outside: Path) -> None:
-    """A folder beside a stranger's journal that is a link to somewhere else is not written to without consent."""
+@pytest.mark.parametrize("kind", ["turns", "evidence", "drafts", "ballots"])
+def test_folders_that_lead_out(debate: Run, here: Path, outside: Path, kind: str) -> None:
+    """A folder beside a journal or a new report that is a link to somewhere else is never written to."""
     os.mkdir("sent")
     path = journal("sent/r.journal.jsonl", "host")
-    os.symlink(outside, "sent/r.turns")
-    ran = debate("step", path)
+    os.symlink(outside, f"sent/r.{kind}")
+    os.symlink(outside, f"s.{kind}")
 
-    assert ran.code == 2
-    assert str(outside) in ran.err
+    for arguments in (("step", path), ("resume", path), ("open", *TYPED, "--output=s.md"), ("ballot", path, "--form")):
+        ran = debate(*arguments, *(["--trust"] if arguments[0] != "ballot" else []))
+        assert ran.code == 2
+        assert str(outside) in ran.err
+    assert not Path("s.journal.jsonl").exists()
     assert sorted(one.name for one in outside.iterdir()) == ["private.md"]
 
 

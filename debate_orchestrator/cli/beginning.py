@@ -25,7 +25,7 @@ def create(answers: Answers, files: Files, derived: tuple[Reply, ...] = ()) -> W
     """Opens a debate that was checked."""
     first = opening.opened(answers, derived)
     journal = Writer.create(files.journal, first)
-    consent.remember(consent.of_journal(journal), trust.of_opening(first, first.cast, files))
+    consent.remember(consent.of_journal(journal), trust.of_opening(first, first.cast))
     if answers.one_agent:
         journal.append(Noted(note="one agent"))
     return journal

@@ -20,7 +20,7 @@ from debate_orchestrator.cli.seating import at_terminal
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.datafiles import name_of, write_whole
 from debate_orchestrator.errors import BadAnswers, BadFile, complaint
-from debate_orchestrator.files import Files, state_folder
+from debate_orchestrator.files import state_folder
 from debate_orchestrator.journal import Entry, Writer
 from debate_orchestrator.trust import Risk
 
@@ -54,18 +54,17 @@ def of_entries(path: str, entries: Sequence[Entry]) -> Origin:
 def agree(origin: Origin, risks: Sequence[Risk], *, trusted: bool, ask: Ask | None = None) -> None:
     """Returns when the user agrees to all of these risks, and remembers it. BadAnswers, with each of them, where the
     user does not, or where there is no terminal to `ask` at and it is not `trusted`."""
-    left = lacking(origin, risks)
-    if not left:
+    if not lacking(origin, risks):
         return
     if ask is None and at_terminal():
         ask = _ask
     if not trusted and ask is None:
-        said = f"a setup that reaches beyond the debate ({'; '.join(one.said for one in left)})"
+        said = f"a setup that reaches beyond the debate ({'; '.join(one.said for one in risks)})"
         hint = "If you trust all of it, add --trust; otherwise change it there, or give other values as flags."
         raise BadAnswers(complaint(origin.name, said, "your consent", hint))
-    if not trusted and ask is not None and not ask(origin.name, left):
+    if not trusted and ask is not None and not ask(origin.name, risks):
         raise BadAnswers(f"{origin.name} was not trusted, and nothing was done.")
-    remember(origin, left)
+    remember(origin, risks)
 
 
 def agree_to_answers(path: str, given: Mapping[str, Any], *, trusted: bool, ask: Ask | None = None) -> None:
@@ -79,14 +78,14 @@ def remember_answers(path: str, given: Mapping[str, Any]) -> None:
 
 
 def agree_to_debate(
-    journal: Writer, debate: Debate, files: Files, typed: Mapping[str, tuple[str, ...]] = {}, *, trusted: bool
+    journal: Writer, debate: Debate, typed: Mapping[str, tuple[str, ...]] = {}, *, trusted: bool
 ) -> None:
     """As `agree`, to going on with a journal's debate; seats that are `typed` now need no consent."""
     if not debate.due():
         return
     from_file = {seat: who for seat, who in debate.cast.items() if seat not in typed}
-    agree(of_journal(journal), trust.of_opening(debate.opened, from_file, files), trusted=trusted)
-    remember(of_journal(journal), trust.of_opening(debate.opened, debate.cast | dict(typed), files))
+    agree(of_journal(journal), trust.of_opening(debate.opened, from_file), trusted=trusted)
+    remember(of_journal(journal), trust.of_opening(debate.opened, debate.cast | dict(typed)))
 
 
 def lacking(origin: Origin, risks: Sequence[Risk]) -> list[Risk]:

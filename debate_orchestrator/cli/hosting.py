@@ -35,11 +35,12 @@ def open_debate(arguments: argparse.Namespace) -> int:
 def step(arguments: argparse.Namespace) -> int:
     """Takes replies and lays out what is due then."""
     files = Files.of_journal(arguments.journal)
+    files.must_not_lead_out()
     given, unread = _replies(arguments.given)
     with Writer(arguments.journal) as journal:
         debate = Debate(journal.events)
         _must_not_ask(debate, arguments.journal)
-        consent.agree_to_debate(journal, debate, files, trusted=arguments.trust)
+        consent.agree_to_debate(journal, debate, trusted=arguments.trust)
         done = step_host(journal, Desk(files.turns), given, one_agent=arguments.one_agent)
         done = done.model_copy(update={"complaints": (*unread, *done.complaints)})
         return _told(done, journal, files, json=arguments.json)

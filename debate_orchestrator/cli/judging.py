@@ -44,11 +44,11 @@ def judge(arguments: argparse.Namespace) -> int:
     first = first.model_copy(update=_calls(arguments, first))
     files = Files.of_output(arguments.output or judging.output(path))
     files.must_be_new()
-    consent.agree(source, trust.of_opening(first, {}, files), trusted=arguments.trust)
+    consent.agree(source, trust.of_opening(first, {}), trusted=arguments.trust)
     debate = Debate([first])
     providers.seated(debate)  # a recording that can't be read is told before anything is written
     with Writer.create(files.journal, first) as journal:
-        consent.remember(consent.of_journal(journal), trust.of_opening(first, first.cast, files))
+        consent.remember(consent.of_journal(journal), trust.of_opening(first, first.cast))
         for event in spoken:
             record(journal, debate, event)
         journal.sync()

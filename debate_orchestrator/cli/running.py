@@ -68,14 +68,15 @@ def _silent(line: str) -> None:
 
 def resume(arguments: argparse.Namespace) -> int:
     """Drives a debate on from its journal, with another cap or cast where one is given."""
+    files = Files.of_journal(arguments.journal)
+    files.must_not_lead_out()
     with Writer(arguments.journal) as journal:
         debate = Debate(journal.events)
         changes = _changes(arguments, debate)
         for event in changes:
             debate.admits(event)  # all of them, before the first is written
-        files = Files.of_journal(arguments.journal)
         typed = {event.seat: event.who for event in changes if isinstance(event, Recast)}
-        consent.agree_to_debate(journal, debate, files, typed, trusted=arguments.trust)
+        consent.agree_to_debate(journal, debate, typed, trusted=arguments.trust)
         for event in changes:
             record(journal, debate, event)
         journal.sync()

@@ -181,12 +181,15 @@ def settled(arguments: argparse.Namespace, filler: Callable[[str], str] = lambda
 
 def _of_the_file(given: Mapping[str, Any], arguments: argparse.Namespace) -> dict[str, Any]:
     """What is taken from an answers file, and not given by flags or filled by stand-ins."""
-    kept = {key: value for key, value in given.items() if getattr(arguments, key, None) is None}
+    flags = ("context", "output", "format")
+    kept = {key: value for key, value in given.items() if key not in flags or getattr(arguments, key) is None}
     cast = kept.get("cast")
     cast = dict.fromkeys(EVERYBODY, cast) if isinstance(cast, str) else cast
     if getattr(arguments, "rehearse", False) or not isinstance(cast, dict):
         cast = {}
-    return kept | {"cast": {seat: who for seat, who in cast.items() if getattr(arguments, str(seat), None) is None}}
+    return kept | {
+        "cast": {seat: who for seat, who in cast.items() if seat not in EVERYBODY or getattr(arguments, seat) is None}
+    }
 
 
 def _must_be_ready(path: str) -> None:
