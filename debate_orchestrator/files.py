@@ -89,9 +89,7 @@ class Files(NamedTuple):
     def must_not_lead_out(self) -> None:
         """BadFile where a folder beside the report is a link: what is kept there would land somewhere else."""
         for folder in self.folders:
-            if os.path.islink(folder):
-                got = f"a link to {shown(os.path.realpath(folder), 400)}"
-                raise BadFile(complaint(shown(folder, 400), got, "a folder of its own", "Move it away."))
+            must_be_its_own(folder)
 
     def must_be_new(self, *, but: str = "") -> None:
         """BadFile where a report, a page or a journal, `but` that one, is there already: none is ever overwritten by
@@ -105,6 +103,13 @@ class Files(NamedTuple):
     def _named(cls, stem: str) -> Files:
         folders = (f"{stem}.turns", f"{stem}.evidence", f"{stem}.drafts")
         return cls(f"{stem}.md", f"{stem}{JOURNAL}", *folders, f"{stem}.html")
+
+
+def must_be_its_own(folder: str) -> None:
+    """BadFile where a folder that a debate writes to is a link."""
+    if os.path.islink(folder):
+        got = f"a link to {shown(os.path.realpath(folder), 400)}"
+        raise BadFile(complaint(shown(folder, 400), got, "a folder of its own", "Move it away."))
 
 
 def state_folder() -> Path:

@@ -385,9 +385,11 @@ def test_folders_that_lead_out(debate: Run, here: Path, outside: Path, kind: str
     path = journal("sent/r.journal.jsonl", "host")
     os.symlink(outside, f"sent/r.{kind}")
     os.symlink(outside, f"s.{kind}")
+    os.symlink(outside, "a.setup")
+    driven = [("step", path), ("resume", path), ("open", *TYPED, "--output=s.md")]
 
-    for arguments in (("step", path), ("resume", path), ("open", *TYPED, "--output=s.md"), ("ballot", path, "--form")):
-        ran = debate(*arguments, *(["--trust"] if arguments[0] != "ballot" else []))
+    for arguments in (*((*one, "--trust") for one in driven), ("ballot", path, "--form"), ("ask", "a.yaml", "topic=T")):
+        ran = debate(*arguments)
         assert ran.code == 2
         assert str(outside) in ran.err
     assert not Path("s.journal.jsonl").exists()
