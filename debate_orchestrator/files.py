@@ -112,11 +112,12 @@ def must_be_its_own(folder: str) -> None:
         raise BadFile(complaint(shown(folder, 400), got, "a folder of its own", "Move it away."))
 
 
-def state_folder() -> Path:
-    """Where this user's own records are kept, between debates and apart from all of them."""
+def state_folder() -> Path | None:
+    """Where this user's own records are kept, between debates and apart from all of them. None where no absolute path
+    is known: a relative one would lie in whatever folder the user is in."""
     given = os.environ.get("XDG_STATE_HOME", "")
-    home = Path(given) if os.path.isabs(given) else Path.home() / ".local" / "state"
-    return home / "debate-orchestrator"
+    home = Path(given if os.path.isabs(given) else os.path.expanduser("~/.local/state"))
+    return home / "debate-orchestrator" if home.is_absolute() else None
 
 
 def _unwritable(output: str, reason: str | None) -> BadFile:

@@ -96,26 +96,28 @@ def lacking(origin: Origin, risks: Sequence[Risk]) -> list[Risk]:
 
 def remember(origin: Origin, risks: Iterable[Risk]) -> None:
     """Remembers that the user agreed to these; where that can't be written, they will be asked about again."""
-    agreed = {one.digest for one in risks}
-    if not origin.key or agreed <= (known := _known(origin)):
+    agreed, record = {one.digest for one in risks}, _record(origin)
+    if record is None or agreed <= (known := _known(origin)):
         return
     try:
-        _record(origin).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        write_whole(_record(origin), "".join(f"{digest}\n" for digest in sorted(agreed | known)))
+        record.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_whole(record, "".join(f"{digest}\n" for digest in sorted(agreed | known)))
     except (OSError, BadFile):
         pass
 
 
 def _known(origin: Origin) -> set[str]:
+    record = _record(origin)
     try:
-        return set(_record(origin).read_text(encoding="ascii").split()) if origin.key else set()
+        return set(record.read_text(encoding="ascii").split()) if record else set()
     except (OSError, ValueError):
         return set()
 
 
-def _record(origin: Origin) -> Path:
-    name = hashlib.sha256(origin.key.encode("utf-8", "surrogateescape")).hexdigest()
-    return state_folder() / "trusted" / name
+def _record(origin: Origin) -> Path | None:
+    """The file that holds what was agreed to; None where nothing can be remembered."""
+    folder, name = state_folder(), hashlib.sha256(origin.key.encode("utf-8", "surrogatepass")).hexdigest()
+    return folder / "trusted" / name if folder and origin.key else None
 
 
 def _ask(name: str, risks: Sequence[Risk]) -> bool:

@@ -8,7 +8,6 @@ journal that lost its tail to a crash takes up again the replies that still answ
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import NamedTuple
 
 from debate_orchestrator.datafiles import regular, write_whole
@@ -65,7 +64,8 @@ class Desk:
 
     def _is_laid(self, laid: Laid, brief: str) -> bool:
         try:
-            return Path(laid.brief).read_bytes() == brief.encode("utf-8", "backslashreplace")
+            with open(laid.brief, "rb", opener=regular) as file:
+                return file.read() == brief.encode("utf-8", "backslashreplace")
         except OSError:
             return False
 

@@ -113,10 +113,11 @@ class Lately:
     be read or written, nothing is remembered."""
 
     def __init__(self) -> None:
-        self._path = state_folder() / "answered-lately.json"
+        folder = state_folder()
+        self._path = folder / "answered-lately.json" if folder else None
         self._known: dict[str, list[str]] = {}
         try:
-            self._known = _lists(strict_json(self._path.read_text(encoding="utf-8")))
+            self._known = _lists(strict_json(self._path.read_text(encoding="utf-8"))) if self._path else {}
         except (OSError, ValueError):
             pass
 
@@ -130,6 +131,8 @@ class Lately:
             return
         others = [one for one in self._known.get(kind, []) if one != answer]
         self._known[kind] = [*others, answer][-_MOST:]
+        if self._path is None:
+            return
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             write_whole(self._path, json.dumps(self._known, indent=1))
