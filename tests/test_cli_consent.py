@@ -326,6 +326,14 @@ def test_a_trusted_journal_is_not_asked_about_again(debate: Run, monkeypatch: py
     assert debate("resume", path).code == 2
 
 
+def test_where_nothing_can_be_remembered(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Consent counts for the command at hand also where it can't be kept; then it is asked for again."""
+    monkeypatch.setenv("XDG_STATE_HOME", "/proc/nowhere")
+    path = journal()
+
+    assert [debate("resume", path, *flags).code for flags in (("--trust",), (), ("--trust",))] == [3, 2, 3]
+
+
 def test_ones_own_debate_is_gone_on_with(debate: Run) -> None:
     """A debate that was opened with typed values is resumed without a question, and one with a seat typed then too."""
     assert debate("run", *TYPED, f"--a={MARKS}", "--b=host", "--judge=host").code == 3

@@ -56,14 +56,13 @@ def agree(origin: Origin, risks: Sequence[Risk], *, trusted: bool, ask: Ask | No
     user does not, or where there is no terminal to `ask` at and it is not `trusted`."""
     if not lacking(origin, risks):
         return
-    if ask is None and at_terminal():
-        ask = _ask
-    if not trusted and ask is None:
+    if not trusted and (ask or at_terminal()):
+        if not (ask or _ask)(origin.name, risks):
+            raise BadAnswers(f"{origin.name} was not trusted, and nothing was done.")
+    elif not trusted:
         said = f"a setup that reaches beyond the debate ({'; '.join(one.said for one in risks)})"
         hint = "If you trust all of it, add --trust; otherwise change it there, or give other values as flags."
         raise BadAnswers(complaint(origin.name, said, "your consent", hint))
-    if not trusted and ask is not None and not ask(origin.name, risks):
-        raise BadAnswers(f"{origin.name} was not trusted, and nothing was done.")
     remember(origin, risks)
 
 
