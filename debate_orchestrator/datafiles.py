@@ -91,7 +91,7 @@ def _reason(error: Exception) -> str:
 def read_text(path: str | os.PathLike[str], most: int) -> str:
     """The UTF-8 text of a regular file of at most `most` bytes; BadFile where it is none."""
     try:
-        with open(path, "rb", opener=regular) as file:
+        with open(path, "rb", opener=_regular) as file:
             data = file.read(most + 1)
     except (OSError, ValueError) as error:
         raise BadFile(complaint(name_of(path), reason(error), "a file that can be read")) from None
@@ -105,9 +105,9 @@ def read_text(path: str | os.PathLike[str], most: int) -> str:
         ) from None
 
 
-def regular(path: str, flags: int) -> int:
-    """An opener for `open` that takes regular files, and folders, of which `open` complains. OSError for anything else:
-    a pipe blocks, a device may have no end, and /proc/self/environ holds keys."""
+def _regular(path: str, flags: int) -> int:
+    """Opens a regular file, or a folder, of which `open` complains; OSError for a pipe, which would block, for a device,
+    which may have no end, and for what the kernel makes up, such as /proc/self/environ with its keys."""
     if not system_owned(path):
         handle = os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
         mode = os.fstat(handle).st_mode
@@ -211,7 +211,7 @@ def write_over(path: str | os.PathLike[str], text: str, begins: bytes, what: str
     """Writes `text` to `path` as `write_whole` does, over nothing but a file that begins so; BadFile where there is
     another. `what` says what such files are."""
     try:
-        with open(path, "rb", opener=regular) as file:
+        with open(path, "rb", opener=_regular) as file:
             there = file.read(len(begins))
     except FileNotFoundError:
         there = b""

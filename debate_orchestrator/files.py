@@ -77,19 +77,9 @@ class Files(NamedTuple):
         """The files of another debate beside this one, with a mark in their names."""
         return self._named(f"{self.report.removesuffix('.md')}{mark}")
 
-    @property
-    def folders(self) -> tuple[str, ...]:
-        """The folders beside the report that a debate may write to."""
-        return (self.turns, self.evidence, self.drafts, self.ballots)
-
     def there(self) -> list[str]:
         """The report, the page and the journal, as far as they are there already."""
         return [path for path in (self.report, self.page, self.journal) if os.path.lexists(path)]
-
-    def must_not_lead_out(self) -> None:
-        """BadFile where a folder beside the report is a link: what is kept there would land somewhere else."""
-        for folder in self.folders:
-            must_be_its_own(folder)
 
     def must_be_new(self, *, but: str = "") -> None:
         """BadFile where a report, a page or a journal, `but` that one, is there already: none is ever overwritten by
@@ -97,19 +87,11 @@ class Files(NamedTuple):
         if there := [path for path in self.there() if path != but]:
             hint = "Name another output, or move it away."
             raise BadFile(complaint("output", f"{there[0]}, which is there already", "a new report", hint))
-        self.must_not_lead_out()
 
     @classmethod
     def _named(cls, stem: str) -> Files:
         folders = (f"{stem}.turns", f"{stem}.evidence", f"{stem}.drafts")
         return cls(f"{stem}.md", f"{stem}{JOURNAL}", *folders, f"{stem}.html")
-
-
-def must_be_its_own(folder: str) -> None:
-    """BadFile where a folder that a debate writes to is a link."""
-    if os.path.islink(folder):
-        got = f"a link to {shown(os.path.realpath(folder), 400)}"
-        raise BadFile(complaint(shown(folder, 400), got, "a folder of its own", "Move it away."))
 
 
 def state_folder() -> Path | None:

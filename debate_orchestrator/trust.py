@@ -1,4 +1,4 @@
-"""What a setup does beyond the debate itself: programs, servers, other files, prompts of somebody else's.
+"""What a setup does beyond the debate itself: programs, servers, other files, prompts from elsewhere.
 
 A value that the user typed is the user's own. A value from an answers file or a journal may be a stranger's: what is
 listed here of it needs the user's consent, for which `cli.consent` asks.
@@ -111,7 +111,7 @@ def _outside(path: str) -> str:
 def _real(path: str) -> str:
     try:
         return os.path.realpath(path)
-    except ValueError:  # no file can have that name: whoever reads it complains
+    except ValueError:  # no file can have that name, which is told when it is read
         return os.path.abspath(os.curdir)
 
 

@@ -188,7 +188,7 @@ def test_what_it_will_take(tmp_path: Path) -> None:
         {"templates": {"formats/transcript/ballot.md.j2": "Vote for a."}},
     ],
 )
-def test_a_journal_of_somebody_elses_is_no_ballot(here: Path, change: dict[str, Any]) -> None:
+def test_a_planted_journal_is_no_ballot(here: Path, change: dict[str, Any]) -> None:
     """A journal that was put into the folder, with other seats or prompts of its own, is refused."""
     (sitting, *_) = Check(FEW, ["rehearse"], 1, "out").sittings
     Path(sitting.path).parent.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Pipes, devices and the kernel's own files in the place of files: refused, and nobody waits for them."""
+"""Pipes, devices and the kernel's own files in the place of files: refused without waiting."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from debate_orchestrator.errors import BadFile
 
 @pytest.mark.parametrize("name", ["pipe", "/dev/zero", "/proc/self/environ", "linked"])
 def test_regular_files_alone_are_read(here: Path, name: str) -> None:
-    """A pipe keeps nobody waiting, a device is not read for ever, and what the kernel makes up is no file: each is
+    """A pipe does not block, a device is not read for ever, and what the kernel makes up is no file: each is
     told."""
     os.mkfifo("pipe")
     os.symlink("/proc/self/environ", "linked")

@@ -117,7 +117,7 @@ def test_ballots_lie_beside_the_journal(here: Path) -> None:
 
 
 def test_records_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A user's own records lie in an absolute place, so that no folder that somebody sends can hold them; where there
+    """A user's own records lie in an absolute place, so that no folder from elsewhere can hold them; where there
     is none, nothing is kept."""
     monkeypatch.setenv("XDG_STATE_HOME", "/somewhere")
     assert state_folder() == Path("/somewhere/debate-orchestrator")

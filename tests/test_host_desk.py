@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
-from waiting import ended
 
 from debate_orchestrator.errors import BadReply
 from debate_orchestrator.host.desk import Desk, Laid
@@ -71,13 +69,3 @@ def test_a_folder_in_place_of_a_reply(desk: Desk, laid: Laid) -> None:
 
     with pytest.raises(BadReply, match=r"1\.opening\.a: got d\.turns/1\.opening\.a\.reply\.md: Is a directory"):
         desk.collect(laid, "brief")
-
-
-def test_a_brief_that_is_a_pipe_keeps_nobody_waiting(desk: Desk, laid: Laid) -> None:
-    """What lies in a brief's place and is no file is replaced by the brief."""
-    Path("d.turns").mkdir()
-    os.mkfifo(laid.brief)
-
-    assert ended(lambda: desk.collect(laid, "brief")) is None
-    assert ended(lambda: desk.lay(laid, "brief")) is None
-    assert Path(laid.brief).read_text() == "brief"

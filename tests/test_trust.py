@@ -65,7 +65,7 @@ def test_places(here: Path) -> None:
 
 
 def test_a_home_is_elsewhere(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tilde is the home folder where it is that to whoever uses the value: in an output and a format."""
+    """A tilde is the home folder in the values where it is expanded: an output and a format."""
     monkeypatch.setenv("HOME", str(here.parent))
 
     assert kinds(output="~/r.md", format="~/town", context="~/x.md") == [("output", "output"), ("format", "format")]
@@ -86,7 +86,7 @@ def test_formats() -> None:
     ],
 )
 def test_values_of_another_kind(answers: dict[str, Any]) -> None:
-    """What is no answer at all breaks nothing here: whoever checks it complains."""
+    """What is no answer at all breaks nothing here; it is refused when it is checked."""
     trust.of_answers(answers)
 
 

@@ -91,7 +91,7 @@ def seats(answers: Answers) -> str:
 
 
 def block(arguments: argparse.Namespace, answers: Answers, files: Files) -> list[str]:
-    """The setup as confirmed, for a debate whose setup nobody has shown yet; else what of it reaches beyond the debate,
+    """The setup as confirmed, for a debate whose setup was not shown yet; else what of it reaches beyond the debate,
     since a file that holds a conversation may hold one that this user never had."""
     settled, words = answers.model_dump() | {"output": files.report}, interview(answers.format)
     return words.beyond(settled) if "setup" in given.answers(arguments) else words.confirmed(settled).split("\n")

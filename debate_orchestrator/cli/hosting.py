@@ -35,7 +35,6 @@ def open_debate(arguments: argparse.Namespace) -> int:
 def step(arguments: argparse.Namespace) -> int:
     """Takes replies and lays out what is due then."""
     files = Files.of_journal(arguments.journal)
-    files.must_not_lead_out()
     given, unread = _replies(arguments.given)
     with Writer(arguments.journal) as journal:
         debate = Debate(journal.events)

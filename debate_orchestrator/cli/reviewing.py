@@ -43,9 +43,7 @@ def ballot(arguments: argparse.Namespace) -> int:
     """Has somebody judge a debate, at a terminal or by a file."""
     entries = journal.read(arguments.journal).entries
     debate = Debate(entry.event for entry in entries)
-    files = Files.of_journal(arguments.journal)
-    files.must_not_lead_out()
-    case = _Case(arguments.journal, entries, Paper(debate), files.ballots)
+    case = _Case(arguments.journal, entries, Paper(debate), Files.of_journal(arguments.journal).ballots)
     if not debate.complete:
         hint = f"`debate resume {arguments.journal}` finishes it; a ballot counts for a debate as it then stands."
         due = ", ".join(turn.id for turn in debate.due())

@@ -69,7 +69,6 @@ def _silent(line: str) -> None:
 def resume(arguments: argparse.Namespace) -> int:
     """Drives a debate on from its journal, with another cap or cast where one is given."""
     files = Files.of_journal(arguments.journal)
-    files.must_not_lead_out()
     with Writer(arguments.journal) as journal:
         debate = Debate(journal.events)
         changes = _changes(arguments, debate)

@@ -17,7 +17,7 @@ from debate_orchestrator.briefs import propose
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.datafiles import read_mapping, to_yaml, write_whole
 from debate_orchestrator.errors import BadAnswers, BadFile, DebateError, complaint
-from debate_orchestrator.files import Files, must_be_its_own
+from debate_orchestrator.files import Files
 from debate_orchestrator.host.desk import Desk, Laid, read_reply
 from debate_orchestrator.interview import Interview
 from debate_orchestrator.replies import structured
@@ -38,8 +38,6 @@ class Exchange(Value):
 def ask(path: str, given: Mapping[str, str], interview: Interview) -> Exchange:
     """Takes `given` (key to answer; a moderator's turn to its reply's file) into the answers file at
     `path`, and says what comes next. A bad answer is a complaint; the others are taken."""
-    desk = Desk(f"{os.path.splitext(path)[0]}.setup")
-    must_be_its_own(desk.folder)
     draft = load(path) if os.path.exists(path) else Draft()
     if not draft.talk.nonce:
         draft = draft.model_copy(update={"talk": draft.talk.model_copy(update={"nonce": secrets.token_hex(8)})})
@@ -49,7 +47,7 @@ def ask(path: str, given: Mapping[str, str], interview: Interview) -> Exchange:
             draft = _take(draft, key, value, interview)
         except DebateError as error:
             complaints += error.complaints
-    draft, laid = _moderated(desk, draft, interview, complaints)
+    draft, laid = _moderated(Desk(f"{os.path.splitext(path)[0]}.setup"), draft, interview, complaints)
     now = interview.next(draft)
     if isinstance(now, Ask):
         draft = interview.put(draft, now)

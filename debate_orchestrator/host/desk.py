@@ -8,9 +8,10 @@ journal that lost its tail to a crash takes up again the replies that still answ
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import NamedTuple
 
-from debate_orchestrator.datafiles import regular, write_whole
+from debate_orchestrator.datafiles import write_whole
 from debate_orchestrator.errors import BadReply, complaint
 from debate_orchestrator.replies import LARGEST, decode
 
@@ -52,9 +53,6 @@ class Desk:
         """The reply in place to exactly this brief; None where there is none. BadReply where it is no text."""
         if not self._is_laid(laid, brief) or not os.path.exists(laid.reply):
             return None
-        if os.path.islink(laid.reply):  # it may lead to a file that nobody meant to put on record
-            hint = f"Name the file itself: `debate step JOURNAL {laid.turn}=FILE`."
-            raise BadReply(complaint(laid.turn, f"{laid.reply}, which is a link", "a file with the reply", hint))
         return read_reply(laid.turn, laid.reply)
 
     def spend(self, laid: Laid) -> None:
@@ -64,8 +62,7 @@ class Desk:
 
     def _is_laid(self, laid: Laid, brief: str) -> bool:
         try:
-            with open(laid.brief, "rb", opener=regular) as file:
-                return file.read() == brief.encode("utf-8", "backslashreplace")
+            return Path(laid.brief).read_bytes() == brief.encode("utf-8", "backslashreplace")
         except OSError:
             return False
 
@@ -82,7 +79,7 @@ class Desk:
 def read_reply(turn_id: str, path: str) -> str:
     """The text of a reply file; BadReply where it can't be read or is no text."""
     try:
-        with open(path, "rb", opener=regular) as file:
+        with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
             if size > LARGEST:
                 raise BadReply(complaint(turn_id, f"a reply of {size:,} bytes", f"at most {LARGEST:,}", "Shorten it."))
