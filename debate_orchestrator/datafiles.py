@@ -106,7 +106,7 @@ def read_text(path: str | os.PathLike[str], most: int) -> str:
 
 
 def _regular(path: str, flags: int) -> int:
-    """Opens a regular file, or a folder, of which `open` complains; OSError for a pipe, which would block, for a device,
+    """Opens a regular file, or a folder, of which `open` complains; OSError for a pipe, which may block, for a device,
     which may have no end, and for what the kernel makes up, such as /proc/self/environ with its keys."""
     if not system_owned(path):
         handle = os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
