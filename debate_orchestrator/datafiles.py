@@ -114,7 +114,7 @@ def _regular(path: str, flags: int) -> int:
         if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
             return handle
         os.close(handle)
-    raise OSError(errno.EINVAL, "a pipe or a device, or a file of the system, not a regular one")
+    raise OSError(errno.EINVAL, "a pipe or a device, or a file of the system")
 
 
 def system_owned(path: str | os.PathLike[str]) -> bool:
