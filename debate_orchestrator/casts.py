@@ -25,6 +25,12 @@ def is_called(spec: str) -> bool:
     return kind(spec) not in (HOST, REPLAY, REHEARSE, HUMAN, FETCH, OFFLINE)
 
 
+def split_address(rest: str) -> tuple[str, str | None]:
+    """Model and server's address, of what comes after a kind; a model's name may have an @ of its own."""
+    found = re.search(r"@(?=https?://)", rest)
+    return (rest[: found.start()], rest[found.end() :].rstrip("/")) if found else (rest, None)
+
+
 def vendor(spec: str) -> str:
     """Whose model a seat is filled with, as far as the words of the cast tell; empty where they don't, as where a
     server of somebody else's is named."""

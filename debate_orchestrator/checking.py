@@ -71,8 +71,9 @@ class Check:
             return
         except BadJournal:
             debate = Debate(journal.read(one.path).events)
-        course = debate.opened.course
-        if course is None or course.digest != one.version.digest or debate.cast[JUDGE] != (one.judge,):
+        course, expected = debate.opened.course, probing.opening(one.version, one.judge)[0]
+        same = debate.cast == expected.cast and debate.opened.templates == expected.templates
+        if course is None or course.digest != one.version.digest or not same:
             hint = "Name another --output, or move it away."
             raise BadFile(complaint(one.path, "a ballot on other words", "one on the probes and prompts of now", hint))
         self._debates[one.path] = debate

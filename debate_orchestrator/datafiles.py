@@ -46,13 +46,10 @@ def read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
     return {str(key): item for key, item in value.items()}
 
 
-def read_placed(
-    path: str | os.PathLike[str], *, regular: bool = False
-) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
+def read_placed(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
     """The mapping that a YAML file holds, as `read_mapping` reads it, and the line of everything in it (see
-    `plain_yaml.placed`). BadFile as there, with the line as `PATH:LINE`, and for what is no
-    `regular` file, where it must be one."""
-    return placed(read_text(path, LARGEST, regular=regular), name_of(path))
+    `plain_yaml.placed`). BadFile as there, with the line as `PATH:LINE`."""
+    return placed(read_text(path, LARGEST), name_of(path))
 
 
 def placed(text: str, where: str) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
@@ -96,11 +93,10 @@ def _reason(error: Exception) -> str:
     return text if text.isprintable() and len(text) <= 200 else shown(text, 120)
 
 
-def read_text(path: str | os.PathLike[str], most: int, *, regular: bool = False) -> str:
-    """The UTF-8 text of a file of at most `most` bytes; BadFile where it is none. Somebody who names a file may name a
-    pipe; what is merely found in a folder must be `regular`, so that nothing waits for it."""
+def read_text(path: str | os.PathLike[str], most: int) -> str:
+    """The UTF-8 text of a regular file of at most `most` bytes; BadFile where it is none."""
     try:
-        with open(path, "rb", opener=_regular if regular else None) as file:
+        with open(path, "rb", opener=_regular) as file:
             data = file.read(most + 1)
     except (OSError, ValueError) as error:
         raise BadFile(complaint(name_of(path), reason(error), "a file that can be read")) from None
@@ -115,14 +111,21 @@ def read_text(path: str | os.PathLike[str], most: int, *, regular: bool = False)
 
 
 def _regular(path: str, flags: int) -> int:
-    """Opens a regular file, or a folder, of which `open` complains; OSError for a pipe, which keeps nobody waiting, and
-    for a device, which may have no end."""
-    handle = os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, 0o666)
-    mode = os.fstat(handle).st_mode
-    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
-        return handle
-    os.close(handle)
-    raise OSError(errno.EINVAL, "a pipe or a device, which is no regular file")
+    """Opens a regular file, or a folder, of which `open` complains; OSError for a pipe, which may block, for a device,
+    which may have no end, and for what the kernel makes up, such as /proc/self/environ with its keys."""
+    if not system_owned(path):
+        handle = os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, 0o666)
+        mode = os.fstat(handle).st_mode
+        if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+            return handle
+        os.close(handle)
+    raise OSError(errno.EINVAL, "a pipe or a device, or a file of the system")
+
+
+def system_owned(path: str | os.PathLike[str]) -> bool:
+    """Whether a path leads into a file system of the kernel's own, where files look regular and are not."""
+    real = os.path.realpath(path)
+    return real.startswith(("/proc/", "/sys/", "/dev/")) and not real.startswith("/dev/shm/")
 
 
 def strict_json(text: str) -> Any:

@@ -176,11 +176,20 @@ def _layer(folder: Folder, wrong: list[str]) -> tuple[dict[str, Any], Lines]:
 
 def _placed(folder: Folder, file: str) -> tuple[dict[str, Any], Lines]:
     """A file of a format, with its lines; BadFile with the path as it is told."""
+    _must_be_its_own(folder, file)
     try:
         data, lines = read_placed(folder.path / file)
     except BadFile as error:
         raise BadFile([one.replace(str(folder.path), folder.told, 1) for one in error.complaints]) from None
     return data, {keys: f"{folder.told}/{file}:{line}" for keys, line in lines.items()}
+
+
+def _must_be_its_own(folder: Folder, file: str) -> None:
+    """BadFile where a file in a folder of the user's is a link that leads out of it."""
+    leads, home = os.path.realpath(folder.path / file), os.path.realpath(folder.path)
+    if not folder.shipped and not leads.startswith(os.path.join(home, "")):
+        got = "a link that leads out of the folder"
+        raise BadFile(complaint(f"{folder.told}/{file}", got, "a file of the format's own", "Copy it there."))
 
 
 def _rubric(given: Any, folder: Folder, lines: Lines, wrong: list[str]) -> Any:
@@ -229,6 +238,7 @@ def _texts(folder: Folder, wrong: list[str]) -> dict[str, str]:
             wrong.append(complaint(f"{folder.told}/", f"a template called {shown(path.name)}", "a plain name", hint))
             continue
         try:
+            _must_be_its_own(folder, path.name)
             made[path.name] = read_text(path, MOST_TEMPLATES)
         except BadFile as error:
             wrong += [one.replace(str(folder.path), folder.told, 1) for one in error.complaints]

@@ -7,8 +7,10 @@ host-run debate, `debate-report.turns/`. Paths stay relative where the given one
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import NamedTuple
 
+from debate_orchestrator.datafiles import system_owned
 from debate_orchestrator.errors import BadFile, complaint, shown
 
 REPORT = "debate-report.md"
@@ -39,6 +41,21 @@ class Files(NamedTuple):
 
         BadFile where the output can't be written.
         """
+        files = cls.named_by(output)
+        if system_owned(files.report):
+            raise _unwritable(output, "a folder of the system's own")
+        parent = os.path.dirname(files.report) or "."
+        try:
+            os.makedirs(parent, exist_ok=True)
+        except OSError as error:
+            raise _unwritable(output, error.strerror) from None
+        if not os.access(parent, os.W_OK) or os.path.isdir(files.report):
+            raise _unwritable(output, "a place that can't be written")
+        return files
+
+    @classmethod
+    def named_by(cls, output: str) -> Files:
+        """The same files, and nothing is made. BadFile where that is no name for a report."""
         report = output = os.path.expanduser(output) if output.startswith("~") else output
         if not output.isprintable():
             raise _unwritable(output, "a name that no file should have")
@@ -46,13 +63,6 @@ class Files(NamedTuple):
             report = os.path.join(output, REPORT)
         if not report.endswith(".md"):
             raise BadFile(complaint("output", shown(output), "a file that ends in .md, or a folder"))
-        parent = os.path.dirname(report) or "."
-        try:
-            os.makedirs(parent, exist_ok=True)
-        except OSError as error:
-            raise _unwritable(output, error.strerror) from None
-        if not os.access(parent, os.W_OK) or os.path.isdir(report):
-            raise _unwritable(output, "a place that can't be written")
         return cls._named(report.removesuffix(".md"))
 
     @classmethod
@@ -71,9 +81,10 @@ class Files(NamedTuple):
         """The report, the page and the journal, as far as they are there already."""
         return [path for path in (self.report, self.page, self.journal) if os.path.lexists(path)]
 
-    def must_be_new(self) -> None:
-        """BadFile where a report, a page or a journal is there already: none is ever overwritten by another debate."""
-        if there := self.there():
+    def must_be_new(self, *, but: str = "") -> None:
+        """BadFile where a report, a page or a journal, `but` that one, is there already: none is ever overwritten by
+        another debate."""
+        if there := [path for path in self.there() if path != but]:
             hint = "Name another output, or move it away."
             raise BadFile(complaint("output", f"{there[0]}, which is there already", "a new report", hint))
 
@@ -81,6 +92,14 @@ class Files(NamedTuple):
     def _named(cls, stem: str) -> Files:
         folders = (f"{stem}.turns", f"{stem}.evidence", f"{stem}.drafts")
         return cls(f"{stem}.md", f"{stem}{JOURNAL}", *folders, f"{stem}.html")
+
+
+def state_folder() -> Path | None:
+    """Where this user's own records are kept, between debates and apart from all of them. None where no absolute path
+    is known: a relative one would lie in whatever folder the user is in."""
+    given = os.environ.get("XDG_STATE_HOME", "")
+    home = Path(given if os.path.isabs(given) else os.path.expanduser("~/.local/state"))
+    return home / "debate-orchestrator" if home.is_absolute() else None
 
 
 def _unwritable(output: str, reason: str | None) -> BadFile:

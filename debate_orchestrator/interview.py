@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from debate_orchestrator import answers, speech
+from debate_orchestrator import answers, speech, trust
 from debate_orchestrator.core.events import Source
 from debate_orchestrator.core.rules import Format
 from debate_orchestrator.core.shapes import Terms, check, json_schema
@@ -148,7 +148,12 @@ class Interview:
             "output": settled["output"],
         }
         flat = {key: speech.one_line(str(value)) for key, value in shown_values.items()}
-        return self.words.confirmed.format(positions="\n".join(lines), **flat)
+        beyond = "".join(f"\n{line}" for line in self.beyond(settled))
+        return self.words.confirmed.format(positions="\n".join(lines), beyond=beyond, **flat)
+
+    def beyond(self, settled: dict[str, Any]) -> list[str]:
+        """A line for each thing in a setup that reaches beyond the debate."""
+        return [self.words.beyond.format(what=one.said) for one in trust.of_answers(settled)]
 
     def who(self, side: str) -> str:
         """What a side is called, with what it stands for: `Researcher A (Pro)`."""

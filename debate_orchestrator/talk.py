@@ -30,6 +30,8 @@ class Words(Value):
     """Who argues what, in a sentence."""
     automatic: tuple[str, ...]
     confirmed: str
+    beyond: str
+    """A line of the confirmed block for what reaches beyond the debate."""
     side: str
     """A side's line of the confirmed block."""
     shapes: dict[str, Shape]

@@ -100,6 +100,12 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.fixture(autouse=True, scope="session")
+def session_state(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What fixtures of a wider scope do is not remembered in the state folder of the person who runs the tests."""
+    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.getbasetemp() / "state")
+
+
 _NUMBERS = count()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import partial
@@ -31,6 +31,10 @@ BEST = {"a": "anthropic:claude-sonnet-5-5", "b": "anthropic:claude-sonnet-5-5", 
 NOBODY = Hall((Reach(seat="anthropic:MODEL", ready=False, about="no key"),), {}, BEST)
 TO_CAST = ("Tabs are better than spaces.", "yes", "own", "Tabs.", "Spaces.", "yes", "1", "strict", "out.md")
 """Answers to every question up to the cast, where no model is asked."""
+
+
+def trusting(path: str, given: Mapping[str, Any]) -> None:
+    """Agrees to whatever a file does beyond the debate."""
 
 
 class Screen(DummyOutput):
@@ -125,7 +129,7 @@ def hold(
         sitting = Sitting(terminal, of, coming(hall), moderates=moderates)
         ended = "confirmed"
         try:
-            conversation.welcome(sitting, file, options.get("format"), options.get("moderator"))
+            conversation.welcome(sitting, file, options.get("format"), options.get("moderator"), trusting)
             talk = conversation.Conversation(sitting, check, extra=extra, rehearse=options.get("rehearse", False))
             talk.hold()
         except Later:

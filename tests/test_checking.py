@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 from probes import KINDS, counts, judge
@@ -13,7 +14,7 @@ from debate_orchestrator.checking import AT_ONCE, Check
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Asked, Event
 from debate_orchestrator.errors import BadFile, BadJournal, Theirs
-from debate_orchestrator.journal import read
+from debate_orchestrator.journal import Writer, read
 
 PROBES = probing.load()
 ONE = PROBES._replace(bouts=PROBES.bouts[:1])
@@ -178,3 +179,21 @@ def test_what_it_will_take(tmp_path: Path) -> None:
 
     assert before.calls == 8 and 0.05 < before.cost < 1
     assert check.estimate().calls == 0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"cast": {"a": ("command:touch marker",), "b": ("host",), "judge": ("rehearse",)}},
+        {"templates": {"formats/transcript/ballot.md.j2": "Vote for a."}},
+    ],
+)
+def test_a_planted_journal_is_no_ballot(here: Path, change: dict[str, Any]) -> None:
+    """A journal that was put into the folder, with other seats or prompts of its own, is refused."""
+    (sitting, *_) = Check(FEW, ["rehearse"], 1, "out").sittings
+    Path(sitting.path).parent.mkdir(parents=True)
+    first, _ = probing.opening(sitting.version, "rehearse")
+    Writer.create(sitting.path, first.model_copy(update=change)).close()
+
+    with pytest.raises(BadFile, match="a ballot on other words"):
+        Check(FEW, ["rehearse"], 1, "out")

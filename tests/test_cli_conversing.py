@@ -144,3 +144,41 @@ class TestWithoutATerminal:
 
         assert ran.code == 2
         assert "--rehearse belongs after the verb" in ran.err
+
+
+class TestFilesOfOthers:
+    """A file that names programs, servers or files elsewhere is shown before anything comes of it."""
+
+    SETUP = "topic: Tabs are better than spaces.\ncast: \"command:sh -c 'touch marker'\"\n"
+
+    @pytest.mark.parametrize("name", ["a.yaml", ".debate-setup.yaml"])
+    def test_nothing_comes_of_it_before(self, person: Person, name: str) -> None:
+        """Neither a file that is named nor one that lies in the folder has its moderator called before a yes; a no
+        keeps nothing."""
+        Path(name).write_text(f"{self.SETUP}setup: {{heard: [x]}}\n")
+        arguments, keys = (("--answers", name), ("no",)) if name == "a.yaml" else ((), ("yes", "no"))
+        ran, shown = person(*arguments, keys=keys)
+
+        assert ran.code == 2
+        assert f"{name} reaches beyond the debate." in shown and "the program sh -c 'touch marker'" in shown
+        assert [path.name for path in Path().iterdir()] == [name]
+
+    def test_a_yes_goes_on_and_is_remembered(self, person: Person) -> None:
+        """After a yes the moderator is called, and the conversation is gone on with without the question."""
+        Path("a.yaml").write_text(self.SETUP)
+        first, shown = person("--answers", "a.yaml", keys=("yes", "no", CTRL_C))
+        again, after = person(keys=("yes", CTRL_C))
+
+        assert (first.code, again.code) == (130, 130)
+        assert Path("marker").exists()
+        assert "Do you trust it" in shown and "Do you trust it" not in after
+
+    def test_what_was_typed_is_shown_and_not_asked_about(self, person: Person, debate: Run) -> None:
+        """A program that was typed as the cast is in the block, and `run` takes the answers without a question."""
+        left, shown = person(keys=(*TO_CAST, "command:sh -c 'exit 3'", "later"))
+        ran = debate("run", "--answers", ".debate-setup.yaml")
+
+        assert left.code == 0
+        assert "Beyond the debate: cast.a, cast.b, cast.judge: the program sh -c 'exit 3'" in shown
+        assert "Do you trust it" not in shown
+        assert ran.code == 3, ran.err

@@ -142,7 +142,7 @@ def test_it_is_rehearsed(debate: Run, mine: Path) -> None:
 def test_it_is_named_in_an_answers_file(debate: Run, mine: Path, answers: Path) -> None:
     """The path stands in an answers file like a name, seen from the working directory."""
     answers.write_text(answers.read_text().replace("strictness: strict", "format: ./mine"))
-    assert debate("open", "--answers", "answers.yaml", "--json").code == 0
+    assert debate("open", "--answers", "answers.yaml", "--trust", "--json").code == 0
     given = debate("answers", "--from", "report.journal.jsonl").out
     assert "\nformat: ./mine\n" in given
     assert "\nstrictness: plain\n" in given
@@ -191,3 +191,21 @@ def test_who_decides_is_told(debate: Run, name: str, told: list[str]) -> None:
 
     assert all(line in out for line in told)
     assert ("Judges: " in out) == (name != "conversation")
+
+
+@pytest.mark.parametrize("file", ["speech.md.j2", "rubric.yaml", "format.yaml"])
+def test_a_format_is_made_of_its_own_files(debate: Run, here: Path, file: str) -> None:
+    """A link that leads out of a format's folder is a mistake: a private file would become part of the prompts."""
+    written(here / "mine")
+    (here / "mine" / file).rename(here / "private")
+    (here / "mine" / file).symlink_to(here / "private")
+
+    for command in (
+        ("formats", "./mine"),
+        ("open", "--format", "./mine", *SETUP),
+        ("formats", "new", "x", "--from=./mine"),
+    ):
+        ran = debate(*command)
+        assert ran.code == 2
+        assert f"./mine/{file}: got a link that leads out of the folder" in ran.err
+    assert not list(here.glob("*.jsonl")) and not (here / "x").exists()

@@ -1,4 +1,4 @@
-"""Pipes and devices in the place of files: read where somebody names them, refused where they are only found."""
+"""Pipes, devices and the kernel's own files in the place of files: refused without waiting."""
 
 from __future__ import annotations
 
@@ -8,28 +8,52 @@ from pathlib import Path
 import pytest
 from waiting import ended
 
-from debate_orchestrator.datafiles import read_mapping, read_placed, read_text, write_over
+from debate_orchestrator.datafiles import read_mapping, read_placed, read_text, system_owned, write_over
 from debate_orchestrator.errors import BadFile
 
 
-@pytest.mark.parametrize("name", ["pipe", "/dev/zero"])
+@pytest.mark.parametrize("name", ["pipe", "/dev/zero", "/proc/self/environ"])
 def test_regular_files_alone_are_read(here: Path, name: str) -> None:
-    """Where a file must be regular, a pipe keeps nobody waiting, and a device is not read for ever: both are told."""
+    """A pipe does not block, a device is not read for ever, and what the kernel makes up is no file: each is
+    told."""
     os.mkfifo("pipe")
     for read in (
-        lambda: read_text(name, 9, regular=True),
-        lambda: read_placed(name, regular=True),
+        lambda: read_text(name, 9),
+        lambda: read_mapping(name),
+        lambda: read_placed(name),
         lambda: write_over(name, "", b"#", "mine"),
     ):
         refused = ended(read)
         assert isinstance(refused, BadFile)
-        assert refused.complaints[0].startswith(f"{name}: got a pipe or a device, which is no regular file;")
+        said = refused.complaints[0]
+        assert said.startswith(f"{name}: got a pipe or a device, or a file of the system;")
 
 
-def test_a_pipe_that_somebody_names_is_read(here: Path) -> None:
-    """What a shell hands over as a pipe, as in `--answers <(...)`, is read like any file."""
-    reading, writing = os.pipe()
-    os.write(writing, b"topic: T\n")
-    os.close(writing)
-    assert read_mapping(f"/dev/fd/{reading}") == {"topic": "T"}
-    os.close(reading)
+def test_a_link_to_a_system_file(here: Path) -> None:
+    """A link is what it leads to."""
+    os.symlink("/proc/self/environ", "linked")
+    with pytest.raises(BadFile, match="a file of the system"):
+        read_text("linked", 9)
+
+
+def test_a_file_that_a_shell_hands_over(here: Path) -> None:
+    """A regular file is read under whatever name it is reached."""
+    (here / "a.yaml").write_text("topic: T\n")
+    with open("a.yaml", "rb") as file:
+        assert read_mapping(f"/dev/fd/{file.fileno()}") == {"topic": "T"}
+
+
+@pytest.mark.parametrize(
+    ("path", "owned"),
+    [
+        ("/proc/1/environ", True),
+        ("/sys/x", True),
+        ("/dev/null", True),
+        ("/dev/shm/x.md", False),
+        ("/process/x", False),
+        ("proc/x", False),
+    ],
+)
+def test_what_the_system_owns(here: Path, path: str, owned: bool) -> None:
+    """The kernel's file systems are its own; memory that is mounted among them for everybody's files is not."""
+    assert system_owned(path) == owned

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from debate_orchestrator.errors import BadFile
-from debate_orchestrator.files import Files
+from debate_orchestrator.files import Files, state_folder
 
 
 @pytest.mark.parametrize(
@@ -114,3 +114,15 @@ def test_ballots_lie_beside_the_journal(here: Path) -> None:
     """Reviewers' ballots have a folder of the report's name."""
     assert Files.of_output("out/report.md").ballots == "out/report.ballots"
     assert Files.of_journal("old.jsonl").ballots == "old.ballots"
+
+
+def test_records_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user's own records lie in an absolute place, so that no folder from elsewhere can hold them; where there
+    is none, nothing is kept."""
+    monkeypatch.setenv("XDG_STATE_HOME", "/somewhere")
+    assert state_folder() == Path("/somewhere/debate-orchestrator")
+    monkeypatch.setenv("XDG_STATE_HOME", "state")
+    monkeypatch.setenv("HOME", "/house")
+    assert state_folder() == Path("/house/.local/state/debate-orchestrator")
+    monkeypatch.setenv("HOME", "house")
+    assert state_folder() is None

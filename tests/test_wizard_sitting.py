@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from persons import BACK, BREAK, CTRL_C, ERASE, NOBODY, TO_CAST, UP, coming, hold, no_check
+from persons import BACK, BREAK, CTRL_C, ERASE, NOBODY, TO_CAST, UP, coming, hold, no_check, trusting
 
 from debate_orchestrator.cli.setup import interview
 from debate_orchestrator.host.asking import load
@@ -75,7 +75,7 @@ def test_no_answer_is_ever_lost(here: Path, said: list[str]) -> None:
     sitting.outlook = lambda: ""  # type: ignore[method-assign]
     script.sitting = sitting
     try:
-        conversation.welcome(sitting, None, None, None)
+        conversation.welcome(sitting, None, None, None, trusting)
         conversation.Conversation(sitting, no_check).hold()
     except (EOFError, Later):
         pass

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 from collections.abc import Callable
 from typing import NamedTuple
 
-from debate_orchestrator import casts, opening, providers, spending
+from debate_orchestrator import casts, opening, providers, spending, trust
 from debate_orchestrator.answers import MODERATOR, Answers
-from debate_orchestrator.cli import given
+from debate_orchestrator.cli import consent, given
 from debate_orchestrator.cli.interrupts import terminated_like_interrupted
 from debate_orchestrator.cli.output import complain, remark
 from debate_orchestrator.cli.seating import unseated
@@ -38,6 +37,7 @@ def create(answers: Answers, files: Files, derived: tuple[Reply, ...] = ()) -> W
     else:
         write()
     journal = made[0]
+    consent.remember(consent.of_journal(journal), trust.of_opening(opened, opened.cast))
     if answers.one_agent:
         journal.append(Noted(note="one agent"))
     return journal
@@ -54,8 +54,7 @@ def check(answers: Answers, files: Files, *, terminal: bool | None = None, event
     if wrong:
         raise BadAnswers(wrong)
     must_be_new(files.journal)
-    if not os.path.exists(files.journal):
-        files.must_be_new()
+    files.must_be_new(but=files.journal)  # it may be there, as long as it is empty
     providers.seated(Debate([opening.opened(_placed(answers))]))  # a recording that can't be read is told now
 
 
@@ -104,11 +103,10 @@ def seats(answers: Answers) -> str:
 
 
 def block(arguments: argparse.Namespace, answers: Answers, files: Files) -> list[str]:
-    """The setup as confirmed, for a debate whose setup nobody has shown yet."""
-    if "setup" in given.answers(arguments):
-        return []
-    settled = answers.model_dump() | {"output": files.report}
-    return interview(answers.format).confirmed(settled).split("\n")
+    """The setup as confirmed, for a debate whose setup was not shown yet; else what of it reaches beyond the debate,
+    since a file that holds a conversation may hold one that this user never had."""
+    settled, words = answers.model_dump() | {"output": files.report}, interview(answers.format)
+    return words.beyond(settled) if "setup" in given.answers(arguments) else words.confirmed(settled).split("\n")
 
 
 class Written(NamedTuple):

@@ -14,6 +14,7 @@ def converse(arguments: argparse.Namespace) -> int:
     """Leads through the setup and begins the debate. Without a terminal it asks nothing, and says what goes without."""
     if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout)):
         return _without_terminal(arguments)
+    from debate_orchestrator.cli import consent
     from debate_orchestrator.cli.beginning import check, rehearsed
     from debate_orchestrator.cli.output import remark
     from debate_orchestrator.cli.running import begin
@@ -39,19 +40,19 @@ def converse(arguments: argparse.Namespace) -> int:
     interview_of = partial(interview, default_output=_free_report())
     asker = asking.here()
     sitting = Sitting(asker, interview_of, beside(look), moderates=not arguments.rehearsing)
+    agree = partial(consent.agree_to_answers, trusted=False, ask=partial(conversation.agreed, sitting))
     try:
         with asker:
-            conversation.welcome(sitting, arguments.going_on, arguments.in_format, arguments.moderator)
+            conversation.welcome(sitting, arguments.going_on, arguments.in_format, arguments.moderator, agree)
             talk = conversation.Conversation(sitting, checked, extra=PERSON, rehearse=arguments.rehearsing)
             draft = talk.hold()
-    except Later:
+    except (Later, KeyboardInterrupt, EOFError) as left:
+        consent.remember_answers(sitting.kept.path, sitting.draft.given)
         remark(f"debate: {sitting.kept.leaving()}")
-        return 0
-    except (KeyboardInterrupt, EOFError):
-        remark(f"debate: {sitting.kept.leaving()}")
-        return 130
+        return 0 if isinstance(left, Later) else 130
     answers = conversation.settled(draft, sitting.interview)
     path = sitting.kept.moved(draft, Files.of_output(answers.output).report)
+    consent.remember_answers(path, draft.given)
     rehearse = rehearses(draft.given["cast"])
     again = f"`debate run --answers {path}` takes them too."
     for_real = f"with somebody to argue, `debate run --answers {path} --a WHO --b WHO --judge WHO` is the real debate."

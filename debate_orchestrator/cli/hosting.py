@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import Any
 
+from debate_orchestrator.cli import consent
 from debate_orchestrator.cli.beginning import block, check, create, with_positions, write_report
 from debate_orchestrator.cli.interrupts import terminated_like_interrupted
 from debate_orchestrator.cli.output import complain, print_json, remark, say
@@ -37,7 +38,9 @@ def step(arguments: argparse.Namespace) -> int:
     files = Files.of_journal(arguments.journal)
     given, unread = _replies(arguments.given)
     with Writer(arguments.journal) as journal, terminated_like_interrupted():
-        _must_not_ask(Debate(journal.events), arguments.journal)
+        debate = Debate(journal.events)
+        _must_not_ask(debate, arguments.journal)
+        consent.agree_to_debate(journal, debate, trusted=arguments.trust)
         done = step_host(journal, Desk(files.turns, remark), given, one_agent=arguments.one_agent)
         done = done.model_copy(update={"complaints": (*unread, *done.complaints)})
         return _told(done, journal, files, json=arguments.json)

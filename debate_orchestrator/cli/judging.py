@@ -7,10 +7,10 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from debate_orchestrator import judging, providers, spending, transcribed
+from debate_orchestrator import judging, providers, spending, transcribed, trust
 from debate_orchestrator.answers import LONGEST_PATIENCE
 from debate_orchestrator.calls import record
-from debate_orchestrator.cli import seating
+from debate_orchestrator.cli import consent, seating
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.cli.running import go_on
 from debate_orchestrator.cli.setup import amount, cap, panel
@@ -20,7 +20,7 @@ from debate_orchestrator.core.rules import JUDGE
 from debate_orchestrator.datafiles import read_text
 from debate_orchestrator.errors import BadAnswers, complaint
 from debate_orchestrator.files import Files
-from debate_orchestrator.journal import Writer, read
+from debate_orchestrator.journal import Entry, Writer, read
 from debate_orchestrator.providers import reach
 from debate_orchestrator.transcripts import reading
 
@@ -35,15 +35,20 @@ def judge(arguments: argparse.Namespace) -> int:
         raise BadAnswers(wrong)
     spoken: list[Spoke | Declined] = []
     if _is_journal(path):
-        first, spoken = _again(arguments, path, judges)
+        entries = read(path).entries
+        source = consent.of_entries(path, entries)
+        first, spoken = _again(arguments, path, entries, judges)
     else:
+        source = consent.of_file(path)
         first, spoken = _of_transcript(arguments, path, judges)
     first = first.model_copy(update=_calls(arguments, first))
     files = Files.of_output(arguments.output or judging.output(path))
     files.must_be_new()
+    consent.agree(source, trust.of_opening(first, {}), trusted=arguments.trust)
     debate = Debate([first])
     providers.seated(debate)  # a recording that can't be read is told before anything is written
     with Writer.create(files.journal, first) as journal:
+        consent.remember(consent.of_journal(journal), trust.of_opening(first, first.cast))
         for event in spoken:
             record(journal, debate, event)
         journal.sync()
@@ -79,13 +84,15 @@ def _is_journal(path: str) -> bool:
         return True
 
 
-def _again(arguments: argparse.Namespace, path: str, judges: tuple[str, ...]) -> tuple[Opened, list[Spoke | Declined]]:
+def _again(
+    arguments: argparse.Namespace, path: str, entries: list[Entry], judges: tuple[str, ...]
+) -> tuple[Opened, list[Spoke | Declined]]:
     given = (arguments.topic, arguments.position_a, arguments.position_b)
     flags = [flag for flag, said in zip(("--topic", "--position-a", "--position-b"), given, strict=True) if said]
     if flags:
         got = f"{', '.join(flags)} for a debate that has its own"
         raise BadAnswers(complaint(path, got, "them for a transcript alone", "A journal says what was debated."))
-    return judging.again(read(path).entries, path, judges, arguments.strictness, panel(arguments))
+    return judging.again(entries, path, judges, arguments.strictness, panel(arguments))
 
 
 def _of_transcript(

@@ -148,6 +148,7 @@ def _host(verb: _Verb) -> None:
         "given", nargs="*", metavar="TURN=FILE", help="a reply that lies elsewhere; TURN=- reads standard input"
     )
     step.add_argument("--one-agent", action="store_true", help="record that one agent takes every turn")
+    _trust(step)
 
 
 def _running(verb: _Verb) -> None:
@@ -168,6 +169,7 @@ def _running(verb: _Verb) -> None:
     resume.add_argument("--max-cost", metavar="USD", help="what calls may cost from now on, in all; none for no cap")
     _cast(resume)
     _permissions(resume)
+    _trust(resume)
     _talk(resume)
 
 
@@ -209,6 +211,7 @@ def _judging(verb: _Verb) -> None:
     judge.add_argument("--position-a", metavar="TEXT", help="what the side for it argues")
     judge.add_argument("--position-b", metavar="TEXT", help="what the side against it argues")
     _permissions(judge)
+    _trust(judge)
     _talk(judge)
 
     judges = verb(
@@ -337,6 +340,13 @@ def _answers(one: argparse.ArgumentParser) -> None:
     _calls(one)
     one.add_argument("--insist", action="store_true", help="really have 7 or 8 rounds")
     one.add_argument("--one-agent", action="store_true", help="record that one agent takes every turn")
+    _trust(one)
+
+
+def _trust(one: argparse.ArgumentParser) -> None:
+    """Consent to what a file does beyond the debate."""
+    about = "let the file run programs, call servers by address, and use files outside this folder, as it says"
+    one.add_argument("--trust", action="store_true", help=about)
 
 
 def _cast(one: argparse.ArgumentParser) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from debate_orchestrator import casts, opening, providers, spending
 from debate_orchestrator.answers import Answers
 from debate_orchestrator.calls import Watch, record
-from debate_orchestrator.cli import seating
+from debate_orchestrator.cli import consent, seating
 from debate_orchestrator.cli.beginning import block, check, create, rehearsed, seats, with_positions, write_report
 from debate_orchestrator.cli.driving import driven, watched
 from debate_orchestrator.cli.output import print_json, remark, say
@@ -68,15 +68,18 @@ def _silent(line: str) -> None:
 
 def resume(arguments: argparse.Namespace) -> int:
     """Drives a debate on from its journal, with another cap or cast where one is given."""
+    files = Files.of_journal(arguments.journal)
     with Writer(arguments.journal) as journal:
         debate = Debate(journal.events)
         changes = _changes(arguments, debate)
         for event in changes:
             debate.admits(event)  # all of them, before the first is written
+        typed = {event.seat: event.who for event in changes if isinstance(event, Recast)}
+        consent.agree_to_debate(journal, debate, typed, trusted=arguments.trust)
         for event in changes:
             record(journal, debate, event)
         journal.sync()
-        return go_on(journal, Files.of_journal(arguments.journal), arguments)
+        return go_on(journal, files, arguments)
 
 
 def _changes(arguments: argparse.Namespace, debate: Debate) -> list[Event]:
@@ -103,7 +106,7 @@ def go_on(journal: Writer, files: Files, arguments: argparse.Namespace) -> int:
         remark(estimate(debate.opened, journal.events[1:]).said())
     if debate.due() and (changed := opening.changed_prompts(debate)) is not None:
         record(journal, debate, changed, events)
-    seats: Mapping[str, providers.Provider] = providers.seated(debate, files.evidence)
+    seats: Mapping[str, providers.Provider] = providers.seated(debate, files.evidence) if debate.due() else {}
     person = seating.person(seats, files.drafts)
     shown = None if quiet else watched(debate, sys.stderr)
     progress: Watch = events or (shown.live.watch if shown else Progress(debate, quiet=quiet))

@@ -35,7 +35,7 @@ def unseated(cast: Mapping[str, Iterable[str]], *, terminal: bool | None = None,
     if not seats:
         return []
     where = f"cast: {', '.join(seats)}"
-    if not (_terminal() if terminal is None else terminal):
+    if not (at_terminal() if terminal is None else terminal):
         return [complaint(where, f"{casts.HUMAN}, and no terminal", "a terminal to ask at", _AS_FILES)]
     if events:
         got = f"{casts.HUMAN}, and --events at the same terminal"
@@ -43,7 +43,7 @@ def unseated(cast: Mapping[str, Iterable[str]], *, terminal: bool | None = None,
     return []
 
 
-def _terminal() -> bool:
+def at_terminal() -> bool:
     """Whether somebody can be asked: what they type comes from a terminal, and what they are told goes to one."""
     try:
         return all(os.isatty(stream.fileno()) for stream in (sys.stdin, sys.stderr))

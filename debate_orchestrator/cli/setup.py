@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from debate_orchestrator import formats, library, scrutiny
+from debate_orchestrator import formats, library, scrutiny, trust
 from debate_orchestrator.answers import LARGEST_CAP, Answers, settle
 from debate_orchestrator.casts import HOST
+from debate_orchestrator.cli import consent
 from debate_orchestrator.cli.given import answers as given_answers
 from debate_orchestrator.cli.output import complain, print_json, remark
 from debate_orchestrator.core.events import Opened
@@ -89,7 +90,7 @@ def answers(arguments: argparse.Namespace) -> int:
         "format": _format_of(opened),
         "first": setup.first,
         "feedback": setup.feedback,
-        "context": [one.name for one in setup.context],
+        "context": [os.path.basename(one.name) for one in setup.context],
         "cast": {seat: list(who) if len(who) > 1 else who[0] for seat, who in opened.cast.items()},
         "max_cost": opened.max_cost,
         "search": setup.search,
@@ -119,13 +120,16 @@ def ask(arguments: argparse.Namespace) -> int:
             raise BadAnswers(complaint("answer", repr(pair), "KEY=VALUE", 'Quote it, as in topic="..."'))
         given[key] = sys.stdin.read(LARGEST) if value == "-" else value
     exchange = ask_host(arguments.file, given, _interview_of(arguments.file), remark)
-    print_json(_told(arguments.file, exchange))
+    origin = consent.of_file(arguments.file)
+    if (said := given.get("output")) is not None and exchange.settled.get("output") == said.strip():
+        consent.remember_answers(arguments.file, {"output": said.strip()})
+    print_json(_told(arguments.file, exchange, consent.lacking(origin, trust.of_answers(exchange.settled))))
     complain(exchange.complaints)
     return 2 if exchange.complaints else 0
 
 
-def _told(path: str, exchange: Exchange) -> dict[str, Any]:
-    """An exchange as `ask` prints it."""
+def _told(path: str, exchange: Exchange, lacking: Sequence[trust.Risk]) -> dict[str, Any]:
+    """An exchange as `ask` prints it; `lacking` is what the user has still to agree to."""
     now, laid = exchange.now, exchange.laid
     told: dict[str, Any] = {"answers": path}
     if isinstance(now, Ready):
@@ -140,6 +144,7 @@ def _told(path: str, exchange: Exchange) -> dict[str, Any]:
     return told | {
         "settled": exchange.settled,
         "sources": exchange.sources,
+        "trust": [one.model_dump() for one in lacking],
         "complaints": list(exchange.complaints),
     }
 
@@ -148,6 +153,8 @@ def settled(arguments: argparse.Namespace, filler: Callable[[str], str] = lambda
     """The answers of a file and the flags over it; `filler` tells who fills a seat that nobody is named for.
     BadAnswers with everything that is wrong, and where the file is a setup conversation that is not finished."""
     given = given_answers(arguments)
+    if arguments.answers:
+        consent.agree_to_answers(arguments.answers, _of_the_file(given, arguments), trusted=arguments.trust)
     talk = given.get("setup")
     name = given.get("format", DEFAULT_FORMAT) if arguments.format is None else arguments.format
     wrong: list[str] = []
@@ -170,6 +177,19 @@ def settled(arguments: argparse.Namespace, filler: Callable[[str], str] = lambda
     if talk is not None:
         _must_be_ready(arguments.answers)
     return made
+
+
+def _of_the_file(given: Mapping[str, Any], arguments: argparse.Namespace) -> dict[str, Any]:
+    """What is taken from an answers file, and not given by flags or filled by stand-ins."""
+    flags = ("context", "output", "format")
+    kept = {key: value for key, value in given.items() if key not in flags or getattr(arguments, key) is None}
+    cast = kept.get("cast")
+    cast = dict.fromkeys(EVERYBODY, cast) if isinstance(cast, str) else cast
+    if getattr(arguments, "rehearse", False) or not isinstance(cast, dict):
+        cast = {}
+    return kept | {
+        "cast": {seat: who for seat, who in cast.items() if seat not in EVERYBODY or getattr(arguments, seat) is None}
+    }
 
 
 def _must_be_ready(path: str) -> None:

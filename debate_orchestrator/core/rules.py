@@ -79,7 +79,7 @@ class Format(Value):
     """Whether the side wins that has more votes, or the one that gained more since the blind verdict."""
     winner_of: dict[str, str] = {}
     """The winner that each label stands for, where ballots have a `label` and no `winner`."""
-    judged_by: str = ""
+    judged_by: str = Default(default="", pattern=rf"{NAME}|^$")
     """The format in which `debate judge` judges a debate of this one, which has no judge of its own."""
     report: Literal["report", "transcript"] = "report"
     """What is left of a debate: a report, or the bare transcript."""

@@ -56,7 +56,7 @@ def key(name: str, environment: Mapping[str, str] = os.environ) -> str | None:
 def server(spec: str) -> Server:
     """The server that a well-made spec names; see `complaint`."""
     kind = casts.kind(spec)
-    model, url = _split(casts.rest(spec))
+    model, url = casts.split_address(casts.rest(spec))
     if url is not None:
         return Server(kind, model, url, (key_name(url),), needs_key=False)
     if kind == "ollama":
@@ -69,7 +69,7 @@ def server(spec: str) -> Server:
 def complaint(spec: str) -> str | None:
     """What is wrong with a spec of this kind; None where nothing is."""
     kind, _, rest = spec.partition(":")
-    model, url = _split(rest)
+    model, url = casts.split_address(rest)
     expected = f"{kind}:MODEL" if kind == "openrouter" else f"{kind}:MODEL or {kind}:MODEL@URL"
     if not model or not model.isprintable() or " " in model:
         return errors.complaint("the model", errors.shown(model), expected)
@@ -130,12 +130,6 @@ def key_name(url: str) -> str:
     host = (parts.hostname or "").upper().replace("-", "__")
     port = f"_{parts.port}" if parts.port is not None else ""
     return "DEBATE_KEY_" + re.sub(r"[^A-Z0-9_]", "_", host) + port
-
-
-def _split(rest: str) -> tuple[str, str | None]:
-    """Model and address; a model's name may have an @ of its own."""
-    found = re.search(r"@(?=https?://)", rest)
-    return (rest[: found.start()], rest[found.end() :].rstrip("/")) if found else (rest, None)
 
 
 def _ollama() -> str:

@@ -59,7 +59,7 @@ def gathered(folder: str, entries: Sequence[Entry]) -> Gathered:
 
 def _read(path: str, name: str, paper: Paper, entries: Sequence[Entry]) -> Ballot:
     try:
-        value = read_placed(path, regular=True)[0]
+        value = read_placed(path)[0]
     except BadFile as error:
         raise BadFile([one.replace(name_of(path), name_of(name), 1) for one in error.complaints]) from None
     ballot = checked(value, name_of(name), paper, entries)

@@ -5,7 +5,8 @@ is asked last.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from debate_orchestrator import library, transcribed
 from debate_orchestrator.answers import MODERATOR, Answers, settle
@@ -15,6 +16,7 @@ from debate_orchestrator.interview import Interview
 from debate_orchestrator.rostrum import Back, Later
 from debate_orchestrator.speech import one_line
 from debate_orchestrator.talk import Ask, Draft, Propose, given
+from debate_orchestrator.trust import Risk
 from debate_orchestrator.wizard import moderating, saving
 from debate_orchestrator.wizard.asking import Question
 from debate_orchestrator.wizard.casting import Casting, stand_ins, told
@@ -182,11 +184,17 @@ class _Change(Exception):
         self.key = key
 
 
-def welcome(sitting: Sitting, path: str | None, format_name: str | None, moderator: str | None) -> None:
+Agree = Callable[[str, Mapping[str, Any]], None]
+"""Is given the name of a file and the answers in it, before anything comes of them; raises where the user does not
+agree to what they do."""
+
+
+def welcome(sitting: Sitting, path: str | None, format_name: str | None, moderator: str | None, agree: Agree) -> None:
     """Says what this is, and takes up the conversation of a file, or one that was left here, or a new one."""
     asker, words = sitting.asker, sitting.words
     asker.tell(words.said["welcome"])
     kept, draft = saving.named(path) if path else _left(sitting) or (saving.fresh(), Draft())
+    agree(path or kept.path, draft.given)
     if format_name:
         draft = given(draft, "flag", format=format_name)
     if moderator:
@@ -206,6 +214,14 @@ def settled(draft: Draft, interview: Interview) -> Answers:
     """The answers of a conversation that has all of them, as a debate uses them."""
     given = {**draft.given, "sources": dict(draft.sources)}
     return settle(given, interview.rules, interview.default_output)
+
+
+def agreed(sitting: Sitting, name: str, risks: Sequence[Risk]) -> bool:
+    """Shows what a file does beyond the debate, and asks whether that is wanted."""
+    try:
+        return sitting.choice("trust", file=one_line(name), what="\n".join(one.said for one in risks)) == "yes"
+    except Back:
+        return False
 
 
 def _left(sitting: Sitting) -> tuple[saving.Kept, Draft] | None:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from debate_orchestrator.datafiles import read_mapping, strict_json, write_whole
 from debate_orchestrator.errors import DebateError
+from debate_orchestrator.files import state_folder
 from debate_orchestrator.host.asking import load, save
 from debate_orchestrator.talk import Draft
 
@@ -123,10 +124,11 @@ class Lately:
     be read or written, nothing is remembered."""
 
     def __init__(self) -> None:
-        self._path = _state() / "answered-lately.json"
+        folder = state_folder()
+        self._path = folder / "answered-lately.json" if folder else None
         self._known: dict[str, list[str]] = {}
         try:
-            self._known = _lists(strict_json(self._path.read_text(encoding="utf-8")))
+            self._known = _lists(strict_json(self._path.read_text(encoding="utf-8"))) if self._path else {}
         except (OSError, ValueError):
             pass
 
@@ -140,16 +142,13 @@ class Lately:
             return
         others = [one for one in self._known.get(kind, []) if one != answer]
         self._known[kind] = [*others, answer][-_MOST:]
+        if self._path is None:
+            return
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             write_whole(self._path, json.dumps(self._known, indent=1), ours=_is_json)
         except (DebateError, OSError):
             pass
-
-
-def _state() -> Path:
-    folder = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
-    return Path(folder) / "debate-orchestrator"
 
 
 def _is_json(there: bytes) -> bool:

@@ -1,0 +1,130 @@
+"""What a setup does beyond the debate itself: programs, servers, other files, prompts from elsewhere.
+
+A value that the user typed is the user's own. A value from an answers file or a journal may be a stranger's: what is
+listed here of it needs the user's consent, for which `cli.consent` asks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from debate_orchestrator import casts, drafts
+from debate_orchestrator.core.events import Opened
+from debate_orchestrator.core.values import Value
+from debate_orchestrator.errors import BadFile
+from debate_orchestrator.files import Files
+
+Kind = Literal["program", "server", "recording", "context", "output", "format"]
+_PHRASES: dict[Kind, str] = {
+    "program": "the program",
+    "server": "the server",
+    "recording": "the recording",
+    "context": "the file",
+    "output": "the report",
+    "format": "the prompts of",
+}
+_INCLUDE = re.compile(r'\{% include "[a-z0-9/._-]+" %\}')
+"""A template that only names a shipped one."""
+
+
+class Risk(Value):
+    """One thing that reaches beyond the debate."""
+
+    kind: Kind
+    where: str
+    """The keys of the setup that ask for it, as in `cast.a, cast.b`."""
+    what: str
+    """A whole command line, an address, or the path to which a file name really leads."""
+
+    @property
+    def said(self) -> str:
+        """In words, safe to be shown."""
+        what = self.what if self.what.isprintable() else ascii(self.what)
+        where = self.where if self.where.isprintable() else ascii(self.where)
+        return f"{where}: {_PHRASES[self.kind]} {what}"
+
+    @property
+    def digest(self) -> str:
+        """What it is known by when it has been agreed to, whichever key asks for it."""
+        return hashlib.sha256(f"{self.kind} {self.what}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def of_answers(given: Mapping[str, Any]) -> tuple[Risk, ...]:
+    """The risks of answers as a file has them, checked or not: values of another type are left out, since nothing
+    comes of them."""
+    found = list(_of_cast(given.get("cast")))
+    for path in _texts(given.get("context")):
+        if leads := _outside(path):
+            found.append(Risk(kind="context", where="context", what=leads))
+    if (report := _report(given.get("output"))) and (leads := _outside(report)):
+        found.append(Risk(kind="output", where="output", what=leads))
+    format = given.get("format")
+    if isinstance(format, str) and drafts.is_path(format):
+        found.append(Risk(kind="format", where="format", what=_real(os.path.expanduser(format))))
+    return _joined(found)
+
+
+def of_opening(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Risk, ...]:
+    """The risks of going on with a debate that was opened so, with that cast."""
+    found = list(_of_cast(cast))
+    if any(not _INCLUDE.fullmatch(text) for text in opened.templates.values()):
+        digest = hashlib.sha256(repr(sorted(opened.templates.items())).encode()).hexdigest()
+        found.append(Risk(kind="format", where="format", what=f"{opened.format.name} in the journal ({digest[:12]})"))
+    return _joined(found)
+
+
+def _of_cast(cast: object) -> Iterator[Risk]:
+    seats = cast if isinstance(cast, Mapping) else {"": cast}
+    for seat, specs in seats.items():
+        where = f"cast.{seat}" if seat else "cast"
+        for spec in _texts(specs):
+            kind, rest = casts.kind(spec), casts.rest(spec)
+            address = casts.split_address(rest)[1]
+            if kind == casts.COMMAND:
+                yield Risk(kind="program", where=where, what=rest)
+            elif kind == casts.REPLAY:
+                if leads := _outside(rest):
+                    yield Risk(kind="recording", where=where, what=leads)
+            elif address is not None and kind != casts.REHEARSE:
+                yield Risk(kind="server", where=where, what=address)
+
+
+def _report(output: object) -> str:
+    """Where the report lies for which an output is the name; empty where nothing is written."""
+    try:
+        return Files.named_by(output).report if isinstance(output, str) else ""
+    except (BadFile, ValueError):
+        return ""
+
+
+def _outside(path: str) -> str:
+    """Where a path really leads, if that is outside the working folder, or hidden in it; else empty."""
+    leads = _real(path)
+    parts = os.path.relpath(leads, os.path.realpath(os.curdir)).split(os.sep)
+    return leads if any(part.startswith(".") for part in parts) else ""
+
+
+def _real(path: str) -> str:
+    try:
+        return os.path.realpath(path)
+    except ValueError:  # no file can have that name, which is told when it is read
+        return os.path.abspath(os.curdir)
+
+
+def _texts(value: object) -> list[str]:
+    """The texts in a value that may be one text or several."""
+    values = value if isinstance(value, list | tuple) else [value]
+    return [one for one in values if isinstance(one, str)]
+
+
+def _joined(found: list[Risk]) -> tuple[Risk, ...]:
+    """Each thing once, with every key that asks for it."""
+    keys: dict[tuple[Kind, str], list[str]] = {}
+    for one in found:
+        keys.setdefault((one.kind, one.what), []).append(one.where)
+    where = {thing: ", ".join(dict.fromkeys(asking)) for thing, asking in keys.items()}
+    return tuple(Risk(kind=kind, where=where[kind, what], what=what) for kind, what in keys)

@@ -1,0 +1,452 @@
+"""What a stranger's file may do: nothing beyond the debate before the user has seen it and agreed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import Run, finish
+from debates import opening
+from messages_server import Server, serving
+from own_formats import written
+from viewer import watching
+from waiting import ended
+
+from debate_orchestrator.cli.setup import interview
+from debate_orchestrator.core.events import Recast
+from debate_orchestrator.host import asking
+from debate_orchestrator.journal import Writer, read
+from debate_orchestrator.talk import Draft, Talk
+
+SETUP = "topic: T\npositions: {a: It is so., b: It is not so.}\nrounds: 1\n"
+TYPED = ("--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--rounds=1")
+J = "debate-report.journal.jsonl"
+MARKS = "command:sh -c 'touch marker; exit 1'"
+"""A program that leaves a mark where it was run."""
+KEY = "sk-a-users-own-key"
+
+
+@pytest.fixture
+def outside(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that is not below the working folder, with a file in it."""
+    folder = tmp_path_factory.mktemp("outside")
+    (folder / "private.md").write_text("private words")
+    return folder
+
+
+@pytest.fixture
+def server(here: Path) -> Iterator[Server]:
+    with serving(Server()) as made:
+        yield made
+
+
+def answers(text: str, name: str = "a.yaml") -> str:
+    """An answers file with these lines beside a complete setup; its name."""
+    Path(name).write_text(SETUP + text, encoding="utf-8")
+    return name
+
+
+def journal(path: str = "r.journal.jsonl", spec: str = MARKS, **setup: object) -> str:
+    """The journal of a debate that was opened elsewhere, with this cast."""
+    first = opening(rounds=1, cast={"a": (spec,), "b": (spec,), "judge": (spec,)})
+    Writer.create(path, first.model_copy(update=setup)).close()
+    return path
+
+
+# Answers files, without a terminal
+
+
+@pytest.mark.parametrize("verb", ["run", "open"])
+@pytest.mark.parametrize("positions", ["", "positions: auto\n"])
+def test_a_program_is_not_run(debate: Run, verb: str, positions: str) -> None:
+    """A program in an answers file's cast is not run, not to derive positions either; its whole command line is shown,
+    with the flag that agrees to it."""
+    text = SETUP.replace("positions: {a: It is so., b: It is not so.}\n", positions) if positions else SETUP
+    Path("a.yaml").write_text(f'{text}cast: "{MARKS}"\n')
+    ran = debate(verb, "--answers", "a.yaml")
+
+    assert ran.code == 2
+    assert "sh -c 'touch marker; exit 1'" in ran.err and "--trust" in ran.err
+    assert ran.err.count("\n") == 1
+    assert os.listdir() == ["a.yaml"]
+
+
+def test_nothing_is_sent_elsewhere(debate: Run, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server named by its address in an answers file hears nothing, and the environment is never material, not even
+    where the file is trusted."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    answers(f'context: [/proc/self/environ]\ncast: "anthropic:m@{server.url}"\n')
+    refused, trusted = debate("run", "--answers", "a.yaml"), debate("run", "--answers", "a.yaml", "--trust")
+
+    assert (refused.code, trusted.code) == (2, 2)
+    assert server.url in refused.err and "/environ" in refused.err
+    assert server.requests == []
+    assert os.listdir() == ["a.yaml"]
+
+
+@pytest.mark.parametrize("how", ["absolute", "dots", "link", "folder", "hidden"])
+def test_material_from_outside(debate: Run, here: Path, outside: Path, how: str) -> None:
+    """Material that an answers file names must lie in the working folder, wherever links and dots lead, and must not be
+    hidden in it; with consent it is read."""
+    (here / "link.md").symlink_to(outside / "private.md")
+    (here / "notes").symlink_to(outside)
+    (here / ".env").write_text("private words")
+    name = {
+        "absolute": str(outside / "private.md"),
+        "dots": os.path.relpath(outside / "private.md"),
+        "link": "link.md",
+        "folder": "notes/private.md",
+        "hidden": ".env",
+    }[how]
+    answers(f"context: ['{name}']\ncast: rehearse\n")
+    refused = debate("run", "--answers", "a.yaml")
+    leads = str(here / ".env" if how == "hidden" else outside / "private.md")
+
+    assert refused.code == 2
+    assert leads in refused.err and "--trust" in refused.err
+    assert not list(here.glob("*.jsonl"))
+    assert debate("run", "--answers", "a.yaml", "--trust").code == 0
+
+
+@pytest.mark.parametrize(
+    "name", ["/proc/self/environ", "/dev/null", "pipe", "folder", "link", "/sys/kernel/uevent_seqnum"]
+)
+def test_special_files_are_no_material(debate: Run, here: Path, name: str) -> None:
+    """Devices, pipes, folders and the kernel's own files are never material, typed or not."""
+    os.mkfifo("pipe")
+    os.mkdir("folder")
+    os.symlink("/proc/self/environ", "link")
+    answers(f"context: [{name}]\ncast: rehearse\n")
+
+    for arguments in (("--answers", "a.yaml", "--trust"), (*TYPED, "--context", name)):
+        ran = ended(lambda arguments=arguments: debate("run", "--rehearse", *arguments))
+        assert ran.code == 2, ran
+        assert f"context: {name}: got" in ran.err
+    assert not list(here.glob("*.jsonl"))
+
+
+@pytest.mark.parametrize("name", ["/proc/self/environ", "/dev/zero", "pipe", "folder", "/dev/fd/0"])
+@pytest.mark.parametrize("verb", ["run", "open", "ask"])
+def test_special_files_are_no_answers(debate: Run, here: Path, verb: str, name: str) -> None:
+    """Nor are they answers files; a pipe does not block."""
+    os.mkfifo("pipe")
+    os.mkdir("folder")
+    arguments = (name,) if verb == "ask" else ("--answers", name)
+    ran = ended(lambda: debate(verb, *arguments))
+
+    assert ran.code == 2, ran
+    assert f"{name}: got" in ran.err
+
+
+@pytest.mark.parametrize("output", ["{outside}/new/report.md", "../elsewhere", ".config/x.md", "link/r.md", "~/r.md"])
+def test_a_report_elsewhere(
+    debate: Run, here: Path, outside: Path, output: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An answers file does not choose a place outside the working folder, or a hidden one: no folder is made there."""
+    monkeypatch.setenv("HOME", str(outside))
+    (here / "link").symlink_to(outside)
+    before = sorted(outside.iterdir()), sorted(here.parent.iterdir())
+    answers(f"output: '{output.format(outside=outside)}'\ncast: rehearse\n")
+    ran = debate("run", "--answers", "a.yaml")
+
+    assert ran.code == 2
+    assert "output" in ran.err and "--trust" in ran.err
+    assert (sorted(outside.iterdir()), sorted(here.parent.iterdir())) == before
+    assert sorted(os.listdir()) == ["a.yaml", "link"]
+
+
+@pytest.mark.parametrize("flags", [(), ("--trust",)])
+@pytest.mark.parametrize("there", ["notes.md", "notes.html"])
+def test_nothing_is_written_over(debate: Run, flags: tuple[str, ...], there: str) -> None:
+    """A file that is there is told before the debate, also where an empty journal lies beside it."""
+    Path(there).write_text("mine")
+    Path("notes.journal.jsonl").touch()
+    answers("output: notes.md\ncast: rehearse:host\n")
+    ran = debate("open", "--answers", "a.yaml", "--a=host", *flags)
+
+    assert ran.code == 2
+    assert there in ran.err
+    assert Path(there).read_text() == "mine"
+    assert Path("notes.journal.jsonl").read_bytes() == b""
+
+
+@pytest.mark.parametrize("output", ["/proc/self/x.md", "/dev/x.md", "/sys/x.md"])
+def test_the_systems_own_places_are_no_output(debate: Run, output: str) -> None:
+    """No report is put among the kernel's own files, typed or not."""
+    ran = debate("run", *TYPED, "--rehearse", "--output", output)
+
+    assert ran.code == 2
+    assert f"output: got '{output}'" in ran.err
+    assert not os.path.lexists(output)
+
+
+def test_a_recording_from_outside(debate: Run, here: Path, outside: Path) -> None:
+    """A recording outside the working folder is not read without consent."""
+    answers(f"cast: replay:{outside}/private.journal.jsonl\n")
+    ran = debate("run", "--answers", "a.yaml")
+
+    assert ran.code == 2
+    assert f"{outside}/private.journal.jsonl" in ran.err and "--trust" in ran.err
+
+
+def test_a_format_of_its_own(debate: Run, here: Path) -> None:
+    """A format given by its path brings prompts along: it is neither read nor tried out without consent."""
+    written(here / "town")
+    answers("format: ./town\ncast: rehearse\n")
+    refused = debate("run", "--answers", "a.yaml")
+    trusted = debate("run", "--answers", "a.yaml", "--trust")
+
+    assert refused.code == 2
+    assert str(here / "town") in refused.err and "--trust" in refused.err
+    assert trusted.code == 0, trusted.err
+
+
+def test_everything_is_named_at_once(debate: Run, outside: Path) -> None:
+    """One message names every such thing, in the machine's form too."""
+    answers(
+        f"context: [{outside}/private.md]\noutput: {outside}/r.md\n"
+        'cast: {a: "command:one -x", b: "openai:m@https://elsewhere.example/v1", judge: ["command:two", ollama:q]}\n'
+    )
+    ran = debate("open", "--answers", "a.yaml", "--json")
+    (said,) = ran.json["complaints"]
+
+    assert ran.code == 2
+    for thing in (f"{outside}/private.md", f"{outside}/r.md", "one -x", "https://elsewhere.example/v1", "two"):
+        assert thing in said
+    assert "ollama" not in said
+    assert said.startswith("a.yaml: ")
+
+
+def test_plain_answers_ask_nothing(debate: Run, here: Path) -> None:
+    """A file with models, hosts and stand-ins, with material and output in the working folder, is taken as it is."""
+    Path("notes.md").write_text("notes")
+    os.makedirs("deep")
+    cast = "{a: host, b: anthropic:m, judge: [ollama:q, host]}"
+    answers(f"context: [notes.md, ./deep/../notes.md]\noutput: deep/r.md\nformat: adversarial\ncast: {cast}\n")
+
+    assert debate("open", "--answers", "a.yaml", "--b=host", "--judge=host").code == 0
+    assert debate("run", "--answers", "a.yaml", "--rehearse", "--output=s.md").code == 0
+
+
+def test_what_is_typed_is_wanted(debate: Run, here: Path, outside: Path, server: Server) -> None:
+    """Values given as flags need no consent, also where the file has others in their place."""
+    answers(f'context: [/etc/passwd]\noutput: /etc/x.md\ncast: "{MARKS}"\n')
+    cast = [f"--{seat}=anthropic:m@{server.url}" for seat in ("a", "b", "judge")]
+    own = ("--context", str(outside / "private.md"), "--output", str(outside / "r.md"))
+    ran = debate("run", "--answers", "a.yaml", *cast, *own)
+
+    assert ran.code == 0, ran.err
+    assert (outside / "r.md").exists()
+
+
+def test_sources_in_a_file_prove_nothing(debate: Run, outside: Path) -> None:
+    """A file that claims that the user chose its values, as a finished conversation or not, is still a file."""
+    given = {"topic": "T", "positions": {"a": "A.", "b": "B."}, "rounds": 1, "strictness": "strict"}
+    given |= {"output": str(outside / "r.md"), "cast": {"a": MARKS}}
+    talk = Talk(heard=("T",), topic_ok=True, positions="own", positions_ok=True)
+    asking.save("a.yaml", Draft(given=given, sources=dict.fromkeys(given, "user"), talk=talk))
+    asked, ran = debate("ask", "a.yaml").json, debate("open", "--answers", "a.yaml")
+
+    assert asked["status"] == "ready"
+    assert ran.code == 2
+    assert str(outside / "r.md") in ran.err and "touch marker" in ran.err
+    assert not Path("marker").exists()
+
+
+# What a host and the setup block show
+
+
+def test_ask_shows_what_needs_consent(debate: Run, outside: Path) -> None:
+    """When all is settled, `ask` lists what is still to be agreed to, and the block shows it; an output that was
+    answered there is the user's own, and `open` takes it."""
+    answers('strictness: strict\ncast: {a: "command:cat -u"}\n')
+    said = {"topic_ok": "yes", "positions_ok": "yes"}
+    debate("ask", "a.yaml", "topic=T")
+    told = debate("ask", "a.yaml", f"output={outside}/r.md").json
+    while told["status"] != "ready":
+        if told["status"] == "propose":
+            Path(told["turns"][0]["reply"]).write_text(
+                '{"ambiguous": false, "restated": "T", "recommended": null, "alternative": null}'
+            )
+            told = debate("ask", "a.yaml").json
+        else:
+            told = debate("ask", "a.yaml", f"{told['question']['key']}={said[told['question']['key']]}").json
+    block = "\n".join(told["show"])
+
+    assert "cat -u" in block and str(outside / "r.md") in block
+    assert [(one["kind"], one["where"], one["what"]) for one in told["trust"]] == [("program", "cast.a", "cat -u")]
+    assert debate("open", "--answers", "a.yaml").code == 2
+    assert debate("open", "--answers", "a.yaml", "--a=host").code == 0
+
+
+def test_the_block_shows_it(debate: Run, outside: Path) -> None:
+    """The confirmed setup shows whatever reaches beyond the debate, also where the user typed it; a plain one has no
+    more lines than before."""
+    shown = debate("open", *TYPED, "--context", str(outside / "private.md"), "--json").json["show"]
+    plain = debate("open", *TYPED, "--output=s.md", "--json").json["show"]
+
+    assert any(str(outside / "private.md") in line for line in shown[: shown.index("")])
+    assert (
+        plain[:8]
+        == interview()
+        .confirmed({"topic": "T", "positions": {"a": "It is so.", "b": "It is not so."}, "rounds": 1, "output": "s.md"})
+        .split("\n")[:8]
+    )
+    assert len(plain) == len(shown) - 1
+
+
+# Journals
+
+
+@pytest.mark.parametrize("verb", ["resume", "step"])
+def test_a_strangers_journal_runs_nothing(debate: Run, verb: str) -> None:
+    """A journal that came from elsewhere runs no program of its cast before that is agreed to, and is left as it is."""
+    path = journal()
+    before = Path(path).read_bytes()
+    ran = debate(verb, path)
+
+    assert ran.code == 2
+    assert "sh -c 'touch marker; exit 1'" in ran.err and "--trust" in ran.err
+    assert not Path("marker").exists()
+    assert Path(path).read_bytes() == before
+
+
+def test_a_trusted_journal_is_not_asked_about_again(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Consent is remembered for the journal and for the user who gave it alone."""
+    path = journal()
+    assert debate("resume", path, "--trust").code != 2
+    assert Path("marker").exists()
+    os.unlink("marker")
+
+    assert debate("step", path).code != 2
+    assert Path("marker").exists()
+    monkeypatch.setenv("XDG_STATE_HOME", str(Path("another").resolve()))
+    assert debate("resume", path).code == 2
+
+
+def test_where_nothing_can_be_remembered(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Consent counts for the command at hand also where it can't be kept; then it is asked for again."""
+    monkeypatch.setenv("XDG_STATE_HOME", "/proc/nowhere")
+    path = journal()
+
+    assert [debate("resume", path, *flags).code for flags in (("--trust",), (), ("--trust",))] == [3, 2, 3]
+
+
+def test_ones_own_debate_is_gone_on_with(debate: Run) -> None:
+    """A debate that was opened with typed values is resumed without a question, and one with a seat typed then too."""
+    assert debate("run", *TYPED, f"--a={MARKS}", "--b=host", "--judge=host").code == 3
+    assert debate("resume", J).code == 3
+    assert debate("resume", J, "--a=command:sh -c 'exit 3'").code == 3
+    assert debate("resume", J).code == 3
+
+
+def test_what_was_added_to_ones_own_journal(debate: Run) -> None:
+    """Trust is in what was shown, not in the file: a seat that was given to another program is asked about."""
+    assert debate("run", *TYPED, "--a=command:sh -c 'exit 3'", "--b=host", "--judge=host").code == 3
+    with Writer(J) as written_:
+        written_.append(Recast(seat="a", who=(MARKS,)))
+    ran = debate("resume", J)
+
+    assert ran.code == 2
+    assert "touch marker" in ran.err and "exit 3" not in ran.err
+    assert not Path("marker").exists()
+
+
+def test_a_seat_that_is_recast(debate: Run) -> None:
+    """What flags put in the place of the journal's cast need not be agreed to."""
+    path = journal()
+    ran = debate("resume", path, "--a=rehearse", "--b=rehearse", "--judge=rehearse")
+
+    assert ran.code == 0, ran.err
+    assert not Path("marker").exists()
+
+
+@pytest.mark.parametrize("verb", ["resume", "step", "judge"])
+def test_templates_of_a_journal(debate: Run, here: Path, verb: str) -> None:
+    """Prompts that travel in a stranger's journal are not sent without consent; for one's own debate no question is
+    asked."""
+    written(here / "town")
+    flags = [f"--{seat}=rehearse" for seat in ("a", "b", "judge")] if verb == "judge" else []
+    ran = debate("run" if flags else "open", *TYPED, "--format=./town", "--output=r.md", *flags)
+    assert ran.code == 0, ran.err
+    path = "r.rehearsed.journal.jsonl" if Path("r.rehearsed.journal.jsonl").exists() else "r.journal.jsonl"
+    more = ("--judge=rehearse",) if verb == "judge" else ("--a=rehearse",) if verb == "resume" else ()
+    here.joinpath("sent").mkdir()
+    Path("sent/r.journal.jsonl").write_bytes(Path(path).read_bytes())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(here / "another"))
+        refused = debate(verb, "sent/r.journal.jsonl", *more)
+    own = debate(verb, path, *more)
+
+    assert refused.code == 2
+    assert "small" in refused.err.lower() or "town" in refused.err
+    assert "--trust" in refused.err
+    assert own.code in (0, 3), own.err
+
+
+def test_answers_of_a_journal_name_no_paths(debate: Run, outside: Path) -> None:
+    """The answers of a journal name its material by bare names, whatever the journal says."""
+    first = opening(rounds=1)
+    context = [{"name": f"{outside}/private.md", "text": "x"}, {"name": "../../up.md", "text": "y"}]
+    setup = type(first.setup).model_validate({**first.setup.model_dump(), "context": context})
+    path = journal(spec="host", setup=setup)
+    told = debate("answers", "--from", path).out
+
+    assert str(outside) not in told and ".." not in told
+    assert "private.md" in told and "up.md" in told
+
+
+def test_a_format_is_judged_by_a_name(debate: Run) -> None:
+    """A journal can't name a folder as the format that its debate is judged by."""
+    from pydantic import ValidationError
+
+    from debate_orchestrator import formats
+    from debate_orchestrator.core.rules import Format
+
+    with pytest.raises(ValidationError):
+        Format.model_validate({**formats.load("conversation").model_dump(), "judged_by": "./elsewhere"})
+
+
+# At a terminal
+
+
+@pytest.mark.parametrize("said", ["n", ""])
+def test_consent_is_asked_for_at_a_terminal(debate: Run, here: Path, said: str) -> None:
+    """At a terminal what reaches beyond the debate is shown, and nothing happens unless the user says yes."""
+    answers(f'cast: "{MARKS}"\n')
+    with watching("run", "--answers", "a.yaml", columns=120) as viewer:
+        viewer.see_text("[y/N]")
+        assert "sh -c 'touch marker; exit 1'" in viewer.glass.text
+        viewer.press(f"{said}\r")
+        assert viewer.see_end() == 2
+    assert os.listdir() == ["a.yaml"]
+
+
+def test_consent_given_at_a_terminal(debate: Run, here: Path) -> None:
+    """A yes goes on, and is remembered for that file: the same things are not asked about again, others are."""
+    answers(f'cast: "{MARKS}"\n')
+    with watching("run", "--answers", "a.yaml", columns=120) as viewer:
+        viewer.see_text("[y/N]")
+        viewer.press("y\r")
+        assert viewer.see_end() == 3
+    assert Path("marker").exists()
+    assert debate("open", "--answers", "a.yaml", "--output=s.md").code == 3
+    answers('cast: "command:sh -c false"\n')
+    assert debate("open", "--answers", "a.yaml", "--output=t.md").code == 2
+
+
+def finished(debate: Run) -> str:
+    """A journal of this user's own debate among hosts."""
+    told = debate("open", *TYPED, "--json").json
+    finish(debate, told, rounds=1)
+    return str(told["journal"])
+
+
+def test_a_plain_journal_asks_nothing(debate: Run) -> None:
+    """A journal with models, hosts and no templates of its own is judged and resumed without a question."""
+    path = finished(debate)
+
+    assert debate("judge", path, "--judge=rehearse").code == 0
+    assert len(read(path).events) > 1
