@@ -25,10 +25,12 @@ def test_a_foreign_request_is_bare(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_vendors_request_is_the_librarys() -> None:
-    """A request to the vendor is left as the library makes it; nobody is followed to another place."""
+    """A request to the vendor is left as the library makes it, but for the packing that is asked for; nobody is
+    followed to another place."""
     made = options(server("anthropic:m"), None)
 
-    assert made == {"follow_redirects": False, "event_hooks": {}, "verify": True}
+    assert (made["follow_redirects"], made["headers"], made["verify"]) == (False, {"accept-encoding": "gzip"}, True)
+    assert list(made["event_hooks"]) == ["response"]
     assert options(server("anthropic:m@http://localhost:1"), "http://localhost:1")["verify"] is False
 
 

@@ -19,6 +19,7 @@ from debate_orchestrator.errors import Failed, Theirs
 from debate_orchestrator.errors import complaint as said
 from debate_orchestrator.providers import Piece, faults, lines, servers
 from debate_orchestrator.providers.caching import Plan, placed, plans
+from debate_orchestrator.providers.limits import OverLimit
 from debate_orchestrator.providers.messages import Answer
 
 if TYPE_CHECKING:
@@ -65,8 +66,9 @@ class Messages:
         marked = placed(plan, self._debate, sum(len(message.parts) for message in brief.messages))
         asked = request(brief, self.name, marked, self._lacks, hour=plan.hour)
         answer = Answer()
+        clock = faults.Clock(self._debate.opened.patience)
         for _ in range(_SEARCH_PAUSES):
-            answer = await self._heard(asked, answer, hear)
+            answer = await self._heard(asked, answer, clock, hear)
             if answer.stop != "pause_turn":
                 break
             asked["messages"] = [*asked["messages"], {"role": "assistant", "content": answer.blocks_to_resend()}]
@@ -77,19 +79,15 @@ class Messages:
         """What this brief would like that not every server can do."""
         return {name for name, asked in (("structured output", brief.json_schema), ("search", brief.search)) if asked}
 
-    async def _heard(self, asked: dict[str, Any], before: Answer, hear: Piece) -> Answer:
+    async def _heard(self, asked: dict[str, Any], before: Answer, clock: faults.Clock, hear: Piece) -> Answer:
         """One call, listened to until its end; its answer goes on from the one before."""
         answer = Answer(before)
-        clock = faults.Clock(self._debate.opened.patience)
         try:
             self._client()  # before the clock runs: loading the library takes seconds
             async with clock.listening():
                 stream = await self._open(asked)
                 try:
-                    async for event in stream:  # what only keeps the line open is no event here
-                        clock.heard()
-                        for piece in answer.take(event):
-                            hear(piece)
+                    await lines.listen(stream, answer, clock, hear)
                 finally:
                     await stream.close()
         except TimeoutError:
@@ -153,6 +151,8 @@ class Messages:
         from anthropic import AnthropicError, APIConnectionError, APIStatusError, CredentialsError
 
         secrets, partial = servers.secrets(self._server), answer.partial(self.name)
+        unread = isinstance(error, lines.Unread)
+        error = error.reason if isinstance(error, lines.Unread) else error
         if isinstance(error, APIStatusError):
             message = faults.shown(error.api_message or error.message, secrets)
             fault = faults.refused(self.name, error.status_code, message, error.response.headers, str(error.type or ""))
@@ -161,7 +161,7 @@ class Messages:
             what = "no key and no profile" if isinstance(error, TypeError) else faults.shown(error, secrets)
             hint = f"Set {self._server.keys[0]}, or sign in with the provider's own tool; `debate models` tells more."
             return Failed(said(self.name, what, "credentials in the environment", hint))
-        if isinstance(error, AnthropicError | OSError | ValueError) or lines.is_beneath(error):
+        if unread or isinstance(error, AnthropicError | OSError | ValueError | OverLimit) or lines.is_beneath(error):
             wrapped = isinstance(error, APIConnectionError)
             return lines.fault(self.name, error, secrets, partial, wrapped=wrapped, reached=self._reached)
         return error  # a fault of ours: it must be seen

@@ -8,14 +8,13 @@ is meant for that host. Redirects are never followed, since a key would go along
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Protocol
 
 from debate_orchestrator.core.events import Reply
 from debate_orchestrator.errors import Trouble
-from debate_orchestrator.providers import faults, servers
+from debate_orchestrator.providers import Piece, faults, servers
+from debate_orchestrator.providers.limits import LIMITS, OverLimit
 
-MOST = 1_000_000
-"""Characters after which an answer is held to be without end."""
 CONNECT = 15.0
 """Seconds in which a server must take a connection."""
 _NEEDED = {
@@ -34,8 +33,16 @@ _BENEATH = ("httpx2", "httpx", "httpcore2", "aiohttp", "anyio")
 def options(server: servers.Server, url: str | None) -> dict[str, Any]:
     """How a client of that server connects: without redirects, without reading certificates where there is no
     TLS, and bare of what is not meant for the server where its address comes from a cast."""
-    hooks = {} if server.url is None else {"request": [_bare(server)]}
-    return {"follow_redirects": False, "event_hooks": hooks, "verify": not (url or "").startswith("http://")}
+    from debate_orchestrator.providers import bounded
+
+    hooks: dict[str, Any] = {"response": [bounded.hold(LIMITS)]}
+    hooks |= {} if server.url is None else {"request": [_bare(server)]}
+    return {
+        "follow_redirects": False,
+        "event_hooks": hooks,
+        "headers": {"accept-encoding": "gzip"},  # what `bounded` can unpack
+        "verify": not (url or "").startswith("http://"),
+    }
 
 
 def _bare(server: servers.Server) -> Callable[[Any], Awaitable[None]]:
@@ -47,11 +54,58 @@ def _bare(server: servers.Server) -> Callable[[Any], Awaitable[None]]:
     return strip
 
 
+class Unread(Exception):
+    """A library could not read what a server sent; `reason` is its exception."""
+
+    def __init__(self, reason: Exception):
+        super().__init__(str(reason))
+        self.reason = reason
+
+
+class Growing(Protocol):
+    """An answer that is put together from its events."""
+
+    length: int
+    """Characters of its text so far."""
+    came: int
+    """Characters of everything that came, thinking too."""
+    odd: str | None
+    """What can't be part of an answer, where something of that kind came."""
+
+    def take(self, event: Any) -> list[str]:
+        """Takes one event; the pieces that it adds to the text. An empty piece tells that the answer has begun."""
+        ...
+
+
+async def listen(stream: Any, answer: Growing, clock: faults.Clock, hear: Piece) -> None:
+    """Takes a stream event by event until it ends, or can be no answer. Unread where the library fails to read it,
+    whatever its exception; OverLimit where it is too long."""
+    events = aiter(stream)
+    while answer.odd is None:
+        try:
+            event = await anext(events)
+        except StopAsyncIteration:
+            return
+        except Exception as error:
+            raise Unread(error) from error
+        came = answer.came
+        for piece in answer.take(event):
+            hear(piece)
+        if answer.length > LIMITS.answer:
+            raise OverLimit(f"more than {LIMITS.answer:,} characters")
+        if answer.came > LIMITS.kept:
+            raise OverLimit(f"more than {LIMITS.kept:,} characters, with thinking")
+        if answer.came > came:
+            clock.heard()
+
+
 def fault(
     who: str, error: Exception, secrets: list[str], partial: Reply | None, *, wrapped: bool, reached: bool
 ) -> Trouble:
     """What an exception of the line amounts to; `wrapped` says that a library put its own around the reason,
     `reached` that the server has answered before."""
+    if isinstance(error, OverLimit):
+        return faults.oversized(who, str(error), partial)
     reason = cause(error) if wrapped else error
     what = faults.shown(f"{type(reason).__name__}: {reason}", secrets)
     if wrapped and nobody_there(error):

@@ -16,6 +16,7 @@ from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Reply, Usage
 from debate_orchestrator.errors import Failed, Theirs, Trouble
 from debate_orchestrator.providers import Piece, faults, lines, servers
+from debate_orchestrator.providers.limits import OverLimit
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -53,12 +54,7 @@ class Completions:
             async with clock.listening():
                 stream = await self._open(client, self._request(brief))
                 try:
-                    async for chunk in stream:
-                        for piece in answer.take(chunk):
-                            clock.heard()
-                            hear(piece)
-                        if answer.odd:
-                            break
+                    await lines.listen(stream, answer, clock, hear)
                 finally:
                     await stream.close()
         except Theirs:
@@ -136,6 +132,8 @@ class Completions:
         from openai import APIConnectionError, APIError, APIStatusError, OpenAIError
 
         secrets = servers.secrets(self._server)
+        unread = isinstance(error, lines.Unread)
+        error = error.reason if isinstance(error, lines.Unread) else error
         if isinstance(error, APIConnectionError):
             return lines.fault(self.name, error, secrets, partial, wrapped=True, reached=self._reached)
         if isinstance(error, APIError):
@@ -145,7 +143,7 @@ class Completions:
             message = faults.shown(_message(error.body) or error.message, secrets)
             fault = faults.refused(self.name, status, message, response.headers if response else {}, about)
             return faults.with_partial(fault, partial)
-        if isinstance(error, OpenAIError | OSError | ValueError | RecursionError) or lines.is_beneath(error):
+        if unread or isinstance(error, OpenAIError | OSError | ValueError | OverLimit) or lines.is_beneath(error):
             return lines.fault(self.name, error, secrets, partial, wrapped=False, reached=self._reached)
         return error  # a fault of ours: it must be seen
 
@@ -167,7 +165,7 @@ class Answer:
         self._model: str | None = None
         self._said: list[str] = []
         self._refusal: list[str] = []
-        self._length = 0
+        self.length = self.came = 0
         self._usage: Usage | None = None
         self._cost: float | None = None
 
@@ -202,17 +200,19 @@ class Answer:
                 return self._wrong(f"{name} that is no text")
             kept.append(piece)
             pieces.append(lines.clean(piece))
-            self._length += len(piece)
+            self.length += len(piece)
+            self.came += len(piece)
         thought = getattr(delta, "reasoning_content", None) or getattr(delta, "reasoning", None)
         if isinstance(thought, str) and thought:
             pieces.append("")
+            self.came += len(thought)
         stop = getattr(choice, "finish_reason", None)
         if stop is not None and not isinstance(stop, str):
             return self._wrong("a finish_reason that is no word")
         if stop == "error":
             return self._wrong("an answer that ended in an error")
         self.stop = self.stop or (lines.clean(stop) if stop else None)
-        return self._wrong("an answer without end") if self._length > lines.MOST else pieces
+        return pieces
 
     def _wrong(self, what: str) -> list[str]:
         self.odd = self.odd or what
