@@ -26,8 +26,8 @@ Trouble = Callable[[dict[str, Any], int], dict[str, Any] | None]
 
 `status` (with `headers`, `kind`, `message`) refuses; `close` drops the line at once; `html` answers a page;
 `text`, `stop`, `why` change the answer; `after` is how many pieces come before `then`: `end` (no closing event),
-`drop`, `stall`, `garbage`, `error` (an error event), `nested` (an event nested 100 deep), `more` (text of 9 MB), `pings`
-(without end)."""
+`drop`, `stall`, `garbage`, `error` (an error event), `nested` (an event nested 100 deep), `more` (9 MB of text),
+`pings` (without end)."""
 
 
 class Server:
