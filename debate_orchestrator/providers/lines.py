@@ -105,7 +105,8 @@ def fault(
     """What an exception of the line amounts to; `wrapped` says that a library put its own around the reason,
     `reached` that the server has answered before."""
     if isinstance(error, OverLimit):
-        return faults.oversized(who, str(error), partial)
+        kept = partial and partial.model_copy(update={"text": partial.text[: LIMITS.answer]})
+        return faults.oversized(who, str(error), kept)
     reason = cause(error) if wrapped else error
     what = faults.shown(f"{type(reason).__name__}: {reason}", secrets)
     if wrapped and nobody_there(error):

@@ -24,7 +24,10 @@ _ADDED_BY = {
     "input_json_delta": ("partial", "partial_json"),
 }
 """The kind of a delta to the field of a block that it adds to, and its own field that holds what it adds."""
-_PAGES = 40
+_PAGES, _CITED = 40, 200
+"""Pages that were found, and citations, of which a reply tells: a search returns ten pages, and there are five."""
+_LONGEST = 10_000
+"""Characters that such a page may have in it, and that a server may say of itself and of how an answer ended."""
 
 
 class Answer:
@@ -54,7 +57,7 @@ class Answer:
         match getattr(event, "type", None):
             case "message_start":
                 message = getattr(event, "message", None)
-                self._model = _text(getattr(message, "model", None)) or None
+                self._model = _text(getattr(message, "model", None))[:_LONGEST] or None
                 self._count(getattr(message, "usage", None))
                 return [""]
             case "content_block_start":
@@ -63,9 +66,9 @@ class Answer:
                 return self._grow(_number(getattr(event, "index", None)), getattr(event, "delta", None))
             case "message_delta":
                 delta = getattr(event, "delta", None)
-                self.stop = _text(getattr(delta, "stop_reason", None)) or self.stop
+                self.stop = _text(getattr(delta, "stop_reason", None))[:_LONGEST] or self.stop
                 details = getattr(delta, "stop_details", None)
-                self._why = _text(getattr(details, "explanation", None)) or self._why
+                self._why = _text(getattr(details, "explanation", None))[:_LONGEST] or self._why
                 self._count(getattr(event, "usage", None))
             case "message_stop":
                 self._ended = True
@@ -104,9 +107,9 @@ class Answer:
 
     def _cite(self, citation: Any) -> None:
         url, title, quote = (_text(getattr(citation, name, None)) for name in ("url", "title", "cited_text"))
-        if url:
+        if url and len(url + title + quote) <= _LONGEST and len(self._cited) < _CITED:
             self._cited.append(Found(url=url, title=title, quote=quote))
-            self.came += len(url + title + quote)
+        self.came += len(url + title + quote)
 
     def _whole(self) -> list[dict[str, Any]]:
         """The blocks with all that was added to them."""
@@ -186,8 +189,11 @@ class Answer:
         for block in self._blocks.values():
             content = block.get("content")
             for one in content if isinstance(content, list) else ():
-                if isinstance(one, dict) and (url := _text(one.get("url"))) and len(pages) < _PAGES:
-                    pages.setdefault(url, Found(url=url, title=_text(one.get("title"))))
+                if not isinstance(one, dict) or len(pages) == _PAGES:
+                    continue
+                url, title = _text(one.get("url")), _text(one.get("title"))
+                if url and len(url + title) <= _LONGEST:
+                    pages.setdefault(url, Found(url=url, title=title))
         return pages | {one.url: one for one in self._cited}
 
     def blocks_to_resend(self) -> list[dict[str, Any]]:

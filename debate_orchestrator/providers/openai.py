@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _ENDED: dict[str, Literal["whole", "cut", "refused"]] = {"stop": "whole", "length": "cut", "content_filter": "refused"}
 _USAGE, _STRUCTURED, _SEARCH, _LIMIT = "usage", "structured output", "search", "limit of tokens"
+_LONGEST = 10_000
+"""Characters that a server may say of itself, and of how an answer ended."""
 _OPTIONAL = (
     (_USAGE, "stream_options", ("stream_options", "include_usage")),
     (_LIMIT, "max_completion_tokens", ("max_completion_tokens",)),
@@ -180,7 +182,7 @@ class Answer:
         pieces = [] if self._begun else [""]
         self._begun = True
         model = getattr(chunk, "model", None)
-        self._model = self._model or (lines.clean(model) if isinstance(model, str) and model else None)
+        self._model = self._model or (lines.clean(model[:_LONGEST]) if isinstance(model, str) and model else None)
         for choice in choices:
             if getattr(choice, "index", 0) in (0, None):
                 pieces += self._choice(choice)
@@ -211,7 +213,7 @@ class Answer:
             return self._wrong("a finish_reason that is no word")
         if stop == "error":
             return self._wrong("an answer that ended in an error")
-        self.stop = self.stop or (lines.clean(stop) if stop else None)
+        self.stop = self.stop or (lines.clean(stop[:_LONGEST]) if stop else None)
         return pieces
 
     def _wrong(self, what: str) -> list[str]:
