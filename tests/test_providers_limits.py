@@ -211,6 +211,23 @@ def test_an_error_that_is_odd(kind: str, body: bytes) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("packing", ["br", "gzip"])
+def test_an_error_that_can_not_be_unpacked(kind: str, packing: str) -> None:
+    """The status decides where the body is packed in a way that is not known, or is broken."""
+    with sending(lambda: [b"odd"], status=401, content_encoding=packing) as server:
+        fails(server.spec(kind), "HTTP 401", Failed)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("after", [b": ping\n\n", b"data: {half\n\n", b"event: x\ndata: " + b"[" * 100 + b"\n\n"])
+def test_what_follows_a_whole_answer(kind: str, after: bytes) -> None:
+    """Nothing that comes after an answer has ended takes anything from it: it is paid for."""
+    whole = begun(kind) + said(kind, "So.") + ended(kind).removesuffix(b"data: [DONE]\n\n")
+    with sending(forever(after, first=whole, pause=0.1)) as server:
+        assert ask(server.spec(kind), patience=2.0).text == "So."
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("status", [200, 400])
 def test_a_body_that_unpacks_to_far_more(kind: str, status: int) -> None:
     """A packed body counts as what it unpacks to, while it is unpacked: it is never held whole."""

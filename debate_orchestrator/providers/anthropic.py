@@ -15,7 +15,7 @@ from debate_orchestrator import models
 from debate_orchestrator.briefs import Brief
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Reply
-from debate_orchestrator.errors import Failed, Theirs
+from debate_orchestrator.errors import Failed, Theirs, Trouble
 from debate_orchestrator.errors import complaint as said
 from debate_orchestrator.providers import Piece, faults, lines, servers
 from debate_orchestrator.providers.caching import Plan, placed, plans
@@ -80,7 +80,8 @@ class Messages:
         return {name for name, asked in (("structured output", brief.json_schema), ("search", brief.search)) if asked}
 
     async def _heard(self, asked: dict[str, Any], before: Answer, clock: faults.Clock, hear: Piece) -> Answer:
-        """One call, listened to until its end; its answer goes on from the one before."""
+        """One call, listened to until its end; its answer goes on from the one before. Trouble with the line after a
+        whole answer takes nothing from it."""
         answer = Answer(before)
         try:
             self._client()  # before the clock runs: loading the library takes seconds
@@ -90,12 +91,12 @@ class Messages:
                     await lines.listen(stream, answer, clock, hear)
                 finally:
                     await stream.close()
-        except TimeoutError:
-            raise faults.broken(self.name, clock.verdict(), answer.partial(self.name)) from None
         except Theirs:
             raise
         except Exception as error:
-            raise self._fault(error, answer) from None
+            fault = self._fault(error, answer, clock)
+            if answer.wrong() is not None or not isinstance(fault, Trouble):
+                raise fault from None
         if wrong := answer.wrong():
             raise faults.broken(self.name, wrong, answer.partial(self.name))
         return answer
@@ -146,8 +147,10 @@ class Messages:
         key = key or servers.NO_KEY
         return AsyncAnthropic(api_key=key, base_url=server.url, max_retries=0, timeout=timeout, http_client=http)
 
-    def _fault(self, error: Exception, answer: Answer) -> Exception:
+    def _fault(self, error: Exception, answer: Answer, clock: faults.Clock) -> Exception:
         """What an exception of the library, or of those beneath it, amounts to."""
+        if isinstance(error, TimeoutError):
+            return faults.broken(self.name, clock.verdict(), answer.partial(self.name))
         from anthropic import AnthropicError, APIConnectionError, APIStatusError, CredentialsError
 
         secrets, partial = servers.secrets(self._server), answer.partial(self.name)

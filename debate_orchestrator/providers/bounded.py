@@ -41,17 +41,25 @@ class Body(httpx2.AsyncByteStream):
         self._event = bytearray()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        """OverLimit where an answer goes over a limit."""
+        """OverLimit where an answer goes over a limit, or can't be unpacked."""
         if not self._whole:
-            async for piece in self._pieces():
-                yield piece[: self._limits.error - self._unpacked + len(piece)]
-                if self._unpacked >= self._limits.error:
-                    return
+            async for piece in self._reason():
+                yield piece
             return
         async for piece in self._pieces():
             for event in self._divided(piece):
                 yield event
         yield bytes(self._event)
+
+    async def _reason(self) -> AsyncIterator[bytes]:
+        """The beginning of an error's body, as far as it can be read: its status says more."""
+        try:
+            async for piece in self._pieces():
+                yield piece[: self._limits.error - self._unpacked + len(piece)]
+                if self._unpacked >= self._limits.error:
+                    return
+        except OverLimit:
+            return
 
     async def aclose(self) -> None:
         """Closes the connection, or gives it back."""
