@@ -148,6 +148,16 @@ def test_events_without_end(kind: str) -> None:
         fails(server.spec(kind), "more than 500,000 events")
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_response_without_end(kind: str, packed: bool) -> None:
+    """A response is bounded as a whole, as it comes over the line and as it is unpacked."""
+    many = (b": " + b"x" * 1_000_000 + b"\n\n") * 150
+    body = [gzip.compress(many, 1)] if packed else [many] * 100
+    with sending(lambda: body, **({"content_encoding": "gzip"} if packed else {})) as server:
+        fails(server.spec(kind), "more than 134,217,728 bytes")
+
+
 EMPTY = {
     "pings": lambda kind: b'event: ping\ndata: {"type": "ping"}\n\n' if kind == "anthropic" else b": ping\n\n",
     "empty text": lambda kind: said(kind, ""),

@@ -166,6 +166,20 @@ def test_a_look_up_ends(monkeypatch: pytest.MonkeyPatch) -> None:
         assert time.monotonic() - began < 8
 
 
+def test_a_list_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list without end is read up to a limit, and is then no list."""
+
+    def endless() -> Iterator[bytes]:
+        yield b'{"models": ['
+        while True:
+            yield b'{"name": "m"}, ' * 1_000
+
+    with sending(endless) as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.url)
+        assert not found("ollama").ready
+        assert server.sent < 20_000_000
+
+
 def test_a_look_up_whose_headers_never_end_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that sends its headers a byte at a time is given up as well."""
 
