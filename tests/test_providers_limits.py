@@ -262,21 +262,6 @@ def test_a_packed_answer(kind: str) -> None:
         fails(server.spec(kind), "packed in a way that was not asked for")
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_pieces_take_time_in_proportion(kind: str) -> None:
-    """An answer in pieces of four characters takes as long for each piece whether it is short or long."""
-
-    def seconds(characters: int) -> float:
-        pieces = [begun(kind), *[said(kind, "four")] * (characters // 4), ended(kind)]
-        with sending(lambda: [b"".join(pieces)]) as server:
-            began = time.process_time()
-            assert len(ask(server.spec(kind)).text) == characters
-            return time.process_time() - began
-
-    seconds(4_000)  # loads the library
-    assert seconds(240_000) < 8 * max(seconds(60_000), 0.05)
-
-
 def test_a_whole_debate_of_small_pieces(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A debate of long speeches in small pieces is run, told event by event and reported within seconds."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
