@@ -91,6 +91,10 @@ def placed(text: str, *, told: bool = True) -> tuple[Any, dict[tuple[str, ...], 
         position = getattr(error, "position", None)
         line = text.count("\n", 0, position) + 1 if isinstance(position, int) else None
         raise NotYaml(str(error), line) from None
+    except (ValueError, OverflowError):  # of an escape such as "\\UFFFFFFFF"
+        raise NotYaml("an escaped character that does not exist") from None
+    except RecursionError:
+        raise NotYaml("nesting without end") from None
 
 
 def _lines(root: yaml.Node) -> dict[tuple[str, ...], int]:

@@ -60,10 +60,10 @@ _GLOBALS = ("dict", "namespace", "range")
 # Left out: `attr` reaches past the data, `random` makes a brief that can't be made again, and those for HTML are for
 # pages.
 _FILTERS = (
-    "abs", "batch", "capitalize", "center", "count", "d", "default", "dictsort", "first", "float", "format", "groupby",
-    "indent", "int", "items", "join", "last", "length", "list", "lower", "map", "max", "min", "reject", "rejectattr",
-    "replace", "reverse", "round", "select", "selectattr", "slice", "sort", "string", "sum", "title", "trim", "truncate",
-    "unique", "upper", "wordcount", "wordwrap",
+    "abs", "batch", "capitalize", "center", "count", "d", "default", "dictsort", "first", "float", "format",
+    "groupby", "indent", "int", "items", "join", "last", "length", "list", "lower", "map", "max", "min",
+    "reject", "rejectattr", "replace", "reverse", "round", "select", "selectattr", "slice", "sort", "string",
+    "sum", "title", "trim", "truncate", "unique", "upper", "wordcount", "wordwrap",
 )  # fmt: skip
 _JINJAS = (BlockReference, LoopContext, Macro, TemplateReference)
 """What Jinja itself lends to a template: `loop`, macros, blocks."""

@@ -26,7 +26,8 @@ Trouble = Callable[[dict[str, Any], int], dict[str, Any] | None]
 
 `status` (with `headers`, `kind`, `message`) refuses; `close` drops the line at once; `html` answers a page;
 `text`, `stop`, `why` change the answer; `after` is how many pieces come before `then`: `end` (no closing event),
-`drop`, `stall`, `garbage`, `error` (an error event), `pings` (without end)."""
+`drop`, `stall`, `garbage`, `error` (an error event), `nested` (an event nested 100 deep), `more` (9 MB of text),
+`pings` (without end)."""
 
 
 class Server:
@@ -34,6 +35,8 @@ class Server:
 
     def __init__(self, first_byte: float = 0.0, whole: float = 0.0, least: int = 512):
         self.first_byte, self.whole = first_byte, whole
+        self.piece = 40
+        """Characters of each piece of a text."""
         self.held = 0
         """If not 0: how many requests must be there for no answer to end, until it is 0 again."""
         self.between: Callable[[dict[str, Any]], float] = lambda request: 0.0
@@ -86,7 +89,7 @@ class Server:
         response = web.StreamResponse(headers={"content-type": "text/event-stream"})
         await asyncio.sleep(self.first_byte)
         await response.prepare(http)
-        pieces = re.findall(r"(?s).{1,40}", text)
+        pieces = re.findall(rf"(?s).{{1,{self.piece}}}", text)
         events = list(_events(request, counted, pieces, trouble))
         pause = max(0.0, self.whole - self.first_byte)
         for place, event in enumerate(events):
@@ -114,6 +117,13 @@ class Server:
             case "error":
                 error = {"type": "overloaded_error", "message": "Overloaded"}
                 await response.write(_sse({"type": "error", "error": error}))
+            case "nested":
+                event = _sse({"type": "content_block_delta", "index": 0, "odd": 0})
+                await response.write(event.replace(b": 0}", b": " + b"[" * 100 + b"]" * 100 + b"}"))
+            case "more":
+                delta = {"type": "text_delta", "text": "more and " * 1_000}
+                for _ in range(1_000):
+                    await response.write(_sse({"type": "content_block_delta", "index": 0, "delta": delta}))
             case "pings":
                 while True:
                     await response.write(_sse({"type": "ping"}))

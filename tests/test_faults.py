@@ -15,6 +15,7 @@ from messages_server import Server, serving
 
 from debate_orchestrator.core.events import Asked, Declined, Spoiled, Spoke, Unanswered
 from debate_orchestrator.journal import read
+from debate_orchestrator.providers.limits import LIMITS
 
 KEY = "sk-test-0123456789abcdef"
 ROWS = [
@@ -65,6 +66,8 @@ FAULTS: dict[str, Fault] = {
     "stream falls silent": Fault({"after": 3, "then": "stall"}),
     "nothing but pings": Fault({"after": 3, "then": "pings"}),
     "chunk that is not JSON": Fault({"after": 3, "then": "garbage"}),
+    "event nested too deeply": Fault({"after": 3, "then": "nested"}),
+    "answer longer than any reply may be": Fault({"after": 3, "then": "more"}),
     "error event": Fault({"after": 3, "then": "error"}),
     "a page instead of an answer": Fault({"html": True}),
     "empty speech": Fault({"text": ""}),
@@ -250,3 +253,22 @@ def test_what_had_come_is_kept(debate: Run, server: Server) -> None:
     assert broken.reply is not None and broken.reply.usage is not None
     assert re.match(r"This is what", broken.reply.text)
     assert broken.reply.usage.input > 0
+
+
+def test_the_limits_are_told() -> None:
+    """The limits in the page are those that are used."""
+    page = (Path(__file__).parent.parent / "docs" / "faults.md").read_text(encoding="utf-8")
+    mib, minutes = 1024 * 1024, 60
+    told = [
+        f"{LIMITS.answer:,} characters of text",
+        f"{LIMITS.kept:,} with thinking",
+        f"{LIMITS.stream // mib} MiB of a response, {LIMITS.event // mib} MiB or {LIMITS.event_lines:,} lines",
+        f"{LIMITS.events:,} events, and JSON nested {LIMITS.nesting} deep",
+        f"{LIMITS.error // 1024} KiB of the body",
+        f"{LIMITS.first / minutes:g} minutes until the first word",
+        f"{LIMITS.silence / minutes:g} minutes from one word",
+        f"{LIMITS.total / minutes:g} minutes for an answer in all; {LIMITS.program / minutes:g} minutes for a program",
+        f"{LIMITS.lookup:g} seconds and {LIMITS.listing:,} bytes",
+    ]
+
+    assert [one for one in told if one not in page] == []

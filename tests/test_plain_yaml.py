@@ -101,3 +101,24 @@ def test_all_that_is_read_has_a_line(value: dict[str, Any]) -> None:
 def test_nothing_has_no_lines() -> None:
     """An empty text holds nothing that could have a line."""
     assert placed("# nothing\n") == (None, {})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'a: "\\UFFFFFFFF"',
+        'a: "\\U00110000"',
+        "[" * 5_000,
+        "{a: " * 5_000,
+        "- " * 5_000,
+        "a: 1" + "0" * 5_000,
+        "? [a]\n: b",
+    ],
+)
+def test_a_text_that_python_can_not_hold(text: str) -> None:
+    """A character that there is none of, nesting without end and other things that Python can't hold are no YAML, and
+    no error of ours."""
+    try:
+        assert load(text) == {"a": "1" + "0" * 5_000}
+    except NotYaml as error:
+        assert str(error)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shlex
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -123,7 +125,9 @@ def test_it_need_not_read(program: Callable[[str], str], script: str) -> None:
     ("script", "said"),
     [
         ("import sys; print('half of'); sys.exit('no\\n  luck')", r"exit code 1 \(no luck\)"),
+        ("import os; os.write(1, b'half of'); os._exit(127)", "exit code 127"),
         ("import os; os.write(1, b'half of'); os.abort()", "the end by signal 6"),
+        ("import os; os.write(1, b'half of'); os.kill(os.getpid(), 9)", "the end by signal 9"),
         ("import os; os.write(1, b'half of \\xff')", "no UTF-8 at offset 8"),
     ],
 )
@@ -237,6 +241,58 @@ def test_nothing_is_left_when_it_is_called_off(
     for pid in begun:
         with pytest.raises(ChildProcessError):  # no child of ours is left to be reaped
             os.waitpid(pid, os.WNOHANG)
+
+
+ENDS_WITH_US = """
+import asyncio, sys
+from debates import opening
+from debate_orchestrator.briefs import Brief, Message
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.providers import command
+speaker = command.provider(sys.argv[1], Debate([opening()]))
+said = (Message(role="user", parts=("x",)),)
+brief = Brief(turn="1.opening.a", system="Be fair.", messages=said, wants="text")
+asyncio.run(speaker.reply(brief, lambda piece: print(piece, flush=True)))
+"""
+
+
+@pytest.mark.parametrize("ignore", ["", "signal.signal(signal.SIGTERM, signal.SIG_IGN)"], ids=["plain", "stubborn"])
+def test_nothing_outlives_us(program: Callable[[str], str], tmp_path: Path, ignore: str) -> None:
+    """When our process is killed, so that it can do nothing any more, its program and all that this has started end,
+    even where they ignore the request to."""
+    pids = tmp_path / "pids"
+    script = FORKS.format(ignore=ignore, pids=str(pids)).replace("child = os.fork()", "os.fork(); os.fork()")
+    words = [sys.executable, "-c", ENDS_WITH_US, program(script)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, cwd=Path(__file__).parent) as ours:
+        until = time.monotonic() + 30
+        while not pids.exists() or len(pids.read_text(encoding="utf-8").split()) < 4:
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        ours.kill()
+
+    assert [pid for pid in map(int, pids.read_text(encoding="utf-8").split()) if not gone(pid)] == []
+
+
+def test_it_is_run_as_it_would_be_alone(program: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program has the environment, the signals and the open files that it would have if we ran it by itself."""
+    monkeypatch.setenv("ODD", "é = 1\n")
+    script = (
+        "import json, os, signal\n"
+        "number = os.open('/', os.O_RDONLY)\n"  # the lowest that is free
+        "names = [one.name for one in signal.valid_signals() if signal.getsignal(one) == signal.SIG_IGN]\n"
+        "print(json.dumps([number, sorted(names), os.getsid(0) == os.getpgid(0)]))"
+    )
+    for spec in ("command:env -0", program(script)):
+        words = shlex.split(spec.partition(":")[2])
+        alone = subprocess.run(words, capture_output=True, check=True, start_new_session=True).stdout
+        assert ask(spec).text == alone.decode("utf-8", "replace").removesuffix("\n")
+
+
+def test_small_pieces_are_bounded(program: Callable[[str], str]) -> None:
+    """A program that prints a byte at a time and no line break, on both outputs, is ended all the same."""
+    script = "import os\nwhile True: os.write(1, b'x'); os.write(2, b'y')"
+    with pytest.raises(Trouble, match="more than 262,144 bytes"):
+        ask(program(script))
 
 
 def test_a_stray_child_holds_nothing_up(

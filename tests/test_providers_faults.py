@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from debate_orchestrator.errors import Failed, Paused, Theirs, Trouble
 from debate_orchestrator.providers.faults import Clock, broken, refused, retry_after, shown, with_partial
+from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.speech import one_line
 
 
@@ -74,35 +75,43 @@ def test_what_had_come_goes_with_trouble_alone() -> None:
     assert not hasattr(with_partial(Failed("no"), "half"), "partial")
 
 
-def test_silence_ends_an_answer() -> None:
-    """An answer that says nothing for half of the patience is given up; each word gives it as long again."""
+def listened(clock: Clock, words: int, between: float = 0.1) -> float:
+    """Seconds until so many words, after which nothing comes, are given up."""
 
-    async def listened(words: int) -> float:
-        clock, begun = Clock(patience=0.4), time.monotonic()
+    async def heard() -> float:
+        begun = time.monotonic()
         with pytest.raises(TimeoutError):
             async with clock.listening():
                 for _ in range(words):
-                    await asyncio.sleep(0.1)
+                    await asyncio.sleep(between)
                     clock.heard()
                 await asyncio.sleep(5)
-        assert clock.verdict() == "silence for 0.2 s"
         return time.monotonic() - begun
 
-    assert 0.15 < asyncio.run(listened(0)) < 4
-    assert 0.45 < asyncio.run(listened(3)) < 4
+    return asyncio.run(heard())
 
 
-def test_an_answer_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However lively, an answer may take only so long in all."""
-    monkeypatch.setattr("debate_orchestrator.providers.faults.LONGEST", 0.3)
+def test_silence_ends_an_answer() -> None:
+    """An answer that says nothing for half of the patience is given up; each word gives it as long again."""
+    clock = Clock(patience=0.4)
 
-    async def listened() -> str:
-        clock = Clock(patience=60)
-        with pytest.raises(TimeoutError):
-            async with clock.listening():
-                for _ in range(1_000):
-                    clock.heard()
-                    await asyncio.sleep(0.02)
-        return clock.verdict()
+    assert 0.45 < listened(clock, 3) < 4
+    assert clock.verdict() == "silence for 0.2 s"
 
-    assert asyncio.run(listened()).startswith("no end after")
+
+def test_the_first_word_has_its_own_limit() -> None:
+    """The first word may take as long as the patience, at most, and not only half of it."""
+    clock = Clock(patience=0.4)
+
+    assert 0.35 < listened(clock, 0) < 4
+    assert clock.verdict() == "no word for 0.4 s"
+    assert (Clock(10_000).first, Clock(10_000).silence) == (LIMITS.first, LIMITS.silence)
+
+
+def test_an_answer_has_an_end() -> None:
+    """However lively, an answer may take only so long in all, and one in several requests no longer."""
+    clock = Clock(60, LIMITS._replace(total=0.3))
+
+    assert 0.25 < listened(clock, 1_000, between=0.02) < 4
+    assert clock.verdict().startswith("no end after")
+    assert listened(clock, 1_000, between=0.02) < 0.2

@@ -26,16 +26,18 @@ def test_a_foreign_request_is_bare(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_vendors_request_is_the_librarys(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A request to the vendor is left as the library makes it; no redirect is followed, and what is sent as a token,
-    which may be from a profile, is redacted from then on."""
+    """A request to the vendor is left as the library makes it, but for the packing that is asked for; no redirect is
+    followed, and what is sent as a token, which may be from a profile, is redacted from then on."""
     monkeypatch.delenv("ANTHROPIC_BASE_URL", raising=False)
     monkeypatch.setattr("debate_orchestrator.redaction._learned", set())
     made = options(server("anthropic:m"))
-    (learn,) = made.pop("event_hooks")["request"]
+    hooks = made.pop("event_hooks")
     headers = {"authorization": "Bearer oat-from-a-profile-1", "x-gateway": "g"}
-    asyncio.run(learn(SimpleNamespace(headers=headers)))
+    asyncio.run(hooks["request"][0](SimpleNamespace(headers=headers)))
 
-    assert made == {"follow_redirects": False, "verify": True, "trust_env": True}
+    packing = {"accept-encoding": "gzip"}
+    assert made == {"follow_redirects": False, "headers": packing, "verify": True, "trust_env": True}
+    assert [len(hooks[name]) for name in ("request", "response")] == [1, 1]
     assert headers == {"authorization": "Bearer oat-from-a-profile-1", "x-gateway": "g"}
     assert redact("no: oat-from-a-profile-1") == "no: [key]"
 

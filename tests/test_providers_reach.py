@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from conftest import Run
+from hostile import sending
 
 from debate_orchestrator.errors import BadAnswers
 from debate_orchestrator.providers import complaints, reach
@@ -145,3 +148,98 @@ def test_models_for_programs(debate: Run) -> None:
 def test_a_rehearsal_needs_nothing(seat: str) -> None:
     """Where nothing is there, a rehearsal is of the models that would be asked at best."""
     assert reach.best(seat).startswith("anthropic:claude-")
+
+
+def dripping(part: bytes) -> Iterator[bytes]:
+    """So many bytes, one now and then, that no single wait for one is long."""
+    for byte in part * 1_000:
+        time.sleep(0.2)
+        yield bytes([byte])
+
+
+def test_a_look_up_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that sends its list a byte at a time is given up after the time of one look-up."""
+    with sending(lambda: dripping(b"[0, ")) as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.url)
+        began = time.monotonic()
+        assert not found("ollama").ready
+        assert time.monotonic() - began < 8
+
+
+def test_a_list_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list without end is read up to a limit, and is then no list."""
+
+    def endless() -> Iterator[bytes]:
+        yield b'{"models": ['
+        while True:
+            yield b'{"name": "m"}, ' * 1_000
+
+    with sending(endless) as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.url)
+        assert not found("ollama").ready
+        assert server.sent < 20_000_000
+
+
+def test_a_look_up_whose_headers_never_end_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that sends its headers a byte at a time is given up as well."""
+
+    def serve(listener: socket.socket) -> None:
+        line, _ = listener.accept()
+        with line:
+            line.sendall(b"HTTP/1.1 200 OK\r\nx-odd: ")
+            for byte in dripping(b"x"):
+                try:
+                    line.sendall(byte)
+                except OSError:
+                    return
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=serve, args=(listener,), daemon=True).start()
+        monkeypatch.setenv("OLLAMA_HOST", f"http://127.0.0.1:{listener.getsockname()[1]}")
+        began = time.monotonic()
+        assert not found("ollama").ready
+        assert time.monotonic() - began < 8
+
+
+def test_a_command_does_not_wait_for_a_look_up(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`debate models` prints what it has found, and ends, while a server still sends."""
+    with sending(lambda: dripping(b"[0, ")) as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.url)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        began = time.monotonic()
+        told = debate("models", "--json").json
+        assert time.monotonic() - began < 8
+
+    (about,) = (one["about"] for one in told["models"] if one["seat"] == "anthropic:MODEL")
+    assert "no whole answer within 4 s" in about
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[" * 200_000, b'{"models": [' + b'{"name":' * 900 + b"1" + b"}" * 900 + b"]}", b'{"models": 7}', b"\xff",
+        b'{"models": [{"name": ' + b"[" * 500 + b"]" * 500 + b"}]}", b'{"models": [{"name": "\\ud800"}]}', b"9" * 5_000,
+    ],
+)  # fmt: skip
+def test_an_odd_list(body: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a server sends as its list, it is printed as text or not at all."""
+    with sending(lambda: [body]) as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.url)
+        str(found("ollama")).encode()
+
+
+@pytest.mark.parametrize("answer", [b"garbage\r\n\r\n", b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nx\r\n"])
+def test_no_http(answer: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that speaks something else is one that can't be reached."""
+
+    def serve(listener: socket.socket) -> None:
+        line, _ = listener.accept()
+        with line:
+            line.recv(65536)
+            line.sendall(answer)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=serve, args=(listener,), daemon=True).start()
+        monkeypatch.setenv("OLLAMA_HOST", f"http://127.0.0.1:{listener.getsockname()[1]}")
+        assert not found("ollama").ready

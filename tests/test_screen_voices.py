@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 
 import debates
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -214,3 +216,22 @@ def test_whatever_changes_every_word_is_shown_once(steps: list[tuple[int, int, i
 
     for text in said:
         assert [word for word in words if word in set(text.split())] == text.split()
+
+
+@pytest.mark.parametrize("public", [None, lambda said: said.replace("\x1b", "")], ids=["all", "public"])
+def test_small_pieces_take_time_in_proportion(public: Callable[[str], str] | None) -> None:
+    """A speech in small pieces takes as long for each piece whether it is short or long, both shown and kept."""
+
+    def seconds(pieces: int) -> float:
+        shown, kept = (Voice(one.turn, "Challenge", "", 0.0, public) for one in two())
+        floor = Floor([shown, kept])
+        began = time.process_time()
+        for n in range(pieces):
+            shown.hear("four")
+            kept.hear(" and")
+            if n % (pieces // 10) == 0:
+                floor.rows(60, 20, "")
+        assert kept.words == pieces
+        return time.process_time() - began
+
+    assert seconds(80_000) < 30 * max(seconds(8_000), 0.01)

@@ -14,10 +14,11 @@ from debate_orchestrator import models
 from debate_orchestrator.briefs import Brief
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Reply
-from debate_orchestrator.errors import Failed, Theirs
+from debate_orchestrator.errors import Failed, Theirs, Trouble
 from debate_orchestrator.errors import complaint as said
 from debate_orchestrator.providers import Piece, faults, lines, servers
 from debate_orchestrator.providers.caching import Plan, placed, plans
+from debate_orchestrator.providers.limits import OverLimit
 from debate_orchestrator.providers.messages import Answer
 
 if TYPE_CHECKING:
@@ -64,8 +65,9 @@ class Messages:
         marked = placed(plan, self._debate, sum(len(message.parts) for message in brief.messages))
         asked = request(brief, self.name, marked, self._lacks, hour=plan.hour)
         answer = Answer()
+        clock = faults.Clock(self._debate.opened.patience)
         for _ in range(_SEARCH_PAUSES):
-            answer = await self._heard(asked, answer, hear)
+            answer = await self._heard(asked, answer, clock, hear)
             if answer.stop != "pause_turn":
                 break
             asked["messages"] = [*asked["messages"], {"role": "assistant", "content": answer.blocks_to_resend()}]
@@ -76,27 +78,24 @@ class Messages:
         """What this brief would like that not every server can do."""
         return {name for name, asked in (("structured output", brief.json_schema), ("search", brief.search)) if asked}
 
-    async def _heard(self, asked: dict[str, Any], before: Answer, hear: Piece) -> Answer:
-        """One call, listened to until its end; its answer goes on from the one before."""
+    async def _heard(self, asked: dict[str, Any], before: Answer, clock: faults.Clock, hear: Piece) -> Answer:
+        """One call, listened to until its end; its answer goes on from the one before. Trouble with the line after a
+        whole answer takes nothing from it."""
         answer = Answer(before)
-        clock = faults.Clock(self._debate.opened.patience)
         try:
             self._client()  # before the clock runs: loading the library takes seconds
             async with clock.listening():
                 stream = await self._open(asked)
                 try:
-                    async for event in stream:  # what only keeps the line open is no event here
-                        clock.heard()
-                        for piece in answer.take(event):
-                            hear(piece)
+                    await lines.listen(stream, answer, clock, hear)
                 finally:
                     await stream.close()
-        except TimeoutError:
-            raise faults.broken(self.name, clock.verdict(), answer.partial(self.name)) from None
         except Theirs:
             raise
         except Exception as error:
-            raise self._fault(error, answer) from None
+            fault = self._fault(error, answer, clock)
+            if answer.wrong() is not None or not isinstance(fault, Trouble):
+                raise fault from None
         if wrong := answer.wrong():
             raise faults.broken(self.name, wrong, answer.partial(self.name))
         return answer
@@ -147,11 +146,15 @@ class Messages:
         key = key or servers.NO_KEY
         return AsyncAnthropic(api_key=key, base_url=server.url, max_retries=0, timeout=timeout, http_client=http)
 
-    def _fault(self, error: Exception, answer: Answer) -> Exception:
+    def _fault(self, error: Exception, answer: Answer, clock: faults.Clock) -> Exception:
         """What an exception of the library, or of those beneath it, amounts to."""
+        if isinstance(error, TimeoutError):
+            return faults.broken(self.name, clock.verdict(), answer.partial(self.name))
         from anthropic import AnthropicError, APIConnectionError, APIStatusError, CredentialsError
 
         partial = answer.partial(self.name)
+        unread = isinstance(error, lines.Unread)
+        error = error.reason if isinstance(error, lines.Unread) else error
         if isinstance(error, APIStatusError):
             message = faults.shown(error.api_message or error.message)
             fault = faults.refused(self.name, error.status_code, message, error.response.headers, str(error.type or ""))
@@ -160,7 +163,7 @@ class Messages:
             what = "no key and no profile" if isinstance(error, TypeError) else faults.shown(error)
             hint = f"Set {self._server.keys[0]}, or sign in with the provider's own tool; `debate models` tells more."
             return Failed(said(self.name, what, "credentials in the environment", hint))
-        if isinstance(error, AnthropicError | OSError | ValueError) or lines.is_beneath(error):
+        if unread or isinstance(error, AnthropicError | OSError | ValueError | OverLimit) or lines.is_beneath(error):
             wrapped = isinstance(error, APIConnectionError)
             return lines.fault(self.name, error, partial, wrapped=wrapped, reached=self._reached)
         return error  # a fault of ours: it must be seen

@@ -1,8 +1,9 @@
 """A program of the user's own as a speaker: it reads a brief on its standard input and prints the reply.
 
-No shell is involved. The program is the head of a process group of its own, so that whatever it starts ends
-with it when a turn takes too long or is called off. It gets the part of the environment that programs need, and no key
-unless the user names it: the program may have been chosen by the writer of an answers file.
+No shell is involved. A supervisor runs the program, in a process group of their own, so that whatever it starts ends
+with it when a turn takes too long or is called off, and when this process is killed. It gets the part of the
+environment that programs need, and no key unless the user names it: the program may have been chosen by the writer of
+an answers file.
 """
 
 from __future__ import annotations
@@ -14,19 +15,21 @@ import re
 import shlex
 import shutil
 import signal
+import socket
+import sys
+from typing import Any
 
-from debate_orchestrator import errors, replies
+from debate_orchestrator import errors
 from debate_orchestrator.briefs import Brief
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Reply
 from debate_orchestrator.errors import Failed
 from debate_orchestrator.permissions import permissions
-from debate_orchestrator.providers import Piece, faults
+from debate_orchestrator.providers import Piece, faults, supervisor
+from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.redaction import redact
 
-LIMIT = 600.0
-"""Seconds that a program may take for a turn."""
-GRACE = 2.0
+GRACE = supervisor.GRACE
 """Seconds that a program has between being asked to end and being ended, and that what it leaves behind may
 hold its output open."""
 _KEPT = 64 * 1024
@@ -51,7 +54,7 @@ class Command:
     def __init__(self, spec: str, patience: float, nonce: str):
         self.name = spec
         self._words = shlex.split(spec.partition(":")[2])
-        self._limit = min(LIMIT, max(1.0, patience))
+        self._limit = min(LIMITS.program, max(1.0, patience))
         self._nonce = nonce
 
     async def reply(self, brief: Brief, hear: Piece) -> Reply:
@@ -59,14 +62,24 @@ class Command:
         can't be run."""
         loop = asyncio.get_running_loop()
         asked = document(brief, self._nonce).encode("utf-8", "replace")
-        try:
-            # not create_subprocess_exec: its Process can't be made to let go of a pipe that a stray child holds
-            transport, run = await loop.subprocess_exec(
-                lambda: _Run(hear), *self._words, env=environment(), start_new_session=True
-            )
-        except (OSError, ValueError) as error:
-            hint = "Resume with another: `debate resume JOURNAL --a, --b or --judge WHO`."
-            raise Failed(errors.complaint(self.name, f"{type(error).__name__}: {error}", "a program", hint)) from None
+        ours, theirs = socket.socketpair()
+        with ours:
+            with theirs:
+                words = (sys.executable, "-I", "-S", supervisor.__file__, str(theirs.fileno()), *self._words)
+                given: dict[str, Any] = {"env": environment(), "start_new_session": True, "pass_fds": [theirs.fileno()]}
+                try:
+                    # not create_subprocess_exec: its Process can't be made to let go of a pipe that a stray child holds
+                    transport, run = await loop.subprocess_exec(lambda: _Run(hear), *words, **given)
+                except (OSError, ValueError) as error:
+                    raise self._not_run(error) from None
+            await self._ended(transport, run, asked)
+            code = transport.get_returncode()
+            if code == supervisor.NOT_RUN and (number := _received(ours)):
+                raise self._not_run(OSError(int(number), os.strerror(int(number)), self._words[0]))
+        return self._read(run, code)
+
+    async def _ended(self, transport: asyncio.SubprocessTransport, run: _Run, asked: bytes) -> None:
+        """Hands a program its brief, and waits until it has ended."""
         try:
             stdin = transport.get_pipe_transport(0)
             assert isinstance(stdin, asyncio.WriteTransport)
@@ -78,11 +91,14 @@ class Command:
             raise self._broken(f"no end after {self._limit:g} s", run) from None
         finally:
             await _end(transport, run)
-        return self._read(run, transport.get_returncode())
+
+    def _not_run(self, error: Exception) -> Failed:
+        hint = "Resume with another: `debate resume JOURNAL --a, --b or --judge WHO`."
+        return Failed(errors.complaint(self.name, f"{type(error).__name__}: {error}", "a program", hint))
 
     def _read(self, run: _Run, code: int | None) -> Reply:
-        if len(run.out) > replies.LARGEST:
-            raise self._broken(f"more than {replies.LARGEST:,} bytes", run)
+        if len(run.out) > LIMITS.answer:
+            raise self._broken(f"more than {LIMITS.answer:,} bytes", run)
         if code:
             ended = f"exit code {code}" if code > 0 else f"the end by signal {-code}"
             told = _told(run.err.decode("utf-8", "replace"))
@@ -94,7 +110,7 @@ class Command:
 
     def _broken(self, what: str, run: _Run, hint: str = "") -> errors.Trouble:
         """The fault of an answer that is none, with what had come of it."""
-        came = bytes(run.out[: replies.LARGEST]).decode("utf-8", "replace")
+        came = bytes(run.out[: LIMITS.answer]).decode("utf-8", "replace")
         fault = faults.broken(self.name, what, self._reply(came) if came else None, hint)
         fault.tries = _TRIES
         return fault
@@ -127,7 +143,7 @@ class _Run(asyncio.SubprocessProtocol):
         if self.over.done():
             return
         self.out += data
-        if len(self.out) > replies.LARGEST:
+        if len(self.out) > LIMITS.answer:
             return self._done()
         try:
             self._hear(self._decoder.decode(data))
@@ -191,6 +207,15 @@ def environment() -> dict[str, str]:
     """The part of the environment that programs get."""
     named = permissions().command_env
     return {name: value for name, value in os.environ.items() if _GIVEN.fullmatch(name) or name in named}
+
+
+def _received(line: socket.socket) -> bytes:
+    """What has come on a socket so far."""
+    line.setblocking(False)
+    try:
+        return line.recv(16)
+    except BlockingIOError:
+        return b""
 
 
 def _told(stderr: str) -> str:

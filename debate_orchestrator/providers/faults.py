@@ -14,15 +14,15 @@ from contextlib import asynccontextmanager
 from email.utils import parsedate_to_datetime
 
 from debate_orchestrator.errors import Failed, Paused, Theirs, Trouble, complaint
+from debate_orchestrator.providers.limits import LIMITS, Limits
 from debate_orchestrator.redaction import redact
 from debate_orchestrator.speech import one_line
 
-LONGEST = 1800.0
-"""Seconds that one answer may take in all."""
-_SILENCE = 300.0
 _SHOWN = 300
 _UNREACHED = 20.0
 """Seconds after which a server that never answered is likely not to be there."""
+_TRIES = 2
+"""Calls after which a server that sends too much is likely to do so always: each may be billed, and is kept."""
 _OUT_OF_CREDIT = ("credit balance", "spend limit", "spending limit", "insufficient_quota", "insufficient credit")
 _TOO_LONG = ("prompt is too long", "context_length", "context length", "context window", "maximum context")
 
@@ -59,6 +59,11 @@ def broken(who: str, what: str, partial: object = None, hint: str = "") -> Troub
     return Trouble(complaint(who, what, "a whole answer", hint), unsure=True, partial=partial)
 
 
+def oversized(who: str, what: str, partial: object = None) -> Trouble:
+    """The fault of an answer that was stopped since there was too much of it."""
+    return Trouble(complaint(who, what, "a whole answer"), unsure=True, partial=partial, tries=_TRIES)
+
+
 def unreachable(who: str, what: str, *, reached: bool) -> Trouble:
     """The fault of a server that is not there. One that never was is not waited for long."""
     hint = "" if reached else "Is it running, and is its address right?"
@@ -87,28 +92,42 @@ def retry_after(headers: Mapping[str, str], now: float | None = None) -> float |
 
 
 class Clock:
-    """Watches one answer: how long it has been silent, and how long it has taken in all."""
+    """Watches one answer: how long its first word takes, how long it falls silent, and how long it takes in all."""
 
-    def __init__(self, patience: float):
-        self.silence = min(_SILENCE, patience / 2)
-        """Seconds without anything of the answer itself; what only keeps the line open does not count."""
-        self._begun = time.monotonic()
+    def __init__(self, patience: float, limits: Limits = LIMITS):
+        self.first = min(limits.first, patience)
+        """Seconds until the first word."""
+        self.silence = min(limits.silence, patience / 2)
+        """Seconds from one word to the next; what only keeps the line open does not count."""
+        self._total = limits.total
+        self._begun: float | None = None
+        self._spoken = False
         self._limit: asyncio.Timeout | None = None
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[None]:
-        """While inside, TimeoutError is raised once the answer has been silent, or has taken, too long."""
-        async with asyncio.timeout(self.silence) as self._limit:
+        """While inside, TimeoutError is raised once the answer has been silent, or has taken, too long. An answer
+        in several requests is listened to several times; its whole time begins with the first."""
+        self._begun = time.monotonic() if self._begun is None else self._begun
+        self._spoken = False
+        async with asyncio.timeout(self._left(self.first)) as self._limit:
             yield
 
     def heard(self) -> None:
-        """Something of the answer came."""
+        """Something of the answer itself came."""
+        self._spoken = True
         if self._limit is not None:
-            now = time.monotonic()
-            until = min(now + self.silence, self._begun + LONGEST)
-            self._limit.reschedule(asyncio.get_running_loop().time() + until - now)
+            self._limit.reschedule(asyncio.get_running_loop().time() + self._left(self.silence))
+
+    def _left(self, seconds: float) -> float:
+        """So many seconds, or what is left of the whole time."""
+        return min(seconds, self._total - self._taken())
+
+    def _taken(self) -> float:
+        return 0.0 if self._begun is None else time.monotonic() - self._begun
 
     def verdict(self) -> str:
         """What ran out."""
-        taken = time.monotonic() - self._begun
-        return f"no end after {taken:,.0f} s" if taken >= LONGEST else f"silence for {self.silence:g} s"
+        if self._taken() >= self._total:
+            return f"no end after {self._taken():,.0f} s"
+        return f"silence for {self.silence:g} s" if self._spoken else f"no word for {self.first:g} s"

@@ -9,15 +9,14 @@ another machine or through a proxy.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Protocol
 
 from debate_orchestrator import redaction
 from debate_orchestrator.core.events import Reply
 from debate_orchestrator.errors import Failed, Trouble
-from debate_orchestrator.providers import faults, servers
+from debate_orchestrator.providers import Piece, faults, servers
+from debate_orchestrator.providers.limits import LIMITS, OverLimit
 
-MOST = 1_000_000
-"""Characters after which an answer is held to be without end."""
 CONNECT = 15.0
 """Seconds in which a server must take a connection."""
 _NEEDED = {
@@ -35,16 +34,21 @@ _BENEATH = ("httpx2", "httpx", "httpcore2", "aiohttp", "anyio")
 
 def options(server: servers.Server) -> dict[str, Any]:
     """How a client of that server connects: without redirects, without reading certificates where there is no
-    TLS, past any proxy to this machine, and bare of what is not meant for the server where its address comes from a
-    cast. Failed where a key would go over plain http to another machine."""
+    TLS, past any proxy to this machine, within `LIMITS`, and bare of what is not meant for the server where its
+    address comes from a cast. Failed where a key would go over plain http to another machine."""
+    from debate_orchestrator.providers import bounded
+
     if wrong := servers.in_the_clear(server):
         raise Failed(wrong)
     url = server.address or ""
     clear = url.lower().startswith("http://")
-    hooks = [_learned] if server.url is None else [_bare(server)]
     return {
         "follow_redirects": False,
-        "event_hooks": {"request": hooks},
+        "event_hooks": {
+            "request": [_learned] if server.url is None else [_bare(server)],
+            "response": [bounded.hold(LIMITS)],
+        },
+        "headers": {"accept-encoding": "gzip"},  # what `bounded` can unpack
         "verify": not clear,
         "trust_env": not (clear and servers.is_loopback(url)),
     }
@@ -65,9 +69,57 @@ def _bare(server: servers.Server) -> Callable[[Any], Awaitable[None]]:
     return strip
 
 
+class Unread(Exception):
+    """A library could not read what a server sent; `reason` is its exception."""
+
+    def __init__(self, reason: Exception):
+        super().__init__(str(reason))
+        self.reason = reason
+
+
+class Growing(Protocol):
+    """An answer that is put together from its events."""
+
+    length: int
+    """Characters of its text so far."""
+    came: int
+    """Characters of everything that came, thinking too."""
+    odd: str | None
+    """What can't be part of an answer, where something of that kind came."""
+
+    def take(self, event: Any) -> list[str]:
+        """Takes one event; the pieces that it adds to the text. An empty piece tells that the answer has begun."""
+        ...
+
+
+async def listen(stream: Any, answer: Growing, clock: faults.Clock, hear: Piece) -> None:
+    """Takes a stream event by event until it ends, or can be no answer. Unread where the library fails to read it,
+    whatever its exception; OverLimit where it is too long."""
+    events = aiter(stream)
+    while answer.odd is None:
+        try:
+            event = await anext(events)
+        except StopAsyncIteration:
+            return
+        except Exception as error:
+            raise Unread(error) from error
+        came = answer.came
+        for piece in answer.take(event):
+            hear(piece)
+        if answer.length > LIMITS.answer:
+            raise OverLimit(f"more than {LIMITS.answer:,} characters")
+        if answer.came > LIMITS.kept:
+            raise OverLimit(f"more than {LIMITS.kept:,} characters, with thinking")
+        if answer.came > came:
+            clock.heard()
+
+
 def fault(who: str, error: Exception, partial: Reply | None, *, wrapped: bool, reached: bool) -> Trouble:
     """What an exception of the line amounts to; `wrapped` says that a library put its own around the reason,
     `reached` that the server has answered before."""
+    if isinstance(error, OverLimit):
+        kept = partial and partial.model_copy(update={"text": partial.text[: LIMITS.answer]})
+        return faults.oversized(who, str(error), kept)
     reason = cause(error) if wrapped else error
     what = faults.shown(f"{type(reason).__name__}: {reason}")
     if wrapped and nobody_there(error):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, Literal
 
 from debate_orchestrator import models
 from debate_orchestrator.core.events import Found, Reply, Usage
-from debate_orchestrator.providers.lines import MOST, clean
+from debate_orchestrator.datafiles import strict_json
+from debate_orchestrator.providers.lines import clean
 
 _ENDED: dict[str, Literal["whole", "cut", "refused"]] = {
     "end_turn": "whole",
@@ -17,7 +17,17 @@ _ENDED: dict[str, Literal["whole", "cut", "refused"]] = {
     "model_context_window_exceeded": "cut",
     "refusal": "refused",
 }
-_PAGES = 40
+_ADDED_BY = {
+    "text_delta": ("text", "text"),
+    "thinking_delta": ("thinking", "thinking"),
+    "signature_delta": ("signature", "signature"),
+    "input_json_delta": ("partial", "partial_json"),
+}
+"""The kind of a delta to the field of a block that it adds to, and its own field that holds what it adds."""
+_PAGES, _CITED = 40, 200
+"""Pages that were found, and citations, of which a reply tells: a search returns ten pages, and there are five."""
+_LONGEST = 10_000
+"""Characters that such a page may have in it, and that a server may say of itself and of how an answer ended."""
 
 
 class Answer:
@@ -25,57 +35,88 @@ class Answer:
 
     def __init__(self, before: Answer | None = None):
         self.stop: str | None = None
+        self.odd: str | None = None
+        """What can't be part of an answer, where something of that kind came."""
+        self.length = self.came = 0
         self._model: str | None = None
         self._ended = False
         self._why = ""
         self._blocks: dict[int, dict[str, Any]] = {}
+        """The blocks as they began, by their numbers."""
+        self._added: dict[int, dict[str, list[str]]] = {}
+        """What was added to fields of a block since, in pieces, so that many small ones take no longer than a few."""
+        self._cited: list[Found] = []
         self._usage: dict[str, int] = {}
         self._counted = False
         self._earlier = before if before is not None and before.stop else None
+        if self._earlier is not None:
+            self.length, self.came = self._earlier.length, self._earlier.came
 
     def take(self, event: Any) -> list[str]:
         """Takes one event of the stream; what it adds to the text. What is of no known kind adds nothing."""
         match getattr(event, "type", None):
             case "message_start":
                 message = getattr(event, "message", None)
-                self._model = _text(getattr(message, "model", None)) or None
+                self._model = _text(getattr(message, "model", None))[:_LONGEST] or None
                 self._count(getattr(message, "usage", None))
                 return [""]
             case "content_block_start":
-                block = getattr(event, "content_block", None)
-                dump = getattr(block, "model_dump", dict)
-                kept = dump(mode="json", exclude_none=True)
-                self._blocks[_number(getattr(event, "index", None))] = kept
-                return [_text(kept.get("text"))] if kept.get("type") == "text" and kept.get("text") else []
+                return self._begin(_number(getattr(event, "index", None)), getattr(event, "content_block", None))
             case "content_block_delta":
                 return self._grow(_number(getattr(event, "index", None)), getattr(event, "delta", None))
             case "message_delta":
                 delta = getattr(event, "delta", None)
-                self.stop = _text(getattr(delta, "stop_reason", None)) or self.stop
+                self.stop = _text(getattr(delta, "stop_reason", None))[:_LONGEST] or self.stop
                 details = getattr(delta, "stop_details", None)
-                self._why = _text(getattr(details, "explanation", None)) or self._why
+                self._why = _text(getattr(details, "explanation", None))[:_LONGEST] or self._why
                 self._count(getattr(event, "usage", None))
             case "message_stop":
                 self._ended = True
         return []
 
+    def _begin(self, index: int, block: Any) -> list[str]:
+        dump = getattr(block, "model_dump", dict)
+        try:
+            kept = dump(mode="json", exclude_none=True)
+        except ValueError:
+            self.odd = "a block that is no plain data"
+            return []
+        self._blocks[index], self._added[index] = kept, {}
+        self.came += sum(len(str(value)) for name, value in kept.items() if name != "type")
+        text = _text(kept.get("text")) if kept.get("type") == "text" else ""
+        self.length += len(text)
+        return [text] if text else []
+
     def _grow(self, index: int, delta: Any) -> list[str]:
-        block = self._blocks.setdefault(index, {"type": "text", "text": ""})
-        match getattr(delta, "type", None):
-            case "text_delta":
-                piece = _text(getattr(delta, "text", None))
-                block["text"] = _text(block.get("text")) + piece
-                return [piece]
-            case "thinking_delta":
-                block["thinking"] = _text(block.get("thinking")) + _text(getattr(delta, "thinking", None))
-            case "signature_delta":
-                block["signature"] = _text(getattr(delta, "signature", None))
-            case "input_json_delta":
-                block["partial"] = _text(block.get("partial")) + _text(getattr(delta, "partial_json", None))
-            case "citations_delta":
-                citation = getattr(delta, "citation", None)
-                block.setdefault("cited", []).append(citation)
-        return []
+        if getattr(delta, "type", None) == "citations_delta":
+            self._cite(getattr(delta, "citation", None))
+            return []
+        field, name = _ADDED_BY.get(_text(getattr(delta, "type", None)), ("", ""))
+        if not (piece := _text(getattr(delta, name, None)) if name else ""):
+            return []
+        self._blocks.setdefault(index, {"type": "text", "text": ""})
+        added = self._added.setdefault(index, {})
+        if field == "signature":
+            added.pop(field, None)  # it comes whole
+        added.setdefault(field, []).append(piece)
+        self.came += len(piece)
+        if field != "text":
+            return []
+        self.length += len(piece)
+        return [piece]
+
+    def _cite(self, citation: Any) -> None:
+        url, title, quote = (_text(getattr(citation, name, None)) for name in ("url", "title", "cited_text"))
+        if url and len(url + title + quote) <= _LONGEST and len(self._cited) < _CITED:
+            self._cited.append(Found(url=url, title=title, quote=quote))
+        self.came += len(url + title + quote)
+
+    def _whole(self) -> list[dict[str, Any]]:
+        """The blocks with all that was added to them."""
+        return [
+            block | {field: _text(block.get(field)) + "".join(pieces) for field, pieces in self._added[index].items()}
+            for index, block in self._blocks.items()
+        ]
 
     def _count(self, usage: Any) -> None:
         """Takes the counts of an event; those of a stream are sums so far."""
@@ -93,17 +134,17 @@ class Answer:
 
     def wrong(self) -> str | None:
         """Why this is no answer; None where it is one."""
+        if self.odd:
+            return self.odd
         if not self._ended:
             return "a stream that ended in the middle" if self._model or self._blocks else "nothing that is an answer"
-        if self.stop is None:
-            return "an answer that does not say how it ended"
-        return "an answer without end" if len(self.text) > MOST else None
+        return "an answer that does not say how it ended" if self.stop is None else None
 
     @property
     def text(self) -> str:
         """The text of the answer, of all its blocks."""
         earlier = self._earlier.text if self._earlier else ""
-        return earlier + "".join(_text(one.get("text")) for one in self._blocks.values() if one.get("type") == "text")
+        return earlier + "".join(_text(one.get("text")) for one in self._whole() if one.get("type") == "text")
 
     @property
     def usage(self) -> Usage | None:
@@ -148,19 +189,18 @@ class Answer:
         for block in self._blocks.values():
             content = block.get("content")
             for one in content if isinstance(content, list) else ():
-                if isinstance(one, dict) and (url := _text(one.get("url"))) and len(pages) < _PAGES:
-                    pages.setdefault(url, Found(url=url, title=_text(one.get("title"))))
-            for one in block.get("cited", []):
-                if url := _text(getattr(one, "url", None)):
-                    title, quote = _text(getattr(one, "title", None)), _text(getattr(one, "cited_text", None))
-                    pages[url] = Found(url=url, title=title, quote=quote)
-        return pages
+                if not isinstance(one, dict) or len(pages) == _PAGES:
+                    continue
+                url, title = _text(one.get("url")), _text(one.get("title"))
+                if url and len(url + title) <= _LONGEST:
+                    pages.setdefault(url, Found(url=url, title=title))
+        return pages | {one.url: one for one in self._cited}
 
     def blocks_to_resend(self) -> list[dict[str, Any]]:
         """The blocks as the provider takes them back to go on: without citations, and with whole inputs."""
         made = []
-        for block in self._blocks.values():
-            kept = {key: value for key, value in block.items() if key not in ("partial", "cited", "citations")}
+        for block in self._whole():
+            kept = {key: value for key, value in block.items() if key not in ("partial", "citations")}
             if "partial" in block:
                 kept["input"] = _json(block["partial"])
             if kept.get("type") != "text" or kept.get("text"):
@@ -170,7 +210,7 @@ class Answer:
 
 def _json(text: str) -> Any:
     try:
-        return json.loads(text)
+        return strict_json(text)
     except ValueError:
         return {}
 

@@ -15,12 +15,15 @@ from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Reply, Usage
 from debate_orchestrator.errors import Failed, Theirs, Trouble
 from debate_orchestrator.providers import Piece, faults, lines, servers
+from debate_orchestrator.providers.limits import OverLimit
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 _ENDED: dict[str, Literal["whole", "cut", "refused"]] = {"stop": "whole", "length": "cut", "content_filter": "refused"}
 _USAGE, _STRUCTURED, _SEARCH, _LIMIT = "usage", "structured output", "search", "limit of tokens"
+_LONGEST = 10_000
+"""Characters that a server may say of itself, and of how an answer ended."""
 _OPTIONAL = (
     (_USAGE, "stream_options", ("stream_options", "include_usage")),
     (_LIMIT, "max_completion_tokens", ("max_completion_tokens",)),
@@ -52,12 +55,7 @@ class Completions:
             async with clock.listening():
                 stream = await self._open(client, self._request(brief))
                 try:
-                    async for chunk in stream:
-                        for piece in answer.take(chunk):
-                            clock.heard()
-                            hear(piece)
-                        if answer.odd:
-                            break
+                    await lines.listen(stream, answer, clock, hear)
                 finally:
                     await stream.close()
         except Theirs:
@@ -130,6 +128,8 @@ class Completions:
             return faults.broken(self.name, clock.verdict(), partial)
         from openai import APIConnectionError, APIError, APIStatusError, OpenAIError
 
+        unread = isinstance(error, lines.Unread)
+        error = error.reason if isinstance(error, lines.Unread) else error
         if isinstance(error, APIConnectionError):
             return lines.fault(self.name, error, partial, wrapped=True, reached=self._reached)
         if isinstance(error, APIError):
@@ -139,7 +139,7 @@ class Completions:
             message = faults.shown(_message(error.body) or error.message)
             fault = faults.refused(self.name, status, message, response.headers if response else {}, about)
             return faults.with_partial(fault, partial)
-        if isinstance(error, OpenAIError | OSError | ValueError | RecursionError) or lines.is_beneath(error):
+        if unread or isinstance(error, OpenAIError | OSError | ValueError | OverLimit) or lines.is_beneath(error):
             return lines.fault(self.name, error, partial, wrapped=False, reached=self._reached)
         return error  # a fault of ours: it must be seen
 
@@ -161,7 +161,7 @@ class Answer:
         self._model: str | None = None
         self._said: list[str] = []
         self._refusal: list[str] = []
-        self._length = 0
+        self.length = self.came = 0
         self._usage: Usage | None = None
         self._cost: float | None = None
 
@@ -176,7 +176,7 @@ class Answer:
         pieces = [] if self._begun else [""]
         self._begun = True
         model = getattr(chunk, "model", None)
-        self._model = self._model or (lines.clean(model) if isinstance(model, str) and model else None)
+        self._model = self._model or (lines.clean(model[:_LONGEST]) if isinstance(model, str) and model else None)
         for choice in choices:
             if getattr(choice, "index", 0) in (0, None):
                 pieces += self._choice(choice)
@@ -196,17 +196,19 @@ class Answer:
                 return self._wrong(f"{name} that is no text")
             kept.append(piece)
             pieces.append(lines.clean(piece))
-            self._length += len(piece)
+            self.length += len(piece)
+            self.came += len(piece)
         thought = getattr(delta, "reasoning_content", None) or getattr(delta, "reasoning", None)
         if isinstance(thought, str) and thought:
             pieces.append("")
+            self.came += len(thought)
         stop = getattr(choice, "finish_reason", None)
         if stop is not None and not isinstance(stop, str):
             return self._wrong("a finish_reason that is no word")
         if stop == "error":
             return self._wrong("an answer that ended in an error")
-        self.stop = self.stop or (lines.clean(stop) if stop else None)
-        return self._wrong("an answer without end") if self._length > lines.MOST else pieces
+        self.stop = self.stop or (lines.clean(stop[:_LONGEST]) if stop else None)
+        return pieces
 
     def _wrong(self, what: str) -> list[str]:
         self.odd = self.odd or what

@@ -6,9 +6,12 @@ up. Who fills a seat that nobody was named for is decided by what is there.
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
+import queue
 import shutil
+import threading
 import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
@@ -21,11 +24,12 @@ from debate_orchestrator.core.rules import JUDGE
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.errors import BadAnswers, complaint
 from debate_orchestrator.providers import servers
+from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.redaction import redact
 from debate_orchestrator.speech import one_line
 
-_SECONDS = 4.0
-_LONGEST = 4_000_000
+_SECONDS = LIMITS.lookup
+_LONGEST = LIMITS.listing
 _PROGRAMS = {"claude": "claude -p", "llm": "llm", "codex": "codex exec -", "gemini": "gemini"}
 """Programs that read a prompt and print an answer, with the command that makes them do so."""
 _ALWAYS = {
@@ -160,7 +164,7 @@ def _openai() -> Reach:
 
 def _ollama() -> Reach:
     url = str(servers.server("ollama:x").url)
-    answer, _ = _get(f"{url}/api/tags", {})
+    answer, _ = _in_time(f"{url}/api/tags", {})
     if not isinstance(answer, dict) or "models" not in answer:
         return Reach(seat="ollama:MODEL", ready=False, about=f"no server answers at {one_line(url)}")
     names = tuple(_names(answer, "models", "name"))
@@ -182,7 +186,7 @@ def _always(seat: str) -> Reach:
 
 def _listed(seat: str, about: str, url: str, headers: dict[str, str]) -> Reach:
     """A server that has a key, asked whether it takes it."""
-    answer, wrong = _get(url, headers)
+    answer, wrong = _in_time(url, headers)
     if wrong is not None and wrong[0] in (401, 403):
         return Reach(seat=seat, ready=False, about=f"{about}, but the server refuses it (HTTP {wrong[0]})")
     if wrong is not None and 300 <= wrong[0] < 400:
@@ -196,7 +200,8 @@ def _names(answer: Any, key: str, name: str) -> list[str]:
     """The names in a server's list, whatever else it holds."""
     listed = answer.get(key) if isinstance(answer, dict) else None
     found = listed if isinstance(listed, list) else []
-    return [redact(one_line(str(one[name]))) for one in found if isinstance(one, dict) and one.get(name)]
+    named = [one[name] for one in found if isinstance(one, dict) and isinstance(one.get(name), str)]
+    return [redact(one_line(one)) for one in named]
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -219,5 +224,16 @@ def _get(url: str, headers: dict[str, str]) -> tuple[Any, tuple[int, str] | None
             return json.loads(answer.read(_LONGEST)), None
     except urllib.error.HTTPError as error:
         return None, (error.code, "")
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError, http.client.HTTPException) as error:
         return None, (0, one_line(str(getattr(error, "reason", error))))
+
+
+def _in_time(url: str, headers: dict[str, str]) -> tuple[Any, tuple[int, str] | None]:
+    """As `_get`, within the time of a look-up: the limit of a socket counts from one byte to the next, and resolving a
+    name has none. A thread that takes longer is left behind, and holds up nothing."""
+    made: queue.SimpleQueue[tuple[Any, tuple[int, str] | None]] = queue.SimpleQueue()
+    threading.Thread(target=lambda: made.put(_get(url, headers)), daemon=True).start()
+    try:
+        return made.get(timeout=LIMITS.lookup)
+    except queue.Empty:
+        return None, (0, f"no whole answer within {LIMITS.lookup:g} s")

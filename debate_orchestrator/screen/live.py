@@ -275,7 +275,7 @@ class Live:
             self._seal(before)
             why = remarks.lost_under_seal(self._debate, event)
         self._put(paragraph(f"{heading}: {why}", self._prose, style="alarm"))
-        voice.words, voice.until = 0, until
+        voice.wait(until)
         if event.turn in self._debate.answers:
             self._put(paragraph("No reply counts here.", self._prose, style="alarm"), gap=False)
             del self._forms[event.turn]

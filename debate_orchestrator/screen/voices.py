@@ -32,13 +32,15 @@ class Voice:
     def __init__(self, turn: Turn, heading: str, style: str, since: float, public: Callable[[str], str] | None = None):
         """`public` makes of what was said so far what others may hear of it; None for all of it."""
         self.turn, self.since, self._public = turn, since, public
-        self.words = 0
+        self._words = 0
         self.until: float | None = None
         """When it is asked again; None while nobody waits for that."""
         self.settled = False
         self.asked = 0
         self._heading, self._style = heading, style
         self._flows = deque([Flow(heading, style=style).close()])
+        self._pieces: list[str] = []
+        """What was heard since it was looked at last: it is added at once, since each addition copies the whole."""
         self._heard = self._shown = ""
 
     def begin(self, now: float) -> None:
@@ -51,16 +53,33 @@ class Voice:
     def _anew(self, heading: str) -> None:
         self._close()
         self._flows.append(Flow(heading, style=self._style, gap=True).close())
+        self._forget()
+
+    def _forget(self) -> None:
+        self._pieces.clear()
         self._heard = self._shown = ""
-        self.words = 0
+        self._words = 0
+
+    @property
+    def words(self) -> int:
+        """How many were heard in this attempt."""
+        self._add()
+        return self._words
 
     def hear(self, piece: str) -> None:
         """A piece of the speech."""
         self.until = None
+        if piece:
+            self._pieces.append(piece)
+
+    def _add(self) -> None:
+        """Adds what was heard since the last time."""
+        piece = "".join(self._pieces)
+        self._pieces.clear()
         if not piece:
             return
         joined = bool(self._heard) and not self._heard[-1].isspace() and not piece[0].isspace()
-        self.words += len(piece.split()) - joined if piece.strip() else 0
+        self._words += len(piece.split()) - joined if piece.strip() else 0
         self._heard += piece
         if self._public is None:
             self._show(piece)
@@ -77,6 +96,7 @@ class Voice:
 
     def settle(self, text: str, note: str = "") -> None:
         """The speech as it is on record: what was not heard of it follows; if it is another, it is shown anew."""
+        self._add()
         said = text if self._public is None else self._public(text)
         if said.startswith(self._shown):
             self._show(said[len(self._shown) :])
@@ -91,13 +111,20 @@ class Voice:
 
     def break_off(self, why: str, until: float | None = None) -> None:
         """This attempt came to nothing."""
+        self._add()
         broken = "-- broken off here, and not counted: " if self._shown.strip() else ""
         self.mark(f"{broken}{why}")
-        self._heard = self._shown = ""
-        self.words, self.until = 0, until
+        self._forget()
+        self.until = until
+
+    def wait(self, until: float | None) -> None:
+        """It is asked again then; what it said was not shown, and does not count."""
+        self._forget()
+        self.until = until
 
     def leave(self) -> None:
         """Nobody listens any more."""
+        self._add()
         if not self.settled and self._shown.strip():
             self.mark("-- left here, before its end.")
         self._close()
@@ -113,11 +140,13 @@ class Voice:
             self._flows.appendleft(Flow(f"{self._heading} (continued)", style=self._style).close())
 
     def _close(self) -> None:
+        self._add()
         if not self._flows[-1].closed:
             self._flows[-1].close()
 
     def peek(self, cells: int, most: int | None = None) -> list[Wrapped]:
         """Its first lines that are not finished, up to so many."""
+        self._add()
         found: list[Wrapped] = []
         for flow in self._flows:
             found += flow.lines(cells, None if most is None else most - len(found))

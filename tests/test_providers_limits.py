@@ -1,0 +1,345 @@
+"""What a hostile or broken server can make us do: each way that it may send too much, too deep or too slowly."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import time
+from collections.abc import Callable, Iterable, Iterator
+from itertools import repeat
+from typing import Any
+
+import debates
+import pytest
+from conftest import Run
+from hostile import KINDS, begun, delta, ended, event, raw, said, sending
+from messages_server import Server, serving
+
+from debate_orchestrator.briefs import brief
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Reply, Unanswered
+from debate_orchestrator.errors import Failed, Theirs, Trouble
+from debate_orchestrator.journal import read
+from debate_orchestrator.providers import maker
+
+SETUP = ("--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--output=r.md", "--rounds=1")
+SECONDS = 25.0
+"""What stopping an endless answer may take here, on a busy machine."""
+
+
+def ask(spec: str, patience: float = 600.0, **changes: Any) -> Reply:
+    """One call, for the first turn of a debate."""
+    debate = Debate([debates.opening().model_copy(update={"patience": patience})])
+    provider = maker(spec)(spec, debate)
+
+    async def asked() -> Reply:
+        try:
+            put = brief(debate, debate.due()[0]).model_copy(update=changes)
+            async with asyncio.timeout(SECONDS):
+                return await provider.reply(put, lambda piece: None)
+        finally:
+            await provider.close()
+
+    return asyncio.run(asked())
+
+
+def fails(spec: str, said: str, kind: type[Theirs] = Trouble, **more: Any) -> Theirs:
+    """The fault that one call amounts to, which must say this."""
+    with pytest.raises(kind, match=said) as failure:
+        ask(spec, **more)
+    assert type(failure.value) is kind
+    return failure.value
+
+
+def forever(*pieces: bytes, first: bytes = b"", pause: float = 0.0) -> Callable[[], Iterator[bytes]]:
+    """A body that never ends."""
+
+    def body() -> Iterator[bytes]:
+        yield first
+        for many in repeat(pieces):
+            yield from many
+            time.sleep(pause)
+
+    return body
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("depth", [100, 900, 200_000])
+@pytest.mark.parametrize("hidden", [b"", b'id: "\n', b': "\n'], ids=["plain", "after a quote", "after a comment"])
+def test_a_deeply_nested_event(kind: str, depth: int, hidden: bytes) -> None:
+    """An event nested deeper than any answer is the server's fault, whether or not it could be parsed; what had come
+    before it is kept."""
+    deep = hidden + raw(kind, "[" * depth + "]" * depth)
+    with sending(lambda: [begun(kind), said(kind, "Half"), deep, ended(kind)]) as server:
+        fault = fails(server.spec(kind), "nested more than")
+
+    assert isinstance(fault, Trouble) and isinstance(fault.partial, Reply) and fault.partial.text == "Half"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_brackets_in_a_text_are_no_nesting(kind: str) -> None:
+    """A text may hold as many brackets and quotes as it likes."""
+    text = '[{"\\' * 500
+    with sending(lambda: [begun(kind), said(kind, text), ended(kind)]) as server:
+        assert ask(server.spec(kind)).text == text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("value", ["9" * 5_000, "NaN", '"\\ud800"', '1, "odd": 2', "1e999", "-", "{", '"\x00"'])
+def test_odd_values(kind: str, value: str) -> None:
+    """Values that no parser agrees on are taken, or are trouble with the server; they are never an error of ours."""
+    with sending(lambda: [begun(kind), raw(kind, value), ended(kind)]) as server:
+        try:
+            assert ask(server.spec(kind)).text == "x"
+        except Trouble as fault:
+            assert "expected a whole answer" in str(fault)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "data", [b"7", b"null", b'"x"', b"[]", b'{"type": 7}', b'{"choices": 7}', b'{"type": "message_start"}', b"\xff"]
+)
+def test_events_of_another_shape(kind: str, data: bytes) -> None:
+    """An event that is no object of the API is no answer, and no error of ours."""
+    odd = b"event: message_start\ndata: " + data + b"\n\n"
+    with sending(lambda: [begun(kind), odd, ended(kind)]) as server:
+        try:
+            assert ask(server.spec(kind)).text == ""
+        except Trouble as fault:
+            assert "expected" in str(fault)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("size", [10, 10_000])
+def test_an_answer_without_end(kind: str, size: int) -> None:
+    """An answer is stopped as soon as it is longer than any reply may be; what had come is kept up to there, and the
+    call is made again once."""
+    with sending(forever(said(kind, "x" * size), first=begun(kind))) as server:
+        fault = fails(server.spec(kind), "more than 262,144 characters")
+
+    assert isinstance(fault, Trouble) and fault.tries == 2
+    assert isinstance(fault.partial, Reply) and len(fault.partial.text) == 262_144
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_thinking_without_end(kind: str) -> None:
+    """What a model thinks is bounded too."""
+    name = "reasoning_content" if kind == "openai" else "thinking"
+    thought = delta(kind, **({"type": "thinking_delta"} if kind == "anthropic" else {}), **{name: "x" * 50_000})
+    with sending(forever(thought, first=begun(kind))) as server:
+        fails(server.spec(kind), "more than 8,000,000 characters")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_event_without_end(kind: str) -> None:
+    """An event that never ends is given up, in one line or in many."""
+    for piece in (b"x" * 10_000, b"data: x\n" * 100, b"\r" + b"x" * 10_000):
+        with sending(forever(piece, first=begun(kind) + b"data: ")) as server:
+            fails(server.spec(kind), "an event of more than")
+        assert server.sent < 40_000_000
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_events_without_end(kind: str) -> None:
+    """Comments, pings and events that add nothing are no answer, however many and however fast they come: a stream of
+    them is ended by its number of events."""
+    nothing = b": ping\n\n" if kind == "openai" else b": ping\n\nevent: ping\ndata: {}\n\nevent: x\n\n"
+    with sending(forever(nothing * 1_000, first=begun(kind))) as server:
+        fails(server.spec(kind), "more than 500,000 events")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_response_without_end(kind: str, packed: bool) -> None:
+    """A response is bounded as a whole, as it comes over the line and as it is unpacked."""
+    many = (b": " + b"x" * 1_000_000 + b"\n\n") * 150
+    body = [gzip.compress(many, 1)] if packed else [many] * 100
+    with sending(lambda: body, **({"content_encoding": "gzip"} if packed else {})) as server:
+        fails(server.spec(kind), "more than 134,217,728 bytes")
+
+
+EMPTY = {
+    "pings": lambda kind: b'event: ping\ndata: {"type": "ping"}\n\n' if kind == "anthropic" else b": ping\n\n",
+    "empty text": lambda kind: said(kind, ""),
+    "beginnings": begun,
+    "unknown events": lambda kind: event({"type": "odd", "choices": []}, named=kind == "anthropic"),
+    "counts": lambda kind: (
+        event({"type": "message_delta", "delta": {}, "usage": {"output_tokens": 9}})
+        if kind == "anthropic"
+        else event({"choices": [], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}, named=False)
+    ),
+    "empty blocks": lambda kind: (
+        event({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}})
+        if kind == "anthropic"
+        else delta(kind, reasoning="")
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("what", EMPTY)
+def test_nothing_new_is_silence(kind: str, what: str) -> None:
+    """A stream of events that add nothing to the answer runs into the limit of silence, before the first word as
+    well as after it."""
+    with sending(forever(EMPTY[what](kind), first=begun(kind), pause=0.05)) as server:
+        fails(server.spec(kind), "no word for 2 s", patience=2.0)
+        server.body = forever(EMPTY[what](kind), first=begun(kind) + said(kind, "Half"), pause=0.05)
+        fails(server.spec(kind), "silence for 1 s", patience=2.0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_first_word_may_take_longer_than_the_next(kind: str) -> None:
+    """A model that reads a long brief is waited for longer than one that has begun to answer."""
+
+    def slow() -> Iterable[bytes]:
+        yield begun(kind)
+        time.sleep(2.5)
+        yield said(kind, "So.") + ended(kind)
+
+    with sending(slow) as server:
+        assert ask(server.spec(kind), patience=4.0).text == "So."
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_error_without_end(kind: str) -> None:
+    """Of a refusal as much is read as tells why; how it is treated follows from its status."""
+    with sending(forever(b"bad request " * 1_000), status=400) as server:
+        fails(server.spec(kind), "HTTP 400: bad request", Failed)
+    with sending(forever(b"slow down " * 1_000), status=429, retry_after="7") as other:
+        fault = fails(other.spec(kind), "HTTP 429")
+
+    assert server.sent < 20_000_000 and other.sent < 20_000_000
+    assert isinstance(fault, Trouble) and fault.after == 7
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("body", [b"[" * 200_000, b'{"error": ' * 900 + b"1" + b"}" * 900, b"\xff\xfe", b"9" * 5_000])
+def test_an_error_that_is_odd(kind: str, body: bytes) -> None:
+    """Whatever stands in the body of a refusal, the status decides."""
+    with sending(lambda: [body], status=503, content_type="application/json") as server:
+        fails(server.spec(kind), "HTTP 503")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("packing", ["br", "gzip"])
+def test_an_error_that_can_not_be_unpacked(kind: str, packing: str) -> None:
+    """The status decides where the body is packed in a way that is not known, or is broken."""
+    with sending(lambda: [b"odd"], status=401, content_encoding=packing) as server:
+        fails(server.spec(kind), "HTTP 401", Failed)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("after", [b": ping\n\n", b"data: {half\n\n", b"event: x\ndata: " + b"[" * 100 + b"\n\n"])
+def test_what_follows_a_whole_answer(kind: str, after: bytes) -> None:
+    """Nothing that comes after an answer has ended takes anything from it: it is paid for."""
+    whole = begun(kind) + said(kind, "So.") + ended(kind).removesuffix(b"data: [DONE]\n\n")
+    with sending(forever(after, first=whole, pause=0.1)) as server:
+        assert ask(server.spec(kind), patience=2.0).text == "So."
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("status", [200, 400])
+def test_a_body_that_unpacks_to_far_more(kind: str, status: int) -> None:
+    """A packed body counts as what it unpacks to, while it is unpacked: it is never held whole."""
+    bomb = gzip.compress(b"data: " + b"x" * 400_000_000, 1)
+    with sending(lambda: [bomb], status=status, content_encoding="gzip") as server:
+        began = time.monotonic()
+        expected: tuple[str, type[Theirs]] = ("an event of more", Trouble) if status == 200 else ("HTTP 400", Failed)
+        fails(server.spec(kind), *expected)
+
+    assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_packed_answer(kind: str) -> None:
+    """An answer may come packed by gzip, whose pieces are heard as they come; of other packings none was asked for."""
+    whole = begun(kind) + said(kind, "So.") + ended(kind)
+    with sending(lambda: [gzip.compress(whole)], content_encoding="gzip") as server:
+        assert ask(server.spec(kind)).text == "So."
+        server.body = lambda: [gzip.compress(whole)[:60]]
+        fails(server.spec(kind), "expected a whole answer")
+        server.headers["content-encoding"] = "br"
+        fails(server.spec(kind), "packed in a way that was not asked for")
+
+
+def test_a_whole_debate_of_small_pieces(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A debate of long speeches in small pieces is run, told event by event and reported within seconds."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    text = "four and more words of it. " * 7_000
+    with serving(Server()) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        server.piece = 4
+        server.trouble = lambda request, n: {"text": text} if n < 2 else None
+        began = time.monotonic()
+        ran = debate("run", *SETUP, "--events", "--a=anthropic:m", "--b=anthropic:m", "--judge=anthropic:m")
+
+    assert ran.code == 0, ran.err
+    assert time.monotonic() - began < 60
+
+
+def test_an_endless_answer_leaves_a_small_journal(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that never stops talking pauses the debate after two calls; the journal holds no more of each than a
+    reply may have."""
+    with sending(forever(said("anthropic", "x" * 1_000), first=begun("anthropic"))) as server:
+        spec = server.spec("anthropic")
+        ran = debate("run", *SETUP, f"--a={spec}", f"--b={spec}", f"--judge={spec}")
+    troubles = [one for one in read("r.journal.jsonl").events if isinstance(one, Unanswered)]
+
+    assert ran.code == 3, ran.err
+    assert [one.wait is None for one in troubles] == [False, True]
+    assert all(one.reply is not None and len(one.reply.text) < 270_000 for one in troubles)
+    assert len(ran.err) < 10_000
+    assert server.requests == 2
+
+
+ODD = [7, None, "x" * 500_000, [], {"a": [1]}, "\ud800", 1e300, True]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("value", ODD, ids=range(len(ODD)))
+def test_odd_fields(kind: str, value: Any) -> None:
+    """Whatever stands in the fields of events and errors, it is a reply of bounded size, or a fault of the server."""
+    fields = (
+        "type",
+        "index",
+        "model",
+        "stop_reason",
+        "finish_reason",
+        "code",
+        "message",
+        "usage",
+        "url",
+        "text",
+        "delta",
+    )
+    common = dict.fromkeys((*fields, "param", "citation", "content", "stop_details", "choices"), value)
+    odd = [
+        {"type": "error", "error": common},
+        {"type": "error", "error": value},
+        {"type": "message_start", "message": common},
+        {"type": "message_start", "message": value},
+        {"type": "content_block_start", "index": value, "content_block": common},
+        {"type": "content_block_start", "index": 1, "content_block": {**common, "type": "text"}},
+        {
+            "type": "content_block_start",
+            "index": 1,
+            "content_block": {"type": "web_search_tool_result", "content": [common]},
+        },
+        *(
+            {"type": "content_block_delta", "index": 0, "delta": common | {"type": one}}
+            for one in ("citations_delta", value)
+        ),
+        {"type": "message_delta", "delta": common, "usage": common},
+        {"choices": [common]},
+        {"choices": [{"index": 0, "delta": common}], "usage": common, "model": value},
+    ]
+    with sending(list) as server:
+        for one in odd:
+            whole = [begun(kind), event(one, named="type" in one), said(kind, "x"), ended(kind)]
+            server.body = lambda whole=whole: whole
+            try:
+                made: Reply | object = ask(server.spec(kind))
+            except Theirs as fault:
+                made = getattr(fault, "partial", None)
+                assert len(str(fault)) < 1_000
+            assert not isinstance(made, Reply) or len(made.model_dump_json()) < 300_000
