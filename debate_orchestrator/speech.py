@@ -21,8 +21,8 @@ _HIDDEN = re.compile(
     "\U000e01f0-\U000e0fff]"
 )
 # Joiners, and selectors of variants: nothing in plain ASCII needs any, and nowhere are more than two needed in a row.
-_JOINER = "[\u180b-\u180d\u180f\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]"
-_IDLE = re.compile(rf"(?<=[\x00-\x7f]){_JOINER}+(?=[\x00-\x7f]|\Z)|(?<={_JOINER}{{2}}){_JOINER}+")
+JOINER = "[\u180b-\u180d\u180f\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]"
+_IDLE = re.compile(rf"(?<=[\x00-\x7f]){JOINER}+(?=[\x00-\x7f]|\Z)|(?<={JOINER}{{2}}){JOINER}+")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _BREAKS = re.compile("\r\n?|[\x85\u2028\u2029]")
 LONGEST_ADDRESS = 200

@@ -154,14 +154,14 @@ def test_blanks_are_no_difference() -> None:
 def test_what_is_not_for_others() -> None:
     """What a speaker keeps private is shown to nobody, neither as it comes nor at the end."""
     first, _ = two()
-    first = Voice(first.turn, "Challenge A", "", 0.0, lambda said: said.partition("(")[0] + said.partition(")")[2])
+    first = Voice(first.turn, "Challenge A", "", 0.0, "aside")
     first.begin(0.0)
-    for piece in ("Open. ", "(my ", "weak spot", ") And", " done."):
+    for piece in ("Open. ", "<asi", "de>my ", "weak spot", "</aside> And", " done."):
         first.hear(piece)
         assert "weak" not in " ".join(plain(one.line) for one in first.peek(80))
-    first.settle("Open. (my weak spot) And done.")
+    first.settle("Open. <aside>my weak spot</aside> And done.")
 
-    assert texts(Floor([first]).rows(80, 20, "")[0])[-1] == "  Open. And done."
+    assert texts(Floor([first]).rows(80, 20, "")[0])[-2:] == ["  Open.", "   And done."]
 
 
 def test_left_before_its_end() -> None:

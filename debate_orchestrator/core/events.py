@@ -171,6 +171,10 @@ class Course(Value):
         return self.root or self.digest
 
 
+HEARING: Literal[2] = 2
+"""The rules by which the speeches of a new debate are heard."""
+
+
 class Opened(Value):
     """The debate was set up. Always the first event, and all that a reader of the rest needs."""
 
@@ -199,6 +203,10 @@ class Opened(Value):
     seed: int
     nonce: str
     """What fences speech in every brief of this debate."""
+    hearing: Literal[1, 2] = 1
+    """The rules by which its speeches are heard. 1, as in journals that do not say: a reserved line counts wherever it
+    stands alone on a line, and private working is what the format's own tag marks. 2: a reserved line counts as a
+    speech's own last line, and the marks of private working that models use count too."""
 
     @model_validator(mode="after")
     def _covers_the_seats(self) -> Opened:
