@@ -15,6 +15,7 @@ What is left open is private to its end: a speaker who leaves a mark open says t
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import lru_cache
 
 from debate_orchestrator.core.prose import Fence
@@ -81,6 +82,8 @@ class Redactor:
         """Nothing was said so far."""
         self._before, self._line, self._fence = "\n\n", "", Fence()
         self._silent, self._passed = True, False
+        self._mentioned: Counter[str] = Counter()
+        """How many marks that open working were only mentioned in this paragraph, and not closed."""
 
     def feed(self, piece: str) -> str:
         """What of the text so far is for others, and was not given before. Where `restarts` has grown, whatever was
@@ -151,10 +154,18 @@ class Redactor:
         if before.endswith("`") and after.startswith("`"):
             return False
         begins, ends = bool(_LINE_BEGINS.search(before)), bool(_LINE_ENDS.match(after))
-        if (begins and ends) or (closes and kind in self._had):
+        if begins and ends:
+            return True
+        if closes and self._mentioned[kind]:
+            self._mentioned[kind] -= 1
+            return False
+        if closes and kind in self._had:
             return True
         amid = _AMID_BEFORE.search(before) and _AMID_AFTER.match(after)
-        return (begins or (closes and ends)) and not amid
+        if (begins or (closes and ends)) and not amid:
+            return True
+        self._mentioned[kind] += not closes
+        return False
 
     def _aloud(self, text: str) -> str:
         """Notes text that is no mark; what of it is for others."""
@@ -165,6 +176,8 @@ class Redactor:
         for line in lines:
             self._fence.read(self._line)
             self._passed = self._passed and bool(self._fence)
+            if not self._line.strip():
+                self._mentioned.clear()
             self._line = line[:_LINE]
         self._before = (self._before + text[-16:])[-16:]
         self._silent = self._silent and text.isspace()
