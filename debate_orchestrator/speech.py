@@ -98,11 +98,12 @@ def fenced(text: str, nonce: str) -> str:
         return said
     same = len(plain) == len(said)
     ends = range(1, len(said) + 1) if same else list(accumulate(len(_PLAIN[ord(one)]) for one in said))
-    made, at = "", 0
+    made, at = list[str](), 0
     for trace in traces:
         first, last = bisect_right(ends, trace.start()), bisect_right(ends, trace.end() - 1)
-        made, at = f"{made}{said[at:first]}[...]", last + 1
-    return made + said[at:]
+        made += [said[at:first], "[...]"]
+        at = last + 1
+    return "".join([*made, said[at:]])
 
 
 @lru_cache(maxsize=64)

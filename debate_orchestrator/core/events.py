@@ -23,7 +23,7 @@ _TIMES = (
     "|nov(?:ember)?|dec(?:ember)?|spring|summer|autumn|fall|winter|the|of|in|early|mid|late|start|beginning|middle|end"
     r"|first|second|third|fourth|last|half|quarter|week|month|year|[qh][1-4]|bce?|ce|ad|\d{1,4}(?:st|nd|rd|th|s)?"
 )
-_DATED = re.compile(rf"\s*as of (?=[^,]*\d)((?:(?:{_TIMES})\b[ /-]*)+(?:, ?\d{{4}})?) *,", re.IGNORECASE)
+_DATED = re.compile(rf"\s*as of (?=[^,]*\d)((?:(?:{_TIMES})\b[ /-]*+)++(?:, ?\d{{4}})?) *,", re.IGNORECASE)
 """How a dated topic begins. Only words for a time count: what follows "as of" is put into the speakers' tasks."""
 
 
