@@ -1,7 +1,6 @@
 """How the time that a function takes grows with its text: run as a program, since a bad one may not come to an end.
 
-`python linear.py NAME` prints, as JSON, the texts for which the function of that name takes more than it should where
-the text is four times as long.
+`python linear.py NAME` prints, as JSON, the texts for which the function of that name takes too long.
 """
 
 from __future__ import annotations
@@ -25,11 +24,13 @@ from debate_orchestrator.reports.html import speech as pages
 from debate_orchestrator.screen.voices import Voice
 from debate_orchestrator.transcripts import attribution, reading
 
-SHORT = 16 * 1024
-"""Characters; a quadratic function takes 16 times as long for four times as many."""
+SHORT, LONG = 8 * 1024, 32 * 1024
+"""Characters to begin and to end with."""
+ENOUGH = 0.15
+"""Seconds after which no longer text is tried."""
 MOST = 8
-"""How many times as long it may take."""
-NOISE = 0.3
+"""How many times as long a text that is four times as long may take; a square takes sixteen times."""
+NOISE = 0.05
 """Seconds that do not count."""
 NONCE = "0123456789abcdef"
 PIECES = (
@@ -44,10 +45,8 @@ PIECES = (
 DOCUMENTS = (
     "{}",
     "# Debate\n\n**FOR:** x {}\n\n**AGAINST:** y\n\n**FOR:** z\n\n**AGAINST:** w",
-    "### FOR\n\n{}\n\nx\n\n### AGAINST\n\ny",
     "# Debate Report\n\n**Topic:** {}\n\n**A (Pro):** x\n\n**B (Con):** y\n\n## Debate Transcript\n\n## Round 1\n\n"
     "### Opening — A\n\n[A]\n\n{}\n\n### Opening — B\n\n[B]\n\nx\n",
-    "# Debate\n\nParticipants: a {} b\n\n### FOR\n\nx\n\n### AGAINST\n\ny",
 )  # fmt: skip
 
 
@@ -55,8 +54,8 @@ def stream(text: str) -> None:
     """A speech that comes in pieces, and is settled."""
     voice = Voice(Debate([opened()]).due()[0], "Opening", "", 0.0)
     voice.begin(0.0)
-    for n in range(0, len(text), 16):
-        voice.hear(text[n : n + 16])
+    for n in range(0, len(text), 32):
+        voice.hear(text[n : n + 32])
     voice.settle(text)
 
 
@@ -102,28 +101,29 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
 
 
 def seconds(function: Callable[[str], object], text: str) -> float:
-    """Of this process's own time, the less of two tries."""
-    taken = []
-    for _ in range(2):
-        began = time.process_time()
-        function(text)
-        taken.append(time.process_time() - began)
-        if taken[0] < NOISE:
-            break
-    return min(taken)
+    """What it takes of this process's own time."""
+    began = time.process_time()
+    function(text)
+    return time.process_time() - began
 
 
-def slow(function: Callable[[str], object]) -> list[str]:
-    """The texts for which it takes too long."""
-    found = []
-    for piece in PIECES:
-        for left, right in (("", ""), ("x", "x")):
-            short, long = (left + (piece * size)[:size] + right for size in (SHORT, 4 * SHORT))
-            most = MOST * max(seconds(function, short), 0.01) + NOISE
-            if (taken := seconds(function, long)) > most:
-                found.append(f"{left}{piece!r}...{right}: {taken:.1f} s, at most {most:.1f} s")
-    return found
+def too_slow(function: Callable[[str], object], piece: str, edge: str) -> str | None:
+    """Where it takes too long for a text of these pieces between those edges; None where it does not."""
+    before, size = 0.0, SHORT
+    while size <= LONG and before < ENOUGH:
+        text = f"{edge}{(piece * size)[:size]}{edge}"
+        most = MOST * max(before, 0.004) + NOISE
+        taken = seconds(function, text)
+        if before and taken > most:
+            taken = min(taken, seconds(function, text))
+        if before and taken > most:
+            return f"{piece!r} between {edge!r}, {size:,} characters: {taken:.2f} s, at most {most:.2f} s"
+        before, size = max(taken, 1e-9), size * 4
+    return None
 
 
 if __name__ == "__main__":
-    print(json.dumps(slow(FUNCTIONS[sys.argv[1]])))
+    name = sys.argv[1]
+    tries = [(piece, edge) for piece in PIECES for edge in ("", "x")]
+    ends = [too_slow(FUNCTIONS[name], piece, edge) for piece, edge in tries]
+    print(json.dumps([end for end in ends if end is not None]))
