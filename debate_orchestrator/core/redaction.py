@@ -9,8 +9,8 @@ speech about such models may mention. So these count only
 - for a closing mark alone, as templates leave it that open the working themselves: where it begins or ends a line,
   again not within a sentence or a code fence, or anywhere once there was working of its kind. All before it is private.
 
-A mark that closes what was only mentioned in the same paragraph is a mention too. While a reply streams, working without
-an opening mark is known for what it is only when it is closed.
+A mark that closes what was only mentioned in the same paragraph is a mention too. While a reply streams, working
+without an opening mark is known for what it is only when it is closed.
 
 What is left open is private to its end: a speaker who leaves a mark open says too little rather than too much.
 """
