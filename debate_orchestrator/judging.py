@@ -54,6 +54,7 @@ def again(
         templates=old.templates,
         cast={**{seat: recording for seat in old.format.seated if seat != JUDGE}, JUDGE: tuple(judges)},
         course=_course(debate, os.path.basename(path), entries[-1].hash),
+        hearing=old.hearing,
     )
     return first, []
 
@@ -91,7 +92,8 @@ def _judged_elsewhere(
     )
     first, spoken = of_transcript(made, path, digest, judges, strictness, judged_by=rules.judged_by, panel=panel)
     seats = first.format.seats | {side: rules.seats[side] for side in rules.sides}
-    return first.model_copy(update={"format": first.format.model_copy(update={"seats": seats})}), spoken
+    format = first.format.model_copy(update={"seats": seats})
+    return first.model_copy(update={"format": format, "hearing": debate.opened.hearing}), spoken
 
 
 def _speech(debate: Debate, turn: Turn) -> Speech:

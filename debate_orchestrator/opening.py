@@ -12,7 +12,7 @@ import secrets
 from debate_orchestrator import __version__, formats
 from debate_orchestrator.answers import Answers
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Context, Noted, Opened, Reply, Setup
+from debate_orchestrator.core.events import HEARING, Context, Noted, Opened, Reply, Setup
 from debate_orchestrator.datafiles import read_text
 from debate_orchestrator.errors import BadAnswers, BadFile, complaint
 from debate_orchestrator.journal import SCHEMA
@@ -57,6 +57,7 @@ def opened(answers: Answers, derived: tuple[Reply, ...] = ()) -> Opened:
         derived=derived,
         seed=secrets.randbits(32),
         nonce=secrets.token_hex(8),
+        hearing=HEARING,
     )
 
 

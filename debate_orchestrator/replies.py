@@ -11,7 +11,7 @@ from typing import Any
 
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Declined, Reply, Spoke, Voted
-from debate_orchestrator.core.hearing import heard
+from debate_orchestrator.core.private import public
 from debate_orchestrator.core.rules import Turn
 from debate_orchestrator.core.shapes import check
 from debate_orchestrator.datafiles import strict_json
@@ -22,6 +22,7 @@ LARGEST = 256 * 1024
 
 _FENCED = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)\r?\n```", re.DOTALL)
 _BINARY = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_WORKING = "private working alone"
 _HALVES = re.compile("[\ud800-\udfff]")
 
 
@@ -55,7 +56,7 @@ def read(debate: Debate, turn: Turn, reply: Reply) -> Spoke | Declined | Voted:
         return Declined(turn=turn.id, reply=reply)
     _must_be_text(turn.id, reply.text)
     if shape is None:
-        if turn.speaking and debate.says(debate.format.lines.decline, turn, reply.text):
+        if turn.speaking and debate.says(debate.format.lines.decline, turn, reply):
             return Declined(turn=turn.id, reply=reply)
         _must_say_something(debate, turn, reply.text)
         return Spoke(turn=turn.id, reply=reply)
@@ -71,21 +72,31 @@ def read(debate: Debate, turn: Turn, reply: Reply) -> Spoke | Declined | Voted:
 
 def _must_say_something(debate: Debate, turn: Turn, text: str) -> None:
     """BadReply for a speech of which nobody would hear anything, or, the first time, one that is too short."""
-    rules, phase = debate.format, turn.phase
-    said = heard(text, phase, private=rules.private)
+    phase = turn.phase
+    said = debate.spoken(text, phase)
     if not said.text.strip() and not said.private:
         raise BadReply(complaint(turn.id, "no visible character", "a speech that others can hear"))
     if not said.text.strip():
-        hint = f"Close the <{rules.private}> tag, and write the speech after it."
-        raise BadReply(complaint(turn.id, "private working alone", "a speech that others can hear", hint))
+        raise BadReply(complaint(turn.id, _WORKING, "a speech that others can hear", _hint(debate.format.private)))
     least = phase.least_words
     if least is not None and said.words + said.dropped < least and not debate.spoiled.get(turn.id):
         raise BadReply(complaint(turn.id, f"{said.words} words", f"at least {least}", "Make the argument."))
 
 
+def _hint(tag: str = "") -> str:
+    """What to do where a reply is private working alone, in a format with that tag for it."""
+    marks = f"<{tag}> tag" if tag else "marks of the working"
+    return f"Close the {marks}, and write the reply after {'it' if tag else 'them'}."
+
+
 def structured(where: str, text: str) -> Any:
-    """The value of a reply in JSON, alone or in one code fence; BadReply where it is none."""
+    """The value of a reply in JSON, alone or in one code fence; BadReply where it is none. Private working around it,
+    in the marks that models use, is left out."""
     bare = text.strip()
+    if not (bare.startswith("{") and bare.endswith("}")):
+        bare = public(bare)
+    if text.strip() and not bare:
+        raise BadReply(complaint(where, _WORKING, "JSON", _hint()))
     if whole := _FENCED.fullmatch(bare):
         bare = whole[1]
     try:

@@ -21,8 +21,8 @@ _HIDDEN = re.compile(
     "\U000e01f0-\U000e0fff]"
 )
 # Joiners, and selectors of variants: nothing in plain ASCII needs any, and nowhere are more than two needed in a row.
-_JOINER = "[\u180b-\u180d\u180f\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]"
-_IDLE = re.compile(rf"(?<=[\x00-\x7f]){_JOINER}+(?=[\x00-\x7f]|\Z)|(?<={_JOINER}{{2}}){_JOINER}+")
+JOINER = "[\u180b-\u180d\u180f\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]"
+_IDLE = re.compile(rf"(?<=[\x00-\x7f]){JOINER}+(?=[\x00-\x7f]|\Z)|(?<={JOINER}{{2}}){JOINER}+")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _BREAKS = re.compile("\r\n?|[\x85\u2028\u2029]")
 LONGEST_ADDRESS = 200
@@ -98,11 +98,12 @@ def fenced(text: str, nonce: str) -> str:
         return said
     same = len(plain) == len(said)
     ends = range(1, len(said) + 1) if same else list(accumulate(len(_PLAIN[ord(one)]) for one in said))
-    made, at = "", 0
+    made, at = list[str](), 0
     for trace in traces:
         first, last = bisect_right(ends, trace.start()), bisect_right(ends, trace.end() - 1)
-        made, at = f"{made}{said[at:first]}[...]", last + 1
-    return made + said[at:]
+        made += [said[at:first], "[...]"]
+        at = last + 1
+    return "".join([*made, said[at:]])
 
 
 @lru_cache(maxsize=64)

@@ -6,11 +6,11 @@ import os
 import re
 import secrets
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from debate_orchestrator import __version__, answers, casts, formats
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Course, Declined, Opened, Reply, Setup, Spoke
+from debate_orchestrator.core.events import HEARING, Course, Declined, Opened, Reply, Setup, Spoke
 from debate_orchestrator.core.rules import JUDGE, Format, Lines, Phase
 from debate_orchestrator.core.shapes import When
 from debate_orchestrator.errors import BadAnswers, complaint, shown
@@ -165,6 +165,7 @@ def opened(
     cast: dict[str, tuple[str, ...]],
     course: Course,
     templates: Mapping[str, str] = {},
+    hearing: Literal[1, 2] = HEARING,
 ) -> Opened:
     return Opened(
         schema_version=SCHEMA,
@@ -177,4 +178,5 @@ def opened(
         course=course,
         seed=secrets.randbits(32),
         nonce=secrets.token_hex(8),
+        hearing=hearing,
     )

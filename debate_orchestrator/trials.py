@@ -12,7 +12,7 @@ from typing import NamedTuple
 from debate_orchestrator import __version__, replies
 from debate_orchestrator.briefs import brief
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Context, Event, Opened, Reply, Setup
+from debate_orchestrator.core.events import HEARING, Context, Event, Opened, Reply, Setup
 from debate_orchestrator.core.rules import JUDGE, Format, Turn
 from debate_orchestrator.core.shapes import Shape, When
 from debate_orchestrator.errors import BadFormat, DebateError, complaint, shown
@@ -75,6 +75,7 @@ def opened(
         cast=cast,
         seed=0,
         nonce=_NONCE,
+        hearing=HEARING,
     )
 
 
@@ -161,7 +162,7 @@ class _Trial:
         elif self._quiet and turn.speaking and (self.course.stormy or self.course.ends):
             self._quiet = False
             lines = debate.format.lines
-            text = f"{lines.concede if self.course.ends else lines.decline}\n{text}"
+            text = f"{text}\n\n{lines.concede if self.course.ends else lines.decline}"
         return replies.read(debate, turn, Reply(text=text, brief="", by=rehearse.KIND))
 
     def _tripped(self, turn: Turn | None, error: Exception) -> str:

@@ -253,7 +253,7 @@ def test_no_speech_is_a_vote(name: str) -> None:
     debate, turn = due(name, judging=False)
     for attack in ATTACKS:
         assert isinstance(read(debate, turn, attack.text), Spoke)
-        assert not debate.says(debate.format.lines.concede, turn, attack.text)
+        assert not debate.says(debate.format.lines.concede, turn, Reply(text=attack.text, brief="", by="host"))
 
 
 def test_a_moderators_briefs_hold_too() -> None:

@@ -32,7 +32,8 @@ def heard(rules: dict[str, Any], *, most: int | None = None, **said: Any) -> dic
 
 
 @pytest.mark.parametrize(
-    "text", [f"{SECRET}So.", f"So.{SECRET}", f"So.\n<thinking>SECRET {DECLINE}", f"{SECRET}\n{DECLINE}\n{SECRET}So."]
+    "text",
+    [f"{SECRET}So.", f"So.{SECRET}", f"So.\n<thinking>SECRET {DECLINE}", f"{SECRET}\nSo.\n{SECRET}{DECLINE}\n{SECRET}"],
 )
 @pytest.mark.parametrize("history", ["transcript", "dialogue"])
 def test_private_working_is_in_no_brief(text: str, history: str) -> None:

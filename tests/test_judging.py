@@ -9,8 +9,8 @@ from typing import Any
 
 import puppets
 import pytest
-from debates import CONCEDE, entries, one_agent, played, saying
-from journals import written
+from debates import CONCEDE, answers, entries, one_agent, opening, played, saying
+from journals import START, line, written
 from speakers import Speaker
 
 from debate_orchestrator import judging, library, providers
@@ -18,7 +18,7 @@ from debate_orchestrator.core.bill import bill
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Event, Opened, Spoiled, Spoke
 from debate_orchestrator.drive import drive
-from debate_orchestrator.errors import BadAnswers, BadJournal
+from debate_orchestrator.errors import BadAnswers, BadJournal, OutOfTurn
 from debate_orchestrator.files import JOURNAL
 from debate_orchestrator.journal import Writer, read
 from debate_orchestrator.reports import markdown
@@ -159,6 +159,43 @@ def test_refusals_and_concessions_are_said_again(tmp_path: Path) -> None:
 
     assert debate.answers["1.opening.b"].kind == "declined"
     assert debate.conceded() == "a"
+
+
+def of_before(path: Path, say: puppets.Say) -> Path:
+    """The journal of a debate of one round as it was written before the rules of hearing were on record."""
+    first = opening(rounds=1).model_copy(update={"hearing": 1})
+    debate, data, before = Debate([first]), [first.model_dump(mode="json")], START
+    while due := debate.due():
+        for event in [event for turn in due for event in answers(debate, turn, say)]:
+            debate.take(event)
+            data.append(event.model_dump(mode="json"))
+    del data[0]["hearing"]
+    with path.open("wb") as file:
+        for n, event in enumerate(data, start=1):
+            file.write(made := line(n, before, event))
+            before = json.loads(made)["hash"]
+    return path
+
+
+def test_an_older_journal_keeps_its_rules(tmp_path: Path) -> None:
+    """Where a line in the middle conceded, and the marks of models were heard, they still do: when the journal is
+    folded, told, and judged again."""
+    said = f"<think>Hm.</think> You are right.\n\n{CONCEDE}\n\nWell argued."
+    path = of_before(tmp_path / f"old{JOURNAL}", saying(_1_opening_b=said))
+    debate, entries = Debate(read(path).events), read(path).entries
+    assert (debate.complete, debate.conceded(), "1.verdict.judge" in debate.answers) == (True, "b", False)
+    assert "<think>Hm.</think> You are right." in debate.hear(debate.turn("1.opening.b")).text
+    assert "conceded the debate" in markdown.render(story(entries))
+
+    opened = judging.again(entries, str(path), NEW)[0]
+    again = judged(tmp_path / f"new{JOURNAL}", opened, Speaker(lambda brief: None, rounds=1))
+    assert (again.complete, again.conceded(), again.opened.hearing) == (True, "b", 1)
+    assert speeches(again) == speeches(debate)
+
+    first, *rest = read(path).events
+    assert isinstance(first, Opened)
+    with pytest.raises(OutOfTurn):
+        Debate([first.model_copy(update={"hearing": 2}), *rest])
 
 
 def test_speeches_that_were_spoiled_at_first(tmp_path: Path) -> None:

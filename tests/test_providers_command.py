@@ -274,8 +274,8 @@ def test_nothing_outlives_us(program: Callable[[str], str], tmp_path: Path, igno
 
 
 def test_it_is_run_as_it_would_be_alone(program: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program has the environment, the signals and the open files that it would have if we ran it by itself."""
-    monkeypatch.setenv("ODD", "é = 1\n")
+    """A program has its environment, the signals and the open files as if we ran it by itself."""
+    monkeypatch.setenv("LC_ODD", "é = 1\n")
     script = (
         "import json, os, signal\n"
         "number = os.open('/', os.O_RDONLY)\n"  # the lowest that is free
@@ -284,7 +284,9 @@ def test_it_is_run_as_it_would_be_alone(program: Callable[[str], str], monkeypat
     )
     for spec in ("command:env -0", program(script)):
         words = shlex.split(spec.partition(":")[2])
-        alone = subprocess.run(words, capture_output=True, check=True, start_new_session=True).stdout
+        alone = subprocess.run(
+            words, capture_output=True, check=True, start_new_session=True, env=command.environment()
+        ).stdout
         assert ask(spec).text == alone.decode("utf-8", "replace").removesuffix("\n")
 
 

@@ -102,9 +102,9 @@ def test_speech_is_taken_as_it_is(text: str) -> None:
     assert (event.turn, event.reply.text) == ("1.opening.b", text)
 
 
-@pytest.mark.parametrize("text", [DECLINE, f"I can't.\n\n {DECLINE} \r\nSorry.", f"{CONCEDE}\n{DECLINE}"])
+@pytest.mark.parametrize("text", [DECLINE, f"I can't. Sorry.\n\n {DECLINE} \r\n", f"{CONCEDE}\n{DECLINE}"])
 def test_a_debater_may_decline(text: str) -> None:
-    """The line that declines, alone on a line, makes the reply a refusal, which is kept verbatim."""
+    """The line that declines, as the last one, makes the reply a refusal, which is kept verbatim."""
     event = said(text)
     assert isinstance(event, Declined)
     assert event.reply.text == text
@@ -309,7 +309,7 @@ def test_what_is_said_in_private_is_said_to_nobody(line: str) -> None:
     unheard = said(f"One two three four five.\n{line}", held())
     assert isinstance(unheard, Spoke), "after the words that are heard it says nothing either"
     aloud = held()
-    event = said(f"<thinking>\nNo.\n</thinking>\n{line}\nOne two three.", aloud)
+    event = said(f"<thinking>\nNo.\n</thinking>\n{line}", aloud)
     assert isinstance(event, Declined if line == DECLINE else Spoke)
     aloud.take(event)
     assert aloud.conceded() == ("a" if line == CONCEDE else None)

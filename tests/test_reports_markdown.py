@@ -187,10 +187,10 @@ def test_a_concession_found_by_the_judge() -> None:
 
 def test_a_refusal() -> None:
     """A refusal is marked as one, quoted, and no concession; the debate goes on."""
-    made = report(saying(_1_opening_a=f"{DECLINE}\nIt would do harm."))
+    made = report(saying(_1_opening_a=f"It would do harm.\n{DECLINE}"))
 
     assert outline(made) == head() + whole(1) + whole(2) + whole(3) + tail(*THREE)
-    assert "*Researcher A declined to argue. A refusal is no concession.*\n\n" + DECLINE in made
+    assert "*Researcher A declined to argue. A refusal is no concession.*\n\nIt would do harm.\n" + DECLINE in made
     assert "conceded" not in made.replace("consensus is declared or conceded", "")
 
 

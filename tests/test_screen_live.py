@@ -247,7 +247,7 @@ def test_private_working() -> None:
     hall.ask(turn.id)
     for piece in ("\n<thin", "king>my weak", " spot</think", "ing>\nI hold ", "<em>that</em> it", " is so."):
         hall.hear(turn.id, piece)
-        assert "weak" not in hall.glass.text and "think" not in hall.glass.text
+        assert "weak" not in hall.glass.text and "<thin" not in hall.glass.text
     hall.speak(turn.id, "\n<thinking>my weak spot</thinking>\nI hold <em>that</em> it is so.")
     lines = hall.left()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import debates
 import pytest
@@ -156,14 +156,14 @@ def test_blanks_are_no_difference() -> None:
 def test_what_is_not_for_others() -> None:
     """What a speaker keeps private is shown to nobody, neither as it comes nor at the end."""
     first, _ = two()
-    first = Voice(first.turn, "Challenge A", "", 0.0, lambda said: said.partition("(")[0] + said.partition(")")[2])
+    first = Voice(first.turn, "Challenge A", "", 0.0, "aside")
     first.begin(0.0)
-    for piece in ("Open. ", "(my ", "weak spot", ") And", " done."):
+    for piece in ("Open. ", "<asi", "de>my ", "weak spot", "</aside> And", " done."):
         first.hear(piece)
         assert "weak" not in " ".join(plain(one.line) for one in first.peek(80))
-    first.settle("Open. (my weak spot) And done.")
+    first.settle("Open. <aside>my weak spot</aside> And done.")
 
-    assert texts(Floor([first]).rows(80, 20, "")[0])[-1] == "  Open. And done."
+    assert texts(Floor([first]).rows(80, 20, "")[0])[-2:] == ["  Open.", "   And done."]
 
 
 def test_left_before_its_end() -> None:
@@ -218,12 +218,12 @@ def test_whatever_changes_every_word_is_shown_once(steps: list[tuple[int, int, i
         assert [word for word in words if word in set(text.split())] == text.split()
 
 
-@pytest.mark.parametrize("public", [None, lambda said: said.replace("\x1b", "")], ids=["all", "public"])
-def test_small_pieces_take_time_in_proportion(public: Callable[[str], str] | None) -> None:
+@pytest.mark.parametrize("tag", ["", "aside"])
+def test_small_pieces_take_time_in_proportion(tag: str) -> None:
     """A speech in small pieces takes as long for each piece whether it is short or long, both shown and kept."""
 
     def seconds(pieces: int) -> float:
-        shown, kept = (Voice(one.turn, "Challenge", "", 0.0, public) for one in two())
+        shown, kept = (Voice(one.turn, "Challenge", "", 0.0, tag) for one in two())
         floor = Floor([shown, kept])
         began = time.process_time()
         for n in range(pieces):

@@ -37,7 +37,8 @@ class Progress:
             self._asked.setdefault(event.turn, self._now())
         if isinstance(event, Answer) and not isinstance(event, Spoiled):
             seconds = self._now() - self._asked.get(event.turn, self._now())
-            lines.append(f"  {event.turn}: {_size(event.reply, seconds, bill(debate).total.cost)}")
+            size = _size(debate.public(event.reply.text), event.reply, seconds, bill(debate).total.cost)
+            lines.append(f"  {event.turn}: {size}")
         if said := floor.announced(debate, event):
             lines.append(said)
         now = announcements(debate)
@@ -75,9 +76,9 @@ def _trouble(event: Spoiled | Unanswered) -> str:
     return f"  {event.turn}: {event.trouble}{then}"
 
 
-def _size(reply: Reply, seconds: float, so_far: float) -> str:
-    """How long a reply is, what it took, and who gave it."""
-    words = f"{speech.words(reply.text):,} words" if reply.text.strip() else "no word"
+def _size(text: str, reply: Reply, seconds: float, so_far: float) -> str:
+    """How long a reply is without its private working, what it took, and who gave it."""
+    words = f"{speech.words(text):,} words" if text.strip() else "no word"
     money = f", ${reply.cost:.4f} (${so_far:.4f} so far)" if reply.cost else ""
     return f"{words}{money}, {seconds:.1f} s, {casts.shown(reply.by)}"
 

@@ -23,7 +23,7 @@ _TIMES = (
     "|nov(?:ember)?|dec(?:ember)?|spring|summer|autumn|fall|winter|the|of|in|early|mid|late|start|beginning|middle|end"
     r"|first|second|third|fourth|last|half|quarter|week|month|year|[qh][1-4]|bce?|ce|ad|\d{1,4}(?:st|nd|rd|th|s)?"
 )
-_DATED = re.compile(rf"\s*as of (?=[^,]*\d)((?:(?:{_TIMES})\b[ /-]*)+(?:, ?\d{{4}})?) *,", re.IGNORECASE)
+_DATED = re.compile(rf"\s*as of (?=[^,]*\d)((?:(?:{_TIMES})\b[ /-]*+)++(?:, ?\d{{4}})?) *,", re.IGNORECASE)
 """How a dated topic begins. Only words for a time count: what follows "as of" is put into the speakers' tasks."""
 
 
@@ -171,6 +171,10 @@ class Course(Value):
         return self.root or self.digest
 
 
+HEARING: Literal[2] = 2
+"""The rules by which the speeches of a new debate are heard."""
+
+
 class Opened(Value):
     """The debate was set up. Always the first event, and all that a reader of the rest needs."""
 
@@ -199,6 +203,10 @@ class Opened(Value):
     seed: int
     nonce: str
     """What fences speech in every brief of this debate."""
+    hearing: Literal[1, 2] = 1
+    """The rules by which its speeches are heard. 1, as in journals that do not say: a reserved line counts wherever it
+    stands alone on a line, and private working is what the format's own tag marks. 2: a reserved line counts as a
+    speech's own last line, and the marks of private working that models use count too."""
 
     @model_validator(mode="after")
     def _covers_the_seats(self) -> Opened:

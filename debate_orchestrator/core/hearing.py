@@ -3,8 +3,7 @@
 The record keeps a speech word for word. What reaches anybody else, in a brief or in a report, is worked out from it
 here, each time the same, and tame before anything else: nothing that hides in a tag makes it another tag.
 
-Private working     everything in `<thinking>...</thinking>`, if that is the format's tag; where a tag is not closed,
-                    the rest of the speech. A side that leaves a tag open says nothing rather than too much.
+Private working     what stands in the format's tag, if it has one, and in the marks that models use: see `private`.
 Length              what comes after the most words of the phase is not heard; a quote that is cut in two ends there.
 Quotes              `<quote>...</quote>` becomes `<v_quote>` where the material holds it, `<u_quote>` where it does not.
                     Marks of that kind that a speaker writes are taken for plain quotes, and looked up like them.
@@ -20,6 +19,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from debate_orchestrator.core.parts import Phase, Quotes
+from debate_orchestrator.core.private import public
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.speech import tame
 
@@ -50,11 +50,18 @@ class Heard(Value):
 
 
 def heard(
-    text: str, phase: Phase | None, *, private: str = "", quotes: Quotes | None = None, material: Sequence[str] = ()
+    text: str,
+    phase: Phase | None,
+    *,
+    private: str = "",
+    quotes: Quotes | None = None,
+    material: Sequence[str] = (),
+    known: bool = True,
 ) -> Heard:
-    """A speech as others hear it. Quotes are looked up where there is material to look in."""
+    """A speech as others hear it. Quotes are looked up where there is material to look in. `private` is the format's
+    tag for private working; `known` says whether the marks that models use count too."""
     whole = tame(text)
-    said = public(whole, private)
+    said = public(whole, private, known=known)
     hidden = said != whole
     if quotes is not None:
         said = _plain(said, quotes)
@@ -73,20 +80,6 @@ def held(text: str, most: int | None) -> tuple[str, int]:
     if len(words) <= most:
         return text, 0
     return text[: words[most - 1].end()] if most else "", len(words) - most
-
-
-def public(text: str, tag: str) -> str:
-    """What of a speech is meant for others: without its private working, and without all that follows a tag that is
-    never closed; the text as it is where there is none, or no such tag."""
-    if not tag:
-        return text
-    tag = re.escape(tag)
-    closing = rf"<\s*/\s*{tag}\b(?:\s*>|[^<>\n]*>)?"
-    tamed = tame(text)
-    made = re.sub(rf"<\s*{tag}\b.*?(?:{closing}|\Z)", "\n", tamed, flags=re.DOTALL | re.IGNORECASE)
-    # A closing tag alone means that working came before it, opened in a way that was not understood.
-    *_, after = re.split(closing, made, flags=re.IGNORECASE)
-    return after.strip() if after != tamed else text
 
 
 def _plain(text: str, quotes: Quotes) -> str:

@@ -153,7 +153,7 @@ class Labels(Value):
 
 
 class Lines(Value):
-    """Lines that say something to the engine when a debater writes exactly that on a line of its own."""
+    """Lines that say something to the engine when a speech ends with exactly that, on a line of its own."""
 
     concede: str = "I CONCEDE THE DEBATE."
     decline: str = "I DECLINE TO ARGUE THIS POSITION."

@@ -25,9 +25,12 @@ from debate_orchestrator.core.events import (
 from debate_orchestrator.core.exchange import Exchange
 from debate_orchestrator.core.hearing import Heard, heard, writes_lines_for
 from debate_orchestrator.core.parts import JUDGE, MIRRORED, Phase
+from debate_orchestrator.core.private import public
+from debate_orchestrator.core.prose import ends_with
 from debate_orchestrator.core.rules import Format, Slot, Turn, calendar, judges
 from debate_orchestrator.core.shapes import Shape
 from debate_orchestrator.core.votes import Reading, Vote, read_ballot
+from debate_orchestrator.speech import tame
 
 
 class _Cast(NamedTuple):
@@ -212,19 +215,21 @@ class Record:
         return made
 
     def concedes(self, turn: Turn) -> bool:
-        """Whether a debater's speech holds, on a line of its own, the line that concedes the debate."""
+        """Whether a debater's speech concedes the debate by the line that is reserved for that."""
         answer = self.answers.get(turn.id)
         if not turn.speaking or not isinstance(answer, Spoke):
             return False
         if turn.id not in self._conceding:
-            self._conceding[turn.id] = self.says(self.format.lines.concede, turn, answer.reply.text)
+            self._conceding[turn.id] = self.says(self.format.lines.concede, turn, answer.reply)
         return self._conceding[turn.id]
 
-    def says(self, line: str, turn: Turn, text: str) -> bool:
-        """Whether a speech says something to the engine: that line on a line of its own, as others hear it; not in
-        private, and not after the words that are heard."""
-        seen = heard(text, turn.phase, private=self.format.private).text
-        return line in seen and any(said.strip() == line for said in seen.split("\n"))
+    def says(self, line: str, turn: Turn, reply: Reply) -> bool:
+        """Whether a speech says a reserved line, as others hear it: as its own last line, if nothing cut it short;
+        under the first rules, on any line."""
+        seen = self.spoken(reply.text, turn.phase)
+        if self.opened.hearing == 1:
+            return line in seen.text and any(said.strip() == line for said in seen.text.split("\n"))
+        return reply.ended != "cut" and not seen.dropped and ends_with(seen.text, line)
 
     def declined(self, turn_id: str) -> bool:
         """Whether a side declined to argue in a turn: in a speech, or in a structured reply."""
@@ -242,7 +247,20 @@ class Record:
     def aloud(self, text: str, phase: Phase | None = None) -> Heard:
         """What others hear of a text, which has the length of a phase if it has any."""
         rules, material = self.format, [file.text for file in self.opened.setup.context]
-        return heard(text, phase, private=rules.private, quotes=rules.quotes, material=material)
+        return heard(text, phase, private=rules.private, quotes=rules.quotes, material=material, known=self.knows_marks)
+
+    def spoken(self, text: str, phase: Phase | None = None) -> Heard:
+        """The same with quotes as the speaker marks them."""
+        return heard(text, phase, private=self.format.private, known=self.knows_marks)
+
+    def public(self, text: str) -> str:
+        """A reply without its private working."""
+        return public(tame(text), self.format.private, known=self.knows_marks)
+
+    @property
+    def knows_marks(self) -> bool:
+        """Whether the marks that models use for private working count, besides the format's own."""
+        return self.opened.hearing > 1
 
     def writes_for_the_other(self, turn: Turn) -> bool:
         """Whether a speech has lines for the other side in it, where the format forbids that."""

@@ -135,7 +135,7 @@ class _Stepper:
             if turn_id not in self.debate.answers:
                 self._ask_once(turn, asked)
             if record(self.journal, self.debate, event):
-                self.accepted.append(Accepted(turn=turn_id, words=speech.words(text)))
+                self.accepted.append(Accepted(turn=turn_id, words=speech.words(self.debate.public(text))))
         except (BadReply, OutOfTurn) as error:
             self._refuse(turn_id, error.complaints)
 

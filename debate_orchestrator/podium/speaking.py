@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 
-from debate_orchestrator.core import hearing
+from debate_orchestrator import casts
+from debate_orchestrator.core.events import Reply
 from debate_orchestrator.datafiles import LARGEST, make_folder, read_text
 from debate_orchestrator.errors import BadFile
 from debate_orchestrator.podium import briefing
@@ -110,15 +111,16 @@ class Speech:
         said = [f"{words:,} word{'s' * (words != 1)}. {briefing.limits(turn).capitalize()}".rstrip()]
         if dropped:
             said.append(f"The last {dropped:,} words are over the limit: they are on record, and nobody hears them.")
-        if turn.speaking and debate.says(debate.format.lines.decline, turn, self._text):
+        lines, reply = debate.format.lines, Reply(text=self._text, brief="", by=casts.HUMAN)
+        if turn.speaking and debate.says(lines.decline, turn, reply):
             said.append("It declines to argue this position, and is on record as a refusal.")
-        elif turn.speaking and debate.says(debate.format.lines.concede, turn, self._text):
+        elif turn.speaking and debate.says(lines.concede, turn, reply):
             said.append("It concedes the whole debate, which ends the debate.")
         return said
 
     def _counted(self, text: str) -> tuple[int, int]:
         """How many words there are for others to hear, and how many of those are too many."""
-        said = hearing.heard(text, self._at.turn.phase, private=self._at.debate.format.private)
+        said = self._at.debate.spoken(text, self._at.turn.phase)
         return said.words + said.dropped, said.dropped
 
     def _below(self, text: str) -> Below:

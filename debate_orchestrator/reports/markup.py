@@ -11,7 +11,6 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import takewhile
 from typing import NamedTuple
 
 from markdown_it import MarkdownIt
@@ -159,13 +158,14 @@ def _harmless(made: str) -> bool:
 def leaves_out(tokens: Sequence[Token], text: str) -> bool:
     """Whether a table in `text` has more than its `tokens` show: of a row with more cells than the head, those beyond
     it are dropped by every parser."""
-    lines = text.split("\n")
-    for n, token in enumerate(tokens):
+    lines, drawn, shown = text.split("\n"), "", list[str]()
+    for token in tokens:
         if token.type == "table_open" and token.map is not None:
-            inside = takewhile(lambda one: one.type != "table_close", tokens[n:])
-            shown = "".join(one.content for one in inside if one.type == "inline")
-            if len(_DRAWN.sub("", shown)) < len(_DRAWN.sub("", "\n".join(lines[slice(*token.map)]))):
-                return True
+            drawn, shown = "\n".join(lines[slice(*token.map)]), []
+        elif token.type == "inline":
+            shown.append(token.content)
+        elif token.type == "table_close" and len(_DRAWN.sub("", "".join(shown))) < len(_DRAWN.sub("", drawn)):
+            return True
     return False
 
 

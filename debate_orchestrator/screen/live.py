@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from debate_orchestrator import speech
-from debate_orchestrator.core import hearing, presentation
+from debate_orchestrator.core import presentation
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import (
     Answer,
@@ -207,7 +207,8 @@ class Live:
     def _new(self, turn: Turn) -> Voice:
         rules = self._debate.format
         style = bars.style(self._debate, turn.seat) if turn.seat in rules.sides else "judge"
-        return Voice(turn, rules.heading_of(turn), style, self._now(), _public(rules.private))
+        heading, known = rules.heading_of(turn), self._debate.knows_marks
+        return Voice(turn, heading, style, self._now(), rules.private, known=known)
 
     def _name(self, turn: Turn) -> str:
         return self._debate.format.name_of(turn.seat) + (", mirrored," if turn.mirrored else "")
@@ -228,7 +229,7 @@ class Live:
         self._announce()
         if not isinstance(event, Asked):
             heading = self._debate.format.heading_of(self._debate.turn(event.turn))
-            told = f"{heading}: as recorded, {speech.words(event.reply.text):,} words."
+            told = f"{heading}: as recorded, {speech.words(self._debate.public(event.reply.text)):,} words."
             self._put(paragraph(told, self._prose, style="dim"), gap=False)
 
     def _clear_the_floor(self) -> None:
@@ -330,8 +331,3 @@ class Live:
         self._lines += lines
         if lines:
             self._empty = not lines[-1]
-
-
-def _public(private: str) -> Callable[[str], str] | None:
-    """What leaves a speaker's private working out of a speech, where the format has a tag for it."""
-    return (lambda said: speech.tame(hearing.public(said, private)).lstrip()) if private else None

@@ -81,9 +81,9 @@ class Player:
         """What is seen before an event is over."""
         if isinstance(event, Spoke | Declined) and event.turn not in self._spoken:
             speeches = [one for one in stage if isinstance(one, Spoke | Declined)] if self._live.beside else [event]
-            await self._speak({one.turn: one.reply.text for one in speeches})
+            await self._speak({one.turn: self._debate.public(one.reply.text) for one in speeches})
         elif isinstance(event, Spoiled | Unanswered) and event.reply is not None:
-            self._live.hear(self._debate.turn(event.turn), event.reply.text)
+            self._live.hear(self._debate.turn(event.turn), self._debate.public(event.reply.text))
         elif isinstance(event, Voted):
             await self._rest(_REST)
 

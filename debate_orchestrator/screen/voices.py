@@ -7,32 +7,30 @@ the others are kept until their turn comes to be shown.
 
 from __future__ import annotations
 
-import re
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import repeat
 
+from debate_orchestrator.core.private import Redactor, public
 from debate_orchestrator.core.rules import Turn
 from debate_orchestrator.rostrum import WIDEST
 from debate_orchestrator.screen.cells import Line, Span, padded
 from debate_orchestrator.screen.layout import Flow, Wrapped
-from debate_orchestrator.speech import one_line
+from debate_orchestrator.speech import one_line, tame
 
 COLUMN = 58
 """Cells that a column has at least: two of them, and what is between, in 120 columns less the last."""
 INDENT = 2
 """How far speech is set in. What the engine says is not, so that no speech can pass for it."""
-_OPEN_TAG = re.compile(r"<[^<>]{0,60}\Z")
-"""What may become a tag, after which nothing is for others."""
 
 
 class Voice:
     """One turn that is being taken: what was heard of it, attempt after attempt."""
 
-    def __init__(self, turn: Turn, heading: str, style: str, since: float, public: Callable[[str], str] | None = None):
-        """`public` makes of what was said so far what others may hear of it; None for all of it."""
-        self.turn, self.since, self._public = turn, since, public
-        self._words = 0
+    def __init__(self, turn: Turn, heading: str, style: str, since: float, tag: str = "", *, known: bool = True):
+        """`tag` is the format's own for private working; `known` says whether the marks that models use count too."""
+        self.turn, self.since = turn, since
+        self._tag, self._known = tag, known
         self.until: float | None = None
         """When it is asked again; None while nobody waits for that."""
         self.settled = False
@@ -40,8 +38,13 @@ class Voice:
         self._heading, self._style = heading, style
         self._flows = deque([Flow(heading, style=style).close()])
         self._pieces: list[str] = []
-        """What was heard since it was looked at last: it is added at once, since each addition copies the whole."""
-        self._heard = self._shown = ""
+        """What came since the text was last looked at. It is added at once, since each addition copies the whole."""
+        self._listen()
+
+    def _listen(self) -> None:
+        """Nothing was heard so far."""
+        self._pieces.clear()
+        self._redactor, self._shown, self._words = Redactor(self._tag, known=self._known), list[str](), 0
 
     def begin(self, now: float) -> None:
         """It is asked: for the first time, or again after what came to nothing."""
@@ -53,16 +56,11 @@ class Voice:
     def _anew(self, heading: str) -> None:
         self._close()
         self._flows.append(Flow(heading, style=self._style, gap=True).close())
-        self._forget()
-
-    def _forget(self) -> None:
-        self._pieces.clear()
-        self._heard = self._shown = ""
-        self._words = 0
+        self._listen()
 
     @property
     def words(self) -> int:
-        """How many were heard in this attempt."""
+        """How many are shown of this attempt."""
         self._add()
         return self._words
 
@@ -73,23 +71,24 @@ class Voice:
             self._pieces.append(piece)
 
     def _add(self) -> None:
-        """Adds what was heard since the last time."""
-        piece = "".join(self._pieces)
+        """Adds what came since the last time."""
+        piece, restarts = "".join(self._pieces), self._redactor.restarts
         self._pieces.clear()
         if not piece:
             return
-        joined = bool(self._heard) and not self._heard[-1].isspace() and not piece[0].isspace()
-        self._words += len(piece.split()) - joined if piece.strip() else 0
-        self._heard += piece
-        if self._public is None:
-            self._show(piece)
-        elif (said := _OPEN_TAG.sub("", self._public(self._heard)).rstrip()).startswith(self._shown):
-            self._show(said[len(self._shown) :])
+        said = self._redactor.feed(piece)
+        if self._redactor.restarts > restarts and self._shown:
+            self.mark("-- what stands above was private working, which nobody else hears.")
+            self._shown, self._words = [], 0
+        self._show(said)
 
     def _show(self, piece: str) -> None:
+        piece = piece if self._shown else piece.lstrip()
         if not piece:
             return
-        self._shown += piece
+        joined = bool(self._shown) and not self._shown[-1][-1].isspace() and not piece[0].isspace()
+        self._words += len(piece.split()) - joined if piece.strip() else 0
+        self._shown.append(piece)
         if self._flows[-1].closed:
             self._flows.append(Flow(indent=INDENT, gap=True, markup=True))
         self._flows[-1].feed(piece)
@@ -97,10 +96,10 @@ class Voice:
     def settle(self, text: str, note: str = "") -> None:
         """The speech as it is on record: what was not heard of it follows; if it is another, it is shown anew."""
         self._add()
-        said = text if self._public is None else self._public(text)
-        if said.startswith(self._shown):
-            self._show(said[len(self._shown) :])
-        elif said.split() != self._shown.split():
+        said, shown = public(tame(text), self._tag, known=self._known).lstrip(), "".join(self._shown)
+        if said.startswith(shown):
+            self._show(said[len(shown) :])
+        elif said.split() != shown.split():
             self.mark("-- what is on record is not what was heard on the way:")
             self._anew(self._heading)
             self._show(said)
@@ -112,20 +111,20 @@ class Voice:
     def break_off(self, why: str, until: float | None = None) -> None:
         """This attempt came to nothing."""
         self._add()
-        broken = "-- broken off here, and not counted: " if self._shown.strip() else ""
+        broken = "-- broken off here, and not counted: " if self._shown else ""
         self.mark(f"{broken}{why}")
-        self._forget()
+        self._listen()
         self.until = until
 
     def wait(self, until: float | None) -> None:
         """It is asked again then; what it said was not shown, and does not count."""
-        self._forget()
+        self._listen()
         self.until = until
 
     def leave(self) -> None:
         """Nobody listens any more."""
         self._add()
-        if not self.settled and self._shown.strip():
+        if not self.settled and self._shown:
             self.mark("-- left here, before its end.")
         self._close()
 

@@ -36,6 +36,7 @@ _ROUND = re.compile(
 )
 _BETWEEN = re.compile(r"\s+[—–|-]+\s+|\s*[:：|]\s+|\s+by\s+", re.IGNORECASE)
 _ASIDE = re.compile(r"[(\[]([^()\[\]]{1,40})[)\]]")
+_WORD_BEGINS = re.compile(r"[\w(\[]")
 _OTHERS = re.compile(
     r"(?:the )?(?:judge|moderator|host|chair|chairperson|narrator|audience|referee)\b.*", re.IGNORECASE
 )
@@ -62,17 +63,21 @@ class Label(NamedTuple):
 def read(text: str) -> Label:
     """What a label names. A side is `a` (for) or `b` (against)."""
     said = re.sub(r"!?\[([^\[\]]*)\]\([^()]*\)", r"\1", one_line(text))  # a link's words
-    said = re.sub(r"\*+|`+|(?<!\w)_+|_+(?!\w)", "", said)
+    said = re.sub(r"\*+|`+|(?<!\w)_++|(?<!_)_++(?!\w)", "", said)
     sides: list[str] = []
     words: list[str] = []
-    for aside in _ASIDE.finditer(said):
-        if (found := side(aside[1])) is not None:
-            sides.append(found)
-            words.append(aside[1].strip())
-            said = said.replace(aside[0], " ")
+
+    def taken(aside: re.Match[str]) -> str:
+        if (found := side(aside[1])) is None:
+            return aside[0]
+        sides.append(found)
+        words.append(aside[1].strip())
+        return " "
+
+    said = " ".join(_ASIDE.sub(taken, said).split())
     names, titles, numbers = [], [], []
     for part in _BETWEEN.split(said):
-        bare = re.sub(r"^[^\w(\[]+|[^\w)\]]+$", "", part)
+        bare = _trimmed(part)
         if opening := _ROUND.match(bare):
             word = opening[1].lower()
             numbers.append(_NUMBERS.index(word) + 1 if word in _NUMBERS else int(word))
@@ -90,6 +95,13 @@ def read(text: str) -> Label:
     agreed = sides[0] if sides and len(set(sides)) == 1 else None
     word = words[0] if agreed else ""
     return Label(" — ".join(names), agreed, ", ".join(titles), numbers[0] if numbers else None, word)
+
+
+def _trimmed(part: str) -> str:
+    """What is left of a part of a label between its first and its last word."""
+    first = _WORD_BEGINS.search(part)
+    end = next((n for n in range(len(part), 0, -1) if part[n - 1] in "_)]" or part[n - 1].isalnum()), 0)
+    return part[first.start() : end] if first else ""
 
 
 def _apart(said: str) -> tuple[str, str]:
@@ -235,7 +247,7 @@ def _take(made: Participants, what: str, value: str) -> None:
     elif told.side and not told.name:
         _enter(made, Label(what, told.side, "", None))
     else:
-        for piece in re.split(r"[,;]|\s+vs\.?\s+|\s+and\s+", value):
+        for piece in re.split(r"[,;]|\s+vs\.?\s+|\s+and\s+", " ".join(value.split())):
             _enter(made, read(piece))
 
 

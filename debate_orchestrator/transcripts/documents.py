@@ -198,8 +198,8 @@ class Document:
             return [block for block in below if block.level == top]
         for level in range(1, 7):
             here = [block for block, label in named if block.level == level]
-            names = [attribution.key(label.name) for block, label in named if block.level == level]
-            if here and all(names.count(name) > 1 for name in names):
+            names = Counter(attribution.key(label.name) for block, label in named if block.level == level)
+            if here and all(times > 1 for times in names.values()):
                 return here
         return []
 

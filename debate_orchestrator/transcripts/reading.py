@@ -58,7 +58,7 @@ def _odd(made: Transcript, name: str) -> list[str]:
     return wrong
 
 
-_LINE = re.compile(r"\*\*(.+?):\*\* (.*?) *")
+_LINE = re.compile(r"\*\*(.+?):\*\* (.*)")
 _NAMED = re.compile(r"(.+?)(?: \([^()]*\))?")
 _ABOUT = ("Topic", "Rounds", "Rounds Completed", "Judge Strictness", "Date", "Spoken by", "From the Floor")
 """What the head of a report tells besides the sides."""
@@ -139,7 +139,7 @@ def _transcript(text: str) -> Transcript | None:
 
 def _fields(lines: list[str]) -> list[re.Match[str] | None]:
     """The lines of a head as fields; None for one that is none."""
-    return [_LINE.fullmatch(line) for line in lines if line.strip()]
+    return [_LINE.fullmatch(line.rstrip(" ")) for line in lines if line.strip()]
 
 
 def _spoken_by(lines: list[str], people: dict[str, _Person]) -> dict[str, str]:
@@ -154,7 +154,7 @@ def _head(lines: list[str]) -> tuple[str | None, dict[str, _Person]]:
     """The topic, and who argues what, from the head of a report."""
     topic, people = None, dict[str, _Person]()
     for line in lines:
-        if (found := _LINE.fullmatch(line)) is None:
+        if (found := _LINE.fullmatch(line.rstrip(" "))) is None:
             continue
         if found[1] == "Topic":
             topic = markup.unliteral(found[2])
@@ -167,7 +167,7 @@ def _head(lines: list[str]) -> tuple[str | None, dict[str, _Person]]:
 def _speaker(heading: str, people: dict[str, _Person]) -> tuple[str, str] | None:
     """The side and the title of a speech's heading: `Rebuttal — Researcher A [FORCED DIVERGENCE]`."""
     for side, one in people.items():
-        if found := re.fullmatch(rf"(.+) — {re.escape(one.name)}(?: \[(.+)\])?", heading):
+        if found := re.fullmatch(rf"(.+) — {re.escape(one.name)}(?: \[([^\[\]]+)\])?", heading):
             return side, f"{found[1]} ({found[2].lower()})" if found[2] else found[1]
     return None
 
@@ -197,9 +197,9 @@ def _speech(side: str, title: str, round: int, name: str, lines: list[str]) -> S
     lines = _stripped(lines[1:]) if declined else lines
     if lines and lines[-1] == f"*With this, {name} conceded the debate.*":
         lines = _stripped(lines[:-1])
-    cut = False
-    while lines and (lines[-1] == _FORBIDDEN or _SHORT.fullmatch(lines[-1])):
-        cut = cut or lines[-1] != _FORBIDDEN
-        lines = _stripped(lines[:-1])
-    said = markup.unescaped("\n".join(lines))
+    cut, end = False, len(lines)
+    while end and (not lines[end - 1].strip() or lines[end - 1] == _FORBIDDEN or _SHORT.fullmatch(lines[end - 1])):
+        end -= 1
+        cut = cut or bool(_SHORT.fullmatch(lines[end]))
+    said = markup.unescaped("\n".join(_stripped(lines[:end])))
     return Speech(side=side, round=round, title=title, text=said, declined=declined, cut=cut)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from itertools import pairwise, takewhile
 from typing import NamedTuple
@@ -109,14 +110,15 @@ def misnamed(ones: list[Mark], others: list[Mark]) -> Iterator[Fault]:
 
 
 def is_missed(marks: list[Mark], line: int, whose: Callable[[Mark], str], who: str) -> bool:
-    """Whether `who` would have had a turn at this line, which is in the other's speech: the other speaks next, or has
-    spoken more often in this round."""
-    before, after = [mark for mark in marks if mark.first < line], [mark for mark in marks if mark.first > line]
-    if not before or before[-1].kind != "speaker" or whose(before[-1]) == who:
+    """Whether `who` would have had a turn at this line, which is no mark and in the other's speech: the other speaks
+    next, or has spoken more often in this round."""
+    at = bisect_left(marks, line, key=lambda mark: mark.first)
+    if not at or marks[at - 1].kind != "speaker" or whose(marks[at - 1]) == who:
         return False
-    if after and after[0].kind == "speaker":
-        return whose(after[0]) != who
-    here = [whose(mark) for mark in takewhile(lambda mark: mark.kind == "speaker", reversed(before))]
+    if at < len(marks) and marks[at].kind == "speaker":
+        return whose(marks[at]) != who
+    before = (marks[n] for n in range(at - 1, -1, -1))
+    here = [whose(mark) for mark in takewhile(lambda mark: mark.kind == "speaker", before)]
     return here.count(who) < len(here) - here.count(who)
 
 
@@ -182,9 +184,8 @@ def bare(said: list[str]) -> str:
     """The lines of a speech, without the rule that may stand below it."""
     while said and (not said[-1].strip() or (_RULE.fullmatch(said[-1]) and len(said) > 1)):
         said.pop()
-    while said and not said[0].strip():
-        said.pop(0)
-    return "\n".join(said)
+    first = next((n for n, line in enumerate(said) if line.strip()), len(said))
+    return "\n".join(said[first:])
 
 
 def left_open(lines: list[str], last: Block) -> str:

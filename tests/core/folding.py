@@ -9,7 +9,7 @@ from hypothesis import settings
 
 from debate_orchestrator import formats
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Answer, Declined, Opened, Reply, Setup, Spoiled, Spoke, Voted
+from debate_orchestrator.core.events import HEARING, Answer, Declined, Opened, Reply, Setup, Spoiled, Spoke, Voted
 from debate_orchestrator.core.rules import Format, Turn
 from debate_orchestrator.core.shapes import Field, Shape, Terms, applies, asked
 
@@ -37,6 +37,7 @@ def opened(rounds: int = 3, judges: int = 1, *, rules: Format = ADVERSARIAL, **s
         cast={seat: ("host",) * (judges if seat == "judge" else 1) for seat in rules.seated},
         seed=1,
         nonce="0123456789abcdef",
+        hearing=HEARING,
     )
 
 

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nasty import HUGE, NASTY, PIECES, alike, texts
 
-from debate_orchestrator.core.hearing import Heard, Quote, heard, held, normal, public, writes_lines_for
+from debate_orchestrator.core.hearing import Heard, Quote, heard, held, normal, writes_lines_for
 from debate_orchestrator.core.parts import Phase, Quotes
+from debate_orchestrator.core.private import public
 from debate_orchestrator.speech import tame
 
 PHASE = Phase(name="speech", title="Speech", tag="SPEECH", seats=("a", "b"))
@@ -83,10 +84,11 @@ def test_only_the_tag_is_private(text: str) -> None:
     assert (hear(text).text, hear(text).private, public(text, "thinking")) == (text, False, text)
 
 
-def test_nothing_is_private_where_the_format_has_no_tag() -> None:
-    """In a format without private working, what looks like it is heard."""
+def test_nothing_is_private_where_no_mark_counts() -> None:
+    """Where neither the format has a tag nor the marks of models count, what looks like private working is heard."""
     text = "<thinking>Not secret.</thinking> So."
-    assert (hear(text, private="").text, hear(text, private="").private, public(text, "")) == (text, False, text)
+    made = hear(text, private="", known=False)
+    assert (made.text, made.private, public(text, known=False)) == (text, False, text)
 
 
 @many

@@ -8,6 +8,7 @@ was written.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
@@ -191,14 +192,9 @@ def _split(token: Token, tags: tuple[str, str]) -> Iterator[Token]:
     if token.type != "text":
         yield token
         return
-    rest = token.content
     names = {f"{edge}{tag}>": how for tag, how in zip(tags, ("held", "unheld"), strict=True) for edge in ("<", "</")}
-    while rest:
-        at, name = min(((rest.find(name), name) for name in names if name in rest), default=(-1, ""))
-        if at < 0:
-            yield Token("text", "", 0, content=rest, level=token.level)
-            return
-        if at:
-            yield Token("text", "", 0, content=rest[:at], level=token.level)
-        yield Token("mark", "", 0, content=name, info=names[name], level=token.level)
-        rest = rest[at + len(name) :]
+    for part in re.split(f"({'|'.join(map(re.escape, names))})", token.content):
+        if part in names:
+            yield Token("mark", "", 0, content=part, info=names[part], level=token.level)
+        elif part:
+            yield Token("text", "", 0, content=part, level=token.level)

@@ -1,0 +1,229 @@
+"""Private working in the marks that models use: heard by nobody, wherever it may stand, and nothing else is lost."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import debates
+import pytest
+from core.folding import debated, many, opened, reply
+from hypothesis import given
+from hypothesis import strategies as st
+
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Spoke, Voted
+from debate_orchestrator.core.presentation import shown
+from debate_orchestrator.errors import BadReply
+from debate_orchestrator.replies import read, structured
+from debate_orchestrator.screen.cells import plain
+from debate_orchestrator.screen.voices import Voice
+from debate_orchestrator.speech import tame
+
+PAIRS = {
+    "think": ("<think>", "</think>"),
+    "thinking": ("<thinking>", "</thinking>"),
+    "thought": ("<thought>", "</thought>"),
+    "reasoning": ("<reasoning>", "</reasoning>"),
+    "reflection": ("<reflection>", "</reflection>"),
+    "scratchpad": ("<scratchpad>", "</scratchpad>"),
+    "seed": ("<seed:think>", "</seed:think>"),
+    "capitals": ("<THINK>", "</Think>"),
+    "attributes": ('<think effort="high">', "</think>"),
+    "spaces": ("< think >", "< / think >"),
+    "hidden": ("<thi\u200bnk>", "</think\u2060>"),
+    "kimi": ("◁think▷", "◁/think▷"),
+    "square": ("[THINK]", "[/THINK]"),
+    "harmony": ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
+    "harmony, bare": ("<|channel|>analysis<|message|>", "<|channel|>final<|message|>"),
+    "harmony, ended": ("<|channel|>commentary to=x<|message|>", "<|end|>"),
+    "command": ("<|START_THINKING|>", "<|END_THINKING|>"),
+    "begin": ("<|begin_of_thought|>", "<|end_of_thought|>"),
+}
+READ = {name: pair for name, pair in PAIRS.items() if name != "hidden"}
+"""Those of them that are found in a text as it came."""
+marks = st.sampled_from(sorted(PAIRS.values()))
+
+
+def heard(text: str, turn: str = "1.opening.a") -> str:
+    """What others hear of a speech in a format without a tag of its own."""
+    debate = debated(1, script={turn: text})
+    made = shown(debate, debate.turn(turn))
+    assert (debate.reply(debate.turn(turn)).text, made.words) == (text, len(made.text.split()))
+    return made.text
+
+
+@pytest.mark.parametrize(("left", "right"), PAIRS.values(), ids=PAIRS)
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{0}SECRET{1}So.", "So."),
+        ("\n {0}\nSECRET\n\nSECRET\n{1}\n\nSo.", "So."),
+        ("{0}SECRET{1}{0}SECRET{1}So.", "So."),
+        ("So.\n\n{0}SECRET{1}\n\nAnd so.", "So. And so."),
+        ("So.\n{0}\nSECRET\n{1}\nAnd so.", "So. And so."),
+        ("So it\n{0}\nSECRET\n{1}\nis.", "So it is."),
+        ("{0}SECRET ` \" ``` ~~~ <!-- {1}\n\nSo.", "So."),
+        ("{0}\n```\nSECRET\n{1}\nSo.", "So."),
+        ("SECRET\n{1}\n\nSo.", "So."),
+        ("SECRET.{1}\n\nSo.", "So."),
+        ("SECRET\n{1}So.", "So."),
+        ("SECRET\n\n```\nSECRET\n{1}\n\nSo.", "So."),
+        ("{0}SECRET{0}SECRET{1} secret SECRET {1} so.", "so."),
+        ("{0}SECRET", ""),
+        ("{0}SECRET\n```\n", ""),
+        ("So.\n\n{0}SECRET", "So."),
+        ("So.\n{0}\nSECRET", "So."),
+        ("{0}{1}So.", "So."),
+        ("{0}\n\n{1}\n\nSo.", "So."),
+        ("{1}So.", "So."),
+    ],
+)  # fmt: skip
+def test_working_is_heard_by_nobody(left: str, right: str, text: str, said: str) -> None:
+    """At the beginning, as a block of its own, left open, or closed alone, working is left out, and nothing else."""
+    assert heard(text.format(left, right)).split() == said.split()
+
+
+MENTIONS = (
+    "Models write {0} before they speak, and {1} after it.",
+    "Models write `{0}` before they speak, and `{1}` after it.",
+    "So.\n\n`{0}` is how it begins.\n`{1}` is how it ends.",
+    "So:\n\n```\n{0}\nHm.\n{1}\n```\n\nAnd so.",
+    "So.\n\n~~~text\n{0}\n~~~",
+    "    {0}" "x",
+    "The mark\n{0} is what begins it.",
+    "It ends with the mark {1}\nand goes on from there.",
+    "> {0}Hm.{1}",
+    "- {0}: the beginning\n- {1}: the end",
+    "Is it ({0}, {1}), or not?",
+    "A block ({0}Hm.{1}) within a sentence.",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", MENTIONS)
+@pytest.mark.parametrize(("left", "right"), [PAIRS["think"], PAIRS["kimi"], PAIRS["square"], PAIRS["command"]])
+def test_a_mark_that_is_mentioned_hides_nothing(left: str, right: str, text: str) -> None:
+    """A mark in code, in a quotation or within a sentence is heard like any other word."""
+    text = f"It is so.\n\n{text.format(left, right)}"
+    assert heard(text) == text
+
+
+PLAIN = "So it is and is not (x) [1] 5 < 6 * `code` “so”, a/b <b>so</b> [so](https://x.y) – that"
+WORD = st.sampled_from(re.split(" ", PLAIN))
+SENTENCE = st.lists(WORD, min_size=1, max_size=6).map(lambda words: f"It says {' '.join(words)} in full.")
+PROSE = st.lists(SENTENCE, min_size=1, max_size=4).map("\n\n".join)
+WORKING = st.text('ab \n`~"<>|[]_*#-', max_size=60).map("{}SECRET".format)
+
+
+@many
+@given(marks, st.lists(st.tuples(WORKING, PROSE), min_size=1, max_size=3))
+def test_every_block_is_left_out_and_nothing_else(pair: tuple[str, str], parts: list[tuple[str, str]]) -> None:
+    """However often a speaker works and speaks, what is said is heard word for word, and no working is."""
+    text = "\n\n".join(f"{pair[0]}{working}{pair[1]}\n{said}" for working, said in parts)
+    assert heard(text).split() == " ".join(said for _, said in parts).split()
+
+
+@many
+@given(marks, PROSE, PROSE, WORKING)
+def test_what_is_left_open_stays_private(pair: tuple[str, str], before: str, after: str, working: str) -> None:
+    """Working that is never closed, or whose beginning is missing, is heard by nobody."""
+    assert heard(f"{before}\n\n{pair[0]}\n{working}\n{after}").split() == before.split()
+    assert heard(f"{before}\n{working}\n{pair[1]}\n\n{after}").split() == after.split()
+
+
+@many
+@given(marks, st.lists(st.sampled_from(["It", "says", "so,", "here"]), min_size=1), PROSE, st.integers(0, 3))
+def test_mentions_within_sentences_are_heard(pair: tuple[str, str], words: list[str], prose: str, form: int) -> None:
+    """Wherever within a sentence a mark is mentioned, in code or bare, the speech is heard whole."""
+    left, right = map(tame, pair)
+    said, mark = " ".join(words), (left, right, f"`{left}`", f"`{left}` and `{right}`")[form]
+    text = f"{prose}\n\nIt is {said} {mark} {said}.\n\n{prose}"
+    assert heard(text) == text
+
+
+# Replies
+
+
+@pytest.mark.parametrize(("left", "right"), READ.values(), ids=READ)
+def test_working_alone_is_an_empty_reply(left: str, right: str) -> None:
+    """A reply of which nothing would be heard is refused, a speech and a ballot, with what to do about it."""
+    for debate in (Debate([opened()]), debated(1, until="1.verdict.judge")):
+        for text in (f"{left}Hm.{right}", f"{left}Hm.", f"Hm.\n{right}\n"):
+            with pytest.raises(BadReply, match=r"private working alone.*write the reply after them"):
+                read(debate, debate.due()[0], reply(text))
+
+
+@pytest.mark.parametrize(("left", "right"), READ.values(), ids=READ)
+@pytest.mark.parametrize(
+    "form",
+    [
+        "{0}{{Hm.{1}{2}",
+        '{0}\n{{"x": 1}}\n{1}\n\n{2}',
+        "{0}Hm.{1}\n```json\n{2}\n```",
+        "Hm.\n{1}\n{2}",
+        "{2}\n\n{0}Hm.{1}",
+    ],
+)
+def test_a_ballot_is_read_without_its_working(left: str, right: str, form: str) -> None:
+    """Working around a structured reply is left out before it is read, and kept verbatim beside it."""
+    debate = debated(1, until="1.verdict.judge")
+    turn = debate.due()[0]
+    usual = next(one for one in debates.played(rounds=1) if isinstance(one, Voted) and one.turn == turn.id)
+    text = form.format(left, right, json.dumps(usual.ballot, indent=1))
+    event = read(debate, turn, reply(text))
+    assert isinstance(event, Voted)
+    assert (event.ballot, event.reply.text) == (usual.ballot, text)
+
+
+def test_json_that_mentions_a_mark_is_read_whole() -> None:
+    """What stands within the values of a structured reply is no working around it."""
+    for said in ({"x": "<think>Hm.</think>\n\n<think>"}, {"x": "</think>"}, {"<think>": "[THINK]"}):
+        assert structured("x", json.dumps(said)) == said
+        assert structured("x", f"```json\n{json.dumps(said, indent=2)}\n```") == said
+
+
+# While it streams
+
+
+def streamed(pieces: list[str]) -> tuple[Voice, str]:
+    """A speech that comes in pieces, and all that was ever shown of it."""
+    turn = Debate([opened()]).due()[0]
+    voice, seen = Voice(turn, "Opening", "", 0.0), ""
+    voice.begin(0.0)
+    for piece in pieces:
+        voice.hear(piece)
+        seen += " ".join(plain(one.line) for one in voice.peek(80))
+    return voice, seen
+
+
+@many
+@given(marks, WORKING, PROSE, PROSE, st.integers(1, 9))
+def test_working_is_not_shown_while_it_streams(
+    pair: tuple[str, str], working: str, one: str, two: str, size: int
+) -> None:
+    """In pieces of whatever size, no working is shown, and what is said is shown once and to the end."""
+    text = f"{pair[0]}{working}{pair[1]}\n\n{one}\n\n{pair[0]}\n{working}\n{pair[1]}\n\n{two}"
+    voice, seen = streamed([text[n : n + size] for n in range(0, len(text), size)])
+    assert "SECRET" not in seen
+    voice.settle(text)
+    lines = [plain(one.line) for one in voice.peek(400)]
+    assert "SECRET" not in " ".join(lines)
+    assert " ".join(lines).replace("**", "").split()[1:] == f"{one} {two}".split()
+    assert voice.words == len(f"{one} {two}".split())
+
+
+def test_working_without_a_beginning_is_withdrawn() -> None:
+    """Where only the end of the working tells what it was, the screen says so, and shows the speech."""
+    voice, _ = streamed(["Hm, SEC", "RET.\n</th", "ink>\n\nSo it", " is."])
+    voice.settle("Hm, SECRET.\n</think>\n\nSo it is.")
+    lines = [plain(one.line).strip() for one in voice.peek(80)]
+    assert "-- what stands above was private working, which nobody else hears." in lines
+    assert lines[-1] == "So it is."
+    assert voice.words == 3
+
+
+def test_it_is_kept_in_the_journal() -> None:
+    """The record keeps a speech verbatim, its working too."""
+    event = read(Debate([opened()]), Debate([opened()]).due()[0], reply("<think>Hm.</think>So."))
+    assert isinstance(event, Spoke)
+    assert event.reply.text == "<think>Hm.</think>So."

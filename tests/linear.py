@@ -1,0 +1,129 @@
+"""How the time that a function takes grows with its text: run as a program, since a bad one may not come to an end.
+
+`python linear.py NAME` prints, as JSON, the texts for which the function of that name takes too long.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+
+from core.folding import opened
+
+from debate_orchestrator import replies, speech
+from debate_orchestrator.core import hearing, private, prose
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.exchange import Exchange
+from debate_orchestrator.core.parts import Quotes
+from debate_orchestrator.errors import DebateError
+from debate_orchestrator.reports import markup
+from debate_orchestrator.reports.html import excerpts
+from debate_orchestrator.reports.html import speech as pages
+from debate_orchestrator.screen.voices import Voice
+from debate_orchestrator.transcripts import attribution, reading
+
+SHORT, LONG = 8 * 1024, 32 * 1024
+"""Characters to begin and to end with."""
+ENOUGH = 0.15
+"""Seconds after which no longer text is tried."""
+MOST = 8
+"""How many times as long a text that is four times as long may take; a square takes sixteen times."""
+NOISE = 0.05
+"""Seconds that do not count."""
+NONCE = "0123456789abcdef"
+PIECES = (
+    *" \n\t\r<>\"'|`[](*_#-=.:1a“「\u0301\u200d\\&{◁",
+    "< ", "> ", "- ", "* ", "1. ", "a ", "a\u200d", " \"", "\"a", "` ``", "\n```", "[a](", "[...]", "**a:** ", "Ab. ",
+    "<think>", "\n<think>", "</think>", "\n</think>\n", "`<think>` ", "<thinking ", "<quote>", "</quote>", "<quote ",
+    " a='b'", "<|channel|>", "<!--", "http://", "http://x ", NONCE, NONCE[:-1], "Ben ", "Ben: ", "Researcher A ",
+    "1.opening.", " by ", " and ", "(a ", "\n|a|\n|-|\n", "## x\n\n", "> FOR: x\n\n", "FOR: a\n\n", "FOR:\n\n", "- x\n",
+    "*It writes lines for the other side, which this format forbids.*\n",
+)  # fmt: skip
+"""What hostile texts are made of: each of these, over and over, alone and between two letters."""
+DOCUMENTS = (
+    "{}",
+    "# Debate\n\n**FOR:** x {}\n\n**AGAINST:** y\n\n**FOR:** z\n\n**AGAINST:** w",
+    "# Debate Report\n\n**Topic:** {}\n\n**A (Pro):** x\n\n**B (Con):** y\n\n## Debate Transcript\n\n## Round 1\n\n"
+    "### Opening — A\n\n[A]\n\n{}\n\n### Opening — B\n\n[B]\n\nx\n",
+)  # fmt: skip
+
+
+def stream(text: str) -> None:
+    """A speech that comes in pieces, and is settled."""
+    voice = Voice(Debate([opened()]).due()[0], "Opening", "", 0.0)
+    voice.begin(0.0)
+    for n in range(0, len(text), 32):
+        voice.hear(text[n : n + 32])
+    voice.settle(text)
+
+
+def tried(function: Callable[[str], object], *forms: str) -> Callable[[str], None]:
+    """The function on the text in each of those forms; a refusal is an answer."""
+
+    def run(text: str) -> None:
+        for form in forms:
+            try:
+                function(form.replace("{}", text))
+            except DebateError:
+                pass
+
+    return run
+
+
+def judge(text: str) -> None:
+    """A transcript, read."""
+    reading.read(text, "x")
+
+
+FUNCTIONS: dict[str, Callable[[str], object]] = {
+    "tame": speech.tame,
+    "fenced": lambda text: speech.fenced(text, NONCE),
+    "public": tried(private.public, "{}", "<think>x</think>{}", "x\n\n<think>{}"),
+    "heard": lambda text: hearing.heard(text, None, private="secret", quotes=Quotes(), material=("so it is and so",)),
+    "material": lambda text: hearing.heard("<quote>a b c d</quote>", None, quotes=Quotes(), material=(text,)),
+    "lines for others": lambda text: hearing.writes_lines_for(text, ["Researcher A", "Ben"]),
+    "last line": lambda text: prose.ends_with(f"{speech.tame(text)}\nX.", "X."),
+    "exchange": lambda text: Exchange(opened().format).text(text),
+    "structured": tried(lambda text: replies.structured("x", text), "{}", '{"a": "{}"}', "```json\n{}\n```"),
+    "date": lambda text: opened(1).setup.model_copy(update={"topic": f"As of 1{text}"}).as_of,
+    "markdown": markup.block,
+    "markdown back": markup.unescaped,
+    "line": markup.prose,
+    "page": lambda text: pages.block(text, ("v_quote", "u_quote")),
+    "excerpt": lambda text: excerpts.telling(pages.plainly(text)),
+    "label": attribution.read,
+    "participants": lambda text: attribution.participants(f"A: {text}".split("\n")),
+    "transcript": tried(judge, *DOCUMENTS),
+    "stream": stream,
+}
+
+
+def seconds(function: Callable[[str], object], text: str) -> float:
+    """What it takes of this process's own time."""
+    began = time.process_time()
+    function(text)
+    return time.process_time() - began
+
+
+def too_slow(function: Callable[[str], object], piece: str, edge: str) -> str | None:
+    """Where it takes too long for a text of these pieces between those edges; None where it does not."""
+    before, size = 0.0, SHORT
+    while size <= LONG and before < ENOUGH:
+        text = f"{edge}{(piece * size)[:size]}{edge}"
+        most = MOST * max(before, 0.004) + NOISE
+        taken = seconds(function, text)
+        if before and taken > most:
+            taken = min(taken, seconds(function, text))
+        if before and taken > most:
+            return f"{piece!r} between {edge!r}, {size:,} characters: {taken:.2f} s, at most {most:.2f} s"
+        before, size = max(taken, 1e-9), size * 4
+    return None
+
+
+if __name__ == "__main__":
+    name = sys.argv[1]
+    tries = [(piece, edge) for piece in PIECES for edge in ("", "x")]
+    ends = [too_slow(FUNCTIONS[name], piece, edge) for piece, edge in tries]
+    print(json.dumps([end for end in ends if end is not None]))
