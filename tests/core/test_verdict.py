@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.figures import decimals
 from debate_orchestrator.core.verdict import (
     RoundResult,
     Verdict,
     conceded,
-    decimals,
     final_verdict,
     finding,
     gap,

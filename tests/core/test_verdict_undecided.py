@@ -8,11 +8,11 @@ import pytest
 from core.folding import voted
 from core.test_verdict import SIDES, decided, result, votes
 
+from debate_orchestrator.core.figures import percent
 from debate_orchestrator.core.verdict import (
     RoundResult,
     final_verdict,
     finding,
-    percent,
     round_result,
     rounds_won,
     sums,
