@@ -21,6 +21,8 @@ from debate_orchestrator import confinement, library, templates
 from debate_orchestrator.errors import BadFormat, complaint
 from debate_orchestrator.templates import Root, Sandbox, Terms
 
+_stopped: set[tuple[str, int]] = set()
+"""Templates over which the process was ended, with the hash of those that it came with: not tried again."""
 SECONDS = 30.0
 """Seconds that the process may take for a task, however little of the processor it gets."""
 _LARGEST = 64_000_000
@@ -32,10 +34,14 @@ def render(names: Sequence[str], values: Mapping[str, Any], terms: Terms, own: M
     """The text of the first of these templates that there is, over values that are `plain`. BadFormat, with file and
     line, where it can't be rendered."""
     if own:
+        told = templates.told(names[0], own)
+        if (told, hash(frozenset(own.items()))) in _stopped:
+            raise BadFormat(complaint(told, _TOO_MUCH, "one that is soon done"))
         known = terms.nonce, dict(terms.names), dict(terms.labels)
         answer = _worker().do({"own": dict(own), "names": [*names], "values": values, "terms": known})
         if answer is None:
-            raise BadFormat(complaint(templates.told(names[0], own), _TOO_MUCH, "one that is soon done"))
+            _stopped.add((told, hash(frozenset(own.items()))))
+            raise BadFormat(complaint(told, _TOO_MUCH, "one that is soon done"))
         if "text" in answer:
             return str(answer["text"])
         place, said = answer["place"], answer["said"]

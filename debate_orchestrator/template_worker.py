@@ -15,7 +15,7 @@ from typing import Any
 
 from debate_orchestrator import confinement, templates
 
-CPU = 5
+CPU = 3
 """Seconds of computing that a task may take."""
 MEMORY = 512_000_000
 """Bytes of address space."""

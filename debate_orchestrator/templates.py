@@ -133,8 +133,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
     texts of prompts/ where its files can't be read."""
 
     def __init__(self, own: Mapping[str, str], shipped: Mapping[str, str] | None = None):
-        # Not optimized: Jinja would work out constants, such as "x" * 10 ** 9, when a template is merely parsed.
-        super().__init__(loader=Shelf(own, shipped), undefined=StrictUndefined, autoescape=False, optimized=False)
+        super().__init__(loader=Shelf(own, shipped), undefined=StrictUndefined, autoescape=False)
         self.globals = {name: self.globals[name] for name in _GLOBALS}
         self.filters = {name: self.filters[name] for name in _FILTERS}
         self.filters |= {

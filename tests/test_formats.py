@@ -13,6 +13,7 @@ from own_formats import EXTENDING, FILES, written
 from pydantic import ValidationError
 
 from debate_orchestrator import drafts, formats, library
+from debate_orchestrator.core.parts import filled
 from debate_orchestrator.core.rules import Phase
 from debate_orchestrator.errors import BadFormat
 
@@ -56,8 +57,8 @@ def test_the_adversarial_format() -> None:
 def test_what_is_announced_word_for_word() -> None:
     """Labels are those that a debate of this kind has always had."""
     labels = formats.load("adversarial").labels
-    assert labels.round.format(round=2, rounds=3) == "--- ROUND 2 OF 3 ---"
-    assert labels.intervention.format(round=2) == "[ANTI-CONVERGENCE INTERVENTION - ROUND 2]"
+    assert filled(labels.round, round=2, rounds=3) == "--- ROUND 2 OF 3 ---"
+    assert filled(labels.intervention, round=2) == "[ANTI-CONVERGENCE INTERVENTION - ROUND 2]"
     assert (labels.divergence, labels.final) == ("[FORCED DIVERGENCE]", "[JUDGE - FINAL VERDICT]")
     assert labels.persisted == (
         "Both researchers maintained convergence despite intervention — consensus finding protocol applies."

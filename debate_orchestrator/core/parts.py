@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from pydantic import Field as Default
@@ -142,8 +143,18 @@ class Intervention(Value):
     """Rounds in a row that may be answered; convergence after that is flagged for the final verdict."""
 
 
+_HOLE = re.compile(r"\{\{|\}\}|\{rounds?\}")
+
+
+def filled(label: str, *, round: int, rounds: int | None = None) -> str:
+    """A label with its numbers filled in, and doubled braces made single; whatever else it holds stands as it is. It
+    may be a stranger's, so `str.format` is not for it: that reads attributes, and pads to any width."""
+    holes = {"{{": "{", "}}": "}", "{round}": str(round), "{rounds}": "{rounds}" if rounds is None else str(rounds)}
+    return _HOLE.sub(lambda found: holes[found[0]], label)
+
+
 class Labels(Value):
-    """What is announced, word for word; {round} and {rounds} are filled in."""
+    """What is announced, word for word; {round} and {rounds} are filled in (see `filled`)."""
 
     round: str = "--- ROUND {round} OF {rounds} ---"
     intervention: str = "[INTERVENTION - ROUND {round}]"

@@ -7,7 +7,7 @@ from typing import Any
 
 from debate_orchestrator import speech
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.parts import NO_DECISION
+from debate_orchestrator.core.parts import NO_DECISION, filled
 from debate_orchestrator.core.rules import CLERK, Turn
 from debate_orchestrator.core.votes import Vote
 from debate_orchestrator.reports import lines
@@ -32,7 +32,7 @@ def announcements(debate: Debate) -> list[str]:
         first = stage[0]
         if first.round is not None and first.round > begun:
             begun = first.round
-            said.append(labels.round.format(round=begun, rounds=debate.rounds))
+            said.append(filled(labels.round, round=begun, rounds=debate.rounds))
         if first.phase.on is not None:
             said += _intervention(debate, stage)
         if any(turn.id not in debate.answers for turn in stage):
@@ -58,7 +58,7 @@ def _intervention(debate: Debate, stage: Stage) -> list[str]:
     round = stage[0].round or 0
     names = " and ".join(debate.format.name_of(turn.seat) for turn in stage)
     signs = ", ".join(debate.finding(round).criteria) or "as in the recorded debate"
-    return [debate.format.labels.intervention.format(round=round), f"{names}: forced divergence ({signs})"]
+    return [filled(debate.format.labels.intervention, round=round), f"{names}: forced divergence ({signs})"]
 
 
 def _about(debate: Debate, turn: Turn) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from debate_orchestrator.core.figures import decimals, percent
-from debate_orchestrator.core.parts import JUDGE
+from debate_orchestrator.core.parts import JUDGE, filled
 from debate_orchestrator.reports import costs, ledger, lines, markup, pages, reviewers, verdicts
 from debate_orchestrator.reports.comparing import wording
 from debate_orchestrator.reports.comparing.comparison import Comparison
@@ -74,6 +74,7 @@ def _rendered(story: Story, template: str, **more: Any) -> str:
     elsewhere = {"sources"} if story.looked_up is not None else set()
     values: dict[str, Any] = {
         "story": story,
+        "filled": filled,
         "pen": pen,
         "both": verdicts.both(story),
         "links": partial(_links, story, anchors),

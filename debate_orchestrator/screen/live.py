@@ -23,6 +23,7 @@ from debate_orchestrator.core.events import (
     Unanswered,
     Voted,
 )
+from debate_orchestrator.core.parts import filled
 from debate_orchestrator.core.rules import Turn
 from debate_orchestrator.reports import floor
 from debate_orchestrator.reports.announcements import announcements
@@ -182,7 +183,7 @@ class Live:
         self._put(paragraph(f"{turns} turn{'s' * (turns != 1)} on record; here is what follows.", self._prose))
         *_, stage = self._debate.stages()
         if stage[0].round and not self._debate.complete:
-            self._banner(self._debate.format.labels.round.format(round=stage[0].round, rounds=self._debate.rounds))
+            self._banner(filled(self._debate.format.labels.round, round=stage[0].round, rounds=self._debate.rounds))
 
     def _voice(self, turn_id: str) -> Voice:
         """The voice of a turn; it comes with all that are due beside it."""
@@ -285,8 +286,8 @@ class Live:
         """Prints what is announced since the last time."""
         now = announcements(self._debate)
         labels, rounds = self._debate.format.labels, range(1, self._debate.rounds + 1)
-        banners = {labels.round.format(round=n, rounds=self._debate.rounds) for n in rounds} | {labels.final}
-        steps_in = {labels.intervention.format(round=n) for n in rounds}
+        banners = {filled(labels.round, round=n, rounds=self._debate.rounds) for n in rounds} | {labels.final}
+        steps_in = {filled(labels.intervention, round=n) for n in rounds}
         quoted = {speech.one_line(reason) for reason in self._reasons()}
         for n, line in enumerate(now[self._said :]):
             before = len(self._lines)

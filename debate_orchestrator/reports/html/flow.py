@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from debate_orchestrator.core.parts import filled
 from debate_orchestrator.reports import ledger, lines
 from debate_orchestrator.reports.html import excerpts, speech
 from debate_orchestrator.reports.story import RoundStory, Story
@@ -56,7 +57,7 @@ def flow(story: Story, before: str, after: str) -> tuple[Leg, ...]:
     tied = {tie.turn: tie for tie in story.ties}
     made = [Leg(before, tuple(_rows(story, story.before, tied)))]
     for one in story.told:
-        forced = [Call("call", "Intervention", story.tag_intervention.format(round=one.number))] if one.forced else []
+        forced = [Call("call", "Intervention", filled(story.tag_intervention, round=one.number))] if one.forced else []
         rows = [*_rows(story, one.speeches, tied), *_votes(story, one), *forced, *_rows(story, one.forced, tied)]
         made.append(Leg(f"Round {one.number}", tuple(rows)))
     made.append(Leg(after, tuple(_rows(story, story.after, tied))))

@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from debate_orchestrator.core.figures import decimals
-from debate_orchestrator.core.parts import NO_DECISION
+from debate_orchestrator.core.parts import NO_DECISION, filled
 from debate_orchestrator.reports import costs, ledger, lines, pages, reviewers, verdicts
 from debate_orchestrator.reports.earlier import earlier
 from debate_orchestrator.reports.fields import Fields
@@ -62,6 +62,7 @@ def render(story: Story) -> str:
         "made": [one for one in story.provenance if not one.startswith((*_WEAK, _LATER, "Complete."))],
         "changed": [one for one in story.provenance if one.startswith(_LATER)],
         "before": BEFORE,
+        "filled": filled,
         "after": AFTER,
     }
     if not story.bare:

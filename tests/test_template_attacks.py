@@ -1,0 +1,288 @@
+"""A stranger's template makes text out of plain data, and does nothing else: in a folder, and in a journal."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Run
+from own_formats import written
+
+from debate_orchestrator import briefs, drafts, formats, rendering, templates, trials
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.errors import BadFormat
+from debate_orchestrator.journal import Writer, read
+from debate_orchestrator.templates import Function, Sandbox, Terms
+
+SETUP = ("--topic", "Tea", "--position-a", "Tea is.", "--position-b", "It is not.", "--output", "r.md")
+NAME = "formats/x/one.j2"
+
+
+class _Touch:
+    """Unpickled, it makes a file."""
+
+    def __init__(self, path: Path):
+        self.path = path
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[str]]:
+        return os.system, (f"touch {self.path}",)
+
+
+@pytest.fixture
+def ran(here: Path) -> Path:
+    """A file that is there once a template has run a program."""
+    return here / "ran"
+
+
+@pytest.fixture(params=["turn.phase", "turn", "strictness", "lines", "labels", "criteria"])
+def attack(request: pytest.FixtureRequest, ran: Path) -> str:
+    """A template that has a model unpickle what runs a program."""
+    code = "".join(f"\\x{byte:02x}" for byte in pickle.dumps(_Touch(ran)))
+    return f"{{{{ {request.param}.parse_raw('{code}'.encode('latin-1'), proto='pickle', allow_pickle=True) }}}}"
+
+
+# Programs
+
+
+def test_a_template_in_a_folder_runs_nothing(debate: Run, here: Path, ran: Path, attack: str) -> None:
+    """Checking a format, and opening a debate by it, refuses a template that calls what it can't reach."""
+    written(here / "mine", speech_md_j2=attack)
+
+    for words in (["formats", "./mine"], ["open", "--format", "./mine", *SETUP]):
+        found = debate(*words)
+        assert found.code == 2 and "speech.md.j2:1: got" in found.err
+    assert not ran.exists()
+
+
+@pytest.fixture
+def hostile(debate: Run, here: Path, attack: str) -> str:
+    """A journal whose templates were put in by somebody else, as if they had always been there."""
+    written(here / "mine")
+    assert debate("open", "--format", "./mine", *SETUP, "--a", "rehearse", "--b", "rehearse").code == 0
+    first = read("r.journal.jsonl").events[0]
+    put = dict.fromkeys(first.templates, attack)
+    with Writer.create("other.journal.jsonl", first.model_copy(update={"templates": put})):
+        return "other.journal.jsonl"
+
+
+def test_a_template_in_a_journal_runs_nothing(debate: Run, ran: Path, hostile: str) -> None:
+    """A journal's templates run nothing, whichever verb goes on with it, trusted or not."""
+    for trusted in ([], ["--trust"]):
+        for words in (
+            ["step"],
+            ["resume", "--judge", "rehearse"],
+            ["judge", "--judge", "rehearse"],
+            ["report"],
+            ["check"],
+        ):
+            debate(words[0], hostile, *words[1:], *(trusted if words[0] not in ("report", "check") else []))
+            assert not ran.exists(), words
+
+
+# What can be reached
+
+
+def debates(folder: Path) -> Iterator[Debate]:
+    """Debates by shipped formats and by one of a user's own, begun and halfway."""
+    draft = drafts.read(str(written(folder)))
+    assert draft.made is not None
+    own = draft.made, formats.travelling(draft)
+    for made, texts in (own, *(formats.whole(name) for name in ("adversarial", "claim", "panel", "question"))):
+        for course in (trials.CALM, *trials.UNUSUAL):
+            yield Debate([trials.opened(made, texts, 2, course=course)])
+
+
+def reached(value: object) -> Iterator[object]:
+    """A value, and everything that a template gets to from it by an attribute or an item."""
+    sandbox, waiting, seen = Sandbox({}), [value], set[int]()
+    while waiting:
+        one = waiting.pop()
+        yield one
+        if isinstance(one, str) and id(one) in seen:
+            continue
+        seen.add(id(one))
+        names = {*dir(one), "parse_raw", "__class__", "__globals__", "mro", "format", "gi_frame"}
+        for name in names:
+            for got in (sandbox.getattr(one, name), sandbox.getitem(one, name)):
+                if not isinstance(got, templates.Undefined):
+                    assert callable(got) or isinstance(one, dict), (one, name)
+                    yield got
+        if isinstance(one, dict | list):
+            waiting += [sandbox.getitem(one, key) for key in (one if isinstance(one, dict) else range(len(one)))]
+
+
+def test_a_template_reaches_plain_data_alone(tmp_path: Path) -> None:
+    """From every name that a brief provides, nothing can be called but the functions and methods that are listed."""
+    methods = {name for listed in templates.METHODS.values() for name in listed}
+    count = 0
+    for debate in debates(tmp_path / "mine"):
+        for turn in debate.due():
+            for value in briefs._context(debate, turn).values():
+                for one in reached(value):
+                    count += 1
+                    if callable(one):
+                        assert type(one.__self__) in (dict, str) and one.__name__ in methods  # type: ignore[attr-defined]
+                    else:
+                        assert one is None or type(one) in (dict, list, str, int, float, bool)
+    assert count > 10_000
+
+
+def test_a_function_is_nothing_but_that() -> None:
+    """The functions that templates may call lead nowhere; there are four, and three that make data."""
+    made, sandbox = templates.functions(Terms()), Sandbox({})
+
+    assert (sorted(made), sorted(sandbox.globals)) == (
+        ["fence", "label", "name", "tag"],
+        ["dict", "namespace", "range"],
+    )
+    for one in (*made.values(), *sandbox.globals.values()):
+        assert callable(one)
+        for name in {*dir(one), "__globals__", "_call", "fromkeys"}:
+            assert isinstance(sandbox.getattr(one, name), templates.Undefined)
+
+
+@pytest.mark.parametrize("value", [Function(str), object(), os, str.upper, {}.get, b"bytes", Sandbox, len])
+def test_only_plain_values_are_handed_over(value: object) -> None:
+    """What is no mapping, list, text or number is no value for a template."""
+    with pytest.raises(TypeError):
+        rendering.plain({"x": [value]})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ ''.__class__.__mro__[1].__subclasses__() }}",
+        "{{ name.__globals__ }}",
+        "{{ name._call.__globals__ }}",
+        "{{ fence.__call__.__func__.__globals__ }}",
+        "{{ (topic | map(attribute='__class__') | list)[0] }}",
+        "{{ ([topic] | groupby('__class__'))[0][0].mro() }}",
+        "{{ topic['__class__'] }}",
+        "{{ topic | attr('__class__') }}",
+        "{{ '{0.__class__}'.format(topic) }}",
+        "{{ '{0.__class__}'.format_map({}) }}",
+        "{{ topic.encode() }}",
+        "{{ positions.update({'a': 'x'}) }}",
+        "{{ positions.pop('a') }}",
+        "{{ heard.append(1) }}",
+        "{{ dict.fromkeys('ab') }}",
+        "{{ dict.mro() }}",
+        "{{ lipsum() }}",
+        "{{ cycler(1).__init__ }}",
+        "{{ joiner.__init__.__globals__ }}",
+        "{{ self.__init__.__globals__ }}",
+        "{{ self._TemplateReference__context }}",
+        "{% for x in [1] %}{{ loop._iterable }}{% endfor %}",
+        "{% for x in [1] %}{{ loop.__init__.__globals__ }}{% endfor %}",
+        "{% macro m() %}{% endmacro %}{{ m._func.__globals__ }}",
+        "{% macro m() %}{{ caller.__init__.__globals__ }}{% endmacro %}{% call m() %}{% endcall %}",
+        "{% set n = namespace() %}{{ n.__init__.__globals__ }}",
+        "{% set n = namespace() %}{% set n.__class__ = 1 %}{{ n.__class__.mro() }}",
+        '{% import "shared/feedback.md.j2" as m with context %}{{ m._body_stream }}',
+        '{% include "../../../../etc/passwd" %}',
+        '{% include "/etc/passwd" %}',
+    ],
+)
+def test_a_template_gets_nowhere(text: str) -> None:
+    """Each way that is known out of a sandbox of templates is refused, here and where a stranger's are rendered."""
+    values = {"topic": "Tea", "positions": {"a": "x"}, "heard": [], "advice": []}
+    own = {NAME: text}
+
+    with pytest.raises(
+        Exception, match=r"(?i)unsafe|undefined|no attribute|not safely callable|no filter|not found|etc/passwd"
+    ):
+        Sandbox(own).rendered([NAME], values, Terms())
+    with pytest.raises(BadFormat, match="formats/x/one"):
+        rendering.render([NAME], values, Terms(), own)
+
+
+# Time and memory
+
+ENDLESS = [
+    "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}" * 9,
+    "{{ 'x' * 10 ** 10 }}",
+    "{{ 'x'.center(3 * 10 ** 9) }}{{ 'x' | center(3 * 10 ** 9) }}",
+    "{{ '%3000000000d' | format(1) }}",
+    "{{ 10 ** (10 ** 10) }}",
+    "{{ (10 ** (10 ** 7)) | string }}",
+    "{% macro m() %}{{ m() }}{{ m() }}{% endmacro %}{{ m() }}",
+    '{% include "./one.j2" %}{% include "./one.j2" %}',
+    "{% set x = namespace(v='x' * 1000) %}{% for n in range(60) %}{% set x.v = x.v ~ x.v %}{% endfor %}",
+    "{{ 'a' * 5000000 }}",
+    "{{ " + "(" * 5_000 + "1" + ")" * 5_000 + " }}",
+    "{% if 1 %}" * 3_000 + "{% endif %}" * 3_000,
+    "{{ " + "not " * 50_000 + "1 }}",
+    "{{ 'x' | indent(10 ** 9) | wordwrap(1) }}",
+    "{{ ('a' * 100000) | replace('', 'b' * 100000) }}",
+]
+
+
+@pytest.mark.parametrize("text", ENDLESS, ids=range(len(ENDLESS)))
+def test_a_template_has_its_limits(text: str) -> None:
+    """A template that takes too long, too much memory or makes too much is refused; the next one is rendered."""
+    own = {NAME: text}
+
+    with pytest.raises(BadFormat, match="formats/x/one"):
+        rendering.render([NAME], {}, Terms(), own)
+    rendering.mistakes(own, {NAME: templates.Root([templates.Names("a debater's", frozenset())], "x")})
+    assert rendering.render([NAME], {"y": "still here"}, Terms(), {NAME: "{{ y }}"}) == "still here"
+
+
+def test_a_format_that_takes_too_long_is_told(debate: Run, here: Path) -> None:
+    """`formats` says which template takes too long, and ends."""
+    written(here / "mine", speech_md_j2=ENDLESS[0])
+    found = debate("formats", "./mine")
+
+    assert found.code == 2 and "speech.md.j2: got a template that takes too long" in found.err
+
+
+# The process
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_the_process_has_nothing_to_lose(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What renders a stranger's templates has no key in its environment."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret-of-mine")
+    rendering._workers.clear()
+    assert rendering.render([NAME], {}, Terms(), {NAME: "x"}) == "x"
+    process = Path(f"/proc/{rendering._worker()._process.pid}")
+
+    assert b"sk-secret" not in (process / "environ").read_bytes()
+
+
+def test_a_worker_that_talks_nonsense_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that prints anything but an answer is ended, and its template refused."""
+    code = "import sys\nfor line in sys.stdin: print('{', flush=True)"
+    monkeypatch.setattr(rendering.confinement, "command", lambda module: [sys.executable, "-c", code])
+    rendering._workers.clear()
+
+    with pytest.raises(BadFormat, match="takes too long, or too much memory"):
+        rendering.render([NAME], {}, Terms(), {NAME: "x"})
+    rendering._workers.clear()
+
+
+# Labels
+
+
+@pytest.mark.parametrize(
+    "label", ["{round.__class__.__init__.__globals__}", "{round:>3000000000}", "{0}", "{", "{rounds!r:}"]
+)
+def test_a_label_is_no_program(debate: Run, here: Path, label: str) -> None:
+    """A label that a journal carries is shown as it is, but for the numbers of rounds."""
+    written(here / "mine")
+    assert debate("open", "--format", "./mine", *SETUP).code == 0
+    first = read("r.journal.jsonl").events[0]
+    labels = first.format.labels.model_copy(update={"round": f"{label} {{round}}", "intervention": label})
+    made = first.format.model_copy(update={"labels": labels})
+    with Writer.create("other.journal.jsonl", first.model_copy(update={"format": made})):
+        pass
+    stepped = debate("step", "other.journal.jsonl", "--trust", "--json")
+
+    assert stepped.code == 0, stepped.err
+    assert f"{label} 1" in json.loads(stepped.out)["show"]
