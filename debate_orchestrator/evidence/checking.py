@@ -13,6 +13,7 @@
 | too large, packed in an odd way, of a type that is no text | unreachable |
 | a PDF | not checked, though kept |
 | a page that its reader can't take in, in time or at all | not checked, though kept |
+| a library of the extra is installed and can't be loaded | not checked, with that library's own error, though kept |
 | the seat is cast as offline, or the extra is not installed | not checked, and nothing is fetched |
 """
 
@@ -26,9 +27,8 @@ from debate_orchestrator import speech
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.evidence import archive, matching, reading
 from debate_orchestrator.evidence.fetching import Fetched, Fetcher
-from debate_orchestrator.evidence.states import NotHad, State
+from debate_orchestrator.evidence.states import EXTRA, NotHad, State
 
-EXTRA = 'pip install "debate-orchestrator[evidence]"'
 _NEEDED = ("trafilatura", "rapidfuzz", "lxml", "h11", "idna", "certifi")
 
 

@@ -28,10 +28,14 @@ class _Enough(BaseException):
 
 
 def main() -> None:
-    """Reads, compares and prints."""
-    import lxml.html  # type: ignore[import-untyped]  # noqa: F401 - all is loaded before the doors are shut
-    import trafilatura  # noqa: F401
-    from rapidfuzz import fuzz  # noqa: F401
+    """Reads, compares and prints; where a library can't be loaded, prints why and reads nothing."""
+    try:
+        import lxml.html  # type: ignore[import-untyped]  # noqa: F401 - all is loaded before the doors are shut
+        import trafilatura  # noqa: F401
+        from rapidfuzz import fuzz  # noqa: F401
+    except Exception as error:  # a broken installation breaks in its own way
+        print(json.dumps({"broken": f"{type(error).__name__}: {error}"}), flush=True)
+        sys.exit(1)
 
     confinement.confine(MEMORY, cpu=CPU, reads=True)
     task = json.loads(sys.stdin.buffer.readline())

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from debate_orchestrator import confinement, speech
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.evidence.fetching import Fetched
-from debate_orchestrator.evidence.states import State, Unread
+from debate_orchestrator.evidence.states import EXTRA, State, Unread
 
 SECONDS = 30.0
 """Seconds that a page may take to be read."""
@@ -56,6 +56,8 @@ async def read(page: Fetched, quote: str) -> Reading:
         if reader.returncode is None:
             os.killpg(reader.pid, signal.SIGKILL)
             await reader.wait()
+    if code and (broken := _broken(out)):
+        raise Unread(f"the libraries that read pages can't be loaded: {broken}. Try: {EXTRA}", page.url)
     if code:
         raise Unread("it is more than its reader can take in", page.url)
     return _believed(out, page.url)
@@ -84,6 +86,14 @@ async def _hand(stdin: asyncio.StreamWriter, given: bytes) -> None:
         pass
     finally:
         stdin.close()
+
+
+def _broken(out: bytes) -> str:
+    """Why a reader could not load its libraries; "" where it says nothing of that."""
+    try:
+        return speech.one_line(str(json.loads(out)["broken"]))[:_LINE].rstrip(".")
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return ""
 
 
 def _believed(out: bytes, at: str) -> Reading:

@@ -7,6 +7,9 @@ from typing import ClassVar, Literal
 State = Literal["verified", "near match", "not found", "unreachable", "blocked", "not checked"]
 
 
+EXTRA = 'pip install "debate-orchestrator[evidence]"'
+
+
 class NotHad(Exception):
     """A page that is not had, with why as one sentence for a reader and the address where it ended."""
 
