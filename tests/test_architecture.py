@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
+import tomllib
 from functools import cache
 from pathlib import Path
 
 import pytest
 from importlinter.cli import lint_imports
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "debate_orchestrator"
@@ -106,6 +109,20 @@ def test_modules_say_what_they_are_for() -> None:
 
     assert without == []
     assert [f"{named(path)}: {one.name}" for path, one in tests if not ast.get_docstring(one)] == []
+
+
+def test_the_lock_holds_what_is_needed() -> None:
+    """The locked versions are those that pyproject.toml permits, of everything that it names, each with its hashes."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = [*project["dependencies"], *(one for extra in project["optional-dependencies"].values() for one in extra)]
+    blocks = re.split(r"^(?=[a-z])", (ROOT / "requirements.lock").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    pinned = [re.match(r"([\w.-]+)==([\w.+-]+)", block) for block in blocks[1:]]
+    locked = {found[1].replace("_", "-"): found[2] for found in pinned if found}
+
+    assert all(found is not None for found in pinned) and all("--hash=sha256:" in block for block in blocks[1:])
+    for one in map(Requirement, named):
+        if one.name != project["name"]:
+            assert one.specifier.contains(locked[one.name.lower().replace("_", "-")]), one.name
 
 
 def test_importing_does_nothing() -> None:
