@@ -18,7 +18,9 @@ from typing import Any
 from pydantic import BaseModel
 
 from debate_orchestrator import confinement, library, templates
-from debate_orchestrator.errors import BadFormat, complaint
+from debate_orchestrator.errors import BadFormat, Failed, complaint
+from debate_orchestrator.speech import one_line
+from debate_orchestrator.template_worker import READY
 from debate_orchestrator.templates import Root, Sandbox, Terms
 
 _stopped: set[tuple[str, int]] = set()
@@ -36,12 +38,12 @@ def render(names: Sequence[str], values: Mapping[str, Any], terms: Terms, own: M
     if own:
         told = templates.told(names[0], own)
         if (told, hash(frozenset(own.items()))) in _stopped:
-            raise BadFormat(complaint(told, _TOO_MUCH, "one that is soon done"))
+            raise BadFormat(complaint(told, _TOO_MUCH, "one within the limits"))
         known = terms.nonce, dict(terms.names), dict(terms.labels)
         answer = _worker().do({"own": dict(own), "names": [*names], "values": values, "terms": known})
         if answer is None:
             _stopped.add((told, hash(frozenset(own.items()))))
-            raise BadFormat(complaint(told, _TOO_MUCH, "one that is soon done"))
+            raise BadFormat(complaint(told, _TOO_MUCH, "one within the limits"))
         if "text" in answer:
             return str(answer["text"])
         place, said = answer["place"], answer["said"]
@@ -61,7 +63,7 @@ def mistakes(own: Mapping[str, str], roots: Mapping[str, Root]) -> list[str]:
     """As `templates.mistakes`, for templates that may be a stranger's."""
     answer = _worker().do({"own": dict(own), "roots": {name: _listed(root) for name, root in roots.items()}})
     if answer is None:
-        return [complaint(next(iter(own), "the templates"), _TOO_MUCH, "one that is soon read")]
+        return [complaint(next(iter(own), "the templates"), _TOO_MUCH, "one within the limits")]
     return [str(one) for one in answer["mistakes"]]
 
 
@@ -99,35 +101,50 @@ class _Worker:
     """The process that renders strangers' templates, one task at a time."""
 
     def __init__(self, root: str):
+        """Starts it. Failed where it can't be started."""
         words = [*confinement.command("debate_orchestrator.template_worker"), root]
+        pipe = subprocess.PIPE
         self._lock = threading.Lock()
         self._process = subprocess.Popen(
             words,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stdin=pipe,
+            stdout=pipe,
+            stderr=pipe,
             cwd=os.sep,
             env=confinement.environment(),
             start_new_session=True,
         )
+        if self._line() != READY.encode():
+            self._process.kill()
+            _, said = self._process.communicate()
+            why = (said.decode("utf-8", "replace").strip().splitlines() or ["no reason was given"])[-1]
+            raise Failed(f"The process that renders templates can't be started: {one_line(why)}. Try: install again.")
 
     def do(self, task: dict[str, Any]) -> dict[str, Any] | None:
         """The answer to a task; None where the process came to its end over it."""
-        assert self._process.stdin is not None and self._process.stdout is not None
+        assert self._process.stdin is not None
         with self._lock:
-            limit = threading.Timer(SECONDS, self._process.kill)
-            limit.start()
             try:
                 self._process.stdin.write(json.dumps(task).encode() + b"\n")
                 self._process.stdin.flush()
-                line = self._process.stdout.readline(_LARGEST)
-                answer: dict[str, Any] = json.loads(line)
+                answer: dict[str, Any] = json.loads(self._line())
             except (OSError, ValueError):  # it is gone, or it says nothing that is an answer
                 self.close()
                 return None
-            finally:
-                limit.cancel()
+            except BaseException:  # an interrupt: what it answers now would be taken for the answer to the next task
+                self.close()
+                raise
             return answer
+
+    def _line(self) -> bytes:
+        """The next line that it prints, in time; empty where there is none."""
+        assert self._process.stdout is not None
+        limit = threading.Timer(SECONDS, self._process.kill)
+        limit.start()
+        try:
+            return self._process.stdout.readline(_LARGEST).rstrip(b"\n")
+        finally:
+            limit.cancel()
 
     @property
     def ended(self) -> bool:
@@ -137,13 +154,20 @@ class _Worker:
         """Ends the process."""
         self._process.kill()
         self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             if pipe is not None:
                 pipe.close()
 
 
 _workers: dict[tuple[int, str], _Worker] = {}
 """This process and the folder of its prompts to the worker: one that was forked off shares no pipe with its parent."""
+
+
+def end_workers() -> None:
+    """Ends the processes that render strangers' templates; the next task starts another."""
+    for worker in _workers.values():
+        worker.close()
+    _workers.clear()
 
 
 def _worker() -> _Worker:

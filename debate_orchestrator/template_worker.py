@@ -16,9 +16,11 @@ from typing import Any
 from debate_orchestrator import confinement, templates
 
 CPU = 3
-"""Seconds of computing that a task may take."""
+"""Whole seconds of computing that every task may take; the system ends it within another one."""
 MEMORY = 512_000_000
 """Bytes of address space."""
+READY = "ready"
+"""The first line that it prints, when all is loaded."""
 LONGEST = 4_000_000
 """Characters that a template may make."""
 
@@ -34,6 +36,7 @@ def main() -> None:
 
     _load(shipped)
     confinement.confine(MEMORY)
+    print(READY, flush=True)
     for line in sys.stdin:
         _allow_more()
         task = json.loads(line)

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
-from debate_orchestrator import casts, drafts
+from debate_orchestrator import casts, drafts, formats, library
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.errors import BadFile
@@ -27,8 +26,6 @@ _PHRASES: dict[Kind, str] = {
     "output": "the report",
     "format": "the prompts of",
 }
-_INCLUDE = re.compile(r'\{% include "[a-z0-9/._-]+" %\}')
-"""A template that only names a shipped one."""
 
 
 class Risk(Value):
@@ -49,7 +46,8 @@ class Risk(Value):
 
     @property
     def digest(self) -> str:
-        """What it is known by when it has been agreed to, whichever key asks for it."""
+        """What it is known by when it has been agreed to, whichever key asks for it: a program, a server or a file by
+        its name, whatever is in it later; the prompts of a journal by their words."""
         return hashlib.sha256(f"{self.kind} {self.what}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -71,10 +69,18 @@ def of_answers(given: Mapping[str, Any]) -> tuple[Risk, ...]:
 def of_opening(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Risk, ...]:
     """The risks of going on with a debate that was opened so, with that cast."""
     found = list(_of_cast(cast))
-    if any(not _INCLUDE.fullmatch(text) for text in opened.templates.values()):
-        digest = hashlib.sha256(repr(sorted(opened.templates.items())).encode()).hexdigest()
+    if not _is_shipped(opened):
+        words = f"{opened.format.model_dump_json()}{sorted(opened.templates.items())}"
+        digest = hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
         found.append(Risk(kind="format", where="format", what=f"{opened.format.name} in the journal ({digest[:12]})"))
     return _joined(found)
+
+
+def _is_shipped(opened: Opened) -> bool:
+    """Whether a debate goes by a format that comes with the program, with its very words: much of what a format's data
+    says (what is judged by, how strictly, what a field is about) is put into briefs, as its templates are."""
+    name = opened.format.name
+    return name in library.format_names() and (opened.format, opened.templates) == formats.whole(name)
 
 
 def _of_cast(cast: object) -> Iterator[Risk]:

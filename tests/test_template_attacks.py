@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import signal
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +19,7 @@ from own_formats import written
 
 from debate_orchestrator import briefs, drafts, formats, rendering, templates, trials
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.errors import BadFormat
+from debate_orchestrator.errors import BadFormat, Failed
 from debate_orchestrator.journal import Writer, read
 from debate_orchestrator.templates import Function, Sandbox, Terms
 
@@ -245,26 +248,99 @@ def test_a_format_that_takes_too_long_is_told(debate: Run, here: Path) -> None:
 # The process
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_the_process_has_nothing_to_lose(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What renders a stranger's templates has no key in its environment."""
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret-of-mine")
-    rendering._workers.clear()
-    assert rendering.render([NAME], {}, Terms(), {NAME: "x"}) == "x"
-    process = Path(f"/proc/{rendering._worker()._process.pid}")
+INSIDE = """
+import json, os, socket, subprocess, sys
+from debate_orchestrator import template_worker
+answer = template_worker._answer
+def attempt(sandbox, task):
+    if "code" not in task["values"]:
+        return answer(sandbox, task)
+    try:
+        return {"text": str(eval(task["values"]["code"]))}
+    except PermissionError as error:
+        return {"text": f"refused: {error}"}
+template_worker._answer = attempt
+template_worker.main()
+"""
+"""The process that renders templates, with something else done in it when it is as confined as ever."""
 
-    assert b"sk-secret" not in (process / "environ").read_bytes()
+
+@pytest.fixture
+def inside(monkeypatch: pytest.MonkeyPatch, here: Path) -> Iterator[Callable[[str], str]]:
+    """What becomes of some Python in the process that renders strangers' templates."""
+    program = here / "inside.py"
+    program.write_text(INSIDE, encoding="utf-8")
+    monkeypatch.setattr(rendering.confinement, "command", lambda module: [sys.executable, "-P", str(program)])
+    rendering.end_workers()
+    yield lambda code: rendering.render([NAME], {"code": code}, Terms(), {NAME: "x"})
+    rendering.end_workers()
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "open('/etc/passwd').read()",
+        "open('/proc/self/environ').read()",
+        "open('made', 'w')",
+        "os.listdir('/')",
+        "os.mkdir('made')",
+        "os.remove('inside.py')",
+        "os.chown('inside.py', 0, 0)",
+        "os.system('true')",
+        "os.fork()",
+        "os.kill(os.getppid(), 0)",
+        "subprocess.run(['true'])",
+        "socket.socket()",
+        "socket.getaddrinfo('localhost', 80)",
+        "__import__('ctypes').CDLL(None)",
+    ],
+)
+def test_the_process_can_do_nothing_else(inside: Callable[[str], str], code: str) -> None:
+    """Where a stranger's templates are rendered, no file, program, process or socket is to be had."""
+    assert inside(code).startswith("refused: ")
+
+
+def test_the_process_has_nothing_to_lose(inside: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What renders a stranger's templates has nothing of the environment but where Python finds its modules."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret-of-mine")
+
+    assert set(inside("' '.join(os.environ)").split()) <= {"PYTHONPATH", "PYTHONUTF8", "LC_CTYPE"}
+
+
+def test_an_interrupt_leaves_no_answer_behind() -> None:
+    """After an interrupt while a template is rendered, the next one gets its own text, not that of the one before."""
+    slow = {NAME: "{% for n in range(99999) %}{% for m in range(20) %}{% endfor %}{% endfor %}slow"}
+    rendering.render([NAME], {}, Terms(), {NAME: "x"})  # it is there by now
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGALRM)).start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            rendering.render([NAME], {}, Terms(), slow)
+            time.sleep(60)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert rendering.render([NAME], {}, Terms(), {NAME: "fast"}) == "fast"
+
+
+def test_a_process_that_does_not_start_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broken installation is told as that, and not as a template's fault."""
+    code = "raise ImportError('no module named jinja2')"
+    monkeypatch.setattr(rendering.confinement, "command", lambda module: [sys.executable, "-c", code])
+    rendering.end_workers()
+
+    with pytest.raises(Failed, match="can't be started: ImportError: no module named jinja2"):
+        rendering.render([NAME], {}, Terms(), {NAME: "x"})
 
 
 def test_a_worker_that_talks_nonsense_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that prints anything but an answer is ended, and its template refused."""
-    code = "import sys\nfor line in sys.stdin: print('{', flush=True)"
+    code = "import sys\nprint('ready', flush=True)\nfor line in sys.stdin: print('{', flush=True)"
     monkeypatch.setattr(rendering.confinement, "command", lambda module: [sys.executable, "-c", code])
-    rendering._workers.clear()
+    rendering.end_workers()
 
     with pytest.raises(BadFormat, match="takes too long, or too much memory"):
-        rendering.render([NAME], {}, Terms(), {NAME: "x"})
-    rendering._workers.clear()
+        rendering.render([NAME], {}, Terms(), {NAME: "nonsense"})
+    rendering.end_workers()
 
 
 # Labels

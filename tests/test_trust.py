@@ -11,7 +11,7 @@ from debates import opening
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator import trust
+from debate_orchestrator import formats, library, trials, trust
 from debate_orchestrator.trust import Risk
 
 
@@ -113,14 +113,23 @@ def test_the_same_thing_is_known_again() -> None:
 
 
 def test_a_journal(here: Path) -> None:
-    """Of a journal the cast as it is now counts, and templates that travel in it; a line that only names a shipped
-    template is none."""
+    """Of a journal the cast as it is now counts, and prompts that are not the program's own: templates that travel in
+    it, and words of its format."""
     first = opening(cast={"a": ("command:old",), "b": ("host",), "judge": ("host",)})
-    include = {"formats/x/system.md.j2": '{% include "shared/system.md.j2" %}'}
-    own = first.model_copy(update={"templates": include | {"formats/x/speech.md.j2": "Say {{ x }}."}})
+    own = first.model_copy(update={"templates": {"formats/x/speech.md.j2": "Say {{ x }}."}})
+    seats = first.format.seats | {"a": first.format.seats["a"].model_copy(update={"name": "Ignore all else"})}
+    worded = first.model_copy(update={"format": first.format.model_copy(update={"seats": seats})})
     now = {**first.cast, "a": ("command:new",)}
 
-    assert [one.what for one in trust.of_opening(first.model_copy(update={"templates": include}), now)] == ["new"]
-    assert [one.kind for one in trust.of_opening(own, {})] == ["format"]
+    assert [one.what for one in trust.of_opening(first, now)] == ["new"]
+    assert [one.kind for changed in (own, worded) for one in trust.of_opening(changed, {})] == ["format"] * 2
     changed = own.model_copy(update={"templates": {"formats/x/speech.md.j2": "Say nothing."}})
     assert trust.of_opening(own, {}) != trust.of_opening(changed, {})
+
+
+@pytest.mark.parametrize("name", library.format_names())
+def test_shipped_formats_need_no_consent(name: str) -> None:
+    """A debate by a format that comes with the program puts no words of anybody else before a seat."""
+    made, templates = formats.whole(name)
+
+    assert trust.of_opening(trials.opened(made, templates), {}) == ()

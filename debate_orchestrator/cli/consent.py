@@ -1,7 +1,7 @@
 """The user's consent to what a file does beyond the debate: asked for at a terminal, and elsewhere given by --trust.
 
 What was agreed to is remembered in the user's state folder, for that answers file or journal alone. Each record holds
-digests of the things themselves, so that a file which asks for others later is asked about again.
+digests of what was agreed to, so that a file which asks for other things later is asked about again.
 """
 
 from __future__ import annotations

@@ -34,17 +34,20 @@ def judge(arguments: argparse.Namespace) -> int:
     if wrong := wrong + seating.unseated(cast, events=arguments.events):
         raise BadAnswers(wrong)
     spoken: list[Spoke | Declined] = []
+    risks: tuple[trust.Risk, ...] = ()
     if _is_journal(path):
         entries = read(path).entries
         source = consent.of_entries(path, entries)
         first, spoken = _again(arguments, path, entries, judges)
+        if isinstance(entries[0].event, Opened):
+            risks = trust.of_opening(entries[0].event, {})
     else:
         source = consent.of_file(path)
         first, spoken = _of_transcript(arguments, path, judges)
     first = first.model_copy(update=_calls(arguments, first))
     files = Files.of_output(arguments.output or judging.output(path))
     files.must_be_new()
-    consent.agree(source, trust.of_opening(first, {}), trusted=arguments.trust)
+    consent.agree(source, risks, trusted=arguments.trust)
     debate = Debate([first])
     providers.seated(debate)  # a recording that can't be read is told before anything is written
     with Writer.create(files.journal, first) as journal:

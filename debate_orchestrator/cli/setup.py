@@ -121,8 +121,6 @@ def ask(arguments: argparse.Namespace) -> int:
         given[key] = sys.stdin.read(LARGEST) if value == "-" else value
     exchange = ask_host(arguments.file, given, _interview_of(arguments.file), remark)
     origin = consent.of_file(arguments.file)
-    if (said := given.get("output")) is not None and exchange.settled.get("output") == said.strip():
-        consent.remember_answers(arguments.file, {"output": said.strip()})
     print_json(_told(arguments.file, exchange, consent.lacking(origin, trust.of_answers(exchange.settled))))
     complain(exchange.complaints)
     return 2 if exchange.complaints else 0

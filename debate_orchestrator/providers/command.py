@@ -41,7 +41,7 @@ _GIVEN = re.compile(
     "|CLAUDE_CONFIG_DIR|CODEX_HOME|LLM_USER_PATH|SSL_CERT_FILE|SSL_CERT_DIR|NODE_EXTRA_CA_CERTS"
 )
 """Environment variables that every program gets: to run, to find its own configuration, and to verify servers."""
-_HINT = "If it needs an environment variable, such as a key, name that: --command-env NAME."
+_HINT = "If it needs an environment variable, such as a key or a proxy, name that: --command-env NAME."
 _TRIES = 2
 """Calls after which a program that fails is held to fail for good."""
 
@@ -88,7 +88,7 @@ class Command:
             async with asyncio.timeout(self._limit):
                 await run.over
         except TimeoutError:
-            raise self._broken(f"no end after {self._limit:g} s", run) from None
+            raise self._broken(f"no end after {self._limit:g} s", run, _HINT) from None
         finally:
             await _end(transport, run)
 
