@@ -91,12 +91,19 @@ def _of_cast(cast: object) -> Iterator[Risk]:
             kind, rest = casts.kind(spec), casts.rest(spec)
             address = casts.split_address(rest)[1]
             if kind == casts.COMMAND:
-                yield Risk(kind="program", where=where, what=rest)
+                yield Risk(kind="program", where=where, what=_program(rest))
             elif kind == casts.REPLAY:
                 if leads := _outside(rest):
                     yield Risk(kind="recording", where=where, what=leads)
             elif address is not None and kind != casts.REHEARSE:
                 yield Risk(kind="server", where=where, what=address)
+
+
+def _program(line: str) -> str:
+    """A command line, with the folder that it is run in where a word of it may mean a file there."""
+    words = line.split()
+    local = any(os.path.exists(word) or (os.sep in word and not os.path.isabs(word)) for word in words)
+    return f"{line} (in {os.path.realpath(os.curdir)})" if local else line
 
 
 def _report(output: object) -> str:

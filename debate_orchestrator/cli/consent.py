@@ -61,7 +61,8 @@ def agree(origin: Origin, risks: Sequence[Risk], *, trusted: bool, ask: Ask | No
             raise BadAnswers(f"{origin.name} was not trusted, and nothing was done.")
     elif not trusted:
         said = f"a setup that reaches beyond the debate ({'; '.join(one.said for one in risks)})"
-        hint = "If you trust all of it, add --trust; otherwise change it there, or give other values as flags."
+        otherwise = "leave it" if origin.key.startswith("journal") else "change it there, or give other values as flags"
+        hint = f"If you trust all of it, add --trust; otherwise {otherwise}."
         raise BadAnswers(complaint(origin.name, said, "your consent", hint))
     remember(origin, risks)
 

@@ -151,21 +151,31 @@ def _known(where: str) -> list[str]:
 
 
 def lacking(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """A complaint for every filler that can't be asked from here as it is, for want of a key: better told before
-    the first call than at the seat's first turn."""
+    """A complaint for every filler that can't be asked from here as it is, for want of a key or of a safe way to send
+    one: better told before the first call than at the seat's first turn."""
     fillers = dict.fromkeys(spec for specs in cast.values() for spec in specs if casts.kind(spec) in _KEYED)
     missing = [(spec, servers.server(spec)) for spec in fillers]
-    return [
+    return _readable(cast) + [
         complaint(spec, "no key", f"one in {one.keys[0]}", "`debate models` tells what is reachable.")
         for spec, one in missing
         if one.needs_key and one.key() is None
     ]
 
 
+def _readable(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """A complaint for every server that a key would be sent to readable on the way."""
+    kinds = ("anthropic", "openai")
+    fillers = (spec for specs in cast.values() for spec in specs if _KINDS.get(casts.kind(spec)) in kinds)
+    wrong = [
+        servers.in_the_clear(servers.server(spec)) for spec in dict.fromkeys(fillers) if not servers.complaint(spec)
+    ]
+    return list(dict.fromkeys(filter(None, wrong)))
+
+
 def seated(debate: Debate, archive: str | None = None) -> dict[str, Provider]:
     """The provider of every seat that has one; seats with the same filler share it. `archive` is the folder for
     pages that are looked up. BadAnswers where a seat's filler is unknown."""
-    if wrong := complaints(debate.cast):
+    if wrong := complaints(debate.cast) or _readable(debate.cast):
         raise BadAnswers(wrong)
     made: dict[str, Provider] = {}
     filled: dict[str, Provider] = {}

@@ -78,8 +78,7 @@ def complaint(spec: str) -> str | None:
         return errors.complaint("the model", errors.shown(model), expected, hint)
     if kind == "openrouter" and url is not None:
         return errors.complaint("the server", errors.shown(url), expected)
-    wrong = _address(url) if url is not None else None
-    return wrong or in_the_clear(server(spec))
+    return _address(url) if url is not None else None
 
 
 def _address(url: str) -> str | None:
