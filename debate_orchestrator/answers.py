@@ -8,14 +8,13 @@ from unicodedata import normalize
 
 from debate_orchestrator import speech
 from debate_orchestrator.casts import FETCH, HOST
-from debate_orchestrator.core.events import Source
+from debate_orchestrator.core.events import MOST_JUDGES, Source
 from debate_orchestrator.core.rules import CLERK, EVERYBODY, JUDGE, Format
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.errors import BadAnswers, complaint, nearest, shown
 
 LONGEST_LINE = 1_000
 """Characters that a topic or a position may have."""
-MOST_JUDGES = 9
 
 MODERATOR = "moderator"
 """Who derives positions where nobody gives them; no seat of the debate itself."""

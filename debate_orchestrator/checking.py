@@ -72,7 +72,10 @@ class Check:
         except BadJournal:
             debate = Debate(journal.read(one.path).events)
         course, expected = debate.opened.course, probing.opening(one.version, one.judge)[0]
-        same = debate.cast == expected.cast and debate.opened.templates == expected.templates
+        parts = ("format", "templates", "setup", "hearing")
+        same = debate.cast == expected.cast and all(
+            getattr(debate.opened, one) == getattr(expected, one) for one in parts
+        )
         if course is None or course.digest != one.version.digest or not same:
             hint = "Name another --output, or move it away."
             raise BadFile(complaint(one.path, "a ballot on other words", "one on the probes and prompts of now", hint))

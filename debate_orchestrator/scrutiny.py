@@ -12,16 +12,13 @@ from string import Formatter
 
 from debate_orchestrator import briefs, drafts, formats, rendering, templates
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.parts import OUTCOMES
+from debate_orchestrator.core.parts import MOST_ROUNDS, OUTCOMES
 from debate_orchestrator.core.rules import JUDGE, Format, Phase
 from debate_orchestrator.core.shapes import Field, When
 from debate_orchestrator.errors import BadFormat, complaint, shown
 from debate_orchestrator.misfits import Keys
 
-MOST_ROUNDS = 100
 LARGEST_SCORE = 1_000_000
-MOST_WORDS = 20_000
-"""Words that may be asked for: half of what a reply may have."""
 _ANY_FORMAT = "adversarial"
 """The format whose briefs tell which names there are while the one looked over is none yet."""
 _FILLED = {"round": ("round", "rounds"), "intervention": ("round",)}
@@ -163,8 +160,6 @@ def _odd_phase(made: Format, phase: Phase) -> Iterator[Odd]:
         yield ("seats",), "nobody", "one seat at least"
     if len(set(phase.seats)) < len(phase.seats):
         yield ("seats",), f"{', '.join(phase.seats)}", "each seat once"
-    if phase.words is not None and not 1 <= phase.words <= MOST_WORDS:
-        yield ("words",), str(phase.words), f"1 to {MOST_WORDS:,}"
     if phase.words and phase.most_words and phase.words > phase.most_words:
         yield ("words",), str(phase.words), f"at most {phase.most_words}, since no more are heard (most_words)"
     if phase.on and (JUDGE in phase.seats or phase.reply != "text"):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from debate_orchestrator.core.events import Reply, Source
+from pydantic import Field
+
+from debate_orchestrator.core.events import NONCE, Reply, Source
 from debate_orchestrator.core.shapes import Shape
 from debate_orchestrator.core.values import Value
 
@@ -52,7 +54,7 @@ class Talk(Value):
     positions_ok: bool = False
     asked: str | None = None
     """The question that was put last."""
-    nonce: str = ""
+    nonce: str = Field(default="", pattern=rf"{NONCE}|^$")
     """What fences speech in the moderator's briefs; drawn by whoever drives the conversation."""
     paid: tuple[Reply, ...] = ()
     """The replies of a moderator that was called, since they may have cost money."""

@@ -28,6 +28,12 @@ _PHRASES: dict[Kind, str] = {
 }
 
 
+def _shown(text: str) -> str:
+    """A text that can't be mistaken for another: escaped where it holds letters that may look like those of ASCII, or
+    characters that are not shown."""
+    return text if text.isascii() and text.isprintable() else ascii(text)
+
+
 class Risk(Value):
     """One thing that reaches beyond the debate."""
 
@@ -40,9 +46,7 @@ class Risk(Value):
     @property
     def said(self) -> str:
         """In words, safe to be shown."""
-        what = self.what if self.what.isprintable() else ascii(self.what)
-        where = self.where if self.where.isprintable() else ascii(self.where)
-        return f"{where}: {_PHRASES[self.kind]} {what}"
+        return f"{_shown(self.where)}: {_PHRASES[self.kind]} {_shown(self.what)}"
 
     @property
     def digest(self) -> str:

@@ -39,7 +39,7 @@ MISTAKES = [
     (YAML, "  judge: {name: Jo, tag: J}", "  judge: {§name: Jo}", "seats.judge: got no 'tag'"),
     # Values
     (YAML, "words: 100", "§words: many", "round[0].words: got 'many'; expected a whole number"),
-    (YAML, "words: 100", "§words: 0", "round[0].words: got 0; expected 1 to 20,000"),
+    (YAML, "words: 100", "§words: 0", "round[0].words: got 0; expected greater than or equal to 1"),
     (YAML, "order: at once", "§order: at onec", "expected 'in turn' or 'at once'. Did you mean 'at once'?"),
     (YAML, "title: Speech", "§title: 7", "round[0].title: got 7; expected text. Put it in quotes."),
     (YAML, "title: Speech", '§title: "Two\\nlines"', "expected a line of text"),

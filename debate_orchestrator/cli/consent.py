@@ -122,7 +122,7 @@ def _record(origin: Origin) -> Path | None:
 
 def _ask(name: str, risks: Sequence[Risk]) -> bool:
     remark(f"{name} reaches beyond the debate:")
-    for one in risks:
+    for one in sorted(risks, key=lambda one: one.kind in ("program", "server")):  # the gravest next to the question
         remark(f"  {one.said}")
     print("Do you trust it with that? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")

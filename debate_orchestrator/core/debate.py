@@ -74,7 +74,8 @@ class Debate(Agenda):
         if not isinstance(event, Spoiled):
             return False
         spoiled = self.spoiled.get(event.turn, [])
-        return event in spoiled and len(spoiled) >= len(self.asked.get(event.turn, []))
+        # The last few will do: a reply is handed in again at once, and a journal may hold thousands.
+        return event in spoiled[-8:] and len(spoiled) >= len(self.asked.get(event.turn, []))
 
     def _may_cap(self, event: Capped) -> bool:
         """Whether a new cap changes anything; OutOfTurn where nobody is asked any more."""

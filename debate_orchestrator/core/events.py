@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter, model_validator
 
+from debate_orchestrator.core.parts import JUDGE, MOST_ROUNDS
 from debate_orchestrator.core.rules import Format
 from debate_orchestrator.core.values import Value
 
@@ -27,6 +28,9 @@ _DATED = re.compile(rf"\s*as of (?=[^,]*\d)((?:(?:{_TIMES})\b[ /-]*+)++(?:, ?\d{
 """How a dated topic begins. Only words for a time count: what follows "as of" is put into the speakers' tasks."""
 
 
+NONCE = r"^[A-Za-z0-9]{1,64}$"
+"""What may fence speech: nothing that could end a line or a block of its own."""
+MOST_JUDGES = 9
 QUESTION = 2000
 """Characters that a question from the floor may have."""
 
@@ -201,7 +205,7 @@ class Opened(Value):
     course: Course | None = None
     """Set where a debate is judged again."""
     seed: int
-    nonce: str
+    nonce: str = Field(pattern=NONCE)
     """What fences speech in every brief of this debate."""
     hearing: Literal[1, 2] = 1
     """The rules by which its speeches are heard. 1, as in journals that do not say: a reserved line counts wherever it
@@ -214,6 +218,18 @@ class Opened(Value):
         missing += [seat for seat in self.format.seated if not self.cast.get(seat)]
         if missing:
             raise ValueError(f"no position or nobody in the seat: {', '.join(dict.fromkeys(missing))}")
+        crowded = [seat for seat, who in self.cast.items() if len(who) > (MOST_JUDGES if seat == JUDGE else 1)]
+        if crowded:
+            raise ValueError(f"too many in the seat: {', '.join(crowded)}")
+        return self
+
+    @model_validator(mode="after")
+    def _can_be_held(self) -> Opened:
+        setup, rules = self.setup, self.format
+        if setup.rounds > MOST_ROUNDS:
+            raise ValueError(f"{setup.rounds} rounds; at most {MOST_ROUNDS}")
+        if setup.first not in rules.sides or setup.strictness not in rules.rubric.strictness:
+            raise ValueError("who speaks first, or how strict the judge is, is none of this format's")
         return self
 
 

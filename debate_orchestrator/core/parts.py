@@ -24,6 +24,9 @@ VOTES = {"scores", "winner", "label"}
 TIE = "tie"
 CONSENSUS = "consensus"
 NO_DECISION = "no decision"
+MOST_ROUNDS = 100
+MOST_WORDS = 20_000
+"""Words that may be asked for or held to: half of what a reply may have."""
 OUTCOMES = (TIE, CONSENSUS, NO_DECISION)
 """What a vote may be for beside a side."""
 MIRRORED = ".mirrored"
@@ -71,13 +74,13 @@ class Phase(Value):
     """Those of them that are told of a refusal to argue in it."""
     option: Literal["each round", "blind"] | None = None
     """Only where the setup asks for it: the judge's verdict after each round, or before the first word."""
-    words: int | None = None
+    words: int | None = Default(default=None, ge=1, le=MOST_WORDS)
     """About how many words are asked for."""
     tokens: int | None = None
     """The most tokens that a reply may have, where the provider takes such a limit."""
-    least_words: int | None = Default(default=None, ge=1)
+    least_words: int | None = Default(default=None, ge=1, le=MOST_WORDS)
     """A speech of fewer is asked for again, once."""
-    most_words: int | None = Default(default=None, ge=1)
+    most_words: int | None = Default(default=None, ge=1, le=MOST_WORDS)
     """What others hear of a speech ends after so many; the record keeps it whole."""
     template: str = Default(default="", pattern=rf"^([a-z][a-z0-9-]{{0,40}}/)?{NAME[1:]}|^$")
     """The template of the task, in the format's folder, or as `adversarial/opening` in that of a shipped one; the

@@ -70,7 +70,8 @@ class _Stepper:
     def __init__(self, journal: Writer, desk: Desk):
         self.journal, self.desk = journal, desk
         self.debate = Debate(journal.events)
-        self.callable = providers.seated(self.debate, Files.of_journal(journal.path).evidence)
+        due = self.debate.due()  # where no turn is, no seat is asked and no recording is opened
+        self.callable = providers.seated(self.debate, Files.of_journal(journal.path).evidence) if due else {}
         self.accepted: list[Accepted] = []
         self.complaints: list[str] = []
         self.refused: set[str] = set()
