@@ -132,8 +132,17 @@ def _entry(path: str, n: int, line: bytes, prev: str) -> Entry:
         raise _newer(path, f"journal version {shown(data['schema_version'])}", f"version {SCHEMA}")
     try:
         return Entry(number, at, EVENT.validate_python(data), digest)
-    except (ValidationError, RecursionError):
-        raise _newer(where, "an event this version does not know", "one it knows") from None
+    except (ValidationError, RecursionError) as error:
+        raise _newer(where, f"an event this version does not know{_because(error)}", "one it knows") from None
+
+
+def _because(error: Exception) -> str:
+    """What is wrong with an event first of all, in brackets."""
+    if not isinstance(error, ValidationError):
+        return ""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    place = ".".join(str(key) for key in first["loc"][1:])
+    return f" ({shown(': '.join(filter(None, (place, first['msg']))), 160)})"
 
 
 def _seal(digest: str) -> bytes:

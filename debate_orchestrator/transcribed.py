@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from debate_orchestrator import __version__, answers, casts, formats
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import HEARING, Course, Declined, Opened, Reply, Setup, Spoke
+from debate_orchestrator.core.events import HEARING, MOST_JUDGES, Course, Declined, Opened, Reply, Setup, Spoke
 from debate_orchestrator.core.rules import JUDGE, Format, Lines, Phase
 from debate_orchestrator.core.shapes import When
 from debate_orchestrator.errors import BadAnswers, complaint, shown
@@ -152,11 +152,11 @@ def _spoken(opened: Opened, speeches: Sequence[Speech], source: str) -> list[Spo
 
 def judges_wrong(judges: Sequence[str]) -> list[str]:
     """What is wrong with a panel, whoever its judges are."""
-    if 1 <= len(judges) <= answers.MOST_JUDGES:
+    if 1 <= len(judges) <= MOST_JUDGES:
         return []
     got = f"{len(judges)} of them" if judges else "none"
     hint = "As in --judge anthropic:claude-opus-5-5; `debate models` tells who can."
-    return [complaint("--judge", got, f"1 to {answers.MOST_JUDGES} judges", hint)]
+    return [complaint("--judge", got, f"1 to {MOST_JUDGES} judges", hint)]
 
 
 def opened(

@@ -6,6 +6,7 @@ a ballot that the engine can't count, a report that can't be told. Nobody is ask
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
@@ -25,6 +26,8 @@ from debate_orchestrator.reports.story import story
 
 EVERY_SIZE = 8
 """Up to so many rounds every number of them is tried; above it only those that the format tells apart."""
+SECONDS = 60
+"""Seconds that all trials of a format may take: a stranger's may be made to have no end of them."""
 WHOLE_SIZE = 3
 """Up to so many rounds, and in those that the format tells apart, unusual debates are tried too, and all are told."""
 _NONCE = "0123456789abcdef"
@@ -82,16 +85,25 @@ def opened(
 def complaints(made: Format, templates: Mapping[str, str], where: Callable[[Keys], str]) -> list[str]:
     """Everything that goes wrong in debates by a format, each once; `where` names the place of keys in it."""
     found: dict[str, None] = {}
+    until = time.monotonic() + SECONDS
+    for trial in _trials(made, templates, where):
+        found |= dict.fromkeys(trial.complaints(until))
+        if trial.late:
+            found[complaint(where(()), f"trials of it that take over {SECONDS} s", "fewer phases, rounds or ways")] = (
+                None
+            )
+        if trial.broke or trial.late:  # the same would be said of every size
+            break
+    return list(found)
+
+
+def _trials(made: Format, templates: Mapping[str, str], where: Callable[[Keys], str]) -> Iterator[_Trial]:
     told_apart = _told_apart(made)
     for rounds in sizes(made):
         whole = rounds <= WHOLE_SIZE or rounds in told_apart
         for strictness in made.rubric.strictness:
             for course in (CALM, *UNUSUAL) if whole else (CALM,):
-                trial = _Trial(opened(made, templates, rounds, strictness, course), course, where, told=whole)
-                found |= dict.fromkeys(trial.complaints())
-                if trial.broke:  # the same would be said of every size
-                    return list(found)
-    return list(found)
+                yield _Trial(opened(made, templates, rounds, strictness, course), course, where, told=whole)
 
 
 def sizes(made: Format) -> list[int]:
@@ -121,17 +133,20 @@ class _Trial:
 
     def __init__(self, first: Opened, course: Course, where: Callable[[Keys], str], *, told: bool):
         self.first, self.course, self.where, self.told = first, course, where, told
-        self.broke = False
+        self.broke = self.late = False
         self._quiet = True
         """Whether the first speaker has still to do what this course has it do."""
 
-    def complaints(self) -> Iterator[str]:
-        """What goes wrong."""
+    def complaints(self, until: float) -> Iterator[str]:
+        """What goes wrong; as far as it was played by then, where it is `late`."""
         debate, events = Debate([self.first]), list[Event]([self.first])
         turn: Turn | None = None
         try:
             while due := debate.due():
                 for turn in due:
+                    if time.monotonic() > until:
+                        self.late = True
+                        return
                     yield from self._rendered(debate, turn)
                 for turn in due:
                     event = self._answer(debate, turn)

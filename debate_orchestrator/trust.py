@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from debate_orchestrator import casts, drafts, formats, library
-from debate_orchestrator.core.events import Opened
+from debate_orchestrator.core.events import HEARING, Opened
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.errors import BadFile
 from debate_orchestrator.files import Files
@@ -78,6 +78,13 @@ def of_opening(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Ris
         digest = hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
         found.append(Risk(kind="format", where="format", what=f"{opened.format.name} in the journal ({digest[:12]})"))
     return _joined(found)
+
+
+def of_going_on(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Risk, ...]:
+    """The risks of taking further turns in it: those of its opening, and the rules of hearing of older versions, under
+    which a quotation concedes and models' working is heard."""
+    older = Risk(kind="format", where="hearing", what="an older version: quotations concede, private working is heard")
+    return (*of_opening(opened, cast), *([older] if opened.hearing < HEARING else []))
 
 
 def _is_shipped(opened: Opened) -> bool:

@@ -18,6 +18,7 @@ from journals import START, every_kind, line, opened, said, sealed, written
 
 from debate_orchestrator import formats
 from debate_orchestrator.core.events import (
+    NONCE,
     Asked,
     Context,
     Declined,
@@ -72,7 +73,7 @@ OPENINGS = st.builds(
     opened,
     setup=SETUPS,
     version=TEXTS,
-    nonce=TEXTS,
+    nonce=st.from_regex(NONCE, fullmatch=True),
     seed=st.integers(0, 2**32),
     cast=st.dictionaries(TEXTS, st.lists(TEXTS, max_size=2).map(tuple), max_size=2),
     prompts=st.dictionaries(TEXTS, TEXTS, max_size=2),

@@ -84,8 +84,8 @@ def agree_to_debate(
     if not debate.due():
         return
     from_file = {seat: who for seat, who in debate.cast.items() if seat not in typed}
-    agree(of_journal(journal), trust.of_opening(debate.opened, from_file), trusted=trusted)
-    remember(of_journal(journal), trust.of_opening(debate.opened, debate.cast | dict(typed)))
+    agree(of_journal(journal), trust.of_going_on(debate.opened, from_file), trusted=trusted)
+    remember(of_journal(journal), trust.of_going_on(debate.opened, debate.cast | dict(typed)))
 
 
 def lacking(origin: Origin, risks: Sequence[Risk]) -> list[Risk]:

@@ -113,7 +113,7 @@ class _Plain:
         self._said = 0
 
     def __call__(self, debate: Debate, event: Event) -> None:
-        if isinstance(event, Answer):
+        if isinstance(event, Answer) and event.turn in debate.answers:  # not one that would not do
             turn = debate.turn(event.turn)
             if turn.speaking or debate.shape(turn) is None:
                 said = presentation.shown(debate, turn)

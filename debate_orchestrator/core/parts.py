@@ -142,7 +142,7 @@ class Quotes(Value):
 class Intervention(Value):
     """What happens when a round's ballots find that the sides converge."""
 
-    most_in_a_row: int = 1
+    most_in_a_row: int = Default(default=1, ge=0, le=MOST_ROUNDS)
     """Rounds in a row that may be answered; convergence after that is flagged for the final verdict."""
 
 

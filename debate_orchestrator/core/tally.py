@@ -32,13 +32,23 @@ class Tally(Record):
         """Whether a round's convergence is answered by an intervention."""
         if self.opened.course is not None:
             return round in self.opened.course.interventions
+        if not self._calls_for_one(round):
+            return False
+        first = round
+        while first > 1 and self._calls_for_one(first - 1):
+            first -= 1
+        most, answered = self.format.intervention.most_in_a_row, list[bool]()
+        for n in range(first, round + 1):
+            before = [False] * (most - len(answered)) + answered[-most:] if most else []
+            answered.append(n <= most or not all(before))
+        return answered[-1]
+
+    def _calls_for_one(self, round: int) -> bool:
+        """Whether a round converges, in which something answers that, and no side has given up."""
         answering = [slot for slot in self.calendar() if slot.phase.on == "convergence" and slot.round == round]
         if not any(not self.cut_off(slot) for slot in answering):
             return False
-        if not self.finding(round).detected or conceded(self.ballots(round)):
-            return False
-        earliest = round - self.format.intervention.most_in_a_row
-        return earliest < 1 or not all(self.intervened(earlier) for earlier in range(earliest, round))
+        return self.finding(round).detected and not conceded(self.ballots(round))
 
     def persisted(self) -> tuple[int, ...]:
         """The rounds that converged right after an intervention, and were flagged instead of answered again."""

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from debate_orchestrator import casts, providers
-from debate_orchestrator.answers import MODERATOR, MOST_JUDGES
+from debate_orchestrator.answers import MODERATOR
+from debate_orchestrator.core.events import MOST_JUDGES
 from debate_orchestrator.core.rules import JUDGE, Format
 from debate_orchestrator.errors import BadAnswers
 from debate_orchestrator.rostrum import Back
