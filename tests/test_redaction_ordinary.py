@@ -1,4 +1,4 @@
-"""Realistic environments blank out no ordinary text, keys of every real form stay out, and a journal keeps its names."""
+"""Realistic environments blank out no ordinary text, real keys stay out, and a journal keeps its names."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import random
 import string
 from base64 import b64encode, urlsafe_b64encode
 from pathlib import Path
+from typing import Any, get_args, get_origin
 
 import pytest
 from conftest import Run
@@ -15,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.core.events import Event, Raised, Reply, Spoke, Unanswered, Voted
+from debate_orchestrator.core.values import FREE, Value
 from debate_orchestrator.journal import Writer, read
 from debate_orchestrator.providers import complaints
 from debate_orchestrator.redaction import redact, secrets
@@ -35,7 +37,8 @@ ENVIRONMENTS = {
         "E_KEY": "node12rack07row3", "F_KEY": "prod01-node12-rack07-host33", "G_KEY": "MyVeryLongPascalCaseName",
     },
     "github": {
-        "GITHUB_REPOSITORY": "me/my-project", "GITHUB_REF": "refs/heads/feature/ABC-1234-fix", "GITHUB_RUN_ID": "9876543210",
+        "GITHUB_REPOSITORY": "me/my-project", "GITHUB_REF": "refs/heads/feature/ABC-1234-fix",
+        "GITHUB_RUN_ID": "9876543210",
         "GITHUB_SHA": "0d5c3bd7f1e2a3b4c5d6e7f8091a2b3c4d5e6f70", "RUNNER_NAME": "GitHub Actions 12",
         "ACTIONS_ID_TOKEN_REQUEST_URL": "https://token.actions.example/v1?x=1", "CACHE_KEY": "linux-node-20-npm-v3",
         "RESTORE_KEYS": "linux-node-20-\nlinux-node-", "SONAR_PROJECT_KEY": "my-org_my-project",
@@ -47,7 +50,8 @@ ENVIRONMENTS = {
     "aws": {
         "AWS_DEFAULT_REGION": "eu-central-1", "AWS_PROFILE": "work-profile-2", "AWS_ROLE_SESSION_NAME": "deploy-2026",
         "AWS_WEB_IDENTITY_TOKEN_FILE": "/var/run/secrets/eks.amazonaws.com/serviceaccount/token",
-        "SECRET_ARN": "arn:aws:secretsmanager:eu-west-1:123456789012:secret:prod-db", "KMS_KEY": "alias/prod-main-key-1",
+        "SECRET_ARN": "arn:aws:secretsmanager:eu-west-1:123456789012:secret:prod-db",
+        "KMS_KEY": "alias/prod-main-key-1",
         "AWS_KMS_KEY": "arn:aws:kms:eu-west-1:123456789012:alias/prod-main",
     },
     "kubernetes": {
@@ -61,7 +65,8 @@ ENVIRONMENTS = {
         "npm_config_keyfile": "certs/client-1.pem", "NODE_AUTH_TOKEN": "XXXXX-XXXXX-XXXXX-XXXXX",
     },
     "addresses": {
-        "DATABASE_URL": "postgres://readonly_user@db-1.example/app", "REDIS_URL": "redis://default:password@cache-1:6379",
+        "DATABASE_URL": "postgres://readonly_user@db-1.example/app",
+        "REDIS_URL": "redis://default:password@cache-1:6379",
         "GIT_REMOTE": "ssh://deploy-user-1@git.example/x", "ANTHROPIC_CUSTOM_HEADERS": "x-team-name: research",
     },
 }  # fmt: skip
@@ -78,11 +83,16 @@ KEYS = {
     "Anthropic": drawn(BASE62 + "-_", 95, "sk-ant-api03-"), "OpenAI": drawn(BASE62, 48, "sk-proj-"),
     "GitHub": drawn(BASE62, 36, "ghp_"), "GitHub OAuth": drawn(BASE62, 36, "gho_"), "a weak one": "sk-very-secret",
     "GitHub, fine-grained": drawn(BASE62 + "_", 82, "github_pat_"), "Slack": "xoxb-" + drawn(string.digits, 24),
-    "AWS id": drawn(string.ascii_uppercase, 16, "AKIA"), "AWS": drawn(BASE62 + "/+", 40), "Google": drawn(BASE62, 35, "AIza"),
-    "GitLab": drawn(BASE62, 20, "glpat-"), "Hugging Face": drawn(string.ascii_letters, 34, "hf_"), "Stripe": drawn(BASE62, 24, "sk_live_"),
-    "npm": drawn(BASE62, 36, "npm_"), "JWT": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl", "hex": BYTES.hex(),
-    "MD5": BYTES[:16].hex().upper(), "UUID": "7f1e2a3b-4c5d-4e7f-8091-a2b3c4d5e6f7", "base64": b64encode(BYTES).decode(),
-    "base64url": urlsafe_b64encode(BYTES).decode().rstrip("="), "base36": drawn(LOWER, 40), "password": "vT4!kq9#Zp2&mX7w",
+    "AWS id": drawn(string.ascii_uppercase, 16, "AKIA"), "AWS": drawn(BASE62 + "/+", 40),
+    "Google": drawn(BASE62, 35, "AIza"),
+    "GitLab": drawn(BASE62, 20, "glpat-"), "Hugging Face": drawn(string.ascii_letters, 34, "hf_"),
+    "Stripe": drawn(BASE62, 24, "sk_live_"),
+    "npm": drawn(BASE62, 36, "npm_"), "JWT": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl",
+    "hex": BYTES.hex(),
+    "MD5": BYTES[:16].hex().upper(), "UUID": "7f1e2a3b-4c5d-4e7f-8091-a2b3c4d5e6f7",
+    "base64": b64encode(BYTES).decode(),
+    "base64url": urlsafe_b64encode(BYTES).decode().rstrip("="), "base36": drawn(LOWER, 40),
+    "password": "vT4!kq9#Zp2&mX7w",
     "PEM": f"-----BEGIN PRIVATE KEY-----\n{b64encode(BYTES * 2).decode()}\n-----END PRIVATE KEY-----",
 }  # fmt: skip
 
@@ -179,6 +189,48 @@ def test_a_cast_of_ordinary_words(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert complaints({"a": ("anthropic:claude-opus-5",)}) == []
     assert "a name without a key in it" in complaints({"a": ("command:say k-12",)})[0]
+
+
+STRUCTURE = (
+    "Asked.brief Asked.by Asked.turn Course.closed_after Course.conceded Course.digest Course.interventions Course.root"
+    " Course.winner Course.strength Declined.turn EarlierRound.winner Field.of Field.only_if Field.unless"
+    " Format.context_heard_by Format.judged_by Format.name Format.private Format.winner_of Opened.cast Opened.nonce"
+    " Opened.prompts Opened.version Phase.heard_by Phase.name Phase.tag Phase.refusals_heard_by Phase.reply"
+    " Phase.seats Phase.template Quotes.tag Quotes.unverified Quotes.verified Raised.to Recast.seat Recast.who"
+    " Reply.brief Reply.by Reply.lacked Seat.tag Setup.first Setup.strictness Spoiled.turn Spoke.turn Unanswered.by"
+    " Unanswered.turn Voted.turn When.strictness"
+)
+
+
+def holders(annotation: object) -> set[type[Value]]:
+    """The values that an annotation names, with all that they hold."""
+    if isinstance(annotation, type) and issubclass(annotation, Value):
+        fields = [one.annotation for one in annotation.model_fields.values()]
+        inner = [one for one in fields if not _names(one, annotation)]
+        return {annotation}.union(*map(holders, inner))
+    return set().union(*map(holders, get_args(annotation)))
+
+
+def _names(annotation: object, value: type[Value]) -> bool:
+    return annotation is value or any(_names(one, value) for one in get_args(annotation))
+
+
+def _has_strings(annotation: object) -> bool:
+    if get_origin(annotation) is dict:
+        return _has_strings(get_args(annotation)[1])  # keys of mappings are names
+    return annotation in (str, Any) or any(map(_has_strings, get_args(annotation)))
+
+
+def test_every_string_of_an_event_is_text_or_structure() -> None:
+    """Each field of an event that holds strings is marked as free text, or is known to name or decide something."""
+    found = {
+        f"{one.__name__}.{name}"
+        for one in holders(Event)
+        for name, field in one.model_fields.items()
+        if FREE not in field.metadata and _has_strings(field.annotation)
+    }
+
+    assert found == set(STRUCTURE.split())
 
 
 def test_structure_is_never_redacted(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

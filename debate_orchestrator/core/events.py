@@ -154,11 +154,11 @@ class Course(Value):
     """Round to the side that its ballots held to have given up, where that ended the debate."""
     closed_after: str | None = None
     """The place in its calendar after which it was ended early; None where it was not."""
-    speakers: dict[str, str] = {}
+    speakers: Annotated[dict[str, str], FREE] = {}
     """Side to who spoke for it: whoever filled the seat, or the name that a transcript gives."""
     notes: Annotated[tuple[str, ...], FREE] = ()
     """What weakens it, in sentences."""
-    judges: tuple[str, ...] = ()
+    judges: Annotated[tuple[str, ...], FREE] = ()
     """Who judged it before; empty where nobody did."""
     rounds: dict[int, EarlierRound] = {}
     winner: str | None = None
