@@ -28,7 +28,7 @@ from pydantic import ValidationError
 from debate_orchestrator.core.events import EVENT, Event, Opened
 from debate_orchestrator.datafiles import read_regular, reason, regular_file
 from debate_orchestrator.errors import BadJournal, Damaged, Failed, Locked, Unwritten, complaint, shown
-from debate_orchestrator.redaction import redacted
+from debate_orchestrator.redaction import redactor
 
 SCHEMA = 1
 """The version of the journal's own form."""
@@ -239,7 +239,7 @@ class Writer:
         """Writes one event after the last whole line, without the secrets of the environment; the entry has it as it
         was written. BadJournal for an event that would not read back as it is; Unwritten where the disk would not
         take it. The journal is then as it was."""
-        event = _redacted(event)
+        event = event.with_text(redactor())
         prev = self.entries[-1].hash if self.entries else _START
         n, at = len(self.entries) + 1, self._clock()
         body = _body(n, at, prev, event)
@@ -314,12 +314,6 @@ class Writer:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _redacted(event: Event) -> Event:
-    data = event.model_dump(mode="json")
-    bare = redacted(data)
-    return event if bare == data else EVENT.validate_python(bare)
 
 
 def _body(n: int, at: str, prev: str, event: Event) -> bytes:

@@ -1,10 +1,10 @@
 """Secrets of the environment, taken out of text before it is shown or kept.
 
-What counts as a secret is the value of every variable that is named like one (`..._KEY`, `..._TOKEN`, `SECRET`,
-`PASSWORD`, `CREDENTIALS` and the like), every header in a `..._CUSTOM_HEADERS`, and the password in any address; a
-value of several lines or words is also looked for by each of them. Ordinary text must not be blanked out, so a value
-does not count if it is shorter than 8 characters (4 in a variable that a key for a model is read from), if it is a
-word (letters alone) or a number shorter than 16, or if it is a path. A secret is found as it stands and as it is
+What counts as a secret is the value of a variable that a key for a model is read from, every value in a
+`..._CUSTOM_HEADERS`, and the password in any address, unless it is an ordinary word, a short number or a path. In a
+variable whose name ends like a key's (`..._KEY`, `..._TOKEN`, `..._SECRET`, `..._PASSWORD` and the like) only what
+looks like a secret counts: it begins as the keys of known services do, or it is long and irregular, as no name is. A
+value of several lines or words is also looked for by each of them. A secret is found as it stands and as it is
 usually written: with other white space or none, escaped as in JSON or Python, percent-encoded, in hexadecimal, and in
 base64, also as part of something longer (`Basic ...`).
 """
@@ -15,9 +15,8 @@ import base64
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
-from typing import Any
 from urllib.parse import quote, quote_plus
 
 from debate_orchestrator.speech import tame
@@ -28,14 +27,27 @@ _SHORTEST = 8
 _SHORTEST_KEY = 4
 _WORD = 16
 """Characters from which on even letters alone, or digits alone, are no ordinary text."""
-_SECRET = re.compile(
-    r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|COOKIE|CUSTOM_HEADERS|(?:\A|_)(?:AUTH|JWT|PAT)(?:_|\Z)|_PWD\Z", re.I
+_NAME = re.compile(
+    r"(?:(?:\A|_)(?:KEY|PAT|JWT|AUTH)|_PWD|APIKEY|TOKEN|SECRET|SECRET_KEY_BASE|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL"
+    r"|COOKIE)S?(?:_?\d+)?\Z",
+    re.I,
 )
+"""Names of variables that may hold a secret."""
+_HEADERS = re.compile(r"_CUSTOM_HEADERS\Z", re.I)
 _KEYS = re.compile(r"(?:ANTHROPIC|OPENAI|OPENROUTER|OLLAMA)_(?:API_KEY|AUTH_TOKEN)|DEBATE_KEY_\w+")
 """Names of variables that keys for models are read from."""
-_PLACE = re.compile(r"_(?:FILE|PATH|DIR|HOME|SOCK|UR[LI])\Z", re.I)
-"""Names of variables that say where something is, whatever else they say."""
-_PASSWORD = re.compile(r"://([^/\s@]+)@")
+_USER = re.compile(r"://([^/\s@]+)@")
+_BEGINS_LIKE_A_KEY = re.compile(
+    r"(?:sk-|gh[oprsu]_|github_pat_|xox[a-z]-|AKIA|AIza|glpat-|hf_|eyJ)\S{4}|-----BEGIN [^-]+-----\s*\S"
+)
+_BETWEEN = re.compile(r"""[\s,;"'{}]+|\\[nr]""")
+"""What stands between the words of a value, of JSON too."""
+_HEX = re.compile(r"(?=[^a-f]*[a-f])(?=\D*\d)[0-9a-f]{16,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.I)
+_SEPARATOR = re.compile(r"[-_./:\\@\s]")
+_SYMBOLS = re.compile(r"(?=.*[a-z])(?=.*[A-Z])(?=.*\d)(?=.*[!#$%^&*+=~?])(?!.*://)\S{16,}")
+"""A strong password: letters of both cases, digits, and a character that is in no name."""
+_RUN = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+|[^A-Za-z0-9]")
+"""Characters of one class, as a word or a number has them."""
 _ORDINARY = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[\d.,:_-]+")
 _PATH = re.compile(r"(?:~|\.{1,2})?/")
 _RANDOM = re.compile(r"(?=[^/]*\d)(?=[^/]*[a-z])(?=[^/]*[A-Z])[^/]{20}")
@@ -53,11 +65,6 @@ def redact(text: str) -> str:
     return redactor()(text)
 
 
-def redacted(data: Any) -> Any:
-    """Plain data, as JSON has it, with every text in it redacted."""
-    return _walked(data, redactor())
-
-
 def redactor() -> Redactor:
     """What takes out the secrets that there are now. Work that goes over many texts gets one for all of them."""
     found = {one for name, value in os.environ.items() for one in secrets(name, value)}
@@ -67,17 +74,35 @@ def redactor() -> Redactor:
 def secrets(name: str, value: str) -> Iterator[str]:
     """The secrets that an environment variable holds."""
     if "://" in value:
-        for user in _PASSWORD.findall(value):
-            yield from _counting(user.rpartition(":")[2])
-    if _is_secret(name):
+        for user in _USER.findall(value):
+            _, colon, last = user.rpartition(":")
+            yield from _counting(last) if colon else filter(_looks_secret, [last])
+    if _KEYS.fullmatch(name):
         yield from _counting(value)
-    if _KEYS.fullmatch(name) and not _ordinary(key := value.strip(), _SHORTEST_KEY):
-        yield key
+        if not _ordinary(key := value.strip(), _SHORTEST_KEY):
+            yield key
+    elif _HEADERS.search(name):
+        for line in value.splitlines():
+            yield from _counting(line.partition(":")[2])
+    elif _NAME.search(name):
+        yield from filter(_looks_secret, {value.strip(), *_BETWEEN.split(value)})
 
 
 @lru_cache(maxsize=1024)
-def _is_secret(name: str) -> bool:
-    return bool(_SECRET.search(name)) and not _PLACE.search(name)
+def _looks_secret(value: str) -> bool:
+    """Whether it begins like a key of a known service, or is so irregular that it is no name, path or date."""
+    if len(value) >= _SHORTEST and _BEGINS_LIKE_A_KEY.match(value):
+        return True
+    if len(value) < _WORD or " " in value:
+        return False
+    if _HEX.fullmatch(value) or _SYMBOLS.fullmatch(value):
+        return True
+    length = runs = 0
+    for part in _SEPARATOR.split(value):
+        found = _RUN.findall(part)
+        if len(part) >= _SHORTEST and (len(found) * 3 >= len(part) or sum(map(str.isdigit, found)) >= 3):
+            length, runs = length + len(part), runs + len(found)
+    return length >= _WORD and runs >= 7
 
 
 def _counting(value: str) -> Iterator[str]:
@@ -180,17 +205,6 @@ class Redactor:
         left = "".join(text[at:].split())
         half = any(form.startswith(left) and len(left) >= max(_SHORTEST, len(form) / 2) for form in self._forms)
         return text[:at] + KEY if half else text
-
-
-def _walked(data: Any, redact: Redactor) -> Any:
-    match data:
-        case str():
-            return redact(data)
-        case Mapping():
-            return {redact(name): _walked(value, redact) for name, value in data.items()}
-        case list() | tuple():
-            return [_walked(one, redact) for one in data]
-    return data
 
 
 class Pieces:

@@ -65,8 +65,8 @@ SETUPS = st.builds(
     topic=TEXTS,
     positions=st.dictionaries(TEXTS, TEXTS, max_size=2),
     rounds=st.integers(1, 8),
-    strictness=TEXTS,
-    first=TEXTS,
+    strictness=st.just("strict"),
+    first=st.just("a"),
     context=st.lists(st.builds(Context, name=TEXTS, text=TEXTS), max_size=2).map(tuple),
 )
 OPENINGS = st.builds(
@@ -75,7 +75,7 @@ OPENINGS = st.builds(
     version=TEXTS,
     nonce=st.from_regex(NONCE, fullmatch=True),
     seed=st.integers(0, 2**32),
-    cast=st.dictionaries(TEXTS, st.lists(TEXTS, max_size=2).map(tuple), max_size=2),
+    cast=st.dictionaries(TEXTS, st.lists(TEXTS, max_size=1).map(tuple), max_size=2),
     prompts=st.dictionaries(TEXTS, TEXTS, max_size=2),
     max_cost=st.none() | st.floats(0, 1e9),
 )

@@ -161,17 +161,17 @@ def test_secrets_stay_secret(program: Callable[[str], str], monkeypatch: pytest.
     """No secret of the environment that a program is given gets into a complaint, whole or in part."""
     monkeypatch.setenv("DEBATE_COMMAND_ENV", "MY_API_KEY,DEPLOY_SECRET,LONG_TOKEN")
     monkeypatch.setenv("MY_API_KEY", "sk-very-secret")
-    monkeypatch.setenv("DEPLOY_SECRET", "-----BEGIN-----\nlinelinelineline\n-----END-----")
-    monkeypatch.setenv("LONG_TOKEN", "t" * 400)
+    monkeypatch.setenv("DEPLOY_SECRET", "-----BEGIN KEY-----\nMIIEvQ9b8A7zLk2xT5w\n-----END KEY-----")
+    monkeypatch.setenv("LONG_TOKEN", "sk-" + "t" * 400)
     script = (
         "import os, sys; e = os.environ\n"
-        "sys.exit(f\"{e['LONG_TOKEN']} {'.' * 150} {e['MY_API_KEY']} {e['DEPLOY_SECRET']} linelinelineline bad\")"
+        "sys.exit(f\"{e['LONG_TOKEN']} {'.' * 150} {e['MY_API_KEY']} {e['DEPLOY_SECRET']} MIIEvQ9b8A7zLk2xT5w bad\")"
     )
     with pytest.raises(Trouble, match="bad") as failure:
         ask(program(script))
     told = str(failure.value)
 
-    assert [one for one in ("sk-very", "lineline", "BEGIN", "ttt") if one in told] == []
+    assert [one for one in ("sk-very", "MIIE", "BEGIN", "ttt") if one in told] == []
     assert told.count("[key]") >= 3
 
 

@@ -57,7 +57,7 @@ def test_any_header_will_do(name: str, value: str) -> None:
 
 
 @many
-@given(st.text(), st.from_regex(r"\A[a-z]{3}-[0-9]{6,400}\Z"), st.text())
+@given(st.text(), st.from_regex(r"\Ask-[0-9]{6,400}\Z"), st.text())
 def test_what_a_server_said_holds_no_key(before: str, key: str, after: str) -> None:
     """A key in a server's words is taken out, and what is left is one short line of text."""
     with pytest.MonkeyPatch.context() as patch:

@@ -81,7 +81,7 @@ MISTAKES = [
     (YAML, "rubric: rubric.yaml", "§rubric: 5", "rubric: got 5"),
     (YAML, "rubric: rubric.yaml\n", "rubric: §{least: 1, most: 2}\n", "rubric: got no 'strictness'"),
     (RUBRIC, "most: 5", "§most: lots", "rubric.most: got 'lots'; expected a number"),
-    (RUBRIC, "most: 5", "§most: inf", "expected at most 1,000,000"),
+    (RUBRIC, "most: 5", "§most: inf", "expected a finite number"),
     (RUBRIC, "least: 0", "§least: 5", "the rubric's scale must go from 0 or more to something larger"),
     (RUBRIC, "title: Wit, ", "§titel: Wit, ", "Did you mean 'title'?"),
     (RUBRIC, "criteria:\n  wit: {", "§criteria:\n  wit: {when: {strictness: plain}, ", "that always applies"),

@@ -13,7 +13,7 @@ from pydantic import Field, TypeAdapter, model_validator
 
 from debate_orchestrator.core.parts import JUDGE, MOST_ROUNDS
 from debate_orchestrator.core.rules import Format
-from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.values import FREE, Text, Value
 
 Source = Literal["user", "file", "flag", "default", "derived"]
 """Where an answer came from; `derived` is a moderator's work that the user confirmed or asked for."""
@@ -38,15 +38,15 @@ QUESTION = 2000
 class Context(Value):
     """A file that speakers may draw on, kept whole so that the journal needs nothing beside it."""
 
-    name: str
-    text: str
+    name: Text
+    text: Text
 
 
 class Setup(Value):
     """What is debated and how, as settled before the first word."""
 
-    topic: str
-    positions: dict[str, str]
+    topic: Text
+    positions: Annotated[dict[str, str], FREE]
     """Side to the position it argues."""
     rounds: int = Field(ge=1)
     strictness: str
@@ -105,24 +105,24 @@ class Usage(Value):
 class Found(Value):
     """A page that a search really returned while a speech was written."""
 
-    url: str
-    title: str = ""
-    quote: str = ""
+    url: Text
+    title: Text = ""
+    quote: Text = ""
     """What the speech cites of it; empty for a page that was only found."""
 
 
 class Reply(Value):
     """What came back for a turn, verbatim."""
 
-    text: str
+    text: Text
     brief: str
     """The sha256 of the brief it answers."""
     by: str
     """Who was asked: `host`, or the cast's name for a provider."""
-    model: str | None = None
+    model: Annotated[str | None, FREE] = None
     """The model that the provider says answered; None where nobody said."""
     usage: Usage | None = None
-    stop: str | None = None
+    stop: Annotated[str | None, FREE] = None
     """How the answer ended, in the provider's own word."""
     ended: Literal["whole", "cut", "refused"] = "whole"
     """What that word means: cut is cut short by a limit of tokens."""
@@ -145,7 +145,7 @@ class EarlierRound(Value):
 class Course(Value):
     """The course of a debate that is judged again: who spoke in it is settled, whatever is found now."""
 
-    source: str
+    source: Text
     """The journal or transcript it comes from."""
     digest: str
     """The hash of that journal's last line, or the sha256 of the transcript."""
@@ -158,11 +158,11 @@ class Course(Value):
     """Round to the side that its ballots held to have given up, where that ended the debate."""
     closed_after: str | None = None
     """The place in its calendar after which it was ended early; None where it was not."""
-    speakers: dict[str, str] = {}
+    speakers: Annotated[dict[str, str], FREE] = {}
     """Side to who spoke for it: whoever filled the seat, or the name that a transcript gives."""
-    notes: tuple[str, ...] = ()
+    notes: Annotated[tuple[str, ...], FREE] = ()
     """What weakens it, in sentences."""
-    judges: tuple[str, ...] = ()
+    judges: Annotated[tuple[str, ...], FREE] = ()
     """Who judged it before; empty where nobody did."""
     rounds: dict[int, EarlierRound] = {}
     winner: str | None = None
@@ -190,7 +190,7 @@ class Opened(Value):
     format: Format
     prompts: dict[str, str]
     """Template name to the sha256 of its text."""
-    templates: dict[str, str] = {}
+    templates: Annotated[dict[str, str], FREE] = {}
     """The templates of a format that is not shipped, by their path in prompts/ if they were, with their text."""
     cast: dict[str, tuple[str, ...]]
     """Seat to who fills it; more than one judge makes a panel."""
@@ -265,7 +265,7 @@ class Voted(Value):
 
     kind: Literal["voted"] = "voted"
     turn: str
-    ballot: dict[str, Any]
+    ballot: Annotated[dict[str, Any], FREE]
     reply: Reply
 
 
@@ -274,7 +274,7 @@ class Spoiled(Value):
 
     kind: Literal["spoiled"] = "spoiled"
     turn: str
-    complaints: tuple[str, ...]
+    complaints: Annotated[tuple[str, ...], FREE]
     reply: Reply
 
 
@@ -284,7 +284,7 @@ class Unanswered(Value):
     kind: Literal["unanswered"] = "unanswered"
     turn: str
     by: str
-    trouble: str
+    trouble: Text
     wait: float | None = None
     """Seconds until it is asked again; None where the debate stops instead."""
     unsure: bool = False
@@ -312,7 +312,7 @@ class Raised(Value):
     """A question was put from the floor. Those it is put to hear it from their next turn on."""
 
     kind: Literal["raised"] = "raised"
-    question: str = Field(pattern=r"\S", max_length=QUESTION)
+    question: Text = Field(pattern=r"\S", max_length=QUESTION)
     to: tuple[str, ...] = Field(min_length=1)
     """Sides, or `judge` for every judge."""
 
@@ -328,7 +328,7 @@ class Noted(Value):
 
     kind: Literal["noted"] = "noted"
     note: Literal["one agent", "prompts changed", "estimate"]
-    detail: str = ""
+    detail: Text = ""
 
 
 Answer = Spoke | Declined | Voted | Spoiled

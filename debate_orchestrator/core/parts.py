@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field as Default
 
 from debate_orchestrator.core.shapes import When
-from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.values import FREE, Text, Value
 
 NAME = r"^[a-z][a-z0-9-]{0,40}$"
 """What a name may be that becomes part of a turn's id, and so of a file's name."""
@@ -36,8 +36,8 @@ MIRRORED = ".mirrored"
 class Seat(Value):
     """How a seat is called in briefs and reports. Neutral: no model's name comes in here."""
 
-    name: str
-    side: str = ""
+    name: Text
+    side: Text = ""
     """Pro or Con, for a debater."""
     tag: str
     """How the seat is written in a turn's tag, as in [R1 - ROUND 1 - OPENING]."""
@@ -56,7 +56,7 @@ class Phase(Value):
     """One kind of turn: who takes it, when, who hears it, and what is wanted."""
 
     name: str = Default(pattern=NAME)
-    title: str
+    title: Text
     tag: str
     seats: tuple[str, ...]
     """Who takes a turn: `a`, `b`, `judge`."""
@@ -90,8 +90,8 @@ class Phase(Value):
 class Criterion(Value):
     """Something that is scored."""
 
-    title: str
-    about: str
+    title: Text
+    about: Text
     weight: float = Default(default=1, gt=0)
     """How much it counts in the mean, beside the others."""
     least: float | None = None
@@ -103,20 +103,20 @@ class Criterion(Value):
 class Strictness(Value):
     """One way of judging, explained to the user and demanded of the judge and the debaters."""
 
-    about: str
-    judge: str
-    debaters: str
+    about: Text
+    judge: Text
+    debaters: Text
 
 
 class Rubric(Value):
     """What a round is judged by, and on what scale."""
 
-    name: str
+    name: Text
     least: float
     most: float
     criteria: dict[str, Criterion] = {}
     strictness: dict[str, Strictness]
-    convergence: dict[str, str] = {}
+    convergence: Annotated[dict[str, str], FREE] = {}
     """The signs of convergence that a judge may name, with what each means."""
 
     def scale(self, criterion: str) -> tuple[float, float]:
@@ -159,15 +159,15 @@ def filled(label: str, *, round: int, rounds: int | None = None) -> str:
 class Labels(Value):
     """What is announced, word for word; {round} and {rounds} are filled in (see `filled`)."""
 
-    round: str = "--- ROUND {round} OF {rounds} ---"
-    intervention: str = "[INTERVENTION - ROUND {round}]"
-    divergence: str = "[FORCED DIVERGENCE]"
-    persisted: str = "The sides converged again right after an intervention."
-    final: str = "[JUDGE - FINAL VERDICT]"
+    round: Text = "--- ROUND {round} OF {rounds} ---"
+    intervention: Text = "[INTERVENTION - ROUND {round}]"
+    divergence: Text = "[FORCED DIVERGENCE]"
+    persisted: Text = "The sides converged again right after an intervention."
+    final: Text = "[JUDGE - FINAL VERDICT]"
 
 
 class Lines(Value):
     """Lines that say something to the engine when a speech ends with exactly that, on a line of its own."""
 
-    concede: str = "I CONCEDE THE DEBATE."
-    decline: str = "I DECLINE TO ARGUE THIS POSITION."
+    concede: Text = "I CONCEDE THE DEBATE."
+    decline: Text = "I DECLINE TO ARGUE THIS POSITION."

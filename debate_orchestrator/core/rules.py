@@ -33,7 +33,7 @@ from debate_orchestrator.core.parts import (
 )
 from debate_orchestrator.core.shapes import Field, Shape, When
 from debate_orchestrator.core.turns import Slot, Turn, judges
-from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.values import Text, Value
 
 __all__ = ["CLERK", "EVERYBODY", "JUDGE", "Format", "Lines", "Phase", "Rubric", "Slot", "Turn", "calendar", "judges"]
 
@@ -54,8 +54,8 @@ class Format(Value):
     """The rules of one kind of debate."""
 
     name: str = Default(pattern=NAME)
-    title: str
-    about: str
+    title: Text
+    about: Text
     seats: dict[str, Seat]
     rounds: Rounds = Rounds()
     history: Literal["transcript", "dialogue"] = "transcript"

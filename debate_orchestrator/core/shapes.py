@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from pydantic import Field as Default
 
-from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.values import Text, Value
 from debate_orchestrator.errors import complaint, shown
 
 LONGEST = 20_000
@@ -54,7 +54,7 @@ class Field(Value):
     kind: Literal["text", "url", "flag", "number", "choice", "choices", "list", "record", "scores", "turn", "turns"]
     """`scores` is a number for each side and criterion of the rubric; `turn` the id of a turn, `turns` a list of
     such; `url` the address of a page."""
-    about: str = ""
+    about: Text = ""
     of: tuple[str, ...] = ()
     """What a choice may be; empty means the sides."""
     fields: dict[str, Field] = {}

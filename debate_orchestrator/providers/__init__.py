@@ -16,7 +16,7 @@ from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.rules import CLERK, EVERYBODY, JUDGE, Turn, judges
 from debate_orchestrator.errors import BadAnswers, Theirs, Trouble, complaint, shown
 from debate_orchestrator.providers import servers
-from debate_orchestrator.redaction import Pieces, redact, redacted, redactor
+from debate_orchestrator.redaction import Pieces, redact, redactor
 
 if TYPE_CHECKING:
     from debate_orchestrator.briefs import Brief
@@ -112,7 +112,7 @@ async def replied(provider: Provider, brief: Brief, hear: Piece) -> Reply:
 
 def _redacted(reply: Reply) -> Reply:
     """A reply without secrets, nor the larger part of one where it was cut."""
-    made = Reply.model_validate(redacted(reply.model_dump(mode="json")))
+    made = reply.with_text(redactor())
     return made.model_copy(update={"text": redactor().cut(made.text)})
 
 

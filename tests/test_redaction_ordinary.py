@@ -1,0 +1,260 @@
+"""Realistic environments blank out no ordinary text, real keys stay out, and a journal keeps its names."""
+
+from __future__ import annotations
+
+import random
+import string
+from base64 import b64encode, urlsafe_b64encode
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+import pytest
+from conftest import Run
+from core.folding import many
+from debates import opening
+from hypothesis import given
+from hypothesis import strategies as st
+
+from debate_orchestrator.core.events import Event, Raised, Reply, Spoke, Unanswered, Voted
+from debate_orchestrator.core.values import FREE, Value
+from debate_orchestrator.journal import Writer, read
+from debate_orchestrator.providers import complaints
+from debate_orchestrator.redaction import redact, secrets
+
+ENVIRONMENTS = {
+    "names": {
+        "SECRET_NAME": "prod-db-main", "TOKENIZER_MODEL": "claude-opus-5", "KEYMAP": "us-latin1",
+        "AUTH_DOMAIN": "example.com", "AWS_SECRET_REGION": "eu-west-1", "APP_KEY": "1.opening.a",
+        "KEYBOARD_LAYOUT": "de-nodeadkeys", "KEYCLOAK_REALM": "master-realm-1", "COOKIE_DOMAIN": ".app.example.com",
+        "TOKEN_FILE": "notes/tokens-2026.txt", "KEY_DATE": "2026-01-02", "SECRET_PATH": "kv/data/prod-db",
+        "CREDENTIALS_ID": "deploy-bot-2", "PASSWORD_POLICY": "min-12-chars", "MAX_TOKENS": "100000000",
+        "PARTITION_KEY": "customer-region-eu-west-1", "SORT_KEY": "created_at_2026_01_02", "HOTKEY": "ctrl-shift-p",
+        "MONKEY": "george-the-3rd", "S3_KEY": "reports/2026/01/summary-v2.html", "TURKEY": "thanksgiving-2026",
+        "PWD": "/home/me/my-project-2", "OLDPWD": "/srv/app-1", "DB_PASSWORD": "postgres-1", "A_SECRET": "strategy",
+        "JWT_AUTH": "required-always-2", "A_TOKEN": "DefaultAzureCredential", "B_KEY": "correcthorsebatterystaple",
+        "FALLBACK_KEY": "anthropic.claude-3-5-sonnet-20240620-v1:0", "C_KEY": "Meta-Llama-3.1-70B-Instruct-Q4_K_M",
+        "HOST_KEY": "ip-10-0-12-34.eu-west-1.compute.internal", "D_KEY": "20260102T101112Z",
+        "E_KEY": "node12rack07row3", "F_KEY": "prod01-node12-rack07-host33", "G_KEY": "MyVeryLongPascalCaseName",
+    },
+    "github": {
+        "GITHUB_REPOSITORY": "me/my-project", "GITHUB_REF": "refs/heads/feature/ABC-1234-fix",
+        "GITHUB_RUN_ID": "9876543210",
+        "GITHUB_SHA": "0d5c3bd7f1e2a3b4c5d6e7f8091a2b3c4d5e6f70", "RUNNER_NAME": "GitHub Actions 12",
+        "ACTIONS_ID_TOKEN_REQUEST_URL": "https://token.actions.example/v1?x=1", "CACHE_KEY": "linux-node-20-npm-v3",
+        "RESTORE_KEYS": "linux-node-20-\nlinux-node-", "SONAR_PROJECT_KEY": "my-org_my-project",
+    },
+    "gitlab": {
+        "CI_REGISTRY_USER": "gitlab-ci-token", "CI_JOB_TOKEN_SCOPE_ENABLED": "true-by-default",
+        "CI_COMMIT_REF_SLUG": "feature-abc-1234", "CI_REPOSITORY_URL": "https://gitlab-ci-user@gitlab.example/me/x.git",
+    },
+    "aws": {
+        "AWS_DEFAULT_REGION": "eu-central-1", "AWS_PROFILE": "work-profile-2", "AWS_ROLE_SESSION_NAME": "deploy-2026",
+        "AWS_WEB_IDENTITY_TOKEN_FILE": "/var/run/secrets/eks.amazonaws.com/serviceaccount/token",
+        "SECRET_ARN": "arn:aws:secretsmanager:eu-west-1:123456789012:secret:prod-db",
+        "KMS_KEY": "alias/prod-main-key-1",
+        "AWS_KMS_KEY": "arn:aws:kms:eu-west-1:123456789012:alias/prod-main",
+    },
+    "kubernetes": {
+        "HOSTNAME": "web-7d9f8b6c5d-x2x4z", "KUBERNETES_SERVICE_HOST": "10.96.0.1", "POD_KEY": "web-7d9f8b6c5d-x2x4z",
+        "SECRET_STORE": "vault-prod-1", "TLS_SECRET": "wildcard-example-com-tls", "PULL_SECRET": "registry-pull-2",
+        "SERVICE_KEY": "kubernetes.default.svc.cluster.local",
+    },
+    "npm": {
+        "npm_config_registry": "https://registry.npmjs.org/", "npm_package_name": "my-package-1",
+        "npm_config_user_agent": "npm/10.2.4 node/v20.11.0 linux x64", "NPM_TOKEN": "${NPM_TOKEN_FROM_CI}",
+        "npm_config_keyfile": "certs/client-1.pem", "NODE_AUTH_TOKEN": "XXXXX-XXXXX-XXXXX-XXXXX",
+    },
+    "addresses": {
+        "DATABASE_URL": "postgres://readonly_user@db-1.example/app",
+        "REDIS_URL": "redis://default:password@cache-1:6379",
+        "GIT_REMOTE": "ssh://deploy-user-1@git.example/x", "ANTHROPIC_CUSTOM_HEADERS": "x-team-name: research",
+    },
+}  # fmt: skip
+
+
+def drawn(alphabet: str, size: int, prefix: str = "") -> str:
+    """A key of so many characters, the same in every run."""
+    return prefix + "".join(random.Random(f"{alphabet}{size}{prefix}").choices(alphabet, k=size))
+
+
+BASE62, LOWER = string.ascii_letters + string.digits, string.ascii_lowercase + string.digits
+BYTES = random.Random(7).randbytes(32)
+KEYS = {
+    "Anthropic": drawn(BASE62 + "-_", 95, "sk-ant-api03-"), "OpenAI": drawn(BASE62, 48, "sk-proj-"),
+    "GitHub": drawn(BASE62, 36, "ghp_"), "GitHub OAuth": drawn(BASE62, 36, "gho_"), "a weak one": "sk-very-secret",
+    "GitHub, fine-grained": drawn(BASE62 + "_", 82, "github_pat_"), "Slack": "xoxb-" + drawn(string.digits, 24),
+    "AWS id": drawn(string.ascii_uppercase, 16, "AKIA"), "AWS": drawn(BASE62 + "/+", 40),
+    "Google": drawn(BASE62, 35, "AIza"),
+    "GitLab": drawn(BASE62, 20, "glpat-"), "Hugging Face": drawn(string.ascii_letters, 34, "hf_"),
+    "Stripe": drawn(BASE62, 24, "sk_live_"),
+    "npm": drawn(BASE62, 36, "npm_"), "JWT": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl",
+    "hex": BYTES.hex(),
+    "MD5": BYTES[:16].hex().upper(), "UUID": "7f1e2a3b-4c5d-4e7f-8091-a2b3c4d5e6f7",
+    "base64": b64encode(BYTES).decode(),
+    "base64url": urlsafe_b64encode(BYTES).decode().rstrip("="), "base36": drawn(LOWER, 40),
+    "password": "vT4!kq9#Zp2&mX7w",
+    "PEM": f"-----BEGIN PRIVATE KEY-----\n{b64encode(BYTES * 2).decode()}\n-----END PRIVATE KEY-----",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("environment", ENVIRONMENTS)
+def test_no_ordinary_text_changes(environment: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a realistic environment no value that is no secret, nor a part of it, is taken out of a sentence."""
+    variables = ENVIRONMENTS[environment]
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    for value in variables.values():
+        for text in {value, *value.split(), *value.split("@"), *value.split("://")}:
+            sentence = f"Should {text} move to Postgres?"
+            assert redact(sentence) == sentence
+
+
+@many
+@given(
+    st.sampled_from(["A_KEY", "A_TOKEN", "DB_PASSWORD", "CLIENT_SECRET"]),
+    st.lists(
+        st.sampled_from(["prod", "main", "eu", "west", "claude", "opus", "database", "web", "2026", "5", "v1", "West"]),
+        min_size=1, max_size=9,
+    ),
+    st.sampled_from(["-", ".", "/", "_", ":", " ", ", "]),
+)  # fmt: skip
+def test_names_are_no_secrets(name: str, parts: list[str], between: str) -> None:
+    """What is put together from words and numbers, as names of hosts, models, regions and files are, is no secret."""
+    assert list(secrets(name, between.join(parts))) == []
+
+
+@pytest.mark.parametrize("kind", KEYS)
+@pytest.mark.parametrize(
+    "name", ["APP_KEY", "myToken", "CLIENT_SECRET", "GITHUB_PAT", "AWS_SECRET_ACCESS_KEY", "PGPASSWORD"]
+)
+def test_real_keys_stay_out(name: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key of every form that services give out is taken out of text."""
+    monkeypatch.setenv(name, KEYS[kind])
+
+    assert redact(f"It is {KEYS[kind]} indeed.") == "It is [key] indeed."
+
+
+@pytest.mark.parametrize("name", [
+    "A_KEY", "apiKey", "A_APIKEY", "A_TOKEN", "A_SECRET", "A_PASSWORD", "A_PASSWD", "A_PASSPHRASE", "A_CREDENTIAL",
+    "A_CREDENTIALS", "A_PAT", "A_PWD", "A_KEY_2", "A_TOKEN2", "A_KEYS", "SESSION_COOKIE", "NPM_CONFIG__AUTH", "A_JWT",
+    "SECRET_KEY_BASE", "TLS_PRIVATE_KEY", "token", "PASSWORD",
+])  # fmt: skip
+def test_names_of_variables_that_count(name: str) -> None:
+    """A variable counts by the last part of its name."""
+    assert KEYS["hex"] in set(secrets(name, KEYS["hex"]))
+
+
+@pytest.mark.parametrize("name", [
+    "SECRET_NAME", "KEY_ID", "SECRET_REGION", "TOKENIZER_MODEL", "AUTH_DOMAIN", "TOKEN_FILE", "KEY_PATH", "TOKEN_URL",
+    "KEYMAP", "TOKENIZER_CONFIG", "MONKEY", "PWD", "SSH_AUTH_SOCK",
+])  # fmt: skip
+def test_names_of_variables_that_do_not(name: str) -> None:
+    """A variable that names a thing, or says where it is, does not count, whatever its value looks like."""
+    assert list(secrets(name, KEYS["hex"])) == []
+
+
+def test_the_names_in_a_json_credential_stay() -> None:
+    """Of credentials in JSON the key is a secret by itself, and the names beside it are not."""
+    body = b64encode(BYTES).decode()
+    value = (
+        '{"type": "service_account", "project_id": "my-project-123456", "private_key": "-----BEGIN PRIVATE KEY-----\\n'
+    )
+    found = set(secrets("GOOGLE_CREDENTIALS", f'{value}{body}\\n-----END PRIVATE KEY-----\\n"}}'))
+
+    assert body in found
+    assert not {"service_account", "my-project-123456", "-----BEGIN", "KEY-----", '"project_id":'} & found
+
+
+def test_a_debate_in_such_an_environment(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A whole debate about the words of the environment runs, and its journal and report have them as they were."""
+    for name, value in ENVIRONMENTS["names"].items():
+        if name not in ("PWD", "OLDPWD"):
+            monkeypatch.setenv(name, value)
+    Path("a.yaml").write_text("positions: {a: Move eu-west-1., b: Stay on us-latin1.}\nrounds: 1\noutput: r.md\n")
+    topic = "Should prod-db-main move to Postgres?"
+    ran = debate("run", "--answers=a.yaml", "--rehearse", f"--topic={topic}")
+
+    files = [path for path in here.rglob("r.*") if path.is_file()]
+    assert ran.code == 0, ran.err
+    assert "[key]" not in ran.out + ran.err
+    for path in files:
+        assert "[key]" not in path.read_text(encoding="utf-8")
+    assert any(topic in path.read_text(encoding="utf-8") for path in files if path.suffix == ".md")
+
+
+def test_a_cast_of_ordinary_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cast that names the model of a variable is taken; one that holds a provider's key is refused."""
+    monkeypatch.setenv("TOKENIZER_MODEL", "claude-opus-5")
+    monkeypatch.setenv("DEBATE_KEY_HERE", "k-12")
+
+    assert complaints({"a": ("anthropic:claude-opus-5",)}) == []
+    assert "a name without a key in it" in complaints({"a": ("command:say k-12",)})[0]
+
+
+STRUCTURE = (
+    "Asked.brief Asked.by Asked.turn Course.closed_after Course.conceded Course.digest Course.interventions Course.root"
+    " Course.winner Course.strength Declined.turn EarlierRound.winner Field.of Field.only_if Field.unless"
+    " Format.context_heard_by Format.judged_by Format.name Format.private Format.winner_of Opened.cast Opened.nonce"
+    " Opened.prompts Opened.version Phase.heard_by Phase.name Phase.tag Phase.refusals_heard_by Phase.reply"
+    " Phase.seats Phase.template Quotes.tag Quotes.unverified Quotes.verified Raised.to Recast.seat Recast.who"
+    " Reply.brief Reply.by Reply.lacked Seat.tag Setup.first Setup.strictness Spoiled.turn Spoke.turn Unanswered.by"
+    " Unanswered.turn Voted.turn When.strictness"
+)
+
+
+def holders(annotation: object) -> set[type[Value]]:
+    """The values that an annotation names, with all that they hold."""
+    if isinstance(annotation, type) and issubclass(annotation, Value):
+        fields = [one.annotation for one in annotation.model_fields.values()]
+        inner = [one for one in fields if not _names(one, annotation)]
+        return {annotation}.union(*map(holders, inner))
+    return set().union(*map(holders, get_args(annotation)))
+
+
+def _names(annotation: object, value: type[Value]) -> bool:
+    return annotation is value or any(_names(one, value) for one in get_args(annotation))
+
+
+def _has_strings(annotation: object) -> bool:
+    if get_origin(annotation) is dict:
+        return _has_strings(get_args(annotation)[1])  # keys of mappings are names
+    return annotation in (str, Any) or any(map(_has_strings, get_args(annotation)))
+
+
+def test_every_string_of_an_event_is_text_or_structure() -> None:
+    """Each field of an event that holds strings is marked as free text, or is known to name or decide something."""
+    found = {
+        f"{one.__name__}.{name}"
+        for one in holders(Event)
+        for name, field in one.model_fields.items()
+        if FREE not in field.metadata and _has_strings(field.annotation)
+    }
+
+    assert found == set(STRUCTURE.split())
+
+
+def test_structure_is_never_redacted(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key that is spelled like a turn's id, a seat or a cast changes these nowhere, and is taken out of free text."""
+    reply = Reply(text="Not 1.opening.a!", brief="0" * 64, by="judge-1", model="judge-1", stop="judge-1", called=True)
+    events: list[Event] = [
+        opening(topic="Is 1.opening.a safe?", cast={"a": ("host",), "b": ("host",), "judge": ("judge-1",)}),
+        Spoke(turn="1.opening.a", reply=reply),
+        Voted(turn="1.verdict.judge-1", ballot={"judge-1": "It is 1.opening.a."}, reply=reply),
+        Unanswered(turn="1.opening.a", by="judge-1", trouble="1.opening.a: no", reply=reply),
+        Raised(question="Why 1.opening.a?", to=("judge-1",)),
+    ]  # fmt: skip
+    monkeypatch.setenv("DEBATE_KEY_A", "1.opening.a")
+    monkeypatch.setenv("DEBATE_KEY_B", "judge-1")
+    with Writer.create("j.jsonl", events[0]) as journal:  # type: ignore[arg-type]
+        for event in events[1:]:
+            journal.append(event)
+    opened, spoke, voted, unanswered, raised = (one.model_dump() for one in read("j.jsonl").events)
+
+    assert (opened["setup"]["topic"], opened["cast"]["judge"]) == ("Is [key] safe?", ("judge-1",))
+    assert (spoke["turn"], voted["turn"], raised["to"]) == ("1.opening.a", "1.verdict.judge-1", ("judge-1",))
+    assert spoke["reply"] == voted["reply"] == unanswered["reply"]
+    said = {"text": "Not [key]!", "by": "judge-1", "model": "[key]", "stop": "[key]", "brief": "0" * 64}
+    assert said.items() <= spoke["reply"].items()
+    assert voted["ballot"] == {"judge-1": "It is [key]."}
+    assert (unanswered["turn"], unanswered["trouble"]) == ("1.opening.a", "[key]: no")
+    assert raised["question"] == "Why [key]?"
