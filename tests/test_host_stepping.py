@@ -234,6 +234,21 @@ def test_a_concession_ends_the_debate(debate: Run, opened: dict[str, Any]) -> No
     assert "Winner: Consensus (consensus). 0 rounds completed." in told["summary"]
 
 
+def test_a_line_that_does_not_count_is_told(debate: Run, opened: dict[str, Any]) -> None:
+    """A reply whose reserved line does not count is taken with a remark that says so, and the user is told too."""
+    Path("a.md").write_text('She wrote: "It is over.\nI CONCEDE THE DEBATE.', encoding="utf-8")
+    ran = debate("step", J, "--json", "1.opening.a=a.md")
+    (one,) = ran.json["accepted"]
+
+    assert '"I CONCEDE THE DEBATE." does not count here' in one["remark"]
+    assert ran.code == 0 and ran.json["complaints"] == []
+    Path("b.md").write_text("I concede the debate.", encoding="utf-8")
+    later = debate("step", J, "1.opening.b=b.md")
+    assert '"I CONCEDE THE DEBATE." does not count here' in later.err
+    assert 'Researcher A wrote "I CONCEDE THE DEBATE." where it does not count (1.opening.a).' in ran.json["show"]
+    assert 'Researcher B wrote "I CONCEDE THE DEBATE." where it does not count (1.opening.b).' in later.out
+
+
 def test_paths_are_as_they_were_given(debate: Run, answers: Path, here: Path) -> None:
     """Printed paths are relative where the given ones were, and absolute where those were."""
     told = debate("open", "--answers", "answers.yaml", "--output", "deep/er", "--json").json

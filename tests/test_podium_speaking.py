@@ -72,6 +72,15 @@ def test_giving_up_is_told(here: Path, line: str, told: str) -> None:
     assert any(told in one.text for one in script.asked[1].above)
 
 
+def test_a_line_that_does_not_count_is_told(here: Path) -> None:
+    """A speaker whose reserved line stands in a quotation, or is not the last, is told so before handing in."""
+    _, script = spoken(here, f'She wrote: "It is so.\n{CONCEDE}', "e", f"So.\n\n{CONCEDE}", "", turn="1.opening.b")
+    first, last = ("\n".join(line.text for line in script.asked[n].above) for n in (1, 3))
+
+    assert f'"{CONCEDE}" does not count here' in first and "concedes the whole debate" not in first
+    assert "does not count" not in last and "concedes the whole debate" in last
+
+
 def test_a_draft_is_offered_again(here: Path) -> None:
     """What was written before somebody left is there when the same turn is due again."""
     with pytest.raises(Left):

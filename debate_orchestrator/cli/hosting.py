@@ -80,7 +80,7 @@ def _told(done: Step, journal: Writer, files: Files, *, json: bool, block: list[
             "status": "done" if done.done else "waiting",
             "journal": files.journal,
             "show": show,
-            "accepted": [one.model_dump() for one in done.accepted],
+            "accepted": [one.model_dump(exclude_none=True) for one in done.accepted],
             "complaints": list(done.complaints),
             "turns": [_plain(one.model_dump()) for one in done.turns],
             "report": files.report if done.done else None,
@@ -92,7 +92,7 @@ def _told(done: Step, journal: Writer, files: Files, *, json: bool, block: list[
         for line in show:
             say(line)
         for one in done.accepted:
-            remark(f"accepted {one.turn} ({one.words} words)")
+            remark(" ".join(filter(None, (f"accepted {one.turn} ({one.words} words)", one.remark))))
         for turn in done.turns:
             say(f"due: {turn.turn} ({turn.title})\n     brief {turn.brief}\n     reply {turn.reply}")
         if summary:

@@ -171,3 +171,11 @@ class Lines(Value):
 
     concede: Text = "I CONCEDE THE DEBATE."
     decline: Text = "I DECLINE TO ARGUE THIS POSITION."
+
+    def remark(self, ignored: str) -> str:
+        """What to tell a speaker whose reserved line does not count."""
+        does = "declines" if ignored == self.decline else "concedes"
+        return (
+            f'"{ignored}" does not count here: it {does} only as the last line, exactly so, below an empty line, '
+            "and outside of quotations, code and lists."
+        )

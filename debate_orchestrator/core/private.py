@@ -61,7 +61,7 @@ _LINE = 300
 """Characters of a line that tell whether it opens or closes a code fence."""
 
 
-class Redactor:
+class PrivateFilter:
     """Takes a reply in pieces, as it comes, and gives what of it is for others."""
 
     def __init__(self, tag: str = "", *, known: bool = True, fences: bool = True):
@@ -205,9 +205,9 @@ def _patterns(tag: str, known: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
 def public(text: str, tag: str = "", *, known: bool = True) -> str:
     """What of a reply, tame already, is meant for others; the text as it is where nothing in it is private. `tag` is
     the format's own mark; `known` says whether those that models use count too."""
-    redactor = Redactor(tag, known=known)
-    said = redactor.whole(text)
-    if redactor.doubtful:  # the fence may be part of the working
-        redactor = Redactor(tag, known=known, fences=False)
-        said = redactor.whole(text)
-    return said.strip() if redactor.found else text
+    kept = PrivateFilter(tag, known=known)
+    said = kept.whole(text)
+    if kept.doubtful:  # the fence may be part of the working
+        kept = PrivateFilter(tag, known=known, fences=False)
+        said = kept.whole(text)
+    return said.strip() if kept.found else text

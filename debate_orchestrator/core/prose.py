@@ -8,8 +8,12 @@ above it matters:
 Code         a fence that is not closed, whether it is read with or without the quotation or list around it; four
              columns of indentation; a code span that goes on
 Containers   a block quote, list, table or HTML block that the line continues, lazily or by its indentation
-HTML         a comment, an instruction or an element that is not closed
-Quotations   quotation marks that are not closed, straight, curly, angled or in corners
+HTML         a comment, an instruction or an element that is not closed; only the names of HTML's own elements and of
+             the format's tags open one, and not right behind a word, as in `Vec<String>`. A name of one letter, which
+             may be a variable, does so to the end of its paragraph
+Quotations   quotation marks that are not closed, straight, curly, angled or in corners, in the line's own paragraph.
+             A mark left open in an earlier paragraph is a slip, or is taken up by the mark that begins the next one.
+             Only a quotation that a colon announces runs on, until it is closed or a paragraph begins with a mark
 Sentences    a line above that ends in a colon, a comma, a semicolon or a dash, and so introduces this one
 """
 
@@ -17,16 +21,27 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})(.*)", re.DOTALL)
 _AROUND = re.compile(r"(?:[ \t]*(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t])))*[ \t]*")
 """Marks of quotations and lists before what a line of them holds."""
 _CONTAINER = re.compile(r"[ \t]*(?:>|[-*+•][ \t]|\d{1,9}[.)][ \t]|\||\[\^|<[A-Za-z/!?])")
 _CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)([^`\n]+)\1(?!`)")
-_TAG = re.compile(r"<(/?)([A-Za-z][\w:-]{0,40})(?=[\s/>])(?:[^<>\"']|\"[^\"<>]*\"|'[^'<>]*')*?(/?)>")
+_TAG = re.compile(
+    r"(?P<glued>\w|::)?<(?P<closing>/?)(?P<name>[A-Za-z][\w:-]{0,40})(?=[\s/>])"
+    r"(?:[^<>\"']|\"[^\"<>]*\"|'[^'<>]*')*?(?P<empty>/?)>"
+)
 _EMPTY = {"area", "br", "col", "hr", "img", "input", "link", "meta", "source", "wbr", "li", "p", "td", "th", "tr"}
 """Elements that have no end, or may do without one."""
+_ELEMENT = re.compile(
+    "a|abbr|address|article|aside|audio|b|bdi|bdo|big|blockquote|body|button|canvas|caption|center|cite|code"
+    "|colgroup|data|datalist|dd|del|details|dfn|dialog|dir|div|dl|dt|em|fieldset|figcaption|figure|font|footer"
+    "|form|h[1-6]|head|header|hgroup|html|i|iframe|ins|kbd|label|legend|main|map|mark|marquee|math|menu|meter|nav"
+    "|noframes|noscript|object|ol|optgroup|option|output|picture|pre|progress|q|rp|rt|ruby|s|samp|script|search"
+    "|section|select|slot|small|span|strike|strong|style|sub|summary|sup|svg|table|tbody|template|textarea|tfoot"
+    "|thead|time|title|tt|u|ul|var|video|xmp"
+)
 _HIDING = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"))
 _INTRODUCES = (":", "：", ",", "，", "、", ";", "；", "—", "–")
 _EMPHASIS = re.compile(r"[*_~]+")
@@ -47,7 +62,9 @@ _MARKS = {
     for char in chars
 }
 """Quotation mark to its kind, and whether it opens (1), closes (-1) or does either."""
-_MARK = re.compile(f"[{re.escape(''.join(_MARKS))}]")
+_EITHER = f"[{re.escape(''.join(_MARKS))}]"
+_MARK_OR_GAP = re.compile(rf"({_EITHER})|\n\n\s*(?=({_EITHER})?)")
+"""A quotation mark; or what parts two paragraphs, and the mark with which the second begins."""
 _ELISION = re.compile(r"\d|(?:t(?:is|was|were|il)|em|cause|bout|n)\b", re.IGNORECASE)
 """What follows an apostrophe that begins a word: '90s, 'tis."""
 _BEFORE = set("([{—–-/:=") | {char for char, (_, way) in _MARKS.items() if way >= 0}
@@ -75,8 +92,12 @@ class Fence:
         return bool(was or self._open)
 
 
-def ends_with(text: str, line: str) -> bool:
-    """Whether a text, tame already, ends with that line on a line of its own, and says it itself."""
+def ends_with(text: str, line: str, tags: Container[str] = (), *, slips: bool = True) -> bool:
+    """Whether a text, tame already, ends with that line on a line of its own, and says it itself.
+
+    `tags` are the format's own. Without `slips`, as under the second rules of hearing, what is open stays so through
+    all paragraphs, and a tag of any name opens an element.
+    """
     *above, last = text.rstrip().split("\n")
     indent = len(last.expandtabs(4)) - len(last.expandtabs(4).lstrip())
     if last.strip() != line or indent >= 4:
@@ -87,8 +108,9 @@ def ends_with(text: str, line: str) -> bool:
         inner.read(one[_AROUND.match(one).end() :])  # type: ignore[union-attr]  # it matches nothing at least
     if outer or inner or _continues(above, code, indented=indent > 0):
         return False
-    told = "\n".join(_CODE_SPAN.sub("", one) for one, is_code in zip(above, code, strict=True) if not is_code)
-    return not (_in_html(told) or _in_quotation(told))
+    prose = ("" if is_code else _CODE_SPAN.sub("", one) for one, is_code in zip(above, code, strict=True))
+    told = "\n".join([*(one if one.strip() else "" for one in prose), ""])
+    return not (_in_html(told, tags, slips) or _in_quotation(_EMPHASIS.sub("", told), slips))
 
 
 def _continues(above: Sequence[str], code: Sequence[bool], *, indented: bool) -> bool:
@@ -115,26 +137,37 @@ def _paragraph(above: Sequence[str], code: Sequence[bool]) -> Iterator[str]:
         yield one
 
 
-def _in_html(told: str) -> bool:
+def _in_html(told: str, tags: Container[str], slips: bool) -> bool:
     """Whether a comment or an element is open at the end."""
     if any(told.rfind(opening) > told.rfind(closing) for opening, closing in _HIDING):
         return True
-    left: Counter[str] = Counter()
-    for closing, name, empty in _TAG.findall(told):
-        if name.lower() not in _EMPTY and not empty:
-            left[name.lower()] = max(0, left[name.lower()] + (-1 if closing else 1))
+    left, own = Counter[str](), told.rfind("\n\n")
+    for tag in _TAG.finditer(told):
+        name = tag["name"].lower()
+        if tag["closing"]:
+            left[name] = max(0, left[name] - 1)
+        elif name in _EMPTY or tag["empty"]:
+            continue
+        elif not slips or name in tags or (_ELEMENT.fullmatch(name) and not tag["glued"]):
+            left[name] += not slips or len(name) > 1 or tag.start() >= own
     return any(left.values())
 
 
-def _in_quotation(told: str) -> bool:
+def _in_quotation(said: str, slips: bool) -> bool:
     """Whether a quotation is open at the end."""
-    said, left = _EMPHASIS.sub("", told), Counter[str]()
-    for found in _MARK.finditer(said):
-        before, after = said[found.start() - 1 : found.start()], said[found.end() : found.end() + 1]
-        name, way = _MARKS[found[0]]
+    left, announced = Counter[str](), set[str]()
+    for found in _MARK_OR_GAP.finditer(said):
+        before, after = said[max(0, found.start() - 8) : found.start()], said[found.end() : found.end() + 1]
+        if not found[1]:
+            left = Counter(name for name in announced if left[name] and not found[2]) if slips else left
+            continue
+        name, way = _MARKS[found[1]]
         if name == "single" and _ELISION.match(said, found.end()):
             continue
-        left[name] = max(0, left[name] + _way(name, way, before, after, bool(left[name])))
+        way = _way(name, way, before[-1:], after, bool(left[name]))
+        if way > 0:
+            (announced.add if before.rstrip().endswith(":") else announced.discard)(name)
+        left[name] = max(0, left[name] + way)
     return any(left.values())
 
 

@@ -5,6 +5,7 @@ Knows turns only by their ids: who is next is the `agenda`'s to say, which build
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -24,13 +25,20 @@ from debate_orchestrator.core.events import (
 )
 from debate_orchestrator.core.exchange import Exchange
 from debate_orchestrator.core.hearing import Heard, heard, writes_lines_for
-from debate_orchestrator.core.parts import JUDGE, MIRRORED, Phase
+from debate_orchestrator.core.parts import JUDGE, MIRRORED, Phase, Quotes
 from debate_orchestrator.core.private import public
 from debate_orchestrator.core.prose import ends_with
 from debate_orchestrator.core.rules import Format, Slot, Turn, calendar, judges
 from debate_orchestrator.core.shapes import Shape
 from debate_orchestrator.core.votes import Reading, Vote, read_ballot
 from debate_orchestrator.speech import tame
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+def _letters(line: str) -> str:
+    """A line's words, without case and punctuation."""
+    return " ".join(_WORD.findall(line.casefold()))
 
 
 class _Cast(NamedTuple):
@@ -229,7 +237,19 @@ class Record:
         seen = self.spoken(reply.text, turn.phase)
         if self.opened.hearing == 1:
             return line in seen.text and any(said.strip() == line for said in seen.text.split("\n"))
-        return reply.ended != "cut" and not seen.dropped and ends_with(seen.text, line)
+        tags, slips = (self.format.quotes or Quotes()).names, self.opened.hearing > 2
+        return reply.ended != "cut" and not seen.dropped and ends_with(seen.text, line, tags, slips=slips)
+
+    def ignored(self, turn: Turn, reply: Reply) -> str | None:
+        """The reserved line that stands alone on a line of a speech, in whatever case and punctuation, and does not
+        count. None where one counts; and under earlier rules, which did not tell."""
+        reserved = [self.format.lines.concede, self.format.lines.decline]
+        if self.opened.hearing < 3 or not turn.speaking or turn.phase.reply != "text":
+            return None
+        if any(self.says(line, turn, reply) for line in reserved):
+            return None
+        alone = {_letters(line) for line in self.public(reply.text).split("\n")}
+        return next((line for line in reserved if _letters(line) in alone), None)
 
     def declined(self, turn_id: str) -> bool:
         """Whether a side declined to argue in a turn: in a speech, or in a structured reply."""

@@ -42,6 +42,8 @@ class Accepted(Value):
 
     turn: str
     words: int
+    remark: str | None = None
+    """What its writer should know: a reserved line in it that does not count."""
 
 
 class Step(Value):
@@ -136,7 +138,10 @@ class _Stepper:
             if turn_id not in self.debate.answers:
                 self._ask_once(turn, asked)
             if record(self.journal, self.debate, event):
-                self.accepted.append(Accepted(turn=turn_id, words=speech.words(self.debate.public(text))))
+                ignored = self.debate.ignored(turn, reply)
+                remark = self.debate.format.lines.remark(ignored) if ignored else None
+                words = speech.words(self.debate.public(text))
+                self.accepted.append(Accepted(turn=turn_id, words=words, remark=remark))
         except (BadReply, OutOfTurn) as error:
             self._refuse(turn_id, error.complaints)
 

@@ -116,6 +116,8 @@ class Speech:
             said.append("It declines to argue this position, and is on record as a refusal.")
         elif turn.speaking and debate.says(lines.concede, turn, reply):
             said.append("It concedes the whole debate, which ends the debate.")
+        elif ignored := debate.ignored(turn, reply):
+            said.append(lines.remark(ignored))
         return said
 
     def _counted(self, text: str) -> tuple[int, int]:

@@ -70,6 +70,8 @@ def _about(debate: Debate, turn: Turn) -> Iterator[str]:
         yield f"{name} conceded the debate ({turn.id})."
     elif debate.writes_for_the_other(turn):
         yield f"{name} wrote lines for the other side ({turn.id})."
+    if turn.id in debate.answers and (ignored := debate.ignored(turn, debate.reply(turn))):
+        yield f'{name} wrote "{ignored}" where it does not count ({turn.id}).'
     if turn.role == CLERK:
         for row in rows(debate, turn, "checks"):
             yield speech.one_line(f"Evidence {row.get('turn')}: {row.get('state')}")

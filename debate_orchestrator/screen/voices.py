@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Sequence
 from itertools import repeat
 
-from debate_orchestrator.core.private import Redactor, public
+from debate_orchestrator.core.private import PrivateFilter, public
 from debate_orchestrator.core.rules import Turn
 from debate_orchestrator.rostrum import WIDEST
 from debate_orchestrator.screen.cells import Line, Span, padded
@@ -44,7 +44,7 @@ class Voice:
     def _listen(self) -> None:
         """Nothing was heard so far."""
         self._pieces.clear()
-        self._redactor, self._shown, self._words = Redactor(self._tag, known=self._known), list[str](), 0
+        self._private, self._shown, self._words = PrivateFilter(self._tag, known=self._known), list[str](), 0
 
     def begin(self, now: float) -> None:
         """It is asked: for the first time, or again after what came to nothing."""
@@ -72,12 +72,12 @@ class Voice:
 
     def _add(self) -> None:
         """Adds what came since the last time."""
-        piece, restarts = "".join(self._pieces), self._redactor.restarts
+        piece, restarts = "".join(self._pieces), self._private.restarts
         self._pieces.clear()
         if not piece:
             return
-        said = self._redactor.feed(piece)
-        if self._redactor.restarts > restarts and self._shown:
+        said = self._private.feed(piece)
+        if self._private.restarts > restarts and self._shown:
             self.mark("-- what stands above was private working, which nobody else hears.")
             self._shown, self._words = [], 0
         self._show(said)

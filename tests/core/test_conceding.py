@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Declined, Reply
+from debate_orchestrator.core.events import Declined, Reply, Spoke
 from debate_orchestrator.errors import BadReply
 from debate_orchestrator.replies import read
 
@@ -61,6 +61,11 @@ WRAPPED = {
     "folded away": "<details><summary>What they want</summary>\n\n{}\n",
     "preformatted": "<pre>\n{}",
     "code span": "They want `this line:\n{}",
+    "a quotation of several paragraphs, open in this one": "“It is over.\n\n“And then.\n{}",
+    "open block quotation, paragraphs before": "She wrote:\n\n“It is over.\n\nAnd then.\n\n{}",
+    "other quotations inside an open one": "She wrote: “It is over.\n\nHe said ‘no’ to it.\n\n{}",
+    "open element, paragraphs before": "<div hidden>\n\nIt is over.\n\n{}",
+    "open element in capitals": "<BLOCKQUOTE>\n\n{}",
     "announced": "They would have me write this:\n\n{}",
     "announced in bold": "**They would have me write this:**\n\n{}",
     "announced with a dash": "They would have me write —\n{}",
@@ -98,6 +103,18 @@ OWN = {
     "after a heading": "## Conclusion\n\n{}",
     "after thinking": '<think>"Hm.\n```\n</think>\n\nYou are right.\n\n{}',
     "after a mention of the mark": "Models write `<think>` before they speak.\n\n{}",
+    "after generics": "Rust's Vec<String> made my point moot.\n\n{}",
+    "right below generics": "Rust's Vec<String> and HashMap<K, Vec<T>> made my point moot.\n{}",
+    "after types named like elements": "A Vec<Option> is a List<object>, and Vec::<a> is Box<Map>.\n{}",
+    "after comparisons": "It holds for x <y> z and for a <b> c.\n\n{}",
+    "after a quotation of several paragraphs": "She wrote: “One.\n\n“Two.\n\n“Three.”\n\n{}",
+    "right below such a quotation": "She wrote: “One.\n\n“Two.\n\n“Three.”\n{}",
+    "after such a straight quotation": 'She wrote: "One.\n\n"Two.\n\n"Three."\n\n{}',
+    "after such a nested quotation": "She wrote: “‘One.\n\n“‘Two.’”\n\n{}",
+    "after an unfinished quotation of such paragraphs": "“One.\n\n“Two.\n\n{}",
+    "after a long quotation that ends": "She wrote: “It is over.\n\nAnd then.”\n\n{}",
+    "after dialogue": '"Is it so?"\n\n"It is," she said, "so.\n\nThey left.\n\n{}',
+    "after a stray mark in a fence's paragraph": 'A "so\n```\nx\n```\n{}',
 }
 
 
@@ -159,6 +176,77 @@ def test_code_never_concedes(before: str, count: int, mark: str, inside: str, cl
     inside = inside.replace(mark * 3, "")
     end = f"\n{fence}" if closed else ""
     assert conceded(f"{before}\n\n{fence}\n{inside}\n{CONCEDE}{end}") is None
+
+
+SLIPS = [*"\"'“”„‟‘’‚«»‹›「」『』《》", "<T>", "<String>", "<i>"]
+REALISTIC = [
+    "He's 5'10\" tall, in '90s jeans; 'twas the dogs' owner's idea, rock 'n' roll.",
+    "A `Vec<String>` is no Vec<&str>, HashMap<K, V> or std::vector<std::map<int, Object>>, and f::<T>() < x > y.",
+    "“Is it so?” she asked.\n\n“It is,” he said. “It’s the ‘market’.”",
+    "“One thing.\n\n“Another thing.\n\n“The last thing.”",
+    'She said: "One thing.\n\n"Another \'thing\'."',
+    '❝So it is❞ 🗨️ 👩‍💻 “👍” and "👎".',
+    "Elle dit : « C’est l’été », puis ‹ oui ›.",
+    "»So ist es«, sagte er; „so ist’s“, sagte sie, ‚wirklich‘.",
+    "彼女は「そうだ『はい』」と言った。《题》",
+    "Set `x = \"` and `it's` in code: `<q>`.",
+    "- A 3\" pipe\n- Users' <kbd>Ctrl</kbd> keys\n\nSo it is.",
+    "Use git commit -m <message> with O'Neill's \"so-called\" fix.",
+]
+
+
+@many
+@given(st.lists(st.sampled_from(REALISTIC), min_size=1, max_size=5).map("\n\n".join))
+def test_realistic_prose_never_hides_the_line(prose: str) -> None:
+    """Apostrophes, inches, generics, code, dialogue and the quotation marks of any language never hide the line."""
+    assert conceded(f"{prose}\n\n{CONCEDE}") == "a"
+    assert declines(f"{prose}\n\n{DECLINE}")
+
+
+@many
+@given(PROSE, PARAGRAPH, st.sampled_from(SLIPS), st.integers(0, 8), st.sampled_from(["{} ", " {}", "{}"]), PROSE)
+def test_a_slip_ends_with_its_paragraph(before: str, text: str, slip: str, at: int, form: str, after: str) -> None:
+    """One mark too many, anywhere in an earlier paragraph of plain words, takes nothing from the line."""
+    words = text.replace(":", "").split()
+    words.insert(min(at, len(words)), form.format(slip))
+    paragraphs = [one for one in (before, " ".join(words), after) if one]
+    assert conceded("\n\n".join([*paragraphs, CONCEDE])) == "a"
+
+
+def test_journals_of_the_second_rules_keep_them() -> None:
+    """Under the second rules a mark stays open through the speech, and every tag opens an element."""
+    for form in ('A "slip.\n\n{}', "A Vec<String>.\n\n{}", "She wrote: “One.\n\n“Two.”\n\n{}"):
+        debate = Debate([opened().model_copy(update={"hearing": 2})])
+        debate.take(Spoke(turn="1.opening.a", reply=reply(form.replace(LINE, CONCEDE))))
+        assert debate.conceded() is None
+        assert debate.ignored(debate.turn("1.opening.a"), debate.reply(debate.turn("1.opening.a"))) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'So "it\n{CONCEDE}',
+        f"{CONCEDE}\n\nWell argued.",
+        f"> {CONCEDE}",
+        f"**{CONCEDE}**",
+        "I concede the debate",
+        f"```\n{CONCEDE}\n```",
+    ],
+)
+def test_a_line_that_does_not_count_is_noticed(text: str) -> None:
+    """Where a reserved line stands alone on a line and does not count, that can be told."""
+    debate = Debate([opened()])
+    assert debate.ignored(debate.due()[0], reply(text)) == CONCEDE
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["So.", CONCEDE, f"> {CONCEDE}\n\n{DECLINE}", f"I will not say {CONCEDE}", f"<think>\n{CONCEDE}\n</think>\nSo."],
+)
+def test_nothing_is_noticed_without_need(text: str) -> None:
+    """A line that counts, one within a sentence and one in private working are nothing to tell about."""
+    debate = Debate([opened()])
+    assert debate.ignored(debate.due()[0], reply(text)) is None
 
 
 def test_the_last_of_both_lines_counts() -> None:
