@@ -119,7 +119,7 @@ def _unpacked(unpack: zlib._Decompress, packed: bytes) -> Iterator[bytes]:
 
 
 def _values(json: bytes) -> int:
-    """An upper bound on the values inside this JSON: each follows a comma or an opening bracket."""
+    """An upper bound on the values inside this JSON, since each follows a comma or an opening bracket."""
     return sum(json.count(sign) for sign in (b",", b"[", b"{"))
 
 
