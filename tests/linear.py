@@ -38,7 +38,8 @@ PIECES = (
     "< ", "> ", "- ", "* ", "1. ", "a ", "a\u200d", " \"", "\"a", "` ``", "\n```", "[a](", "[...]", "**a:** ", "Ab. ",
     "<think>", "\n<think>", "</think>", "\n</think>\n", "`<think>` ", "<thinking ", "<quote>", "</quote>", "<quote ",
     " a='b'", "<|channel|>", "<!--", "http://", "http://x ", NONCE, NONCE[:-1], "Ben ", "Ben: ", "Researcher A ",
-    "1.opening.", " by ", " and ", "(a ", "\n|a|\n|-|\n", "## x\n\n", "> FOR: x\n\n", "FOR: a\n\n", "FOR:\n\n", "- x\n",
+    "1.opening.", " by ", " and ", "(a ", "<a b=\"c\" ", "\n|a|\n|-|\n", "## x\n\n", "> FOR: x\n\n", "FOR: a\n\n",
+    "FOR:\n\n", "- x\n",
     "*It writes lines for the other side, which this format forbids.*\n",
 )  # fmt: skip
 """What hostile texts are made of: each of these, over and over, alone and between two letters."""
@@ -93,6 +94,8 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "line": markup.prose,
     "page": lambda text: pages.block(text, ("v_quote", "u_quote")),
     "excerpt": lambda text: excerpts.telling(pages.plainly(text)),
+    "excerpt of an attack": lambda text: excerpts.telling(pages.plainly(text), "attacks"),
+    "beginning": lambda text: excerpts.opening(text, 400),
     "label": attribution.read,
     "participants": lambda text: attribution.participants(f"A: {text}".split("\n")),
     "transcript": tried(judge, *DOCUMENTS),

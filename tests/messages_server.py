@@ -26,7 +26,8 @@ Trouble = Callable[[dict[str, Any], int], dict[str, Any] | None]
 
 `status` (with `headers`, `kind`, `message`) refuses; `close` drops the line at once; `html` answers a page;
 `text`, `stop`, `why` change the answer; `after` is how many pieces come before `then`: `end` (no closing event),
-`drop`, `stall`, `garbage`, `error` (an error event), `nested` (an event nested 100 deep), `more` (9 MB of text),
+`drop`, `stall`, `garbage`, `error` (an error event), `nested` (an event nested 100 deep),
+`crowded` (an event of 10,000 values), `more` (9 MB of text),
 `pings` (without end)."""
 
 
@@ -120,6 +121,8 @@ class Server:
             case "nested":
                 event = _sse({"type": "content_block_delta", "index": 0, "odd": 0})
                 await response.write(event.replace(b": 0}", b": " + b"[" * 100 + b"]" * 100 + b"}"))
+            case "crowded":
+                await response.write(_sse({"type": "content_block_delta", "index": 0, "odd": [{}] * 10_000}))
             case "more":
                 delta = {"type": "text_delta", "text": "more and " * 1_000}
                 for _ in range(1_000):

@@ -67,6 +67,7 @@ FAULTS: dict[str, Fault] = {
     "nothing but pings": Fault({"after": 3, "then": "pings"}),
     "chunk that is not JSON": Fault({"after": 3, "then": "garbage"}),
     "event nested too deeply": Fault({"after": 3, "then": "nested"}),
+    "event of too many values": Fault({"after": 3, "then": "crowded"}),
     "answer longer than any reply may be": Fault({"after": 3, "then": "more"}),
     "error event": Fault({"after": 3, "then": "error"}),
     "a page instead of an answer": Fault({"html": True}),

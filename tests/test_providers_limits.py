@@ -84,6 +84,55 @@ def test_brackets_in_a_text_are_no_nesting(kind: str) -> None:
         assert ask(server.spec(kind)).text == text
 
 
+def crowded(kind: str, values: int) -> bytes:
+    """An event with so many empty objects where the library of that API makes an object of its own of each."""
+    if kind == "openai":
+        return b'data: {"choices":[' + b",".join([b"{}"] * values) + b"]}\n\n"
+    block = b'{"type":"web_search_tool_result","tool_use_id":"t","content":[' + b",".join([b"{}"] * values) + b"]}"
+    head = b'event: content_block_start\ndata: {"type":"content_block_start","index":1,"content_block":'
+    return head + block + b"}\n\n"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("values", [6_000, 1_000_000])
+def test_an_event_of_many_values(kind: str, values: int) -> None:
+    """An event of far more values than any answer has is refused before it is parsed, within seconds; what had come
+    before it is kept."""
+    with sending(lambda: [begun(kind), said(kind, "Half"), crowded(kind, values), ended(kind)]) as server:
+        began = time.monotonic()
+        fault = fails(server.spec(kind), "an event of more than 5,000 values")
+
+    assert time.monotonic() - began < 10
+    assert isinstance(fault, Trouble) and isinstance(fault.partial, Reply) and fault.partial.text == "Half"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_last_event_is_held_to_the_limits_too(kind: str) -> None:
+    """A last event that ends in mixed line breaks, or not at all, is refused like any other."""
+    for bad, why in ((crowded(kind, 6_000), "more than 5,000 values"), (raw(kind, "[" * 100 + "]" * 100), "nested")):
+        for end in (b"\n\r\n", b"\n", b""):
+            with sending(lambda bad=bad, end=end: [begun(kind), bad.removesuffix(b"\n\n") + end]) as server:
+                fails(server.spec(kind), why)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_commas_in_a_text_are_no_values(kind: str) -> None:
+    """A text may hold as many commas as it likes."""
+    text = 'a, [b], "c", ' * 5_000
+    with sending(lambda: [begun(kind), said(kind, text), ended(kind)]) as server:
+        assert ask(server.spec(kind)).text == text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_patience_holds_while_events_are_parsed(kind: str) -> None:
+    """Events that come faster than they can be parsed, and add nothing, run into the limit of silence on time."""
+    with sending(forever(crowded(kind, 2_400) * 40, first=begun(kind) + said(kind, "Half"))) as server:
+        began = time.monotonic()
+        fails(server.spec(kind), "silence for 1 s", patience=2.0)
+
+    assert time.monotonic() - began < 8
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("value", ["9" * 5_000, "NaN", '"\\ud800"', '1, "odd": 2', "1e999", "-", "{", '"\x00"'])
 def test_odd_values(kind: str, value: str) -> None:

@@ -6,6 +6,7 @@ import json
 import shutil
 import sys
 import textwrap
+import warnings
 from collections.abc import Iterable
 from typing import Any, TextIO
 
@@ -36,7 +37,10 @@ class _Redacted:
 
 def without_secrets() -> None:
     """From here on nothing that this process prints has a secret of the environment in it: no result or talk, no
-    complaint about the command line, no log of a library, no traceback."""
+    complaint about the command line, no log of a library, no traceback. Warnings of libraries are not shown, unless
+    Python is told to: they may quote a secret in part, which can't be found."""
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is not None and not isinstance(stream, _Redacted):

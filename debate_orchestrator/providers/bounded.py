@@ -49,7 +49,7 @@ class Body(httpx2.AsyncByteStream):
         async for piece in self._pieces():
             for event in self._divided(piece):
                 yield event
-        yield bytes(self._event)
+        yield self._checked(bytes(self._event))
 
     async def _reason(self) -> AsyncIterator[bytes]:
         """The beginning of an error's body, as far as it can be read: its status says more."""
@@ -91,9 +91,19 @@ class Body(httpx2.AsyncByteStream):
                 self._events += 1
                 if self._events > limits.events:
                     raise OverLimit(f"more than {limits.events:,} events")
-                if _nested(event, limits.nesting):
-                    raise OverLimit(f"an event nested more than {limits.nesting} deep")
-                yield event
+                yield self._checked(event)
+
+    def _checked(self, event: bytes) -> bytes:
+        """The event, if its JSON is within the limits; else OverLimit, since parsing it could take far too long."""
+        limits = self._limits
+        if _values(event) <= limits.nesting:
+            return event
+        bare = _STRING.sub(b"", event)
+        if _nested(bare, limits.nesting):
+            raise OverLimit(f"an event nested more than {limits.nesting} deep")
+        if _values(bare) > limits.event_values:
+            raise OverLimit(f"an event of more than {limits.event_values:,} values")
+        return event
 
 
 def _unpacked(unpack: zlib._Decompress, packed: bytes) -> Iterator[bytes]:
@@ -108,12 +118,15 @@ def _unpacked(unpack: zlib._Decompress, packed: bytes) -> Iterator[bytes]:
         yield piece
 
 
-def _nested(event: bytes, most: int) -> bool:
-    """Whether the JSON of an event is nested deeper than that."""
-    if event.count(b"[") + event.count(b"{") <= most:
-        return False
+def _values(json: bytes) -> int:
+    """An upper bound on the values inside this JSON, since each follows a comma or an opening bracket."""
+    return sum(json.count(sign) for sign in (b",", b"[", b"{"))
+
+
+def _nested(json: bytes, most: int) -> bool:
+    """Whether JSON without its strings is nested deeper than that."""
     depth = 0
-    for bracket in _BRACKET.findall(_STRING.sub(b"", event)):
+    for bracket in _BRACKET.findall(json):
         depth += 1 if bracket in b"[{" else -1
         if depth > most:
             return True

@@ -113,6 +113,12 @@ class Clock:
         async with asyncio.timeout(self._left(self.first)) as self._limit:
             yield
 
+    def check(self) -> None:
+        """TimeoutError once the time is over. The event loop can't tell while it parses what has come already."""
+        when = self._limit.when() if self._limit is not None else None
+        if when is not None and when <= asyncio.get_running_loop().time():
+            raise TimeoutError
+
     def heard(self) -> None:
         """Something of the answer itself came."""
         self._spoken = True

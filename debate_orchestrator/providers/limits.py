@@ -25,6 +25,9 @@ class Limits(NamedTuple):
     """Bytes of one event: the largest hold a page that a search found, about 100 kB."""
     event_lines: int = 1_000
     """Lines of one event: one or two are usual, and one of JSON with line breaks has about 50."""
+    event_values: int = 5_000
+    """Values in the JSON of one event, as far as commas and opening brackets tell: the results of a search have about
+    100, and the libraries need up to 0.1 ms and 2 kB for each."""
     nesting: int = 32
     """How deep the JSON of one event may be nested: events of either API need about 10, as `datafiles` allows."""
     error: int = 64 * 1024

@@ -94,7 +94,7 @@ class Growing(Protocol):
 
 async def listen(stream: Any, answer: Growing, clock: faults.Clock, hear: Piece) -> None:
     """Takes a stream event by event until it ends, or can be no answer. Unread where the library fails to read it,
-    whatever its exception; OverLimit where it is too long."""
+    whatever its exception; OverLimit where it is too long; TimeoutError where it takes too long."""
     events = aiter(stream)
     while answer.odd is None:
         try:
@@ -103,6 +103,7 @@ async def listen(stream: Any, answer: Growing, clock: faults.Clock, hear: Piece)
             return
         except Exception as error:
             raise Unread(error) from error
+        clock.check()
         came = answer.came
         for piece in answer.take(event):
             hear(piece)

@@ -77,7 +77,7 @@ class Answer:
     def _begin(self, index: int, block: Any) -> list[str]:
         dump = getattr(block, "model_dump", dict)
         try:
-            kept = dump(mode="json", exclude_none=True)
+            kept = dump(mode="json", exclude_none=True, warnings=False)  # a warning quotes what a server sent
         except ValueError:
             self.odd = "a block that is no plain data"
             return []
