@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from types import SimpleNamespace
 
 import pytest
 
-from debate_orchestrator.providers.lines import cause, clean, is_beneath, nobody_there, options
+from debate_orchestrator.providers.faults import Clock
+from debate_orchestrator.providers.limits import LIMITS, OverLimit
+from debate_orchestrator.providers.lines import cause, clean, is_beneath, listen, nobody_there, options
 from debate_orchestrator.providers.servers import key_name, server
 from debate_orchestrator.redaction import redact
 
@@ -72,3 +75,25 @@ def test_small_things() -> None:
     """Halves of characters are replaced, and a fault of ours is not taken for a library's."""
     assert clean("a\ud800b") == "a?b"
     assert not is_beneath(ValueError("ours"))
+
+
+def test_too_much_is_not_heard() -> None:
+    """A piece that takes an answer over its limit is not handed on."""
+    heard: list[str] = []
+
+    class Long:
+        """An answer whose first event is too long."""
+
+        length, came, odd = 0, 0, None
+
+        def take(self, event: str) -> list[str]:
+            """The event as the one piece."""
+            self.length = self.came = len(event)
+            return [event]
+
+    async def events() -> AsyncIterator[str]:
+        yield "x" * (LIMITS.answer + 1)
+
+    with pytest.raises(OverLimit):
+        asyncio.run(listen(events(), Long(), Clock(9), heard.append))
+    assert heard == []

@@ -12,7 +12,7 @@ from core.folding import many
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.redaction import Pieces, Redactor, forms, redact, redacted, secrets
+from debate_orchestrator.redaction import Pieces, Redactor, forms, learn, redact, redacted, secrets
 
 KEY = 'sk-Ab "0/1+2\\3 é=&z'
 
@@ -151,3 +151,30 @@ def test_ordinary_text_is_cheap(monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(5):
         assert redact(text) is text
     assert (time.perf_counter() - begun) / 5 < 0.2
+
+
+def test_many_secrets_in_one_piece() -> None:
+    """A long piece full of secrets takes about as long as the same text that does not go on."""
+    redactor = Redactor(form for n in range(5) for form in forms(f"sk-0123-abcd-456{n}"))
+    text = "it is sk-0123-abcd-4560, " * 16_000
+    began = time.process_time()
+    whole = redactor(text)
+    between = time.process_time()
+    sure, left = redactor.split(text)
+
+    assert sure + redactor.cut(left) == whole
+    assert time.process_time() - between < 10 * (between - began)
+
+
+def test_a_secret_that_is_learned_while_pieces_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A token that becomes known after the first piece is held back and taken out of those that follow."""
+    monkeypatch.setattr("debate_orchestrator.redaction._learned", set())
+    heard: list[str] = []
+    pieces = Pieces(heard.append)
+    pieces.take("It is: ")
+    learn("oat-from-a-profile-1")
+    for one in "oat-from-a-profile-1, as they say.":
+        pieces.take(one)
+    pieces.end()
+
+    assert "".join(heard) == "It is: [key], as they say."

@@ -104,12 +104,13 @@ async def listen(stream: Any, answer: Growing, clock: faults.Clock, hear: Piece)
         except Exception as error:
             raise Unread(error) from error
         came = answer.came
-        for piece in answer.take(event):
-            hear(piece)
+        pieces = answer.take(event)
         if answer.length > LIMITS.answer:
             raise OverLimit(f"more than {LIMITS.answer:,} characters")
         if answer.came > LIMITS.kept:
             raise OverLimit(f"more than {LIMITS.kept:,} characters, with thinking")
+        for piece in pieces:
+            hear(piece)
         if answer.came > came:
             clock.heard()
 
