@@ -20,7 +20,7 @@ URL = "https://models.example/v1"
 def test_a_foreign_request_is_bare(monkeypatch: pytest.MonkeyPatch) -> None:
     """A request to an address from a cast keeps what it needs, and carries the key of that host alone."""
     monkeypatch.setenv(key_name(URL), "own")
-    (strip,) = options(server(f"openai:m@{URL}"))["event_hooks"]["request"]
+    (_, strip) = options(server(f"openai:m@{URL}"))["event_hooks"]["request"]
     headers = {"host": "x", "content-type": "json", "authorization": "Bearer vendor", "x-gateway": "secret"}
     request = SimpleNamespace(headers=headers)
     asyncio.run(strip(request))
@@ -36,11 +36,11 @@ def test_a_vendors_request_is_the_librarys(monkeypatch: pytest.MonkeyPatch) -> N
     made = options(server("anthropic:m"))
     hooks = made.pop("event_hooks")
     headers = {"authorization": "Bearer oat-from-a-profile-1", "x-gateway": "g"}
-    asyncio.run(hooks["request"][0](SimpleNamespace(headers=headers)))
+    asyncio.run(hooks["request"][1](SimpleNamespace(headers=headers)))
 
     packing = {"accept-encoding": "gzip"}
     assert made == {"follow_redirects": False, "headers": packing, "verify": True, "trust_env": True}
-    assert [len(hooks[name]) for name in ("request", "response")] == [1, 1]
+    assert [len(hooks[name]) for name in ("request", "response")] == [2, 1]
     assert headers == {"authorization": "Bearer oat-from-a-profile-1", "x-gateway": "g"}
     assert redact("no: oat-from-a-profile-1") == "no: [key]"
 

@@ -129,7 +129,19 @@ def test_whatever_is_taken_is_understood(kind: str, rest: str) -> None:
 
 def test_no_two_hosts_share_a_key() -> None:
     """A host that only looks like another has a variable of its own, and so has every port."""
-    hosts = ("a.b", "a-b", "ab", "a.b:80", "a.b:8080", "a--b", "[a::b]", "[::1]:80", "[::1:80]", "10.0.0.2", "10.0.0.2:2")
+    hosts = (
+        "a.b",
+        "a-b",
+        "ab",
+        "a.b:80",
+        "a.b:8080",
+        "a--b",
+        "[a::b]",
+        "[::1]:80",
+        "[::1:80]",
+        "10.0.0.2",
+        "10.0.0.2:2",
+    )
 
     assert len({key_name(f"https://{host}/x") for host in hosts}) == len(hosts)
 

@@ -94,7 +94,7 @@ def _address(url: str) -> str | None:
         return errors.complaint("the server", errors.shown(url), expected)
     bare = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
     if not url.isprintable() or " " in url or _place(bare) is None:
-        hint = "Write a host in ASCII letters, digits, dots and dashes (any other name in its xn-- form), or an IP address."
+        hint = "Write a host in ASCII letters, digits, dots and dashes (any other in its xn-- form), or an IP address."
         return errors.complaint("the server", errors.shown(url), expected, hint)
     if "@" in parts.netloc or parts.query or parts.fragment:
         hint = f"A key belongs into the environment, as {key_name(bare)}."
@@ -102,10 +102,11 @@ def _address(url: str) -> str | None:
     return None
 
 
-def in_the_clear(server: Server) -> str | None:
-    """A complaint where a key would be sent readable to another machine, and the user does not permit that. The
+def in_the_clear(server: Server, url: str | None = None) -> str | None:
+    """A complaint where a key would be sent readable to another machine, and the user does not permit that: to `url`,
+    where a request goes there, or else to the server's address. The
     vendor's library finds credentials where no variable of ours tells of them, so that its address is always safe."""
-    url = server.address
+    url = url or server.address
     needless = server.url is not None and server.key() is None
     if url is None or needless or permissions().insecure or url.lower().startswith("https://") or is_loopback(url):
         return None
@@ -130,8 +131,8 @@ def is_loopback(url: str) -> bool:
 
 def key_name(url: str) -> str:
     """The environment variable that holds the key of a server named by its address: its host and, where the address
-    has one, its port. A dot is written `_` and a dash `__`; an IPv6 address is written in full behind one more `_`, with
-    `_` for its colons. No two places share a variable. ValueError where the host is none that a key is kept for."""
+    has one, its port. A dot is written `_` and a dash `__`; an IPv6 address is written in full behind one more `_`,
+    with `_` for its colons. No two places share a variable. ValueError where the host is none that a key is kept for."""
     if (place := _place(url)) is None:
         raise ValueError(f"no plain host in {errors.shown(url)}")
     host, port = place
