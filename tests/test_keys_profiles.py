@@ -75,6 +75,8 @@ def test_no_token_through_a_proxy(debate: Run, profile: Path, monkeypatch: pytes
         assert proxy.heard == server.heard == []
         assert "NO_PROXY" in ran.err
 
+        for path in Path().glob("r.*"):
+            path.unlink()
         monkeypatch.setenv("no_proxy", "127.0.0.1,localhost")
         ran_in_vain(debate)
         assert proxy.heard == []

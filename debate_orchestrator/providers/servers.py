@@ -132,7 +132,7 @@ def is_loopback(url: str) -> bool:
 def key_name(url: str) -> str:
     """The environment variable that holds the key of a server named by its address: its host and, where the address
     has one, its port. A dot is written `_` and a dash `__`; an IPv6 address is written in full behind one more `_`,
-    with `_` for its colons. No two places share a variable. ValueError where the host is none that a key is kept for."""
+    with `_` for its colons. No two places share a variable. ValueError where no key is kept for the host."""
     if (place := _place(url)) is None:
         raise ValueError(f"no plain host in {errors.shown(url)}")
     host, port = place
