@@ -150,8 +150,8 @@ def test_no_two_hosts_share_a_key() -> None:
     "host",
     [
         "ap\u0131.example.com", "api\u00e9example.com", "api_example.com", "a_.b.com", "a_-b.com", "api.\u212aey.com",
-        "example.com.8443", "example.8443:1", "10.0.0", "127.1", "2130706433", "10.0.0.256", "010.0.0.1", "a..b", "a.b.",
-        "a.-b",
+        "example.com.8443", "example.8443:1", "10.0.0", "127.1", "2130706433", "10.0.0.256", "010.0.0.1", "a..b",
+        "a.b.", "a.-b",
         "a-.b", "-a", "api%2eexample.com", "a.b\\.c", "[v1.a]", "a[::1]", "[::1]a", "[fe80::1%25eth0]", "[::1",
         "a.b:99999", "a.b:0", "a.b:\u0661", "a.b:x", "\uff41.com", "a.b\u3002c",
     ],
