@@ -26,6 +26,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from debate_orchestrator.redaction import redact
+
 
 def complaint(where: str, got: str, expected: str, hint: str = "") -> str:
     """One complaint as one line: where it happened, what came, what was expected, what to try."""
@@ -34,8 +36,10 @@ def complaint(where: str, got: str, expected: str, hint: str = "") -> str:
 
 
 def shown(value: object, most: int = 60) -> str:
-    """`value` as it may stand in a complaint: escaped, and cut to about `most` characters."""
+    """`value` as it may stand in a complaint: escaped, and cut to about `most` characters. Secrets are taken out before
+    the cut: what is left of one behind it would not be known any more."""
     text = ascii(value) if isinstance(value, str) else repr(value)
+    text = redact(text) if len(text) > most else text
     return text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
 
 

@@ -190,13 +190,15 @@ class Redactor:
 
     def split(self, text: str) -> tuple[str, str]:
         """The beginning of a text that goes on, redacted, and as it is what may become a secret as the text goes on."""
-        made, end, found = "", 0, self._in(text)
-        while True:
-            at = end + self.begun(text[end:])
-            match = self._any.search(text, end) if found else None
-            if match is None or match.start() >= at:
-                return made + text[end:at], text[at:]
-            made, end = made + text[end : match.start()] + KEY, match.end()
+        at = self.begun(text)
+        made, end = [], 0
+        for match in self._any.finditer(text) if self._in(text) else ():
+            if match.end() > at:
+                at = min(at, match.start())
+                break
+            made += [text[end : match.start()], KEY]
+            end = match.end()
+        return "".join(made) + text[end:at], text[at:]
 
     def cut(self, text: str) -> str:
         """`text`, of which the end is missing: what may be the larger half of a secret at its end is one."""
@@ -211,15 +213,22 @@ class Pieces:
     """A text that comes in pieces, redacted: what may become a secret is held back until it is seen what it is."""
 
     def __init__(self, hear: Callable[[str], None]):
-        self._hear, self._redact, self._held = hear, redactor(), ""
+        self._hear, self._held = hear, ""
+        self._renew()
+
+    def _renew(self) -> None:
+        self._learned, self._redact = len(_learned), redactor()
 
     def take(self, piece: str) -> None:
         """Takes the next piece, and tells what is sure by now; an empty text where nothing is."""
+        if len(_learned) != self._learned:  # with the request that this answers
+            self._renew()
         sure, self._held = self._redact.split(self._held + piece)
         self._hear(sure)
 
     def end(self) -> None:
         """Tells what is left, if anything is."""
+        self._renew()
         left, self._held = self._redact.cut(self._held), ""
         if left:
             self._hear(left)

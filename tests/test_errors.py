@@ -76,3 +76,11 @@ def test_whatever_is_shown_is_harmless(value: object) -> None:
 def test_the_nearest_is_named(word: object, hint: str) -> None:
     """What is near is named, and nothing where nothing is."""
     assert nearest(word, ["words", "when"]) == hint
+
+
+def test_a_secret_is_not_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A secret that is longer than what is shown of a value leaves no beginning in a complaint."""
+    key = "sk-" + "0123456789abcdef" * 8
+    monkeypatch.setenv("MY_TOKEN", key)
+
+    assert "sk-0" not in errors.shown(f"{key}") + errors.shown([f"x {key}"])

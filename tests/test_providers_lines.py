@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from types import SimpleNamespace
 
 import pytest
 
-from debate_orchestrator.providers.lines import cause, clean, is_beneath, nobody_there, options
+from debate_orchestrator.providers.faults import Clock
+from debate_orchestrator.providers.limits import LIMITS, OverLimit
+from debate_orchestrator.providers.lines import cause, clean, is_beneath, listen, nobody_there, options
 from debate_orchestrator.providers.servers import key_name, server
 from debate_orchestrator.redaction import redact
 
@@ -17,7 +20,7 @@ URL = "https://models.example/v1"
 def test_a_foreign_request_is_bare(monkeypatch: pytest.MonkeyPatch) -> None:
     """A request to an address from a cast keeps what it needs, and carries the key of that host alone."""
     monkeypatch.setenv(key_name(URL), "own")
-    (strip,) = options(server(f"openai:m@{URL}"))["event_hooks"]["request"]
+    (_, strip) = options(server(f"openai:m@{URL}"))["event_hooks"]["request"]
     headers = {"host": "x", "content-type": "json", "authorization": "Bearer vendor", "x-gateway": "secret"}
     request = SimpleNamespace(headers=headers)
     asyncio.run(strip(request))
@@ -33,11 +36,11 @@ def test_a_vendors_request_is_the_librarys(monkeypatch: pytest.MonkeyPatch) -> N
     made = options(server("anthropic:m"))
     hooks = made.pop("event_hooks")
     headers = {"authorization": "Bearer oat-from-a-profile-1", "x-gateway": "g"}
-    asyncio.run(hooks["request"][0](SimpleNamespace(headers=headers)))
+    asyncio.run(hooks["request"][1](SimpleNamespace(headers=headers)))
 
     packing = {"accept-encoding": "gzip"}
     assert made == {"follow_redirects": False, "headers": packing, "verify": True, "trust_env": True}
-    assert [len(hooks[name]) for name in ("request", "response")] == [1, 1]
+    assert [len(hooks[name]) for name in ("request", "response")] == [2, 1]
     assert headers == {"authorization": "Bearer oat-from-a-profile-1", "x-gateway": "g"}
     assert redact("no: oat-from-a-profile-1") == "no: [key]"
 
@@ -72,3 +75,25 @@ def test_small_things() -> None:
     """Halves of characters are replaced, and a fault of ours is not taken for a library's."""
     assert clean("a\ud800b") == "a?b"
     assert not is_beneath(ValueError("ours"))
+
+
+def test_too_much_is_not_heard() -> None:
+    """A piece that takes an answer over its limit is not handed on."""
+    heard: list[str] = []
+
+    class Long:
+        """An answer whose first event is too long."""
+
+        length, came, odd = 0, 0, None
+
+        def take(self, event: str) -> list[str]:
+            """The event as the one piece."""
+            self.length = self.came = len(event)
+            return [event]
+
+    async def events() -> AsyncIterator[str]:
+        yield "x" * (LIMITS.answer + 1)
+
+    with pytest.raises(OverLimit):
+        asyncio.run(listen(events(), Long(), Clock(9), heard.append))
+    assert heard == []

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
 import pytest
 from core.folding import many
 from hypothesis import given
@@ -126,6 +129,54 @@ def test_whatever_is_taken_is_understood(kind: str, rest: str) -> None:
 
 def test_no_two_hosts_share_a_key() -> None:
     """A host that only looks like another has a variable of its own, and so has every port."""
-    hosts = ("a.b", "a-b", "ab", "a.b:80", "a.b:8080", "a--b", "a.-b")
+    hosts = (
+        "a.b",
+        "a-b",
+        "ab",
+        "a.b:80",
+        "a.b:8080",
+        "a--b",
+        "[a::b]",
+        "[::1]:80",
+        "[::1:80]",
+        "10.0.0.2",
+        "10.0.0.2:2",
+    )
 
     assert len({key_name(f"https://{host}/x") for host in hosts}) == len(hosts)
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "ap\u0131.example.com", "api\u00e9example.com", "api_example.com", "a_.b.com", "a_-b.com", "api.\u212aey.com",
+        "example.com.8443", "example.8443:1", "10.0.0", "127.1", "2130706433", "10.0.0.256", "010.0.0.1", "a..b",
+        "a.b.", "a.-b",
+        "a-.b", "-a", "api%2eexample.com", "a.b\\.c", "[v1.a]", "a[::1]", "[::1]a", "[fe80::1%25eth0]", "[::1",
+        "a.b:99999", "a.b:0", "a.b:\u0661", "a.b:x", "\uff41.com", "a.b\u3002c",
+    ],
+)  # fmt: skip
+def test_a_host_that_is_not_plain(host: str) -> None:
+    """A host that is neither a plain ASCII name nor an IP address is refused in a cast, and gets no key."""
+    spec = f"openai:m@https://{host}/v1"
+
+    assert "http(s)://HOST" in str(complaint(spec))
+    assert server(spec).keys == ()
+
+
+_PARTS = st.sampled_from(["a", "b", "A", "1", "80", "\u0131", "\u00e9", "_", "-", ".", ":", "::", "[", "]", "@"])
+
+
+@many
+@given(st.sets(st.lists(_PARTS, min_size=1, max_size=6).map("".join), min_size=2, max_size=40))
+def test_a_variable_belongs_to_one_place(written: set[str]) -> None:
+    """Accepted addresses share a variable only where host and port are the same."""
+    urls = [f"https://{one}" for one in written if complaint(f"openai:m@https://{one}") is None]
+    places = {(_host(parts.hostname or ""), parts.port) for parts in map(urlsplit, urls)}
+
+    assert len({server(f"openai:m@{url}").keys for url in urls}) == len(places)
+
+
+def _host(name: str) -> str:
+    """A host in the one way to write it."""
+    return str(ip_address(name)) if ":" in name else name

@@ -16,7 +16,7 @@ from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Reply
 from debate_orchestrator.errors import Failed, Theirs, Trouble
 from debate_orchestrator.errors import complaint as said
-from debate_orchestrator.providers import Piece, faults, lines, servers
+from debate_orchestrator.providers import Piece, faults, lines, profiles, servers
 from debate_orchestrator.providers.caching import Plan, placed, plans
 from debate_orchestrator.providers.limits import OverLimit
 from debate_orchestrator.providers.messages import Answer
@@ -83,7 +83,7 @@ class Messages:
         whole answer takes nothing from it."""
         answer = Answer(before)
         try:
-            self._client()  # before the clock runs: loading the library takes seconds
+            profiles.learn(self._client().credentials)  # before the clock runs: loading the library takes seconds
             async with clock.listening():
                 stream = await self._open(asked)
                 try:
@@ -142,7 +142,10 @@ class Messages:
         if server.url is None:
             api_key = servers.key("ANTHROPIC_API_KEY")
             token = None if api_key else key  # the library takes one of them, or looks for a profile
-            return AsyncAnthropic(api_key=api_key, auth_token=token, max_retries=0, timeout=timeout, http_client=http)
+            made = AsyncAnthropic(api_key=api_key, auth_token=token, max_retries=0, timeout=timeout, http_client=http)
+            if made.credentials and (wrong := profiles.wrong_way(made.credentials, server, str(made.base_url))):
+                raise Failed(wrong)
+            return made
         key = key or servers.NO_KEY
         return AsyncAnthropic(api_key=key, base_url=server.url, max_retries=0, timeout=timeout, http_client=http)
 
@@ -150,7 +153,13 @@ class Messages:
         """What an exception of the library, or of those beneath it, amounts to."""
         if isinstance(error, TimeoutError):
             return faults.broken(self.name, clock.verdict(), answer.partial(self.name))
-        from anthropic import AnthropicError, APIConnectionError, APIStatusError, CredentialsError
+        from anthropic import (
+            AnthropicError,
+            APIConnectionError,
+            APIStatusError,
+            CredentialsError,
+            WorkloadIdentityError,
+        )
 
         partial = answer.partial(self.name)
         unread = isinstance(error, lines.Unread)
@@ -163,6 +172,9 @@ class Messages:
             what = "no key and no profile" if isinstance(error, TypeError) else faults.shown(error)
             hint = f"Set {self._server.keys[0]}, or sign in with the provider's own tool; `debate models` tells more."
             return Failed(said(self.name, what, "credentials in the environment", hint))
+        if isinstance(error, WorkloadIdentityError):  # its text quotes a server that was sent a token
+            status = f" (HTTP {error.status_code})" if error.status_code else ""
+            return faults.broken(self.name, f"no token: {type(error).__name__}{status}", partial)
         if unread or isinstance(error, AnthropicError | OSError | ValueError | OverLimit) or lines.is_beneath(error):
             wrapped = isinstance(error, APIConnectionError)
             return lines.fault(self.name, error, partial, wrapped=wrapped, reached=self._reached)

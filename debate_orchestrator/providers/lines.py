@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from debate_orchestrator import redaction
 from debate_orchestrator.core.events import Reply
-from debate_orchestrator.errors import Failed, Trouble
+from debate_orchestrator.errors import Failed, Theirs
 from debate_orchestrator.providers import Piece, faults, servers
 from debate_orchestrator.providers.limits import LIMITS, OverLimit
 
@@ -45,13 +45,24 @@ def options(server: servers.Server) -> dict[str, Any]:
     return {
         "follow_redirects": False,
         "event_hooks": {
-            "request": [_learned] if server.url is None else [_bare(server)],
+            "request": [_private(server), _learned if server.url is None else _bare(server)],
             "response": [bounded.hold(LIMITS)],
         },
         "headers": {"accept-encoding": "gzip"},  # what `bounded` can unpack
         "verify": not clear,
         "trust_env": not (clear and servers.is_loopback(url)),
     }
+
+
+def _private(server: servers.Server) -> Callable[[Any], Awaitable[None]]:
+    """A hook that raises Failed where a key would go over plain http to another machine, by the address that a request
+    really goes to: a profile may name one too."""
+
+    async def check(request: Any) -> None:
+        if wrong := servers.in_the_clear(server, str(request.url)):
+            raise Failed(wrong)
+
+    return check
 
 
 async def _learned(request: Any) -> None:
@@ -105,23 +116,26 @@ async def listen(stream: Any, answer: Growing, clock: faults.Clock, hear: Piece)
             raise Unread(error) from error
         clock.check()
         came = answer.came
-        for piece in answer.take(event):
-            hear(piece)
+        pieces = answer.take(event)
         if answer.length > LIMITS.answer:
             raise OverLimit(f"more than {LIMITS.answer:,} characters")
         if answer.came > LIMITS.kept:
             raise OverLimit(f"more than {LIMITS.kept:,} characters, with thinking")
+        for piece in pieces:
+            hear(piece)
         if answer.came > came:
             clock.heard()
 
 
-def fault(who: str, error: Exception, partial: Reply | None, *, wrapped: bool, reached: bool) -> Trouble:
+def fault(who: str, error: Exception, partial: Reply | None, *, wrapped: bool, reached: bool) -> Theirs:
     """What an exception of the line amounts to; `wrapped` says that a library put its own around the reason,
     `reached` that the server has answered before."""
     if isinstance(error, OverLimit):
         kept = partial and partial.model_copy(update={"text": partial.text[: LIMITS.answer]})
         return faults.oversized(who, str(error), kept)
     reason = cause(error) if wrapped else error
+    if isinstance(reason, Theirs):
+        return reason
     what = faults.shown(f"{type(reason).__name__}: {reason}")
     if wrapped and nobody_there(error):
         return faults.unreachable(who, what, reached=reached)

@@ -23,6 +23,10 @@ from debate_orchestrator.speech import one_line
 
 NO_KEY = "none"
 """What is sent where a server of one's own wants something and nothing is known."""
+_LABEL = r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
+_AUTHORITY = re.compile(
+    rf"(?:\[(?P<v6>[\da-f:.]+)\]|(?P<host>{_LABEL}(?:\.{_LABEL})*))(?::(?P<port>\d{{0,5}}))?", re.ASCII | re.IGNORECASE
+)
 _VENDORS = {"anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"), "openai": ("OPENAI_API_KEY",)}
 
 
@@ -58,7 +62,7 @@ def server(spec: str) -> Server:
     kind = casts.kind(spec)
     model, url = casts.split_address(casts.rest(spec))
     if url is not None:
-        return Server(kind, model, url, (key_name(url),), needs_key=False)
+        return Server(kind, model, url, (key_name(url),) if _place(url) else (), needs_key=False)
     if kind == "ollama":
         return Server(kind, model, _ollama(), ("OLLAMA_API_KEY",), needs_key=False)
     if kind == "openrouter":
@@ -83,23 +87,26 @@ def complaint(spec: str) -> str | None:
 
 def _address(url: str) -> str | None:
     """What is wrong with an address in a cast. It is written into journals and reports, so it holds no secret."""
+    expected = "http(s)://HOST[:PORT][/PATH]"
     try:
         parts = urlsplit(url)
-        host, port = parts.hostname, parts.port
     except ValueError:
-        host, port = None, None
-    if not host or not url.isprintable() or " " in url or port == 0:
-        return errors.complaint("the server", errors.shown(url), "http(s)://HOST[:PORT][/PATH]")
+        return errors.complaint("the server", errors.shown(url), expected)
+    bare = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+    if not url.isprintable() or " " in url or _place(bare) is None:
+        hint = "Write a host in ASCII letters, digits, dots and dashes (any other in its xn-- form), or an IP address."
+        return errors.complaint("the server", errors.shown(url), expected, hint)
     if "@" in parts.netloc or parts.query or parts.fragment:
-        hint = f"A key belongs into the environment, as {key_name(url)}."
-        return errors.complaint("the server", "an address with a user or a query", "http(s)://HOST[:PORT][/PATH]", hint)
+        hint = f"A key belongs into the environment, as {key_name(bare)}."
+        return errors.complaint("the server", "an address with a user or a query", expected, hint)
     return None
 
 
-def in_the_clear(server: Server) -> str | None:
-    """A complaint where a key would be sent readable to another machine, and the user does not permit that. The
+def in_the_clear(server: Server, url: str | None = None) -> str | None:
+    """A complaint where a key would be sent readable to another machine, and the user does not permit that: to `url`,
+    where a request goes there, or else to the server's address. The
     vendor's library finds credentials where no variable of ours tells of them, so that its address is always safe."""
-    url = server.address
+    url = url or server.address
     needless = server.url is not None and server.key() is None
     if url is None or needless or permissions().insecure or url.lower().startswith("https://") or is_loopback(url):
         return None
@@ -124,11 +131,33 @@ def is_loopback(url: str) -> bool:
 
 def key_name(url: str) -> str:
     """The environment variable that holds the key of a server named by its address: its host and, where the address
-    has one, its port. A dot is written `_` and a dash `__`, so that no two hosts share a variable."""
-    parts = urlsplit(url)
-    host = (parts.hostname or "").upper().replace("-", "__")
-    port = f"_{parts.port}" if parts.port is not None else ""
-    return "DEBATE_KEY_" + re.sub(r"[^A-Z0-9_]", "_", host) + port
+    has one, its port. A dot is written `_` and a dash `__`; an IPv6 address is written in full behind one more `_`,
+    with `_` for its colons. No two places share a variable. ValueError where no key is kept for the host."""
+    if (place := _place(url)) is None:
+        raise ValueError(f"no plain host in {errors.shown(url)}")
+    host, port = place
+    written = f"_{host.replace(':', '_')}" if ":" in host else host.replace("-", "__").replace(".", "_")
+    return f"DEBATE_KEY_{written.upper()}" + (f"_{port}" if port is not None else "")
+
+
+def _place(url: str) -> tuple[str, int | None] | None:
+    """Host and port of an address; None unless the host is a plain ASCII name or an IP address. A name does not end in
+    a number, which would be taken for an IPv4 address, and in the name of a variable for a port."""
+    try:
+        found = _AUTHORITY.fullmatch(urlsplit(url).netloc)
+        if found is None:
+            return None
+        port = int(found["port"]) if found["port"] else None
+        if port is not None and not 0 < port < 2**16:
+            return None
+        if found["v6"]:
+            return ipaddress.IPv6Address(found["v6"]).exploded, port
+        host = found["host"].lower()
+        if host.rpartition(".")[2].isdigit():
+            ipaddress.IPv4Address(host)
+    except ValueError:
+        return None
+    return host, port
 
 
 def _ollama() -> str:
