@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import time
 from urllib.parse import quote, quote_plus
 
 import pytest
