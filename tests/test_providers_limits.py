@@ -123,7 +123,7 @@ def test_commas_in_a_text_are_no_values(kind: str) -> None:
         assert ask(server.spec(kind)).text == text
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["openai"])  # of the other API such events are results of a search
 def test_patience_holds_while_events_are_parsed(kind: str) -> None:
     """Events that come faster than they can be parsed, and add nothing, run into the limit of silence on time."""
     with sending(forever(crowded(kind, 2_400) * 40, first=begun(kind) + said(kind, "Half"))) as server:
