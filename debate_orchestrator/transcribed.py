@@ -165,7 +165,7 @@ def opened(
     cast: dict[str, tuple[str, ...]],
     course: Course,
     templates: Mapping[str, str] = {},
-    hearing: Literal[1, 2, 3] = HEARING,
+    hearing: Literal[1, 2] = HEARING,
 ) -> Opened:
     return Opened(
         schema_version=SCHEMA,

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.permissions import permitted
-from debate_orchestrator.providers.servers import Server, complaint, is_loopback, key_name, server
+from debate_orchestrator.providers.servers import Server, complaint, in_the_clear, is_loopback, key_name, server
 
 
 @pytest.mark.parametrize(
@@ -80,10 +80,10 @@ def test_a_key_is_not_sent_in_the_clear(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("DEBATE_KEY_FAR", "k")
     monkeypatch.setenv("DEBATE_KEY_LOCALHOST", "k")
 
-    assert complaint("openai:m@http://far/v1")
-    assert not complaint("openai:m@https://far/v1")
-    assert not complaint("openai:m@http://localhost/v1")
-    assert not complaint("openai:m@http://elsewhere/v1")
+    assert in_the_clear(server("openai:m@http://far/v1"))
+    assert not in_the_clear(server("openai:m@https://far/v1"))
+    assert not in_the_clear(server("openai:m@http://localhost/v1"))
+    assert not in_the_clear(server("openai:m@http://elsewhere/v1"))
 
 
 @pytest.mark.parametrize(
@@ -109,11 +109,11 @@ def test_where_the_vendors_name_leads(url: str, monkeypatch: pytest.MonkeyPatch)
     may find one elsewhere."""
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     monkeypatch.setenv("ANTHROPIC_BASE_URL", url)
-    assert "plain http" in str(complaint("anthropic:m"))
+    assert "plain http" in str(in_the_clear(server("anthropic:m")))
     with permitted(insecure=True):
-        assert complaint("anthropic:m") is None
+        assert in_the_clear(server("anthropic:m")) is None
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "HTTPS://far")
-    assert complaint("anthropic:m") is None
+    assert in_the_clear(server("anthropic:m")) is None
 
 
 @many

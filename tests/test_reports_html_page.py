@@ -249,6 +249,6 @@ def test_the_ledger_and_the_appendix() -> None:
 def test_seats_of_a_format_of_ones_own() -> None:
     """Seats are named as their format names them, whatever those names hold."""
     seats = rules("panel").model_dump()["seats"]
-    seats["a"]["name"] = "Speaker <One>"
+    seats["a"]["name"] = "Speaker & One"
 
-    assert "Speaker &lt;One&gt;" in render(told(rules("panel", seats=seats)))
+    assert "Speaker &amp; One" in render(told(rules("panel", seats=seats)))

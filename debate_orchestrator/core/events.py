@@ -175,7 +175,7 @@ class Course(Value):
         return self.root or self.digest
 
 
-HEARING: Literal[3] = 3
+HEARING: Literal[2] = 2
 """The rules by which the speeches of a new debate are heard."""
 
 
@@ -207,11 +207,10 @@ class Opened(Value):
     seed: int
     nonce: str = Field(pattern=NONCE)
     """What fences speech in every brief of this debate."""
-    hearing: Literal[1, 2, 3] = 1
+    hearing: Literal[1, 2] = 1
     """The rules by which its speeches are heard. 1, as in journals that do not say: a reserved line counts wherever it
     stands alone on a line, and private working is what the format's own tag marks. 2: a reserved line counts as a
-    speech's own last line, and the marks of private working that models use count too. 3: a quotation mark that is not
-    closed, or a tag that is none of HTML, in an earlier paragraph no longer keeps it from counting."""
+    speech's own last line, and the marks of private working that models use count too."""
 
     @model_validator(mode="after")
     def _covers_the_seats(self) -> Opened:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal
 
+from pydantic import AfterValidator
 from pydantic import Field as Default
+from pydantic_core import PydanticCustomError
 
 from debate_orchestrator.core.shapes import When
 from debate_orchestrator.core.values import FREE, Text, Value
@@ -33,11 +35,26 @@ MIRRORED = ".mirrored"
 """What the id of a mirrored turn ends in."""
 
 
+_MARKS = frozenset("<>[]`*_|\\#")
+
+
+def _called(name: str) -> str:
+    """What a seat or a phase may be called: it heads speeches in prompts and reports."""
+    if not name.isprintable() or len(name) > 80 or _MARKS & set(name):
+        raise PydanticCustomError(
+            "called", "a line of text, of at most 80 characters, without marks of markdown or HTML"
+        )
+    return name
+
+
+Called = Annotated[Text, AfterValidator(_called)]
+
+
 class Seat(Value):
     """How a seat is called in briefs and reports. Neutral: no model's name comes in here."""
 
-    name: Text
-    side: Text = ""
+    name: Called
+    side: Called = ""
     """Pro or Con, for a debater."""
     tag: str
     """How the seat is written in a turn's tag, as in [R1 - ROUND 1 - OPENING]."""
@@ -56,7 +73,7 @@ class Phase(Value):
     """One kind of turn: who takes it, when, who hears it, and what is wanted."""
 
     name: str = Default(pattern=NAME)
-    title: Text
+    title: Called
     tag: str
     seats: tuple[str, ...]
     """Who takes a turn: `a`, `b`, `judge`."""

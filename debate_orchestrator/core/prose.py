@@ -32,8 +32,6 @@ _TAG = re.compile(
     r"(?P<glued>\w|::)?<(?P<closing>/?)(?P<name>[A-Za-z][\w:-]{0,40})(?=[\s/>])"
     r"(?:[^<>\"']|\"[^\"<>]*\"|'[^'<>]*')*?(?P<empty>/?)>"
 )
-_EMPTY = {"area", "br", "col", "hr", "img", "input", "link", "meta", "source", "wbr", "li", "p", "td", "th", "tr"}
-"""Elements that have no end, or may do without one."""
 _ELEMENT = re.compile(
     "a|abbr|address|article|aside|audio|b|bdi|bdo|big|blockquote|body|button|canvas|caption|center|cite|code"
     "|colgroup|data|datalist|dd|del|details|dfn|dialog|dir|div|dl|dt|em|fieldset|figcaption|figure|font|footer"
@@ -92,11 +90,10 @@ class Fence:
         return bool(was or self._open)
 
 
-def ends_with(text: str, line: str, tags: Container[str] = (), *, slips: bool = True) -> bool:
+def ends_with(text: str, line: str, tags: Container[str] = ()) -> bool:
     """Whether a text, tame already, ends with that line on a line of its own, and says it itself.
 
-    `tags` are the format's own. Without `slips`, as under the second rules of hearing, what is open stays so through
-    all paragraphs, and a tag of any name opens an element.
+    `tags` are the format's own.
     """
     *above, last = text.rstrip().split("\n")
     indent = len(last.expandtabs(4)) - len(last.expandtabs(4).lstrip())
@@ -110,7 +107,7 @@ def ends_with(text: str, line: str, tags: Container[str] = (), *, slips: bool = 
         return False
     prose = ("" if is_code else _CODE_SPAN.sub("", one) for one, is_code in zip(above, code, strict=True))
     told = "\n".join([*(one if one.strip() else "" for one in prose), ""])
-    return not (_in_html(told, tags, slips) or _in_quotation(_EMPHASIS.sub("", told), slips))
+    return not (_in_html(told, tags) or _in_quotation(_EMPHASIS.sub("", told)))
 
 
 def _continues(above: Sequence[str], code: Sequence[bool], *, indented: bool) -> bool:
@@ -137,7 +134,7 @@ def _paragraph(above: Sequence[str], code: Sequence[bool]) -> Iterator[str]:
         yield one
 
 
-def _in_html(told: str, tags: Container[str], slips: bool) -> bool:
+def _in_html(told: str, tags: Container[str]) -> bool:
     """Whether a comment or an element is open at the end."""
     if any(told.rfind(opening) > told.rfind(closing) for opening, closing in _HIDING):
         return True
@@ -146,20 +143,18 @@ def _in_html(told: str, tags: Container[str], slips: bool) -> bool:
         name = tag["name"].lower()
         if tag["closing"]:
             left[name] = max(0, left[name] - 1)
-        elif name in _EMPTY or tag["empty"]:
-            continue
-        elif not slips or name in tags or (_ELEMENT.fullmatch(name) and not tag["glued"]):
-            left[name] += not slips or len(name) > 1 or tag.start() >= own
+        elif not tag["empty"] and (name in tags or (_ELEMENT.fullmatch(name) and not tag["glued"])):
+            left[name] += len(name) > 1 or tag.start() >= own
     return any(left.values())
 
 
-def _in_quotation(said: str, slips: bool) -> bool:
+def _in_quotation(said: str) -> bool:
     """Whether a quotation is open at the end."""
     left, announced = Counter[str](), set[str]()
     for found in _MARK_OR_GAP.finditer(said):
         before, after = said[max(0, found.start() - 8) : found.start()], said[found.end() : found.end() + 1]
         if not found[1]:
-            left = Counter(name for name in announced if left[name] and not found[2]) if slips else left
+            left = Counter(name for name in announced if left[name] and not found[2])
             continue
         name, way = _MARKS[found[1]]
         if name == "single" and _ELISION.match(said, found.end()):

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core.events import (
+    HEARING,
     Answer,
     Asked,
     Declined,
@@ -237,14 +238,14 @@ class Record:
         seen = self.spoken(reply.text, turn.phase)
         if self.opened.hearing == 1:
             return line in seen.text and any(said.strip() == line for said in seen.text.split("\n"))
-        tags, slips = (self.format.quotes or Quotes()).names, self.opened.hearing > 2
-        return reply.ended != "cut" and not seen.dropped and ends_with(seen.text, line, tags, slips=slips)
+        tags = (self.format.quotes or Quotes()).names
+        return reply.ended != "cut" and not seen.dropped and ends_with(seen.text, line, tags)
 
     def ignored(self, turn: Turn, reply: Reply) -> str | None:
         """The reserved line that stands alone on a line of a speech, in whatever case and punctuation, and does not
-        count. None where one counts; and under earlier rules, which did not tell."""
+        count. None where one counts; and under the first rules, which did not tell."""
         reserved = [self.format.lines.concede, self.format.lines.decline]
-        if self.opened.hearing < 3 or not turn.speaking or turn.phase.reply != "text":
+        if self.opened.hearing < HEARING or not turn.speaking or turn.phase.reply != "text":
             return None
         if any(self.says(line, turn, reply) for line in reserved):
             return None

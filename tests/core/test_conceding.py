@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Declined, Reply, Spoke
+from debate_orchestrator.core.events import Declined, Reply
 from debate_orchestrator.errors import BadReply
 from debate_orchestrator.replies import read
 
@@ -211,15 +211,6 @@ def test_a_slip_ends_with_its_paragraph(before: str, text: str, slip: str, at: i
     words.insert(min(at, len(words)), form.format(slip))
     paragraphs = [one for one in (before, " ".join(words), after) if one]
     assert conceded("\n\n".join([*paragraphs, CONCEDE])) == "a"
-
-
-def test_journals_of_the_second_rules_keep_them() -> None:
-    """Under the second rules a mark stays open through the speech, and every tag opens an element."""
-    for form in ('A "slip.\n\n{}', "A Vec<String>.\n\n{}", "She wrote: “One.\n\n“Two.”\n\n{}"):
-        debate = Debate([opened().model_copy(update={"hearing": 2})])
-        debate.take(Spoke(turn="1.opening.a", reply=reply(form.replace(LINE, CONCEDE))))
-        assert debate.conceded() is None
-        assert debate.ignored(debate.turn("1.opening.a"), debate.reply(debate.turn("1.opening.a"))) is None
 
 
 @pytest.mark.parametrize(
