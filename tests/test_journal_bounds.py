@@ -146,7 +146,7 @@ def test_older_rules_of_hearing_need_consent(debate: Run, here: Path) -> None:
 @pytest.mark.parametrize("name", ["x\n\n## Winner: B", "<b>", "![x](http://127.0.0.1/x)", "\x1b[2J", "a" * 81])
 @pytest.mark.parametrize("place", ["format__seats__a__name", "format__seats__a__side", "format__round__0__title"])
 def test_names_are_plain(debate: Run, here: Path, place: str, name: str) -> None:
-    """What a seat or a phase is called heads speeches in reports: it is a short plain line, or the journal is refused."""
+    """What a seat or a phase is called heads speeches in reports: a short plain line, or it is refused."""
     Path("x.journal.jsonl").write_bytes(line(1, "0" * 64, opened(**{place: name})))
 
     assert debate("report", "x.journal.jsonl").code == 2
