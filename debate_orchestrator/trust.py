@@ -7,12 +7,14 @@ listed here of it needs the user's consent, for which `cli.consent` asks.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from debate_orchestrator import casts, drafts, formats, library
 from debate_orchestrator.core.events import HEARING, Opened
+from debate_orchestrator.core.rules import Format
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.errors import BadFile
 from debate_orchestrator.files import Files
@@ -32,6 +34,15 @@ def _shown(text: str) -> str:
     """A text that can't be mistaken for another: escaped where it holds letters that may look like those of ASCII, or
     characters that are not shown."""
     return text if text.isascii() and text.isprintable() else ascii(text)
+
+
+_EARLIER = frozenset(
+    {
+        "01097c413248d0c698db1330310f73439083cf8b10dade364d8cabd87b72375b",  # adversarial
+        "341f7ffda9d62207f112b8d01b17afd12129394e8e12275d6f25fd716afa8c48",  # claim
+    }
+)
+"""The digests of formats as earlier versions shipped them, so that their journals need no consent; see `_digest`."""
 
 
 class Risk(Value):
@@ -91,7 +102,15 @@ def _is_shipped(opened: Opened) -> bool:
     """Whether a debate goes by a format that comes with the program, with its very words: much of what a format's data
     says (what is judged by, how strictly, what a field is about) is put into briefs, as its templates are."""
     name = opened.format.name
+    if not opened.templates and _digest(opened.format) in _EARLIER:
+        return True
     return name in library.format_names() and (opened.format, opened.templates) == formats.whole(name)
+
+
+def _digest(format: Format) -> str:
+    """A digest of what a format says beside the defaults, which later versions may add to."""
+    said = format.model_dump(mode="json", exclude_defaults=True)
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
 def _of_cast(cast: object) -> Iterator[Risk]:

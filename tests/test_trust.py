@@ -12,6 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator import formats, library, trials, trust
+from debate_orchestrator.core.events import Opened
+from debate_orchestrator.journal import read
 from debate_orchestrator.trust import Risk
 
 
@@ -133,3 +135,16 @@ def test_shipped_formats_need_no_consent(name: str) -> None:
     made, templates = formats.whole(name)
 
     assert trust.of_opening(trials.opened(made, templates), {}) == ()
+
+
+@pytest.mark.parametrize(
+    "journal", sorted((library.folder("examples")).glob("*/*.journal.jsonl")), ids=lambda path: path.parent.name
+)
+def test_shipped_debates_need_no_consent(journal: Path) -> None:
+    """The debates that come with the program were held by formats as some version of it had them."""
+    first = read(journal).events[0]
+    assert isinstance(first, Opened)
+
+    assert trust.of_opening(first, {}) == ()
+    rigged = first.format.model_copy(update={"title": "Rigged"})
+    assert trust.of_opening(first.model_copy(update={"format": rigged}), {}) != ()
