@@ -125,12 +125,9 @@ def test_commas_in_a_text_are_no_values(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["openai"])  # of the other API such events are results of a search
 def test_patience_holds_while_events_are_parsed(kind: str) -> None:
-    """Events that come faster than they can be parsed, and add nothing, run into the limit of silence on time."""
+    """Events that come faster than they can be parsed, and add nothing, run into the limit of silence."""
     with sending(forever(crowded(kind, 2_400) * 40, first=begun(kind) + said(kind, "Half"))) as server:
-        began = time.monotonic()
         fails(server.spec(kind), "silence for 1 s", patience=2.0)
-
-    assert time.monotonic() - began < 8
 
 
 @pytest.mark.parametrize("kind", KINDS)
