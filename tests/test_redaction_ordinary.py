@@ -60,7 +60,7 @@ ENVIRONMENTS = {
         "SERVICE_KEY": "kubernetes.default.svc.cluster.local",
     },
     "npm": {
-        "npm_config_registry": "https://registry.npmjs.org/", "npm_package_name": "my-package-1",
+        "npm_config_registry": "https://packages.example.org/", "npm_package_name": "my-package-1",
         "npm_config_user_agent": "npm/10.2.4 node/v20.11.0 linux x64", "NPM_TOKEN": "${NPM_TOKEN_FROM_CI}",
         "npm_config_keyfile": "certs/client-1.pem", "NODE_AUTH_TOKEN": "XXXXX-XXXXX-XXXXX-XXXXX",
     },
