@@ -6,6 +6,7 @@ stranger: it is proofread and rendered by a process that can do nothing else, an
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import subprocess
@@ -164,10 +165,12 @@ _workers: dict[tuple[int, str], _Worker] = {}
 
 
 def end_workers() -> None:
-    """Ends the processes that render strangers' templates; the next task starts another."""
-    for worker in _workers.values():
-        worker.close()
-    _workers.clear()
+    """Ends the processes of this one that render strangers' templates; the next task starts another."""
+    for key in [key for key in _workers if key[0] == os.getpid()]:
+        _workers.pop(key).close()
+
+
+atexit.register(end_workers)
 
 
 def _worker() -> _Worker:
