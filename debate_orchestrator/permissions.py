@@ -1,4 +1,4 @@
-"""What the user permits for one command and no file can: flags of the command line, and the user's environment."""
+"""What a user permits for one command, by its flags or the environment, and a file never can."""
 
 from __future__ import annotations
 

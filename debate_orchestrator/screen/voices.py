@@ -78,7 +78,7 @@ class Voice:
             return
         said = self._private.feed(piece)
         if self._private.restarts > restarts and self._shown:
-            self.mark("-- what stands above was private working, which nobody else hears.")
+            self.mark("-- what stands above was private working, which no other seat hears.")
             self._shown, self._words = [], 0
         self._show(said)
 

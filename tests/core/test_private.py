@@ -217,7 +217,7 @@ def test_working_without_a_beginning_is_withdrawn() -> None:
     voice, _ = streamed(["Hm, SEC", "RET.\n</th", "ink>\n\nSo it", " is."])
     voice.settle("Hm, SECRET.\n</think>\n\nSo it is.")
     lines = [plain(one.line).strip() for one in voice.peek(80)]
-    assert "-- what stands above was private working, which nobody else hears." in lines
+    assert "-- what stands above was private working, which no other seat hears." in lines
     assert lines[-1] == "So it is."
     assert voice.words == 3
 
