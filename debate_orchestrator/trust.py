@@ -19,7 +19,7 @@ from debate_orchestrator.core.values import Value
 from debate_orchestrator.errors import BadFile
 from debate_orchestrator.files import Files
 
-Kind = Literal["program", "server", "recording", "context", "output", "format"]
+Kind = Literal["program", "server", "recording", "context", "output", "format", "pages"]
 _PHRASES: dict[Kind, str] = {
     "program": "the program",
     "server": "the server",
@@ -27,6 +27,7 @@ _PHRASES: dict[Kind, str] = {
     "context": "the file",
     "output": "the report",
     "format": "the prompts of",
+    "pages": "the pages at",
 }
 
 
@@ -84,6 +85,9 @@ def of_answers(given: Mapping[str, Any]) -> tuple[Risk, ...]:
 def of_opening(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Risk, ...]:
     """The risks of going on with a debate that was opened so, with that cast."""
     found = list(_of_cast(cast))
+    for seat, specs in cast.items():
+        if any(casts.kind(spec) == casts.FETCH for spec in specs):
+            found.append(Risk(kind="pages", where=f"cast.{seat}", what="every address that its speeches cite"))
     if not _is_shipped(opened):
         words = f"{opened.format.model_dump_json()}{sorted(opened.templates.items())}"
         digest = hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()

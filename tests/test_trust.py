@@ -129,6 +129,16 @@ def test_a_journal(here: Path) -> None:
     assert trust.of_opening(own, {}) != trust.of_opening(changed, {})
 
 
+def test_a_clerk_of_a_journal(here: Path) -> None:
+    """A clerk who fetches what the speeches of a journal cite asks for addresses that others chose."""
+    first = opening()
+
+    assert [(one.kind, one.where) for one in trust.of_opening(first, {"clerk": ("fetch",)})] == [
+        ("pages", "cast.clerk")
+    ]
+    assert trust.of_opening(first, {"clerk": ("offline",), "a": ("rehearse:fetch",)}) == ()
+
+
 @pytest.mark.parametrize("name", library.format_names())
 def test_shipped_formats_need_no_consent(name: str) -> None:
     """A debate by a format that comes with the program puts no words of anybody else before a seat."""
