@@ -31,6 +31,12 @@ _PHRASES: dict[Kind, str] = {
 }
 
 
+_INSTRUCTIONS = frozenset(
+    f"{name}.md" for name in ("agent", "agents", "claude", "claude.local", "copilot-instructions", "gemini", "skill")
+)
+"""Names of files from which agents take orders in the folder where they work, in small letters."""
+
+
 def _shown(text: str) -> str:
     """A text that can't be mistaken for another: escaped where it holds letters that may look like those of ASCII, or
     characters that are not shown."""
@@ -74,7 +80,8 @@ def of_answers(given: Mapping[str, Any]) -> tuple[Risk, ...]:
     for path in _texts(given.get("context")):
         if leads := _outside(path):
             found.append(Risk(kind="context", where="context", what=leads))
-    if (report := _report(given.get("output"))) and (leads := _outside(report)):
+    report = _report(given.get("output"))
+    if report and (leads := _outside(report) or (_real(report) if _instructs(report) else "")):
         found.append(Risk(kind="output", where="output", what=leads))
     format = given.get("format")
     if isinstance(format, str) and drafts.is_path(format):
@@ -146,6 +153,11 @@ def _report(output: object) -> str:
         return Files.named_by(output).report if isinstance(output, str) else ""
     except (BadFile, ValueError):
         return ""
+
+
+def _instructs(report: str) -> bool:
+    """Whether a report has a name under which agents look for their instructions."""
+    return os.path.basename(_real(report)).casefold() in _INSTRUCTIONS
 
 
 def _outside(path: str) -> str:

@@ -158,3 +158,10 @@ def test_shipped_debates_need_no_consent(journal: Path) -> None:
     assert trust.of_opening(first, {}) == ()
     rigged = first.format.model_copy(update={"title": "Rigged"})
     assert trust.of_opening(first.model_copy(update={"format": rigged}), {}) != ()
+
+
+@pytest.mark.parametrize("output", ["CLAUDE.md", "sub/agents.md", "./Gemini.MD.md/../GEMINI.md"])
+def test_a_report_that_an_agent_would_follow(here: Path, output: str) -> None:
+    """A report under a name that agents read as their instructions needs consent; under any other it does not."""
+    assert kinds(output=output) == [("output", "output")]
+    assert kinds(output="claude/report.md") == []
