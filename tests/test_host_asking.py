@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import pytest
 from conftest import Run, finish
 
 RESTATED = {"ambiguous": False, "restated": "Tabs are better.", "recommended": None, "alternative": None}
@@ -157,3 +158,15 @@ def test_an_answer_that_is_refused_is_kept(debate: Run, here: Path) -> None:
     ask(debate)
 
     assert Path("setup.edited.yaml").read_text(encoding="utf-8") == f"rounds: 99\n{there}"
+
+
+def test_a_key_that_is_typed_is_not_written(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key of the environment that an answer holds stands in no file that ask writes: neither answers nor briefs."""
+    key = "sk-ant-q7Zp0aXk93Lm"
+    monkeypatch.setenv("ANTHROPIC_API_KEY", key)
+    told = ask(debate, f"topic=is {key} a good key?")
+
+    files = [one.read_text(encoding="utf-8") for one in here.rglob("*") if one.is_file()]
+    assert Path(told["turns"][0]["brief"]).exists() and len(files) >= 2
+    assert [one for one in files if key in one] == [] and any("is [key] a good key?" in one for one in files)
+    assert ask(debate)["status"] == "propose"

@@ -20,6 +20,7 @@ from debate_orchestrator.errors import BadAnswers, BadFile, DebateError, complai
 from debate_orchestrator.files import Files
 from debate_orchestrator.host.desk import Desk, Laid, read_reply
 from debate_orchestrator.interview import Interview
+from debate_orchestrator.redaction import redact, redact_values
 from debate_orchestrator.replies import structured
 from debate_orchestrator.talk import Ask, Draft, Propose, Ready, Talk
 
@@ -105,7 +106,7 @@ def _brief(desk: Desk, now: Propose, draft: Draft) -> tuple[Laid, str]:
         reply_name=os.path.basename(laid.reply),
         **now.values,
     )
-    return laid, text
+    return laid, redact(text)
 
 
 def load(path: str) -> Draft:
@@ -132,7 +133,7 @@ def save(path: str, draft: Draft, tell: Tell = _silent, *, whole: bool = True) -
     """Keeps the conversation in its file. A file there that `save` did not write, or of which the draft is not the
     `whole`, is moved aside, which is told."""
     data = {**draft.given, "sources": dict(draft.sources), "setup": draft.talk.model_dump(mode="json")}
-    if kept := write_whole(path, to_yaml(data), ours=_is_conversation if whole else lambda _: False):
+    if kept := write_whole(path, to_yaml(redact_values(data)), ours=_is_conversation if whole else lambda _: False):
         tell(f"{name_of(path)} was edited by hand: kept as {name_of(kept)}.")
 
 
