@@ -70,7 +70,7 @@ _LOOK = 4
 """Characters after a mark that tell whether it stands in a sentence."""
 _AMID_BEFORE = re.compile(r"[\w,]\n?[ ]{0,3}\Z")
 _AMID_AFTER = re.compile(r"[ ]{0,2}\n?[ ]?(?:[^\W\d_A-Z]|[,;:.!?)/|–—-])")
-_SENTENCE_BEGINS = re.compile(r"(?<!\n\d)(?<!\n\d\d)(?<! \d)[.!?…。！？][\"'”’»)\]*_]{0,4}\s{0,3}\Z")
+_SENTENCE_BEGINS = re.compile(r"(?<!\n\d)(?<!\n\d\d)(?<!  \d)[.!?…。！？][\"'”’»)\]*_]{0,4}\s{0,3}\Z")
 _SENTENCE_GOES_ON = re.compile(r"\s{1,3}[^\W\d_A-Z]|[,;:.!?)/|–—-]")
 _LINE_BEGINS = re.compile(r"\n {0,3}\Z")
 _LINE_ENDS = re.compile(r"[ \t]*(?:\n|\Z)")

@@ -85,6 +85,7 @@ def heard(text: str, turn: str = "1.opening.a") -> str:
         ("**So.** {0}SECRET\n\nSECRET{1}\n\nAnd so.", "**So.** And so."),
         ("So!{0}SECRET{1}And so.", "So! And so."),
         ("The \"27\" screen is 5'10\". {0}SECRET", "The \"27\" screen is 5'10\"."),
+        ("It is 3. {0}SECRET", "It is 3."),
         ("SECRET. {1} So.", "So."),
         ("{0}SECRET", ""),
         ("{0}SECRET\n```\n", ""),
