@@ -13,11 +13,12 @@ from debates import CONCEDE, answers, entries, one_agent, opening, played, sayin
 from journals import START, line, written
 from speakers import Speaker
 
-from debate_orchestrator import judging, library, providers
+from debate_orchestrator import library, providers
 from debate_orchestrator.core.bill import bill
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Event, Opened, Spoiled, Spoke
 from debate_orchestrator.drive import drive
+from debate_orchestrator.engine import rejudge
 from debate_orchestrator.errors import BadAnswers, BadJournal, OutOfTurn
 from debate_orchestrator.files import JOURNAL
 from debate_orchestrator.journal import Writer, read
@@ -46,7 +47,7 @@ def again(tmp_path: Path, events: list[Event], judges: tuple[str, ...] = NEW, **
     old = tmp_path / f"old{JOURNAL}"
     written(old, events)
     speaker = Speaker(how.get("say", lambda brief: None), rounds=Debate(events).rounds)
-    opened = judging.again(read(old).entries, str(old), judges, how.get("strictness"))[0]
+    opened = rejudge.of_journal(read(old).entries, str(old), judges, how.get("strictness"))[0]
     return judged(tmp_path / f"new{JOURNAL}", opened, speaker), speaker
 
 
@@ -97,7 +98,7 @@ def test_the_root_is_the_debate_that_was_held(tmp_path: Path) -> None:
     again(tmp_path, played(rounds=2))
     second = tmp_path / f"new{JOURNAL}"
     root, head = (read(tmp_path / f"{name}{JOURNAL}").entries[-1].hash for name in ("old", "new"))
-    opened = judging.again(read(second).entries, str(second), NEW)[0]
+    opened = rejudge.of_journal(read(second).entries, str(second), NEW)[0]
     third = judged(tmp_path / f"third{JOURNAL}", opened, Speaker(lambda brief: None, rounds=2))
     courses = [Debate(read(second).events).opened.course, third.opened.course]
 
@@ -142,7 +143,7 @@ def test_a_judging_may_be_judged(tmp_path: Path) -> None:
     events = played(saying(_1_verdict_judge=puppets.converging(rounds=2)), rounds=2)
     first, _ = again(tmp_path, events)
     source = tmp_path / f"new{JOURNAL}"
-    opened = judging.again(read(source).entries, str(source), ("speaker", "speaker"))[0]
+    opened = rejudge.of_journal(read(source).entries, str(source), ("speaker", "speaker"))[0]
     second = judged(tmp_path / f"newer{JOURNAL}", opened, Speaker())
 
     assert speeches(second) == speeches(first)
@@ -187,7 +188,7 @@ def test_an_older_journal_keeps_its_rules(tmp_path: Path) -> None:
     assert "<think>Hm.</think> You are right." in debate.hear(debate.turn("1.opening.b")).text
     assert "conceded the debate" in markdown.render(story(entries))
 
-    opened = judging.again(entries, str(path), NEW)[0]
+    opened = rejudge.of_journal(entries, str(path), NEW)[0]
     again = judged(tmp_path / f"new{JOURNAL}", opened, Speaker(lambda brief: None, rounds=1))
     assert (again.complete, again.conceded(), again.opened.hearing) == (True, "b", 1)
     assert speeches(again) == speeches(debate)
@@ -227,7 +228,7 @@ def test_the_opening_is_new() -> None:
     first = events[0]
     assert isinstance(first, Opened)
     old = first.model_copy(update={"max_cost": 1.0, "prompts": {}, "derived": _paid(events)})
-    opened = judging.again(entries([old, *events[1:]]), "d/old.journal.jsonl", NEW)[0]
+    opened = rejudge.of_journal(entries([old, *events[1:]]), "d/old.journal.jsonl", NEW)[0]
 
     assert (opened.max_cost, opened.derived) == (None, ())
     assert opened.prompts == library.digests("adversarial")
@@ -242,34 +243,34 @@ def _paid(events: list[Event]) -> Any:
 
 def test_another_strictness() -> None:
     """The judges of now may be as strict as they are told to be, among the format's ways."""
-    lenient = judging.again(entries(played(rounds=1)), "old", NEW, "lenient")[0]
+    lenient = rejudge.of_journal(entries(played(rounds=1)), "old", NEW, "lenient")[0]
 
     assert lenient.setup.strictness == "lenient"
     with pytest.raises(BadAnswers, match="lenient or strict"):
-        judging.again(entries(played(rounds=1)), "old", NEW, "cruel")
+        rejudge.of_journal(entries(played(rounds=1)), "old", NEW, "cruel")
 
 
 @pytest.mark.parametrize("judges", [(), ("host",) * 10])
 def test_a_panel_has_one_to_nine(judges: tuple[str, ...]) -> None:
     """Nobody, or too many, is no panel."""
     with pytest.raises(BadAnswers, match="1 to 9 judges"):
-        judging.again(entries(played(rounds=1)), "old", judges)
+        rejudge.of_journal(entries(played(rounds=1)), "old", judges)
 
 
 def test_a_debate_that_is_not_finished() -> None:
     """A debate that still waits for somebody is refused with the command that finishes it."""
     with pytest.raises(BadJournal, match=r"due: 2\.verdict\.judge.*`debate resume x\.journal\.jsonl`"):
-        judging.again(entries(played(rounds=2, until="2.verdict.judge")), "x.journal.jsonl", NEW)
+        rejudge.of_journal(entries(played(rounds=2, until="2.verdict.judge")), "x.journal.jsonl", NEW)
 
 
 def test_where_the_report_goes(tmp_path: Path) -> None:
     """Beside its source, under the source's name and a number that is free, however often it was judged."""
     source = str(tmp_path / f"report{JOURNAL}")
-    assert judging.output(source) == str(tmp_path / "report.judged.md")
+    assert rejudge.output_path(source) == str(tmp_path / "report.judged.md")
 
     (tmp_path / f"report.judged{JOURNAL}").touch()
     (tmp_path / "report.judged-2.md").touch()
     (tmp_path / "report.judged-3.turns").mkdir()
     names = (f"report{JOURNAL}", "report.md", f"report.judged{JOURNAL}", f"report.judged-2{JOURNAL}")
-    assert {judging.output(str(tmp_path / name)) for name in names} == {str(tmp_path / "report.judged-4.md")}
-    assert judging.output("talk.md") == "talk.judged.md"
+    assert {rejudge.output_path(str(tmp_path / name)) for name in names} == {str(tmp_path / "report.judged-4.md")}
+    assert rejudge.output_path("talk.md") == "talk.judged.md"

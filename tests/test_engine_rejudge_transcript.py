@@ -8,15 +8,16 @@ import pytest
 from core.folding import play
 from debates import CONCEDE, entries, played, saying
 
-from debate_orchestrator import formats, transcribed
+from debate_orchestrator import formats
 from debate_orchestrator.briefs import Brief, brief
 from debate_orchestrator.core.bill import bill
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Event, Spoke
+from debate_orchestrator.engine import rejudge
+from debate_orchestrator.engine.transcript import parse
 from debate_orchestrator.errors import BadAnswers
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.story import story
-from debate_orchestrator.transcripts import reading
 
 NEW = ("speaker",)
 
@@ -33,7 +34,7 @@ PLAIN = "# Cats?\n\n" + "\n".join(
 
 def judged(text: str, **how: Any) -> tuple[Debate, str]:
     """A judging of a transcript, played to its end, and its report."""
-    opened, spoken = transcribed.of_transcript(reading.read(text, "t.md"), "d/t.md", "f" * 64, NEW, **how)
+    opened, spoken = rejudge.of_transcript(parse(text, "t.md"), "d/t.md", "f" * 64, NEW, **how)
     debate = Debate([opened, *spoken])
     play(debate)
     events: list[Event] = [opened, *debate.answers.values()]
@@ -62,7 +63,7 @@ def test_a_plain_transcript_is_the_format_as_it_is() -> None:
 
 def test_the_judge_reads_the_whole_debate_and_no_names() -> None:
     """The one ballot is on every speech; the names of the speakers are in no heading of the brief."""
-    opened, spoken = transcribed.of_transcript(reading.read(PLAIN, "t.md"), "t.md", "f" * 64, NEW)
+    opened, spoken = rejudge.of_transcript(parse(PLAIN, "t.md"), "t.md", "f" * 64, NEW)
     debate = Debate([opened, *spoken])
     asked: Brief = brief(debate, debate.due()[0])
     text = "".join(part for message in asked.messages for part in message.parts)
@@ -129,7 +130,7 @@ def test_titles_are_plain_words(title: str) -> None:
     first = debate.settled()[0].phase
 
     assert not set(first.title) & set("<>[]{}`*#!_|&\\")
-    assert len(first.title.split()) <= transcribed.MOST_WORDS
+    assert len(first.title.split()) <= rejudge.MOST_WORDS
     assert "Ann" not in first.title and first.title
 
 
@@ -153,9 +154,9 @@ def test_what_flags_and_document_say() -> None:
 
 def test_everything_wrong_is_told_at_once() -> None:
     """No judge, no topic, an odd strictness and an empty position make four complaints."""
-    made = reading.read("**A:** x\n\n**B:** y", "t.md")
+    made = parse("**A:** x\n\n**B:** y", "t.md")
     with pytest.raises(BadAnswers) as refused:
-        transcribed.of_transcript(made, "t.md", "f" * 64, (), "cruel", None, {"a": " "})
+        rejudge.of_transcript(made, "t.md", "f" * 64, (), "cruel", None, {"a": " "})
 
     assert len(refused.value.complaints) == 4
 
@@ -176,6 +177,6 @@ def test_a_cut_and_a_refused_speech_of_a_report_stay_so() -> None:
 
 def test_imported_speeches_cost_nothing() -> None:
     """Nobody was called for what a transcript says."""
-    opened, spoken = transcribed.of_transcript(reading.read(PLAIN, "t.md"), "t.md", "f" * 64, NEW)
+    opened, spoken = rejudge.of_transcript(parse(PLAIN, "t.md"), "t.md", "f" * 64, NEW)
 
     assert bill(Debate([opened, *spoken])).lines == ()
