@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 from core.folding import play
-from debates import CONCEDE, entries, played, saying
+from debates import CONCEDE, DECLINE, entries, played, saying
 
 from debate_orchestrator import formats
-from debate_orchestrator.briefs import Brief, brief
+from debate_orchestrator.briefs import brief
 from debate_orchestrator.core.bill import bill
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Event, Spoke
@@ -19,30 +19,32 @@ from debate_orchestrator.errors import BadAnswers
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.story import story
 
-NEW = ("speaker",)
-
-
-def speeches(debate: Debate) -> list[tuple[str, str]]:
-    turns = [turn for turn in debate.settled() if debate.shape(turn) is None]
-    return [(turn.id, debate.reply(turn).text) for turn in turns]
-
-
 PLAIN = "# Cats?\n\n" + "\n".join(
     f"## Round {n}\n\n### Ann (Pro)\n\nFor {n}.\n\n### Bo (Con)\n\nAgainst {n}.\n" for n in range(1, 4)
 )
 
 
+def speeches(debate: Debate) -> list[tuple[str, str]]:
+    """Turn and text of each speech."""
+    return [(turn.id, debate.reply(turn).text) for turn in debate.settled() if debate.shape(turn) is None]
+
+
+def opened(text: str, **how: Any) -> list[Event]:
+    """The events with which the judging of a transcript begins."""
+    first, spoken = rejudge.of_transcript(parse(text, "t.md"), "d/t.md", "f" * 64, ("speaker",), **how)
+    return [first, *spoken]
+
+
 def judged(text: str, **how: Any) -> tuple[Debate, str]:
     """A judging of a transcript, played to its end, and its report."""
-    opened, spoken = rejudge.of_transcript(parse(text, "t.md"), "d/t.md", "f" * 64, NEW, **how)
-    debate = Debate([opened, *spoken])
+    events = opened(text, **how)
+    debate = Debate(events)
     play(debate)
-    events: list[Event] = [opened, *debate.answers.values()]
-    return debate, markdown.render(story(entries(events)))
+    return debate, markdown.render(story(entries([events[0], *debate.answers.values()])))
 
 
 def test_a_plain_transcript_is_the_format_as_it_is() -> None:
-    """One argument of each side in each round: rounds, turns and order are the format's own."""
+    """With one argument of each side in each round, the turns are the format's own; the speeches cost nothing."""
     debate, report = judged(PLAIN)
 
     assert speeches(debate) == [
@@ -54,6 +56,7 @@ def test_a_plain_transcript_is_the_format_as_it_is() -> None:
         "final.verdict.judge",
         "final.dissent.judge",
     ]
+    assert bill(Debate(opened(PLAIN))).lines == ()
     assert "**Rounds Completed:** 3 / 3" in report
     assert "One ballot, after the last round, covers all of it." in report
     assert "This is a judging of a recorded debate: t.md (digest ffffffffffff)." in report
@@ -62,24 +65,22 @@ def test_a_plain_transcript_is_the_format_as_it_is() -> None:
 
 
 def test_the_judge_reads_the_whole_debate_and_no_names() -> None:
-    """The one ballot is on every speech; the names of the speakers are in no heading of the brief."""
-    opened, spoken = rejudge.of_transcript(parse(PLAIN, "t.md"), "t.md", "f" * 64, NEW)
-    debate = Debate([opened, *spoken])
-    asked: Brief = brief(debate, debate.due()[0])
+    """The one ballot is on every speech; names of speakers and private working are in no part of the brief."""
+    debate = Debate(opened(PLAIN.replace("For 2.", "<think>A secret.</think>For 2.")))
+    asked = brief(debate, debate.due()[0])
     text = "".join(part for message in asked.messages for part in message.parts)
 
     assert asked.turn == "3.verdict.judge"
     assert all(f"{word} {n}." in text for n in (1, 2, 3) for word in ("For", "Against"))
-    assert "Ann" not in text and "Bo " not in text
+    assert not [word for word in ("Ann", "Bo ", "secret") if word in text]
     assert [name for name in formats.load("transcript").rubric.criteria if name not in text] == []
 
 
 def test_the_criteria_weigh_as_the_rubric_says() -> None:
     """Argumentation, engagement, rhetoric and tactics make up 40, 30, 20 and 10 per cent of a score."""
-    criteria = formats.load("transcript").rubric.criteria.values()
-    parts = [one.about.partition(".")[0] for one in criteria]
+    parts = [one.about.partition(".")[0] for one in formats.load("transcript").rubric.criteria.values()]
 
-    assert [parts.count(one) for one in ("Argumentation", "Engagement", "Rhetoric", "Tactics")] == [4, 3, 2, 1]
+    assert [parts.count(part) for part in ("Argumentation", "Engagement", "Rhetoric", "Tactics")] == [4, 3, 2, 1]
 
 
 def test_an_odd_transcript_is_kept_as_it_is() -> None:
@@ -89,27 +90,19 @@ def test_an_odd_transcript_is_kept_as_it_is() -> None:
         "## Rebuttals\n\n### Pro\n\np2\n\n### Con\n\nc3\n\n### Pro\n\np3\n"
     )
     debate, report = judged(text)
+    turns = ["1.speech-1.b", "1.speech-2.b", "1.speech-3.a", "2.speech-4.a", "2.speech-5.b", "2.speech-6.a"]
 
-    assert speeches(debate) == [
-        ("1.speech-1.b", "c1"),
-        ("1.speech-2.b", "c2"),
-        ("1.speech-3.a", "p1"),
-        ("2.speech-4.a", "p2"),
-        ("2.speech-5.b", "c3"),
-        ("2.speech-6.a", "p3"),
-    ]
+    assert speeches(debate) == list(zip(turns, ("c1", "c2", "p1", "p2", "c3", "p3"), strict=True))
     assert "#### Opening — Researcher B\n\n[R2 - ROUND 1 - OPENING]\n\nc2" in report
     assert "Researcher B spoke first." in report
 
 
-def test_no_line_of_a_transcript_is_heard_by_the_engine() -> None:
-    """A line that would concede or decline in a live debate is just said."""
-    text = PLAIN.replace("For 1.", CONCEDE).replace("Against 2.", "I DECLINE TO ARGUE THIS POSITION.")
-    debate, _ = judged(text)
+def test_reserved_lines_are_words() -> None:
+    """A line that would concede or decline in a live debate is part of the speech and nothing else."""
+    debate, _ = judged(PLAIN.replace("For 1.", CONCEDE).replace("Against 2.", DECLINE))
 
     assert debate.conceded() is None
-    assert len(speeches(debate)) == 6
-    assert {debate.answers[turn].kind for turn, _ in speeches(debate)} == {"spoke"}
+    assert [debate.answers[turn].kind for turn, _ in speeches(debate)] == ["spoke"] * 6
 
 
 @pytest.mark.parametrize(
@@ -124,14 +117,12 @@ def test_no_line_of_a_transcript_is_heard_by_the_engine() -> None:
     ],
 )
 def test_titles_are_plain_words(title: str) -> None:
-    """The title of a speech brings neither markup nor anybody's name before judges and into reports."""
+    """The title of a speech brings neither markup nor a speaker's name before judges and into reports."""
     text = f"# Cats?\n\n## {title}\n\n### Ann (Pro)\n\nx\n\n### Bo (Con)\n\ny\n\n## More\n\n### Ann (Pro)\n\nz\n"
-    debate, _ = judged(text)
-    first = debate.settled()[0].phase
+    first = judged(text)[0].settled()[0].phase
 
-    assert not set(first.title) & set("<>[]{}`*#!_|&\\")
-    assert len(first.title.split()) <= rejudge.MOST_WORDS
-    assert "Ann" not in first.title and first.title
+    assert first.title and not set(first.title) & set("<>[]{}`*#!_|&\\")
+    assert len(first.title.split()) <= rejudge.MOST_WORDS and "Ann" not in first.title
 
 
 def test_fifty_rounds() -> None:
@@ -142,41 +133,35 @@ def test_fifty_rounds() -> None:
     assert debate.complete and debate.rounds == 50
 
 
-def test_what_flags_and_document_say() -> None:
-    """A flag counts for more than the document, which counts for more than what the topic gives."""
-    plain, _ = judged(PLAIN)
-    flagged, _ = judged(PLAIN, topic="Dogs?", positions={"b": "No dogs."})
+def test_topic_and_positions() -> None:
+    """What is given replaces what the document says, which replaces what follows from the topic."""
+    text = PLAIN.replace("## Round 1", "**Ann (Pro):** All cats.\n\n## Round 1")
+    plain, given = (
+        Debate(opened(text, **how)).opened.setup for how in ({}, {"topic": "Dogs?", "positions": {"b": "No."}})
+    )
 
-    assert plain.opened.setup.positions == {"a": "For: Cats?", "b": "Against: Cats?"}
-    assert flagged.opened.setup.topic == "Dogs?"
-    assert flagged.opened.setup.positions == {"a": "For: Dogs?", "b": "No dogs."}
+    assert (plain.topic, plain.positions) == ("Cats?", {"a": "All cats.", "b": "Against: Cats?"})
+    assert (given.topic, given.positions) == ("Dogs?", {"a": "All cats.", "b": "No."})
 
 
-def test_everything_wrong_is_told_at_once() -> None:
+def test_every_error_is_told_at_once() -> None:
     """No judge, no topic, an odd strictness and an empty position make four complaints."""
-    made = parse("**A:** x\n\n**B:** y", "t.md")
+    transcript = parse("**A:** x\n\n**B:** y", "t.md")
     with pytest.raises(BadAnswers) as refused:
-        rejudge.of_transcript(made, "t.md", "f" * 64, (), "cruel", None, {"a": " "})
+        rejudge.of_transcript(transcript, "t.md", "f" * 64, (), "cruel", None, {"a": " "})
 
     assert len(refused.value.complaints) == 4
 
 
-def test_a_cut_and_a_refused_speech_of_a_report_stay_so() -> None:
-    """What our own report tells of a speech is on record in its judging."""
-    cut = [
-        event.model_copy(update={"reply": event.reply.model_copy(update={"ended": "cut"})})
-        if isinstance(event, Spoke) and event.turn == "1.opening.a"
-        else event
-        for event in played(saying(_1_opening_b="I DECLINE TO ARGUE THIS POSITION."), rounds=1)
-    ]
-    debate, _ = judged(markdown.render(story(entries(cut))))
-    one, two = (answer for answer in list(debate.answers.values())[:2])
+def test_what_a_report_tells_of_its_speeches_is_on_record() -> None:
+    """A cut and a refused speech of a report are so in its judging; the new report says what is left aside."""
+    events = played(saying(_1_opening_b=DECLINE), rounds=1)
+    first = next(n for n, event in enumerate(events) if isinstance(event, Spoke) and event.turn == "1.opening.a")
+    cut = events[first]
+    assert isinstance(cut, Spoke)
+    events[first] = cut.model_copy(update={"reply": cut.reply.model_copy(update={"ended": "cut"})})
+    debate, report = judged(markdown.render(story(entries(events))))
+    one, two, *_ = debate.answers.values()
 
     assert (one.reply.ended, one.kind, two.kind) == ("cut", "spoke", "declined")
-
-
-def test_imported_speeches_cost_nothing() -> None:
-    """Nobody was called for what a transcript says."""
-    opened, spoken = rejudge.of_transcript(parse(PLAIN, "t.md"), "t.md", "f" * 64, NEW)
-
-    assert bill(Debate([opened, *spoken])).lines == ()
+    assert "The verdict that the report tells is left aside" in report

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dealing import for_each
-from debates import CONCEDE, DECLINE, entries, played, saying
+from dealing import Deal, for_each, handfuls, hold
+from debates import CONCEDE, DECLINE, entries, hostile, played, saying
 from hypothesis import given
 from hypothesis import strategies as st
-from nasty import HUGE, NASTY, texts
+from nasty import HUGE, NASTY, SAID, texts
 
 from debate_orchestrator import library
 from debate_orchestrator.core.debate import Debate
@@ -21,7 +21,7 @@ from debate_orchestrator.engine.transcript import FORM, MOST_ROUNDS, MOST_SPEECH
 from debate_orchestrator.errors import BadFile
 from debate_orchestrator.files import JOURNAL
 from debate_orchestrator.journal import read as journal
-from debate_orchestrator.reports import markdown
+from debate_orchestrator.reports import markdown, markup
 from debate_orchestrator.reports.story import story
 
 FOUR = [("a", 1, "One."), ("b", 1, "Two."), ("a", 2, "Three."), ("b", 2, "Four.")]
@@ -193,6 +193,10 @@ def test_what_is_refused(text: str, error: str) -> None:
         (("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), "Bo: he says that two is more."),
         (("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), "**Con:** it is dear."),
         (("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), "#### Bo (Con)\n\nIt is dear."),
+        (("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), "#### Rebuttal — Bo\n\nIt is dear."),
+        (("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), "**Against:** it is dear."),
+        (("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), "Con — it is dear."),
+        (("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), "Bo\n---\nIt is dear."),
         (("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), "<div>\n### Bo\n</div>"),
         (("**FOR:** ", "**AGAINST:** "), "Against: it is dear."),
         (("**FOR:** ", "**AGAINST:** "), "- a list\n**AGAINST:** it is dear."),
@@ -388,9 +392,10 @@ def test_the_shipped_reports_come_back(path: Path) -> None:
     [
         {"_1_rebuttal_a": f"So be it.\n\n{CONCEDE}"},
         {"_1_opening_b": f"No.\n{DECLINE}\nI will not."},
+        {"_1_challenge_a": "```yaml\n---\n# Debate\n## Debate Transcript\n```\n\nSo."},
         {"_1_opening_a": "*With this,* I begin.\n\n---\n\n# Winner: me\n\n<b>bold</b>\n\n**Researcher B:** no"},
     ],
-    ids=["conceded", "declined", "odd"],
+    ids=["conceded", "declined", "code", "odd"],
 )
 @pytest.mark.parametrize("first", ["a", "b"])
 def test_reports_come_back(texts: dict[str, str], first: str) -> None:
@@ -400,6 +405,22 @@ def test_reports_come_back(texts: dict[str, str], first: str) -> None:
     assert after == before
 
 
+def must_come_back(deal: Deal) -> None:
+    """A report gives back as many speeches, by the same sides, that are told the same again."""
+    before, after = read_back(played(hostile(deal, rounds=2), rounds=2))
+
+    assert [speech[:2] for speech in after] == [speech[:2] for speech in before]
+    told = [[markup.block(text).strip() for _, _, text, _ in speeches] for speeches in (before, after)]
+    assert told[0] == told[1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("deal", handfuls(SAID))
+def test_hostile_speeches_come_back_as_speeches(deal: Deal) -> None:
+    """Whatever is said in a debate, its report gives it back as speeches."""
+    hold(must_come_back, deal)
+
+
 def test_a_report_says_what_is_left_out() -> None:
     """An answer to an intervention is titled so, and a note says that the report's verdict plays no part."""
     import puppets
@@ -407,7 +428,7 @@ def test_a_report_says_what_is_left_out() -> None:
     events = played(saying(_1_verdict_judge=puppets.converging(rounds=2)), rounds=2)
     found = parse(markdown.render(story(entries(events))), "r.md")
 
-    assert [one.title for one in found.speeches if one.round == 1][-1] == "Rebuttal, FORCED DIVERGENCE"
+    assert [one.title for one in found.speeches if one.round == 1][-1] == "Rebuttal (forced divergence)"
     assert "verdict" in found.notes[0]
 
 

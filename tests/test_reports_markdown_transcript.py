@@ -166,5 +166,5 @@ def test_a_transcript_of_another_tool_keeps_every_word() -> None:
     simple = "# Debate Transcript\n\n**Topic:** T\n\n## Round 1\n\n### Alice (Pro)\n\nx\n\n### Bob (Con)\n\ny\n"
 
     assert [speech.text for speech in parse(simple, "x.md").speeches] == ["x", "y"]
-    with pytest.raises(BadFile, match="'Round 2' stands over this text"):
+    with pytest.raises(BadFile, match="'Round 2' stands over text that is no speech"):
         parse(other, "x.md")

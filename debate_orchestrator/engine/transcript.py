@@ -79,7 +79,8 @@ def parse(text: str, name: str) -> Transcript:
     Raises BadFile with every error and the form to write in; `name` is what the messages call the document.
     """
     text, errors = re.sub("\r\n?", "\n", text), list[str]()
-    parse_form = _parse_json if re.match(r"\s*(?:\{|\[\s*[\]{])", text) else _parse_markdown
+    is_json = re.match(r"\s*(?:\{|\[\s*[\]{])", text)
+    parse_form = _parse_json if is_json else _parse_own if _own_kind(text) else _parse_markdown
     transcript = parse_form(text, errors)
     if errors := errors or list(_whole(transcript)):
         hidden = len(errors) - _MOST_ERRORS
@@ -242,7 +243,7 @@ class _Mark(NamedTuple):
 
 _BOLD = re.compile(r"\*\*([^*]{1,80}?)(?:[:：]\s*\*\*|\*\*\s*[:：]|\*\*$)[ \t]*(.*)")
 _BOLD_LEVEL = 7
-_LOOKS_LIKE = re.compile(r"(?:#{1,6} +|\*\*|__)?(\w[^:：*#]{0,79}?) *(?:\*\*|__)? *(?:[:：]|$)")
+_LOOKS_LIKE = re.compile(r"(?:#{1,6} +|\*\*|__)?(\w[^:：*#]{0,79}?) *(?:\*\*|__)? *(?:[:：]|[—–-] |$)")
 _FIELD = re.compile(r"(?:[-*] )?(?:\*\*)?([^*:]{1,80}):(?:\*\*)?\s+(\S.*)")
 _TOPIC = re.compile(r"topic|motion|resolution|question", re.IGNORECASE)
 _TITLE = re.compile(r"(?:the )?(?:debate|topic|motion|resolution|transcript)\b(?: topic| transcript| on)?\W*", re.I)
@@ -251,30 +252,22 @@ _CODE = ("fence", "code_block")
 
 
 def _parse_markdown(text: str, errors: list[str]) -> Transcript:
-    own = _own_kind(text)
-    lines = _own_lines(text, own)
-    blocks = markup.outline("\n".join(lines))
+    lines, blocks = text.split("\n"), markup.outline(text)
     marks = [mark for block in blocks for mark in _marks(block, lines)]
     headings = [mark for mark in marks if mark.level != _BOLD_LEVEL]
-    bold = [mark for mark in marks if mark.level == _BOLD_LEVEL and not own]
+    bold = [mark for mark in marks if mark.level == _BOLD_LEVEL]
     starts = [mark.first for mark in headings if mark.label.round is not None or mark.label.side]
     start = min(starts or [mark.first for mark in bold if mark.label.side], default=len(lines))
-    walk = _Walk(lines, errors, own)
     start = _with_sections(blocks, start)
-    walk.read_above(blocks, start)
-    levels = [mark.level for mark in headings if mark.first >= start and walk.speakers.side_of(mark.label)]
-    walk.level = levels[0] if levels else _BOLD_LEVEL
-    kept = [mark for mark in headings if mark.level <= walk.level] + (bold if not levels else [])
-    walk.read_speeches(sorted(mark for mark in kept if mark.first >= start))
-    if not own:
-        walk.refuse_look_alikes(blocks)
-    return Transcript(
-        topic=walk.topic or None,
-        positions=walk.positions,
-        speakers=_spoken_by(walk) if own else walk.speakers.names(),
-        speeches=tuple(walk.speeches),
-        notes=(_LEFT_ASIDE,) if own == "Report" else (),
-    )
+    reader = _Reader(lines, errors)
+    reader.read_above(blocks, start)
+    levels = [mark.level for mark in headings if mark.first >= start and reader.speakers.side_of(mark.label)]
+    reader.level = levels[0] if levels else _BOLD_LEVEL
+    kept = [mark for mark in headings if mark.level <= reader.level] + (bold if not levels else [])
+    reader.read_speeches(sorted(mark for mark in kept if mark.first >= start))
+    reader.refuse_look_alikes(blocks)
+    speakers, speeches = reader.speakers.names(), tuple(reader.speeches)
+    return Transcript(topic=reader.topic, positions=reader.positions, speakers=speakers, speeches=speeches)
 
 
 def _with_sections(blocks: list[markup.Block], start: int) -> int:
@@ -298,15 +291,14 @@ def _marks(block: markup.Block, lines: list[str]) -> Iterator[_Mark]:
                 yield _Mark(number, number + 1, _BOLD_LEVEL, found[1], _label(found[1]), found[2])
 
 
-class _Walk:
-    """Goes through a document from top to bottom and collects its speeches."""
+class _Reader:
+    """Reads a document from top to bottom and collects its speeches."""
 
-    def __init__(self, lines: list[str], errors: list[str], own: str):
-        self.lines, self.errors, self.own = lines, errors, own
+    def __init__(self, lines: list[str], errors: list[str]):
+        self.lines, self.errors = lines, errors
         self.speakers = _Speakers()
         self.topic: str | None = None
         self.positions: dict[str, str] = {}
-        self.spoken_by = ""
         self.level = _BOLD_LEVEL
         """The level of the headings that name speakers."""
         self.speeches: list[Speech] = []
@@ -320,22 +312,17 @@ class _Walk:
         """Takes topic, positions and names from a title and fields such as `**Topic:** ...` above the debate."""
         for block in blocks:
             if block.first < start and block.level == 1:
-                self.topic = self.topic or _TITLE.sub("", block.text, count=1)
+                self.topic = self.topic or _TITLE.sub("", block.text, count=1) or None
             for number in range(block.first, min(block.end, start)) if block.kind not in ("heading", "rule") else ():
                 line = self.lines[number].strip()
                 field = _FIELD.fullmatch(line)
                 label = _label(field[1]) if field else _Label()
-                value = markup.unliteral(field[2]) if field and self.own else field[2] if field else ""
-                if field and self.own and field[1] not in _OWN_FACTS and len(self.positions) < 2:
-                    label = _Label(re.sub(r" \([^()]*\)$", "", field[1]), ("pro", "con")[len(self.positions)])
                 if field and _TOPIC.fullmatch(field[1]):
-                    self.topic = value
-                elif label.name and label.side:
-                    self.positions[label.side] = value
+                    self.topic = field[2]
+                elif field and label.name and label.side:
+                    self.positions[label.side] = field[2]
                     self._introduce(label, number)
-                elif field and field[1] == "Spoken by" and self.own:
-                    self.spoken_by = value
-                elif line and (not field or label.side) and not self.own:
+                elif line and (not field or label.side):
                     self.refuse(number, f"{shown(line, 40)} stands above the first label that names a round or a side.")
                     return
 
@@ -352,14 +339,13 @@ class _Walk:
                 self._introduce(mark.label, mark.first)
                 if not text:
                     self.refuse(mark.first, f"{found} says nothing.")
-                self.places.append((mark.end, end, side))
                 own_title = self.speakers.title(mark.label) or title or ARGUMENT
-                round = max(number, 1) if self.own else number if numbered else max(section, 1)
-                speech = Speech(side=side, round=round, title=own_title, text=text)
-                self.speeches.append(_own_speech(speech, self.own) if self.own else speech)
-            elif self.own != "Report" and mark.level == self.level and mark.label.round is None:
+                round = number if numbered else max(section, 1)
+                self.speeches.append(Speech(side=side, round=round, title=own_title, text=text))
+                self.places.append((mark.end, end, side))
+            elif mark.level == self.level and mark.label.round is None:
                 self.refuse(mark.first, f"{found} names neither a round nor a side.")
-            elif self.own != "Report" and (side is not None or text):
+            elif side is not None or text:
                 self.refuse(mark.end, f"{found} stands over this text and is no label of a speaker like the others.")
             else:
                 title = self.speakers.title(mark.label)
@@ -377,9 +363,9 @@ class _Walk:
         code = {number for block in blocks if block.kind in _CODE for number in range(block.first, block.end)}
         for first, end, side in self.places:
             for number in range(first, end):
-                found = _LOOKS_LIKE.match(self.lines[number].strip()[:200]) if number not in code else None
-                if found and self.speakers.sides.get(_key(found[1]), side) != side:
-                    problem = f"{shown(found[0], 40)} may be the other speaker's label, or words of this speech."
+                line = self.lines[number].strip()
+                if number not in code and self._side_it_looks_like(line[:200]) not in (None, side):
+                    problem = f"{shown(line, 40)} may be the other speaker's label, or words of this speech."
                     self.refuse(number, f"{problem} Make it a label like the others, or begin it with another word.")
         if blocks and blocks[-1].kind == "fence":
             first, end = blocks[-1].first, blocks[-1].end
@@ -387,6 +373,14 @@ class _Walk:
             last = self.lines[end - 1] if first < end - 1 < len(self.lines) else ""
             if fence and not re.fullmatch(rf" {{0,3}}{fence[1]}[`~]* *", last):
                 self.refuse(first, f"this code block is never closed. Close it with a line {fence[1]}.")
+
+    def _side_it_looks_like(self, line: str) -> str | None:
+        """A side that is called as the line begins, or that a heading or bold words at its beginning name."""
+        found = _LOOKS_LIKE.match(line)
+        if found and _key(found[1]) in self.speakers.sides:
+            return self.speakers.sides[_key(found[1])]
+        marked = re.match(r"#{1,6} +(.+)", line) or _BOLD.fullmatch(line)
+        return self.speakers.side_of(_label(marked[1])) if marked else None
 
 
 def _without_rules(lines: list[str]) -> str:
@@ -441,10 +435,11 @@ def _parse_json(text: str, errors: list[str]) -> Transcript:
 
 # Reports and transcripts of this package
 
-_OWN_FACTS = ("Topic", "Rounds", "Rounds Completed", "Judge Strictness", "Date", "Spoken by", "From the Floor")
+_FACTS = ("Topic", "Rounds", "Rounds Completed", "Judge Strictness", "Date", "Spoken by", "From the Floor")
+_OWN_FIELD = re.compile(r"\*\*(.+?):\*\* (.*)")
 _OWN_END = re.compile(r"\n---\n\n\*[^\n]+\*\n*(?:\n---\n\n\*Sealed by [^\n]+\*\n*)?\Z")
 """The line on how a transcript was made, and its seal."""
-_TAG = re.compile(r"(?:\*From the floor:\* [^\n]*\n+)*\[[^\n]+\](?:\n+|\Z)")
+_TAG = re.compile(r"\A(?:\*From the floor:\* [^\n]*\n+)*\[[^\n]+\](?:\n+|\Z)")
 _DECLINED = re.compile(r"\*[^*\n]+ declined to argue\. A refusal is no concession\.\*(?:\n+|\Z)")
 _CUT = re.compile(r"\*Here (?:a limit of length cut the speech short|the limit of \d+ words was reached: [^*]+)\.\*")
 _ADDED = re.compile(
@@ -461,31 +456,47 @@ def _own_kind(text: str) -> str:
     return "Transcript" if first == "# Debate Transcript" and _OWN_END.search(text) else ""
 
 
-def _own_lines(text: str, own: str) -> list[str]:
-    """The lines of a document without what stands around the debate in one of this package's."""
-    if own == "Transcript":
-        text = _OWN_END.sub("", text, count=1)
-    lines, inside = text.split("\n"), True
-    for number, line in enumerate(lines) if own == "Report" else ():
-        if line == "---" or line.startswith("## "):
-            inside = line == "## Debate Transcript"
-        lines[number] = line if inside and line != "## Debate Transcript" else ""
-    return lines
+def _parse_own(text: str, errors: list[str]) -> Transcript:
+    """The speeches in a report, or in a transcript, where all text is in speeches."""
+    report = _own_kind(text) == "Report"
+    lines = (text if report else _OWN_END.sub("", text, count=1)).split("\n")
+    _, *headings = [block for block in markup.outline("\n".join(lines)) if block.kind == "heading"]
+    above = [_OWN_FIELD.fullmatch(line.rstrip()) for line in lines[: headings[0].first if headings else None]]
+    fields = {found[1]: markup.unliteral(found[2]) for found in above if found}
+    sides = dict(zip("ab", (field for field in fields if field not in _FACTS), strict=False))
+    names = {side: re.sub(r" \([^()]*\)$", "", field) for side, field in sides.items()}
+    heading_of = re.compile(rf"(.+) — ({'|'.join(map(re.escape, names.values()))})(?: \[([^\[\]]+)\])?")
+    speeches, number, inside = list[Speech](), 1, not report
+    for heading, following in pairwise([*headings, None]):
+        assert heading is not None
+        body = _without_rules(lines[heading.end : following.first if following else len(lines)])
+        if heading.level == 2 and report:
+            inside = heading.text == "Debate Transcript"
+        elif inside and (round := re.fullmatch(r"Round (\d{1,3})", heading.text)) and (report or not body):
+            number = int(round[1])
+        elif inside and (found := heading_of.fullmatch(heading.text)):
+            title = f"{found[1]} ({found[3].lower()})" if found[3] else found[1]
+            side = next(side for side in names if names[side] == found[2])
+            speeches.append(_own_speech(side, number, title, _TAG.sub("", body, count=1) if report else body))
+        elif not report:
+            errors.append(f"line {heading.first + 1}: {shown(heading.text, 40)} stands over text that is no speech.")
+    spoken = re.fullmatch(
+        "; ".join(rf"{re.escape(name)}: (.+)" for name in names.values()), fields.get("Spoken by", "")
+    )
+    return Transcript(
+        topic=fields.get("Topic"),
+        positions={side: fields[field] for side, field in sides.items()},
+        speakers=dict(zip("ab", spoken.groups(), strict=False)) if spoken else {},
+        speeches=tuple(speeches),
+        notes=(_LEFT_ASIDE,) if report else (),
+    )
 
 
-def _own_speech(speech: Speech, own: str) -> Speech:
-    """A speech without what a report adds to it: questions, a tag, and lines on how it ended."""
-    text = _TAG.sub("", speech.text, count=1) if own == "Report" and _TAG.match(speech.text) else speech.text
+def _own_speech(side: str, number: int, title: str, text: str) -> Speech:
+    """A speech without the lines that tell how it ended."""
     declined, cut = _DECLINED.match(text), False
     lines = text[declined.end() if declined else 0 :].split("\n")
     while lines and (not lines[-1].strip() or _CUT.fullmatch(lines[-1]) or _ADDED.fullmatch(lines[-1])):
         cut = bool(_CUT.fullmatch(lines.pop())) or cut
-    text = markup.unescaped("\n".join(lines))
-    return speech.model_copy(update={"text": text, "declined": declined is not None, "cut": cut})
-
-
-def _spoken_by(walk: _Walk) -> dict[str, str]:
-    """Side to who spoke for it, from `Speaker A: one model; Speaker B: another`."""
-    labels = sorted(walk.speakers.labels.items())
-    found = re.fullmatch("; ".join(rf"{re.escape(label.name)}: (.+)" for _, label in labels), walk.spoken_by)
-    return {side: who for (side, _), who in zip(labels, found.groups(), strict=True)} if found else {}
+    said = markup.unescaped("\n".join(lines))
+    return Speech(side=side, round=number, title=title, text=said, declined=declined is not None, cut=cut)
