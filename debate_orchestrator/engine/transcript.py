@@ -161,9 +161,10 @@ def _side_word(phrase: str) -> str:
     return found[1] if found and found[1] in _SIDES else ""
 
 
-def _is_pair(word: str, other: str) -> bool:
+def _is_pair(label: _Label, other: _Label | None) -> bool:
     """Whether one document may call its sides so: a `No` beside a `Pro` is more likely to begin a sentence."""
-    return any({_side_word(word), _side_word(other)} == set(pair) for pair in _PAIRS)
+    words = {_side_word(label.word), _side_word(other.word)} if other else set()
+    return not words or any(words == set(pair) for pair in _PAIRS)
 
 
 def _label(text: str) -> _Label:
@@ -213,14 +214,11 @@ class _Speakers:
         other = self.labels.get("b" if side == "a" else "a")
         for called in (key, _key(label.word), _key(f"{label.name} {label.word}")):
             self.sides.setdefault(called, side)
-        if _key(known.who) != key:
-            wrong: _Label | None = known
-        elif self.sides[key] != side or (known is label and other and not _is_pair(label.word, other.word)):
+        wrong = known if _key(known.who) != key else None
+        if wrong is None and (self.sides[key] != side or (known is label and not _is_pair(label, other))):
             wrong = other
-        else:
-            wrong = None
-        fault = f"{shown(label.who, 40)} does not fit {shown(wrong.who, 40)}." if wrong else ""
-        return f"{fault} Call each speaker the same everywhere." if fault else None
+        advice = "Call each speaker the same everywhere."
+        return f"{shown(label.who, 40)} does not fit {shown(wrong.who, 40)}. {advice}" if wrong else None
 
 
 # Markdown
@@ -256,9 +254,8 @@ def _parse_markdown(text: str, errors: list[str]) -> Transcript:
     marks = [mark for block in blocks for mark in _marks(block, lines)]
     headings = [mark for mark in marks if mark.level != _BOLD_LEVEL]
     bold = [mark for mark in marks if mark.level == _BOLD_LEVEL]
-    starts = [mark.first for mark in headings if mark.label.round is not None or mark.label.side]
+    starts = [mark.first for mark in headings if mark.level != 1 or mark.label.round is not None or mark.label.side]
     start = min(starts or [mark.first for mark in bold if mark.label.side], default=len(lines))
-    start = _with_sections(blocks, start)
     reader = _Reader(lines, errors)
     reader.read_above(blocks, start)
     levels = [mark.level for mark in headings if mark.first >= start and reader.speakers.side_of(mark.label)]
@@ -268,14 +265,6 @@ def _parse_markdown(text: str, errors: list[str]) -> Transcript:
     reader.refuse_look_alikes(blocks)
     speakers, speeches = reader.speakers.names(), tuple(reader.speeches)
     return Transcript(topic=reader.topic, positions=reader.positions, speakers=speakers, speeches=speeches)
-
-
-def _with_sections(blocks: list[markup.Block], start: int) -> int:
-    """The line of the first of the headings right above line `start` that are no title."""
-    above = [block for block in blocks if block.end <= start]
-    while above and above[-1].kind == "heading" and above[-1].level > 1:
-        start = above.pop().first
-    return start
 
 
 def _marks(block: markup.Block, lines: list[str]) -> Iterator[_Mark]:
@@ -346,7 +335,7 @@ class _Reader:
             elif mark.level == self.level and mark.label.round is None:
                 self.refuse(mark.first, f"{found} names neither a round nor a side.")
             elif side is not None or text:
-                self.refuse(mark.end, f"{found} stands over this text and is no label of a speaker like the others.")
+                self.refuse(mark.first, f"{found} has text below it and names no speaker as the other labels do.")
             else:
                 title = self.speakers.title(mark.label)
                 section += not self.speeches or self.speeches[-1].round == section
@@ -405,17 +394,15 @@ class _Entry(Value):
 
 
 def _parse_json(text: str, errors: list[str]) -> Transcript:
-    speakers, speeches = _Speakers(), list[Speech]()
+    speakers, speeches, entries = _Speakers(), list[Speech](), list[_Entry]()
     try:
         entries = TypeAdapter(list[_Entry]).validate_python(strict_json(text))
     except ValidationError as error:
         for fault in error.errors():
             where = [f"speech {at + 1}" if isinstance(at, int) else at for at in fault["loc"]]
             errors.append(": ".join([*where, f"{fault['msg']}."]))
-        entries = []
     except (ValueError, RecursionError) as error:
         errors.append(f"it is not JSON: {shown(str(error), 120)}.")
-        entries = []
     for number, entry in enumerate(entries, start=1):
         label = _label(
             f"{entry.speaker} ({entry.side})" if entry.speaker and entry.side else entry.speaker or entry.side
