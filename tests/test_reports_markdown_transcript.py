@@ -145,6 +145,7 @@ def must_be_genuine(deal: Deal) -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("deal", handfuls(SAID))
 def test_a_speech_can_not_forge_a_transcript(deal: Deal) -> None:
     """Whatever is said and whatever it is about, the transcript and its speeches are what they were."""

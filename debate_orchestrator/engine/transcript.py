@@ -199,15 +199,17 @@ class _Speakers:
         return {side: label.name for side, label in labels if label.name and not _side_word(label.name)}
 
     def side_of(self, label: _Label) -> str | None:
-        """The side that a label names by a word or by a known name."""
-        known = {self.sides[_key(part)] for part in label.parts if _key(part) in self.sides}
-        return label.side or (known.pop() if len(known) == 1 else None)
+        """The one side that a label names by a word or by known names; None where it names none, or both."""
+        named = {self.sides[_key(part)] for part in label.parts if _key(part) in self.sides}
+        named |= {label.side} if label.side else set()
+        return named.pop() if len(named) == 1 else None
 
     def title(self, label: _Label) -> str:
+        """What a label says besides who speaks."""
         return ", ".join(part for part in label.parts if _key(part) not in self.sides)
 
     def introduce(self, label: _Label) -> str | None:
-        """Takes a label; what is wrong with it where it calls its side something else than before."""
+        """Takes a label that may name a side. Returns what is wrong if the side has another name already."""
         if (side := label.side) is None:
             return None
         known, key = self.labels.setdefault(side, label), _key(label.who)
@@ -312,7 +314,8 @@ class _Reader:
                     self.positions[label.side] = field[2]
                     self._introduce(label, number)
                 elif line and (not field or label.side):
-                    self.refuse(number, f"{shown(line, 40)} stands above the first label that names a round or a side.")
+                    problem = f"{shown(line, 40)} stands above the first heading or bold label that names a side."
+                    self.refuse(number, f"{problem} Only a title and lines such as `**Topic:** ...` may stand there.")
                     return
 
     def read_speeches(self, marks: list[_Mark]) -> None:
