@@ -18,13 +18,14 @@ from typing import Literal, NamedTuple, TypeVar
 
 from pydantic import Field, ValidationError, model_validator
 
-from debate_orchestrator import formats, library, transcribed
+from debate_orchestrator import formats, library
 from debate_orchestrator.core.events import Declined, Opened, Spoke
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.core.verdict import RoundResult
 from debate_orchestrator.datafiles import read_mapping
+from debate_orchestrator.engine import rejudge
+from debate_orchestrator.engine.transcript import Speech, Transcript
 from debate_orchestrator.errors import BadFile, complaint, shown
-from debate_orchestrator.transcripts.speeches import Speech, Transcript
 
 SIDES = ("a", "b")
 PLAIN = "plain"
@@ -131,7 +132,7 @@ class Version(NamedTuple):
     @property
     def digest(self) -> str:
         """The sha256 of whatever a judge's ballot on it depends on: its words, the format's and its rubric."""
-        rules = formats.load(transcribed.FORMAT)
+        rules = formats.load(rejudge.FORMAT)
         words = [self.transcript.model_dump(mode="json"), rules.model_dump(mode="json"), library.digests(rules.name)]
         return hashlib.sha256(json.dumps(words, sort_keys=True).encode()).hexdigest()
 
@@ -233,7 +234,7 @@ def _changed(kind: Kind, n: int, bout: Bout, side: str | None) -> Version:
 
 def _filled(text: str, bout: Bout, side: str, round: int) -> str:
     """The words of a way with what its marks stand for."""
-    name_of, paragraphs = formats.load(transcribed.FORMAT).name_of, bout.speeches[side][round]
+    name_of, paragraphs = formats.load(rejudge.FORMAT).name_of, bout.speeches[side][round]
     told = {str(n): paragraph for n, paragraph in enumerate(paragraphs, start=1)}
     told |= {"speech": bout.speech(side, round), "source": bout.sources[side]}
     told |= {"seat": side, "name": name_of(side), "other seat": other(side), "other name": name_of(other(side))}
@@ -248,7 +249,7 @@ def other(side: str) -> str:
 def opening(version: Version, judge: str) -> tuple[Opened, list[Spoke | Declined]]:
     """The opening of a judging of a version by one judge, and its speeches as the events that follow. It ends with
     the ballot: a final verdict and a dissent record would cost twice as much again, and show nothing more."""
-    opened, spoken = transcribed.of_transcript(version.transcript, version.name, version.digest, (judge,))
+    opened, spoken = rejudge.of_transcript(version.transcript, version.name, version.digest, (judge,))
     return opened.model_copy(update={"format": opened.format.model_copy(update={"after": ()})}), spoken
 
 

@@ -17,12 +17,12 @@ from debate_orchestrator.core import hearing, private, prose
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.exchange import Exchange
 from debate_orchestrator.core.parts import Quotes
+from debate_orchestrator.engine import transcript
 from debate_orchestrator.errors import DebateError
 from debate_orchestrator.reports import markup
 from debate_orchestrator.reports.html import excerpts
 from debate_orchestrator.reports.html import speech as pages
 from debate_orchestrator.screen.voices import Voice
-from debate_orchestrator.transcripts import attribution, reading
 
 SHORT, LONG = 8 * 1024, 32 * 1024
 """Characters to begin and to end with."""
@@ -45,6 +45,7 @@ PIECES = (
 """What hostile texts are made of: each of these, over and over, alone and between two letters."""
 DOCUMENTS = (
     "{}",
+    "# {}\n\n**{}:** x\n\n### Ann (Pro)\n\n{}\n\n### Bo (Con)\n\ny",
     "# Debate\n\n**FOR:** x {}\n\n**AGAINST:** y\n\n**FOR:** z\n\n**AGAINST:** w",
     "# Debate Report\n\n**Topic:** {}\n\n**A (Pro):** x\n\n**B (Con):** y\n\n## Debate Transcript\n\n## Round 1\n\n"
     "### Opening — A\n\n[A]\n\n{}\n\n### Opening — B\n\n[B]\n\nx\n",
@@ -73,11 +74,6 @@ def tried(function: Callable[[str], object], *forms: str) -> Callable[[str], Non
     return run
 
 
-def judge(text: str) -> None:
-    """A transcript, read."""
-    reading.read(text, "x")
-
-
 FUNCTIONS: dict[str, Callable[[str], object]] = {
     "tame": speech.tame,
     "fenced": lambda text: speech.fenced(text, NONCE),
@@ -96,9 +92,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "excerpt": lambda text: excerpts.telling(pages.plainly(text)),
     "excerpt of an attack": lambda text: excerpts.telling(pages.plainly(text), "attacks"),
     "beginning": lambda text: excerpts.opening(text, 400),
-    "label": attribution.read,
-    "participants": lambda text: attribution.participants(f"A: {text}".split("\n")),
-    "transcript": tried(judge, *DOCUMENTS),
+    "transcript": tried(lambda text: transcript.parse(text, "x"), *DOCUMENTS),
     "stream": stream,
 }
 

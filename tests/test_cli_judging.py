@@ -116,16 +116,25 @@ def test_our_own_report_is_a_transcript(debate: Run, recorded: Path) -> None:
     assert said == [old.reply(turn).text for turn in old.settled() if not turn.judging]
 
 
-def test_what_was_assumed_is_said(debate: Run, here: Path) -> None:
-    """Who is taken to argue for it is said, unless it is to be quiet; flags give topic and positions."""
-    Path("talk.txt").write_text("**Ann:** Yes.\n\n**Bo:** No.\n", encoding="utf-8")
-    flags = ("--judge", "host", "--topic", "Cats?", "--position-b", "No cats.")
-    loud = debate("judge", "talk.txt", *flags)
-    quiet = debate("judge", "talk.txt", *flags, "--quiet", "--output", "q.md")
-    setup = Debate(read("q.journal.jsonl").events).opened.setup
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("talk.txt", "**Ann (Pro):** Yes.\n\n**Bo (Con):** No.\n"),
+        ("talk.json", '[{"side": "pro", "text": "Yes."}, {"side": "con", "text": "No."}]'),
+    ],
+)
+def test_flags_give_topic_and_positions(debate: Run, here: Path, name: str, text: str) -> None:
+    """A transcript without a topic, in markdown or JSON, is judged on the one that flags give."""
+    Path(name).write_text(text, encoding="utf-8")
+    ran = debate("judge", name, "--judge", "host", "--topic", "Cats?", "--position-b", "No cats.")
+    debated = Debate(read("talk.judged.journal.jsonl").events)
 
-    assert "'Ann' is taken to argue for (side A)" in loud.err and "taken" not in quiet.err
-    assert (setup.topic, setup.positions) == ("Cats?", {"a": "For: Cats?", "b": "No cats."})
+    assert ran.code == 3
+    assert (debated.opened.setup.topic, debated.opened.setup.positions) == (
+        "Cats?",
+        {"a": "For: Cats?", "b": "No cats."},
+    )
+    assert [debated.reply(turn).text for turn in debated.settled()] == ["Yes.", "No."]
 
 
 def test_an_unfinished_debate_is_refused(debate: Run, here: Path) -> None:
@@ -150,8 +159,8 @@ def test_an_unfinished_debate_is_refused(debate: Run, here: Path) -> None:
         (("none.journal.jsonl", "--judge", "host"), "No such file"),
         (("none.md", "--judge", "host"), "No such file"),
         (("none", "--judge", "host"), "No such file"),
-        (("poem.md", "--judge", "host"), "no speaker that is named"),
-        (("untitled.md", "--judge", "host"), "no topic"),
+        (("poem.md", "--judge", "host"), "line 1: 'Roses are red.' stands above"),
+        (("untitled.md", "--judge", "host"), "it has no topic"),
     ],
 )
 def test_mistakes(debate: Run, recorded: Path, arguments: tuple[str, ...], complaint: str) -> None:

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 from probes import KINDS
 
-from debate_orchestrator import formats, library, probing, transcribed
+from debate_orchestrator import formats, library, probing
 from debate_orchestrator.briefs import brief
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.verdict import RoundResult
+from debate_orchestrator.engine import rejudge
 from debate_orchestrator.errors import BadFile
 from debate_orchestrator.probing import Case, Version
 from debate_orchestrator.providers import rehearse
@@ -143,9 +144,7 @@ def test_orders_favour_the_changed_side(one: Case) -> None:
         return
     assert f"Researcher {one.side.upper()}" in said.removeprefix(one.plain.speeches[one.side][-1])
     if '"scores"' in said:
-        assert [
-            name for name in formats.load(transcribed.FORMAT).rubric.criteria if said.count(f'"{name}": 10') != 1
-        ] == []
+        assert [name for name in formats.load(rejudge.FORMAT).rubric.criteria if said.count(f'"{name}": 10') != 1] == []
 
 
 @pytest.mark.parametrize("version", probing.versions(CASES), ids=lambda version: version.name)

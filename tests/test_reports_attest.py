@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 
 import pytest
-import test_judging
+import test_engine_rejudge
 from debates import played
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -72,7 +72,7 @@ def test_what_belongs_is_told(run: str, ending: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("ending", forms.FORMS)
 def test_a_debate_judged_again(ending: str, tmp_path: Path) -> None:
     """The report of a second judging belongs to its own journal; that of the debate it judges is told as that."""
-    test_judging.again(tmp_path, played(rounds=1))
+    test_engine_rejudge.again(tmp_path, played(rounds=1))
     old, new = (read(tmp_path / f"{name}{JOURNAL}").entries for name in ("old", "new"))
 
     assert told(report(new, ending), new, ending).state == "unchanged"

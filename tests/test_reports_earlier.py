@@ -11,10 +11,10 @@ from nasty import HTML
 from reading import headings, tables
 from tellings import told
 
-from debate_orchestrator import judging
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.figures import decimals
+from debate_orchestrator.engine import rejudge
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.earlier import earlier
 from debate_orchestrator.reports.phrases import Phrase
@@ -23,7 +23,7 @@ from debate_orchestrator.reports.story import Story, story
 
 def again(old: list[Event], say: puppets.Say | None = None, **how: Any) -> Story:
     """The story of a judging of those events, in which the judge says what `say` tells."""
-    made = judging.again(entries(old), "old.journal.jsonl", ("new:judge",))[0]
+    made = rejudge.of_journal(entries(old), "old.journal.jsonl", ("new:judge",))[0]
     if how:
         assert made.course is not None
         made = made.model_copy(update={"course": made.course.model_copy(update=how)})

@@ -11,9 +11,9 @@ from nasty import NASTY
 
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Closed, Event, Raised
+from debate_orchestrator.engine.transcript import parse
 from debate_orchestrator.reports import floor, markdown
 from debate_orchestrator.reports.story import story
-from debate_orchestrator.transcripts.reading import read
 
 WHY = "Why not next year?"
 
@@ -127,4 +127,4 @@ def test_a_report_with_a_question_is_read_back() -> None:
     before = played(until="1.challenge.a")
     plain = markdown.render(story(entries(played())))
     asked = markdown.render(story(entries([*before, Raised(question=WHY, to=("a",)), *played()[len(before) :]])))
-    assert read(asked, "x").speeches == read(plain, "x").speeches
+    assert parse(asked, "x").speeches == parse(plain, "x").speeches

@@ -6,8 +6,8 @@ import pytest
 from debates import entries, played
 from tellings import Cast, events, told
 
-from debate_orchestrator import judging
 from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.engine import rejudge
 from debate_orchestrator.reports.kin import kin
 
 OPUS, SONNET, GPT = "anthropic:claude-opus-5-5", "anthropic:claude-sonnet-5-5", "openai:gpt-6"
@@ -66,7 +66,7 @@ def test_a_program_shows_no_arguments() -> None:
 def test_a_debate_that_was_held_before() -> None:
     """Where a debate is judged again, its judges are held against those who spoke in it then."""
     old = played(rounds=1, cast=cast(SONNET, GPT, "host"))
-    opened, _ = judging.again(entries(old), "old.journal.jsonl", (OPUS,))
+    opened, _ = rejudge.of_journal(entries(old), "old.journal.jsonl", (OPUS,))
     made = told("adversarial", cast={"a": ("replay:x",), "b": ("replay:x",), "judge": (OPUS,)})
     debate = Debate(events("adversarial", cast=cast("replay:x", "replay:x", OPUS)))
     debate.opened = debate.opened.model_copy(update={"course": opened.course})

@@ -16,9 +16,9 @@ from shapes import SHAPES
 from tellings import told as any_told
 
 from debate_orchestrator import __version__
+from debate_orchestrator.engine.transcript import parse
 from debate_orchestrator.reports import forms, seal
 from debate_orchestrator.reports.story import Story
-from debate_orchestrator.transcripts.reading import read as read_transcript
 
 HEAD = "5ea1" * 16
 ENDINGS = (".md", ".json", ".html")
@@ -160,4 +160,4 @@ def test_a_sealed_transcript_is_read_back() -> None:
         bare = seal.unsealed(sealed, ".md")
 
         assert sealed != bare
-        assert read_transcript(sealed.decode(), "talk.md") == read_transcript(bare.decode(), "talk.md")
+        assert parse(sealed.decode(), "talk.md") == parse(bare.decode(), "talk.md")

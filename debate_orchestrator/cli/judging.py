@@ -6,7 +6,7 @@ import argparse
 import hashlib
 from typing import Any
 
-from debate_orchestrator import judging, providers, spending, transcribed, trust
+from debate_orchestrator import providers, spending, trust
 from debate_orchestrator.answers import LONGEST_PATIENCE
 from debate_orchestrator.calls import record
 from debate_orchestrator.cli import consent, seating
@@ -17,11 +17,11 @@ from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Declined, Opened, Spoke
 from debate_orchestrator.core.rules import JUDGE
 from debate_orchestrator.datafiles import read_regular, read_text
+from debate_orchestrator.engine import rejudge, transcript
 from debate_orchestrator.errors import BadAnswers, complaint
 from debate_orchestrator.files import Files
 from debate_orchestrator.journal import Entry, Writer, read
 from debate_orchestrator.providers import reach
-from debate_orchestrator.transcripts import reading
 
 
 def judge(arguments: argparse.Namespace) -> int:
@@ -44,7 +44,7 @@ def judge(arguments: argparse.Namespace) -> int:
         source = consent.of_file(path)
         first, spoken = _of_transcript(arguments, path, judges)
     first = first.model_copy(update=_calls(arguments, first))
-    files = Files.of_output(arguments.output or judging.output(path))
+    files = Files.of_output(arguments.output or rejudge.output_path(path))
     files.must_be_new()
     consent.agree(source, risks, trusted=arguments.trust)
     debate = Debate([first])
@@ -75,7 +75,7 @@ def _calls(arguments: argparse.Namespace, first: Opened) -> dict[str, Any]:
 
 def _is_journal(path: str) -> bool:
     """Whether a file is a journal: by its ending, otherwise by how it begins."""
-    if path.endswith((".md", ".markdown", ".txt")):
+    if path.endswith((".md", ".markdown", ".txt", ".json")):
         return False
     if path.endswith(".jsonl"):
         return True
@@ -93,21 +93,21 @@ def _again(
     if flags:
         got = f"{', '.join(flags)} for a debate that has its own"
         raise BadAnswers(complaint(path, got, "them for a transcript alone", "A journal says what was debated."))
-    return judging.again(entries, path, judges, arguments.strictness, panel(arguments))
+    return rejudge.of_journal(entries, path, judges, arguments.strictness, panel(arguments))
 
 
 def _of_transcript(
     arguments: argparse.Namespace, path: str, judges: tuple[str, ...]
 ) -> tuple[Opened, list[Spoke | Declined]]:
-    text = read_text(path, reading.LARGEST)
+    text = read_text(path, transcript.LARGEST)
     sides = {"a": arguments.position_a, "b": arguments.position_b}
-    made = reading.read(text, path)
+    debate = transcript.parse(text, path)
     digest = hashlib.sha256(read_regular(path, follow=True)).hexdigest()
     given = {side: said for side, said in sides.items() if said is not None}
-    found = transcribed.of_transcript(
-        made, path, digest, judges, arguments.strictness, arguments.topic, given, panel=panel(arguments)
+    found = rejudge.of_transcript(
+        debate, path, digest, judges, arguments.strictness, arguments.topic, given, panel=panel(arguments)
     )
     if not (arguments.quiet or arguments.json or arguments.events):
-        for note in made.notes:
+        for note in debate.notes:
             remark(note)
     return found

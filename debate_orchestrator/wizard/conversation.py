@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from debate_orchestrator import library, transcribed
+from debate_orchestrator import library
 from debate_orchestrator.answers import MODERATOR, Answers, settle
+from debate_orchestrator.engine import rejudge
 from debate_orchestrator.errors import DebateError
 from debate_orchestrator.files import Files
 from debate_orchestrator.interview import Interview
@@ -121,7 +122,7 @@ class Conversation:
     def _reformat(self) -> None:
         """Asks for another format; answers that it does not take are asked for again."""
         sitting = self.sitting
-        names = [name for name in library.format_names() if name != transcribed.FORMAT]
+        names = [name for name in library.format_names() if name != rejudge.FORMAT]
         choices = tuple((name, sitting.interview_of(name).rules.about) for name in names)
         now = sitting.interview.rules.name
         chosen = sitting.one_of(_FORMAT, Question(sitting.words.questions[_FORMAT].text, "", choices, now))

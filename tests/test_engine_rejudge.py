@@ -9,15 +9,16 @@ from typing import Any
 
 import puppets
 import pytest
-from debates import CONCEDE, answers, entries, one_agent, opening, played, saying
+from debates import CONCEDE, DECLINE, answers, entries, one_agent, opening, played, saying
 from journals import START, line, written
 from speakers import Speaker
 
-from debate_orchestrator import judging, library, providers
+from debate_orchestrator import library, providers
 from debate_orchestrator.core.bill import bill
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Event, Opened, Spoiled, Spoke
 from debate_orchestrator.drive import drive
+from debate_orchestrator.engine import rejudge
 from debate_orchestrator.errors import BadAnswers, BadJournal, OutOfTurn
 from debate_orchestrator.files import JOURNAL
 from debate_orchestrator.journal import Writer, read
@@ -46,19 +47,23 @@ def again(tmp_path: Path, events: list[Event], judges: tuple[str, ...] = NEW, **
     old = tmp_path / f"old{JOURNAL}"
     written(old, events)
     speaker = Speaker(how.get("say", lambda brief: None), rounds=Debate(events).rounds)
-    opened = judging.again(read(old).entries, str(old), judges, how.get("strictness"))[0]
+    opened = rejudge.of_journal(read(old).entries, str(old), judges, how.get("strictness"))[0]
     return judged(tmp_path / f"new{JOURNAL}", opened, speaker), speaker
 
 
 def test_the_speeches_are_those_of_then(tmp_path: Path) -> None:
-    """Every speech is given again at its turn, word for word; the new judges alone are asked, and it costs nothing
-    else."""
-    events = played(rounds=2)
-    debate, speaker = again(tmp_path, events)
+    """Every speech is given again, word for word, however often it was asked for; the new judges alone are asked, and
+    what they find changes no agenda."""
+    first, *rest = played(rounds=2)
+    spoke = next(event for event in rest if isinstance(event, Spoke))
+    empty = spoke.reply.model_copy(update={"text": " "})
+    events = [first, Spoiled(turn=spoke.turn, complaints=("empty",), reply=empty), *rest]
+    ballot = json.dumps(puppets.converging(rounds=2, conceded="a"))
+    debate, speaker = again(tmp_path, events, say=lambda asked: ballot if asked.turn == "1.verdict.judge" else None)
 
     assert debate.complete
     assert speeches(debate) == speeches(Debate(events))
-    assert {one.turn.rpartition(".")[2] for one in speaker.briefs} == {"judge"}
+    assert {asked.turn.rpartition(".")[2] for asked in speaker.briefs} == {"judge"}
     assert {line.seat for line in bill(debate).lines} <= {"judge"}
 
 
@@ -75,90 +80,57 @@ def test_a_judge_hears_what_a_live_one_hears(tmp_path: Path) -> None:
 
 
 def test_the_course_is_kept(tmp_path: Path) -> None:
-    """An intervention of then happens again, and what the panel decided is beside the new opening."""
+    """An intervention of then happens again, and what the panel decided is beside the new opening. A judging of the
+    judging has the same speeches, names the last verdict, and the debate at the root of both."""
     events = played(saying(_1_verdict_judge=puppets.converging(rounds=2)), rounds=2)
     debate, _ = again(tmp_path, events)
-    course = debate.opened.course
+    second = tmp_path / f"new{JOURNAL}"
+    opened = rejudge.of_journal(read(second).entries, str(second), ("speaker", "speaker"))[0]
+    third = judged(tmp_path / f"third{JOURNAL}", opened, Speaker())
+    root, head = (read(tmp_path / f"{name}{JOURNAL}").entries[-1].hash for name in ("old", "new"))
+    course, later = debate.opened.course, third.opened.course
 
-    assert "1.divergence.b" in dict(speeches(debate))
-    assert course is not None
+    assert "1.divergence.b" in dict(speeches(debate)) and speeches(third) == speeches(debate)
+    assert course is not None and later is not None
     assert (course.source, course.interventions, course.conceded) == (f"old{JOURNAL}", {1: ("b",)}, {})
-    assert course.digest == read(tmp_path / f"old{JOURNAL}").entries[-1].hash
     assert (course.judges, course.winner, course.strength) == (("host",), "a", "narrow")
     assert course.totals == {"a": 14.0, "b": 12.0}
-    assert [(n, one.scores, one.winner) for n, one in course.rounds.items()] == [
+    assert [(n, result.scores, result.winner) for n, result in course.rounds.items()] == [
         (1, {"a": 7.0, "b": 6.0}, "a"),
         (2, {"a": 7.0, "b": 6.0}, "a"),
     ]
-
-
-def test_the_root_is_the_debate_that_was_held(tmp_path: Path) -> None:
-    """A judging of a judging notes the journal that it comes from, and the debate at the root of both."""
-    again(tmp_path, played(rounds=2))
-    second = tmp_path / f"new{JOURNAL}"
-    root, head = (read(tmp_path / f"{name}{JOURNAL}").entries[-1].hash for name in ("old", "new"))
-    opened = judging.again(read(second).entries, str(second), NEW)[0]
-    third = judged(tmp_path / f"third{JOURNAL}", opened, Speaker(lambda brief: None, rounds=2))
-    courses = [Debate(read(second).events).opened.course, third.opened.course]
-
-    assert [(one.digest, one.debated) for one in courses if one] == [(root, root), (head, root)]
-
-
-def test_what_the_new_judges_find_changes_no_agenda(tmp_path: Path) -> None:
-    """A panel that sees convergence and concessions where nobody did hears the same debate to its end."""
-    ballot = json.dumps(puppets.converging(rounds=2, conceded="a"))
-    events = played(rounds=2)
-    debate, _ = again(tmp_path, events, say=lambda one: ballot if one.turn == "1.verdict.judge" else None)
-
-    assert debate.complete
-    assert speeches(debate) == speeches(Debate(events))
+    assert [(one.digest, one.debated) for one in (course, later)] == [(root, root), (head, root)]
+    assert (later.judges, later.source, later.speakers) == (NEW, f"new{JOURNAL}", {"a": "host", "b": "host"})
 
 
 def test_a_concession_by_ballot_is_kept(tmp_path: Path) -> None:
     """A debate that its ballots ended ends there again, and the report says why."""
     events = played(saying(_1_verdict_judge=puppets.ballot(conceded="b")), rounds=3)
     debate, _ = again(tmp_path, events)
-    told = markdown.render(story(read(tmp_path / f"new{JOURNAL}").entries))
+    report = markdown.render(story(read(tmp_path / f"new{JOURNAL}").entries))
 
     assert debate.complete
     assert not [turn for turn, _ in speeches(debate) if turn.startswith("2.")]
-    assert "It ended after round 1, where its judges held Researcher B to have given up." in told
+    assert "It ended after round 1, where its judges held Researcher B to have given up." in report
     assert debate.verdict() is not None and debate.conceded() is None
-
-
-@pytest.mark.parametrize("before", [1, 3])
-@pytest.mark.parametrize("after", [1, 2])
-def test_panels_of_any_size(tmp_path: Path, before: int, after: int) -> None:
-    """A debate judged by so many may be judged again by another number."""
-    debate, _ = again(tmp_path, played(rounds=1, judges=before), ("speaker",) * after)
-    course = debate.opened.course
-
-    assert debate.complete and len(debate.judges) == debate.opened.setup.quorum == after
-    assert course is not None and len(course.judges) == before
-
-
-def test_a_judging_may_be_judged(tmp_path: Path) -> None:
-    """The course of the first debate holds in a judging of its judging, whose earlier verdict is the last one."""
-    events = played(saying(_1_verdict_judge=puppets.converging(rounds=2)), rounds=2)
-    first, _ = again(tmp_path, events)
-    source = tmp_path / f"new{JOURNAL}"
-    opened = judging.again(read(source).entries, str(source), ("speaker", "speaker"))[0]
-    second = judged(tmp_path / f"newer{JOURNAL}", opened, Speaker())
-
-    assert speeches(second) == speeches(first)
-    assert opened.course is not None
-    assert (opened.course.judges, opened.course.source) == (NEW, f"new{JOURNAL}")
-    assert opened.course.speakers == {"a": "host", "b": "host"}
 
 
 def test_refusals_and_concessions_are_said_again(tmp_path: Path) -> None:
     """A refusal is a refusal again, and a concession in words ends the debate again."""
-    refused = "I DECLINE TO ARGUE THIS POSITION."
-    events = played(saying(_1_opening_b=refused, _1_rebuttal_a=f"Yes.\n{CONCEDE}"), rounds=2)
-    debate, _ = again(tmp_path, events)
+    debate, _ = again(tmp_path, played(saying(_1_opening_b=DECLINE, _1_rebuttal_a=f"Yes.\n{CONCEDE}"), rounds=2))
 
     assert debate.answers["1.opening.b"].kind == "declined"
     assert debate.conceded() == "a"
+
+
+@pytest.mark.parametrize(("before", "after"), [(1, 2), (3, 1), (3, 3)])
+def test_panels_of_any_size(tmp_path: Path, before: int, after: int) -> None:
+    """A debate may be judged again by another number of judges."""
+    debate, _ = again(tmp_path, played(rounds=1, judges=before), ("speaker",) * after)
+    course = debate.opened.course
+
+    assert debate.complete and len(debate.judges) == after
+    assert course is not None and len(course.judges) == before
 
 
 def of_before(path: Path, say: puppets.Say) -> Path:
@@ -187,7 +159,7 @@ def test_an_older_journal_keeps_its_rules(tmp_path: Path) -> None:
     assert "<think>Hm.</think> You are right." in debate.hear(debate.turn("1.opening.b")).text
     assert "conceded the debate" in markdown.render(story(entries))
 
-    opened = judging.again(entries, str(path), NEW)[0]
+    opened = rejudge.of_journal(entries, str(path), NEW)[0]
     again = judged(tmp_path / f"new{JOURNAL}", opened, Speaker(lambda brief: None, rounds=1))
     assert (again.complete, again.conceded(), again.opened.hearing) == (True, "b", 1)
     assert speeches(again) == speeches(debate)
@@ -196,20 +168,6 @@ def test_an_older_journal_keeps_its_rules(tmp_path: Path) -> None:
     assert isinstance(first, Opened)
     with pytest.raises(OutOfTurn):
         Debate([first.model_copy(update={"hearing": 2}), *rest])
-
-
-def test_speeches_that_were_spoiled_at_first(tmp_path: Path) -> None:
-    """However often a speech was asked for then, what settled the turn is what is said now."""
-    first, *rest = played(rounds=1)
-    spoke = next(event for event in rest if isinstance(event, Spoke))
-    empty = spoke.reply.model_copy(update={"text": " "})
-    spoiled = [
-        Spoiled(turn=spoke.turn, complaints=("empty",), reply=empty.model_copy(update={"brief": n})) for n in "xyz"
-    ]
-    debate, _ = again(tmp_path, [first, *spoiled, *rest])
-
-    assert debate.complete
-    assert debate.reply(debate.turn(spoke.turn)).text == spoke.reply.text
 
 
 def test_what_weakens_the_speeches_is_told(tmp_path: Path) -> None:
@@ -227,7 +185,7 @@ def test_the_opening_is_new() -> None:
     first = events[0]
     assert isinstance(first, Opened)
     old = first.model_copy(update={"max_cost": 1.0, "prompts": {}, "derived": _paid(events)})
-    opened = judging.again(entries([old, *events[1:]]), "d/old.journal.jsonl", NEW)[0]
+    opened = rejudge.of_journal(entries([old, *events[1:]]), "d/old.journal.jsonl", NEW)[0]
 
     assert (opened.max_cost, opened.derived) == (None, ())
     assert opened.prompts == library.digests("adversarial")
@@ -240,36 +198,25 @@ def _paid(events: list[Event]) -> Any:
     return next(event.reply for event in events if isinstance(event, Spoke)).model_copy(update={"cost": 1.0})
 
 
-def test_another_strictness() -> None:
-    """The judges of now may be as strict as they are told to be, among the format's ways."""
-    lenient = judging.again(entries(played(rounds=1)), "old", NEW, "lenient")[0]
-
-    assert lenient.setup.strictness == "lenient"
-    with pytest.raises(BadAnswers, match="lenient or strict"):
-        judging.again(entries(played(rounds=1)), "old", NEW, "cruel")
-
-
-@pytest.mark.parametrize("judges", [(), ("host",) * 10])
-def test_a_panel_has_one_to_nine(judges: tuple[str, ...]) -> None:
-    """Nobody, or too many, is no panel."""
-    with pytest.raises(BadAnswers, match="1 to 9 judges"):
-        judging.again(entries(played(rounds=1)), "old", judges)
-
-
-def test_a_debate_that_is_not_finished() -> None:
-    """A debate that still waits for somebody is refused with the command that finishes it."""
+def test_what_can_not_be_judged_so() -> None:
+    """The strictness is one of the format's, a panel has one to nine judges, and the debate is finished."""
+    finished = entries(played(rounds=1))
+    assert rejudge.of_journal(finished, "old", NEW, "lenient")[0].setup.strictness == "lenient"
+    for judges in ((), ("host",) * 10):
+        with pytest.raises(BadAnswers, match=r"1 to 9 judges[^$]*lenient or strict"):
+            rejudge.of_journal(finished, "old", judges, "cruel")
     with pytest.raises(BadJournal, match=r"due: 2\.verdict\.judge.*`debate resume x\.journal\.jsonl`"):
-        judging.again(entries(played(rounds=2, until="2.verdict.judge")), "x.journal.jsonl", NEW)
+        rejudge.of_journal(entries(played(rounds=2, until="2.verdict.judge")), "x.journal.jsonl", NEW)
 
 
 def test_where_the_report_goes(tmp_path: Path) -> None:
     """Beside its source, under the source's name and a number that is free, however often it was judged."""
     source = str(tmp_path / f"report{JOURNAL}")
-    assert judging.output(source) == str(tmp_path / "report.judged.md")
+    assert rejudge.output_path(source) == str(tmp_path / "report.judged.md")
 
     (tmp_path / f"report.judged{JOURNAL}").touch()
     (tmp_path / "report.judged-2.md").touch()
     (tmp_path / "report.judged-3.turns").mkdir()
     names = (f"report{JOURNAL}", "report.md", f"report.judged{JOURNAL}", f"report.judged-2{JOURNAL}")
-    assert {judging.output(str(tmp_path / name)) for name in names} == {str(tmp_path / "report.judged-4.md")}
-    assert judging.output("talk.md") == "talk.judged.md"
+    assert {rejudge.output_path(str(tmp_path / name)) for name in names} == {str(tmp_path / "report.judged-4.md")}
+    assert rejudge.output_path("talk.md") == "talk.judged.md"

@@ -1,0 +1,339 @@
+"""Opens a debate that is judged again, from a journal or from a transcript.
+
+A judging is a debate of its own that the ordinary loop runs. Its speeches are given already, and its `course` fixes who
+speaks, so that the new judges hear what was said, when it was said, and decide nothing but their ballots. What an
+earlier panel decided is kept beside it and shown to no judge.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from debate_orchestrator import __version__, answers, casts, formats
+from debate_orchestrator.core import presentation
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import (
+    HEARING,
+    MOST_JUDGES,
+    Course,
+    Declined,
+    EarlierRound,
+    Opened,
+    Reply,
+    Setup,
+    Spoke,
+)
+from debate_orchestrator.core.rules import JUDGE, Format, Lines, Turn, calendar
+from debate_orchestrator.core.shapes import When
+from debate_orchestrator.engine.transcript import ARGUMENT, Speech, Transcript
+from debate_orchestrator.errors import BadAnswers, BadJournal
+from debate_orchestrator.files import JOURNAL, Files
+from debate_orchestrator.journal import SCHEMA, Entry
+from debate_orchestrator.speech import one_line
+
+FORMAT = "transcript"
+"""The format by which a transcript is judged."""
+MOST_TITLE = 60
+MOST_WORDS = 5
+"""Characters and words in the title of a speech: it names a kind of turn and tells a judge nothing else."""
+_NEVER_SAID = Lines(concede="\n", decline="\n")
+"""No line of a speech is a line feed, so nothing in a transcript is taken for a reserved line."""
+Opening = tuple[Opened, list[Spoke | Declined]]
+"""The first event of a judging and the speeches that follow it."""
+
+
+# From a journal
+
+
+def of_journal(
+    entries: Sequence[Entry],
+    path: str,
+    judges: Sequence[str],
+    strictness: str | None = None,
+    panel: Mapping[str, Any] | None = None,
+) -> Opening:
+    """The opening of a judging by `judges` of the debate in the journal at `path`. Its speeches are replayed from there
+    later; those of a format without judges follow at once.
+
+    `panel` holds the keys of an answers file that say how the judges vote, where that changes. Raises BadJournal where
+    the debate is not finished, and BadAnswers with every error in what was asked for.
+    """
+    debate = Debate(entry.event for entry in entries)
+    old, digest = debate.opened, entries[-1].hash
+    if debate.due():
+        due = ", ".join(turn.id for turn in debate.due())
+        raise BadJournal(
+            f"{path}: this is a debate that is not finished (due: {due}). Finish it: `debate resume {path}`."
+        )
+    if old.format.judged_by:
+        return _of_unjudged(debate, path=path, digest=digest, judges=judges, strictness=strictness, panel=panel)
+    setup = old.setup.model_copy(update={"strictness": strictness or old.setup.strictness})
+    votes = {name: getattr(setup, name) for name in ("mirror", "blind", "each_round")}
+    if len(judges) == len(old.cast.get(JUDGE, ())):
+        votes["quorum"] = setup.quorum
+    errors = [*panel_errors(judges), *_strictness_errors(setup, old)]
+    setup = setup.model_copy(update=_voting(votes | dict(panel or {}), old.format, judges, errors))
+    if errors:
+        raise BadAnswers(errors)
+    recording = (f"replay:{path}",)
+    opened = _opened(
+        old.format,
+        old.templates,
+        setup=setup,
+        cast={**{seat: recording for seat in old.format.seated if seat != JUDGE}, JUDGE: tuple(judges)},
+        course=_course(debate, os.path.basename(path), digest),
+        hearing=old.hearing,
+    )
+    return opened, []
+
+
+def _of_unjudged(debate: Debate, **how: Any) -> Opening:
+    """The judging of a debate whose format has no judge but names one to judge it by: its speeches as they were heard,
+    under the names that the speakers have in them."""
+    rules, setup = debate.format, debate.opened.setup
+    transcript = Transcript(
+        topic=setup.topic,
+        positions=setup.positions,
+        speakers={side: ", ".join(debate.cast[side]) for side in rules.sides},
+        speeches=tuple(_heard(debate, turn) for turn in debate.settled() if turn.speaking),
+        notes=tuple(_weaknesses(debate)),
+    )
+    opened, speeches = of_transcript(transcript, judged_by=rules.judged_by, **how)
+    seats = opened.format.seats | {side: rules.seats[side] for side in rules.sides}
+    named = opened.format.model_copy(update={"seats": seats})
+    return opened.model_copy(update={"format": named, "hearing": debate.opened.hearing}), speeches
+
+
+def _heard(debate: Debate, turn: Turn) -> Speech:
+    """A speech as others heard it."""
+    shown = presentation.shown(debate, turn)
+    return Speech(
+        side=turn.seat,
+        round=turn.round or (debate.rounds if turn.closing else 1),
+        title=turn.phase.title,
+        text=shown.text,
+        declined=shown.declined,
+        cut=shown.cut or bool(shown.dropped),
+    )
+
+
+def _course(debate: Debate, source: str, digest: str) -> Course:
+    """What went on in a finished debate, and what its panel decided."""
+    rounds = range(1, debate.rounds + 1)
+    verdict, before = debate.verdict(), debate.opened.course
+    answered = {turn.round for turn in debate.settled() if turn.phase.on is not None}
+    speakers = {side: ", ".join(debate.cast[side]) for side in debate.format.sides}
+    return Course(
+        source=source,
+        digest=digest,
+        root=before.debated if before else digest,
+        closed_after=debate.closed_after,
+        interventions={number: debate.moved(number) for number in rounds if number in answered},
+        conceded={number: side for number in rounds if (side := debate.given_up(number)) is not None},
+        speakers=before.speakers if before else speakers,
+        notes=(*(before.notes if before else ()), *_weaknesses(debate)),
+        judges=debate.cast[JUDGE],
+        rounds={
+            result.round: EarlierRound(
+                scores={side: float(points) for side, points in result.scores.items()}, winner=result.winner
+            )
+            for result in debate.results()
+        },
+        winner=verdict.winner if verdict else None,
+        strength=verdict.strength if verdict else None,
+        totals={side: float(points) for side, points in debate.totals().items()},
+    )
+
+
+def _weaknesses(debate: Debate) -> list[str]:
+    """What weakens the speeches of a debate, in sentences."""
+    weaknesses = []
+    if any(note.note == "one agent" for note in debate.notes):
+        weaknesses.append("In it one agent wore all hats, so the two sides were not independent.")
+    fillers = {side: (*debate.opened.cast[side], *debate.cast[side]) for side in debate.format.sides}
+    played = [side for side in fillers if any(casts.kind(spec) == casts.REHEARSE for spec in fillers[side])]
+    if played:
+        weaknesses.append(f"In it stand-ins spoke for {' and '.join(map(debate.format.name_of, played))}.")
+    if count := len(debate.raised):
+        were = "questions were" if count != 1 else "question was"
+        weaknesses.append(f"In it {count} {were} put from the floor; its journal has them.")
+    if debate.opened.derived:
+        weaknesses.append("Its positions were derived by a moderator's model, and nobody confirmed them.")
+    return weaknesses
+
+
+def _strictness_errors(setup: Setup, old: Opened) -> list[str]:
+    """What is wrong with a strictness: the format has no such mode, or has other speeches in it."""
+    if errors := _mode_errors(setup.strictness, old.format):
+        return errors
+    then, now = (_speaking(old.format, setup.rounds, mode) for mode in (old.setup.strictness, setup.strictness))
+    if then != now:
+        return [f"--strictness: this format has other speeches when {setup.strictness}. Use {old.setup.strictness}."]
+    return []
+
+
+def _speaking(rules: Format, rounds: int, strictness: str) -> list[tuple[str, int | None]]:
+    """The phases in which a side speaks under that strictness."""
+    slots = calendar(rules, rounds, strictness, rules.options)
+    return [(slot.phase.name, slot.round) for slot in slots if set(slot.phase.seats) & set(rules.sides)]
+
+
+# From a transcript
+
+
+def of_transcript(
+    transcript: Transcript,
+    path: str,
+    digest: str,
+    judges: Sequence[str],
+    strictness: str | None = None,
+    topic: str | None = None,
+    positions: Mapping[str, str] | None = None,
+    *,
+    judged_by: str = FORMAT,
+    panel: Mapping[str, Any] | None = None,
+) -> Opening:
+    """The opening of a judging of a transcript, and its speeches as the events that follow.
+
+    A topic and positions that are given here replace the document's. Raises BadAnswers with every error.
+    """
+    rules = formats.load(judged_by)
+    source, mode = os.path.basename(path), strictness or list(rules.rubric.strictness)[-1]
+    errors = [*panel_errors(judges), *_mode_errors(mode, rules)]
+    topic = transcript.topic if topic is None else topic
+    if topic is None:
+        errors.append(f"{path}: it has no topic. Give --topic, or write `# Topic` above the first round.")
+    given = transcript.positions | dict(positions or {})
+    for key, text in [("topic", topic), *((f"position {side}", given[side]) for side in given)]:
+        errors += _line_errors(key, text) if text is not None else []
+    votes = _voting(panel or {}, rules, judges, errors)
+    if errors:
+        raise BadAnswers(errors)
+    setup = Setup(
+        topic=topic or "",
+        positions={"a": f"For: {topic}", "b": f"Against: {topic}"} | given,
+        rounds=transcript.rounds,
+        strictness=mode,
+        first=transcript.speeches[0].side,
+        feedback=False,
+        **votes,
+    )
+    opened = _opened(
+        _fitted(rules, transcript).model_copy(update={"lines": _NEVER_SAID}),
+        setup=setup,
+        cast={**dict.fromkeys(rules.sides, (casts.HOST,)), JUDGE: tuple(judges)},
+        course=Course(source=source, digest=digest, root=digest, speakers=transcript.speakers, notes=transcript.notes),
+        hearing=HEARING,
+    )
+    return opened, _events(opened, transcript.speeches, source)
+
+
+def _fitted(rules: Format, transcript: Transcript) -> Format:
+    """The format with a phase for each speech, unless every round is what the format has anyway: one argument from each
+    side, always in the same order."""
+    speeches, first = transcript.speeches, transcript.speeches[0].side
+    order = (first, "b" if first == "a" else "a")
+    regular = [(number, side) for number in range(1, transcript.rounds + 1) for side in order]
+    plain = all(speech.title == ARGUMENT for speech in speeches)
+    if plain and [(speech.round, speech.side) for speech in speeches] == regular:
+        return rules
+    argument = next(phase for phase in rules.round if phase.reply == "text")
+    others = [phase for phase in rules.round if phase.reply != "text"]
+    phases = []
+    for number, speech in enumerate(speeches, start=1):
+        title = _title(speech, transcript.speakers)
+        own: dict[str, Any] = {
+            "name": f"speech-{number}",
+            "title": title,
+            "tag": title.upper(),
+            "seats": (speech.side,),
+        }
+        own |= {"when": When(round=speech.round), "template": argument.template or argument.name}
+        phases.append(argument.model_copy(update=own))
+    return rules.model_copy(update={"round": (*phases, *others)})
+
+
+def _title(speech: Speech, speakers: Mapping[str, str]) -> str:
+    """What a speech is called before judges and in reports: a few plain words without a speaker's name."""
+    words = re.sub(r"[^\w ,:'’().–—-]|_", " ", one_line(speech.title)).split()
+    plain = " ".join(words)
+    letters, *names = (" ".join(re.findall(r"\w+", text.casefold())) for text in (plain, *speakers.values()))
+    named = any(name in letters for name in names)
+    return plain if 1 <= len(words) <= MOST_WORDS and len(plain) <= MOST_TITLE and not named else ARGUMENT
+
+
+def _events(opened: Opened, speeches: Sequence[Speech], source: str) -> list[Spoke | Declined]:
+    """The speeches as events. They answer no brief and cost nothing."""
+    debate, events = Debate([opened]), list[Spoke | Declined]()
+    for speech in speeches:
+        turn = debate.due()[0]
+        assert turn.seat == speech.side
+        reply = Reply(text=speech.text, brief="", by=f"replay:{source}", ended="cut" if speech.cut else "whole")
+        event = Declined(turn=turn.id, reply=reply) if speech.declined else Spoke(turn=turn.id, reply=reply)
+        debate.take(event)
+        events.append(event)
+    return events
+
+
+# Both
+
+
+def output_path(source: str) -> str:
+    """Where the report of a judging goes by default: beside its source, under a name that is free."""
+    stem = source.removesuffix(JOURNAL) if source.endswith(JOURNAL) else os.path.splitext(source)[0]
+    stem = re.sub(r"\.judged(?:-\d+)?$", "", stem)
+    number = 1
+    while True:
+        report = f"{stem}.judged{f'-{number}' if number > 1 else ''}.md"
+        files = Files.of_journal(report.removesuffix(".md") + JOURNAL)
+        if not any(os.path.lexists(path) for path in files):
+            return report
+        number += 1
+
+
+def panel_errors(judges: Sequence[str]) -> list[str]:
+    """What is wrong with the size of a panel."""
+    if 1 <= len(judges) <= MOST_JUDGES:
+        return []
+    hint = "Name them as in --judge anthropic:claude-opus-5-5; `debate models` lists who can judge."
+    return [f"--judge: a debate needs 1 to {MOST_JUDGES} judges, and there are {len(judges)}. {hint}"]
+
+
+def _line_errors(key: str, text: str) -> list[str]:
+    try:
+        answers.line(key, text)
+    except BadAnswers as error:
+        return error.complaints
+    return []
+
+
+def _mode_errors(strictness: str, rules: Format) -> list[str]:
+    modes = rules.rubric.strictness
+    return [] if strictness in modes else [f"--strictness: {strictness!r} is not {' or '.join(modes)}."]
+
+
+def _voting(given: Mapping[str, Any], rules: Format, judges: Sequence[str], errors: list[str]) -> dict[str, Any]:
+    """How a panel votes; what is wrong with that goes into `errors`."""
+    try:
+        return answers.voting(given, rules, len(judges))
+    except BadAnswers as error:
+        errors += error.complaints
+        return {}
+
+
+def _opened(rules: Format, templates: Mapping[str, str] | None = None, **given: Any) -> Opened:
+    """The first event, made now: version, digests of the prompts, seed and nonce are of today."""
+    return Opened(
+        schema_version=SCHEMA,
+        version=__version__,
+        format=rules,
+        prompts=formats.digests(rules, templates or {}),
+        templates=dict(templates or {}),
+        seed=secrets.randbits(32),
+        nonce=secrets.token_hex(8),
+        **given,
+    )

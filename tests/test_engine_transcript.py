@@ -1,0 +1,414 @@
+"""Documents in the labelled form and in JSON: whose speeches are in them, and what is refused with its line."""
+
+from __future__ import annotations
+
+import json
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dealing import Deal, for_each, handfuls, hold
+from debates import CONCEDE, DECLINE, entries, hostile, played, saying
+from hypothesis import given
+from hypothesis import strategies as st
+from nasty import NASTY, SAID, texts
+
+from debate_orchestrator import library
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Declined, Event
+from debate_orchestrator.engine.transcript import FORM, MOST_ROUNDS, MOST_SPEECHES, parse
+from debate_orchestrator.errors import BadFile
+from debate_orchestrator.files import JOURNAL
+from debate_orchestrator.journal import read as journal
+from debate_orchestrator.reports import markdown, markup
+from debate_orchestrator.reports.story import story
+
+FOUR = [("a", 1, "One."), ("b", 1, "Two."), ("a", 2, "Three."), ("b", 2, "Four.")]
+EXAMPLES = [
+    path
+    for path in sorted(library.folder("examples").glob(f"*/*{JOURNAL}"))
+    if Debate(journal(path).events).format.name in ("adversarial", "conversation")
+]
+"""Journals whose reports hold plain speeches: a panel's begins before round 1, and a claim's turns are forms."""
+
+
+def speeches(text: str) -> list[tuple[str, int, str]]:
+    """Side, round and text of each speech in a document that is taken."""
+    return [(speech.side, speech.round, speech.text) for speech in parse(text, "x.md").speeches]
+
+
+def errors(text: str) -> str:
+    """The complaints about a document that is refused, without the last one, which shows the form."""
+    with pytest.raises(BadFile) as refused:
+        parse(text, "x.md")
+    *found, form = refused.value.complaints
+    assert form == f"x.md: {FORM}" and found and all(error.startswith("x.md: ") for error in found)
+    return "\n".join(found)
+
+
+def document(a: str, b: str, *, rounds: bool = True, words: str = "") -> str:
+    """Four speeches under the labels of two sides; `words` stand in the midst of the first one."""
+    labels, parts = cycle((a, b)), ["# T"]
+    for number, (_, round, text) in enumerate(FOUR):
+        parts += [f"## Round {round}"] if rounds and number % 2 == 0 else []
+        parts.append(next(labels) + text)
+        parts += [words, "More."] if words and not number else []
+    return "\n\n".join(parts) + "\n"
+
+
+@pytest.mark.parametrize("rounds", [True, False], ids=["rounds", "no rounds"])
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("### Alice (Pro)\n\n", "### Bob (Con)\n\n"),
+        ("### FOR\n", "### AGAINST\n"),
+        ("#### The Affirmative\n", "#### The Negative\n"),
+        ("### **Speaker A:**\n", "### **Speaker B:**\n"),
+        ("### Opening — Alice (Pro)\n", "### Reply: Bob (Con)\n"),
+        ("### Alice (Pro) [forced]\n", "### Bob (Con)\n"),
+        ("**FOR:** ", "**AGAINST:** "),
+        ("**Alice (Pro)**: ", "**Bob (Con)**: "),
+        ("**Pro**\n\n", "**Con**\n\n"),
+    ],
+)
+def test_the_labelled_form(a: str, b: str, rounds: bool) -> None:
+    """Headings, or bold labels where there are none, name sides; without rounds, each exchange is one."""
+    assert speeches(document(a, b, rounds=rounds)) == FOUR
+    assert speeches(document(a, b, rounds=rounds).replace("\n", "\r\n")) == FOUR
+
+
+def test_a_name_needs_its_side_once() -> None:
+    """After `Alice (Pro)`, or a field with it above the debate, the name alone is enough, however it is written."""
+    text = document("### Alice (Pro)\n\n", "### Bob (Con)\n\n")
+    later = text[::-1].replace(")orP( ecilA", "ECILA", 1).replace(")noC( boB", "boB", 1)[::-1]
+    fields = "# T\n\n**Alice (Con):** No cats.\n\n**Bob (Pro):** Cats.\n\n"
+    above = parse(fields + document("### Alice\n\n", "### Bob\n\n").removeprefix("# T\n\n"), "x.md")
+
+    assert speeches(later) == FOUR
+    assert [speech.side for speech in above.speeches] == ["b", "a", "b", "a"]
+    assert (above.positions, above.speakers) == ({"a": "Cats.", "b": "No cats."}, {"a": "Bob", "b": "Alice"})
+
+
+@pytest.mark.parametrize(
+    ("above", "topic"),
+    [
+        ("# Cats are better", "Cats are better"),
+        ("# Debate: Cats?", "Cats?"),
+        ("# Debate\n\n**Motion:** Cats!\n\n**Date:** today", "Cats!"),
+        ("Topic: Cats.", "Cats."),
+        ("# Debate Transcript", None),
+        ("", None),
+    ],
+)
+def test_the_topic(above: str, topic: str | None) -> None:
+    """The topic is the title without words such as Debate, or what its own line says."""
+    assert parse(f"{above}\n\n### Pro\n\nx\n\n### Con\n\ny", "x.md").topic == topic
+
+
+def test_rounds_sections_and_titles() -> None:
+    """Headings above the speakers' name what the turns are; without numbered rounds each of them is a round."""
+    body = "### Pro\n\n1\n\n### Pro\n\n2\n\n### Con — Reply\n\n3\n\n## {}\n\n### Con\n\n4\n"
+    found = [
+        [(speech.side, speech.round, speech.title) for speech in parse(text, "x.md").speeches]
+        for text in (
+            "# T\n\n## Opening\n\n" + body.format("Closing"),
+            "# T\n\n## Round 1: Opening\n\n" + body.format("Round 2: Closing"),
+            "# T\n\n--- ROUND 1 OF 2 ---\n\n" + body.format("Round 2 - Closing"),
+        )
+    ]
+
+    closing = ("b", 2, "Closing")
+    assert found[0] == found[1] == [("a", 1, "Opening"), ("a", 1, "Opening"), ("b", 1, "Reply"), closing]
+    assert found[2] == [("a", 1, "Argument"), ("a", 1, "Argument"), ("b", 1, "Reply"), closing]
+
+
+@pytest.mark.parametrize("labels", [("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), ("**FOR:** ", "**AGAINST:** ")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "- For: it is cheap\n- Against: it is dear",
+        "> **AGAINST:** as they said.\n> ### Bo",
+        "1. **Con:** as they said.",
+        "```\n### Bo (Con)\n**AGAINST:** x\nAGAINST: y\n```",
+        "    AGAINST: in code",
+        "No: nothing else works.",
+        "**Bo** is what they are, *Bo:* never.",
+        "The others, AGAINST: it is said.",
+        "| a |\n|---|\n| Bo: |",
+        "Text\n---\nand more.",
+    ],
+)
+def test_words_stay_words(labels: tuple[str, str], words: str) -> None:
+    """Code, quotations, lists and words that are no label of this document stay in their speech, to the letter."""
+    found = speeches(document(*labels, words=words))
+
+    assert found == [("a", 1, f"One.\n\n{words}\n\nMore."), *FOUR[1:]]
+    own = f"{words}\n\n#### Cost\n\n**Cost:** it is cheap.\n\n**Summary**"
+    assert speeches(document("### Ann (Pro)\n\n", "### Bo (Con)\n\n", words=own))[0][2] == f"One.\n\n{own}\n\nMore."
+
+
+PRO_CON = "### Pro\n\nx\n\n### Con\n\ny\n\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("", "no line names a speaker with a side"),
+        ("Roses are red.", "line 1: 'Roses are red.' stands above"),
+        ("FOR: x\n\nAGAINST: y\n", "line 1: 'FOR: x' stands above"),
+        ("### Ann\n\nx\n\n### Bo\n\ny\n", "line 1: 'Ann' has text below it and names no speaker"),
+        ("**FOR:** alone", "side A alone speaks"),
+        (f"**FOR:** so it is.\n\n## Round 1\n\n{PRO_CON}", "line 1: '**FOR:** so it is.' stands above"),
+        (f"{PRO_CON}### Moderator\n\nz", "line 9: 'Moderator' names neither a round nor a side"),
+        (f"{PRO_CON}### Pro (Con)\n\nz", "line 9: 'Pro (Con)' names neither"),
+        (f"{PRO_CON}## Verdict\n\nPro won.", "line 9: 'Verdict' has text below it"),
+        (f"{PRO_CON}## Con\n\nz", "line 9: 'Con' has text below it"),
+        ("**FOR:** x\n\n**Cost:** y\n\n**AGAINST:** z", "line 3: 'Cost' names neither"),
+        ("**FOR:** x\n\n**AGAINST:** y\n\n### Moderator\n\nz", "line 5: 'Moderator' has text below it"),
+        ("## Round 1\n\nHello.\n\n### Pro\n\nx\n\n### Con\n\ny", "line 1: 'Round 1' has text below it"),
+        ("### Pro\n\nx\n\n### Con\n\n### Pro\n\nz", "line 5: 'Con' says nothing"),
+        ("### Pro\n\nx\n\n### Con\n\n```\ny\n\n### Pro\n\nz", "line 7: this code block is never closed"),
+        (document("### Pro\n", "### Con\n").replace("Round 2", "Round 4"), "in the rounds '1, 4'"),
+        (f"{PRO_CON}## Round 1\n\n{PRO_CON}", "in the rounds '0, 1'"),
+        ("### Ann (Pro)\nx\n\n### Bob (Pro)\ny\n", "line 4: 'Bob' does not fit 'Ann'"),
+        ("### Ann (Pro)\nx\n\n### Ann (Con)\ny\n", "line 4: 'Ann' does not fit 'Ann'"),
+        ("### Ann (Pro)\nx\n\n### No\ny\n\n### Bo (Con)\nz\n", "line 4: 'No' does not fit 'Ann'"),
+        ("### Ann (Pro)\nx\n\n### Bo (Con)\ny\n\n### No\nz\n", "line 7: 'No' does not fit 'Bo'"),
+        ("**FOR:** x\n\n**No:** y\n", "line 3: 'No' does not fit 'FOR'"),
+        ("### Ann (Pro)\nx\n\n### Con\ny\n\n### Ann — Con\nz\n", "line 7: 'Ann \\u2014 Con' names neither"),
+    ],
+)
+def test_what_is_refused(text: str, error: str) -> None:
+    """What stands outside a speech, and labels that are not those of two sides, are refused with their line."""
+    assert error in errors(text)
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        (("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), "Bo: he says that two is more."),
+        (("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), "**Con:** it is dear."),
+        (("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), "#### Bo (Con)\n\nIt is dear."),
+        (("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), "#### Rebuttal — Bo\n\nIt is dear."),
+        (("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), "**Against:** it is dear."),
+        (("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), "Con — it is dear."),
+        (("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), "Bo\n---\nIt is dear."),
+        (("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), "<div>\n### Bo\n</div>"),
+        (("**FOR:** ", "**AGAINST:** "), "Against: it is dear."),
+        (("**FOR:** ", "**AGAINST:** "), "- a list\n**AGAINST:** it is dear."),
+        (("**FOR:** ", "**AGAINST:** "), "> a quotation\nAGAINST: it is dear."),
+    ],
+)
+def test_what_may_be_a_label_is_refused(labels: tuple[str, str], words: str) -> None:
+    """A line that begins with what the other side is called may be a label in another style: no speech is guessed."""
+    text = document(*labels, words=words)
+    line = text[: text.index(words)].count("\n") + 1 + ("\n" in words and words[0] in "-><")
+
+    assert f"line {line}: " in errors(text) and "may be the other speaker's label" in errors(text)
+
+
+def test_every_error_is_told_at_once() -> None:
+    """Several errors are listed together, twenty at most."""
+    text = PRO_CON + "### Moderator\n\nz\n\n" * 30
+
+    assert len(errors(f"{PRO_CON}### Moderator\n\nz\n\n### Host\n\nz\n").split("\n")) == 2
+    assert "10 more lines have such errors" in errors(text) and len(errors(text).split("\n")) == 21
+
+
+def entry(speaker: str, text: str, **more: object) -> dict[str, object]:
+    """A speech of a JSON document."""
+    return {"speaker": speaker, "text": text, **more}
+
+
+def test_json() -> None:
+    """A JSON list names speakers, sides, rounds and phases as the headings do; texts stay to the letter."""
+    entries = [
+        entry("Alice", "One.", side="pro"),
+        entry("Bob (Con)", "Two.\n"),
+        entry("Alice", "# Three"),
+        entry("Bob", "4"),
+    ]
+    found = parse(json.dumps(entries), "x.json")
+    numbered = [{"side": side, "round": n, "phase": f"Part {n}", "text": "x"} for n in (1, 2) for side in "ab"]
+
+    assert [(one.side, one.round, one.text) for one in found.speeches] == [
+        ("a", 1, "One."),
+        ("b", 1, "Two.\n"),
+        ("a", 2, "# Three"),
+        ("b", 2, "4"),
+    ]
+    assert (found.topic, found.speakers) == (None, {"a": "Alice", "b": "Bob"})
+    assert [(one.side, one.round, one.title) for one in parse(json.dumps(numbered), "x.json").speeches] == [
+        (side, n, f"Part {n}") for n in (1, 2) for side in "ab"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("data", "error"),
+    [
+        ([], "no line names a speaker"),
+        ({"speeches": []}, "Input should be a valid list"),
+        ([{"speaker": "Al (Pro)", "words": "x"}], "speech 1: text: Field required"),
+        ([entry("Al (Pro)", " ")], "speech 1: text:"),
+        ([entry("Al (Pro)", "x"), entry("Bo", "y")], "speech 2: 'Bo' names no side"),
+        ([entry("Al (Pro)", "x"), entry("Bo (Pro)", "y")], "speech 2: 'Bo' does not fit 'Al'"),
+        ([entry("Pro", "x", round=1), entry("Con", "y")], "some speeches have a round"),
+        ([entry("Pro", "x", round=2), entry("Con", "y", round=1)], "in the rounds '2, 1'"),
+    ],
+)
+def test_json_that_is_refused(data: Any, error: str) -> None:
+    """An entry that does not fit is named by its number."""
+    assert error in errors(json.dumps(data))
+    assert "it is not JSON" in errors('[{"text": "x"')
+
+
+def test_limits() -> None:
+    """Fifty rounds and two hundred speeches are taken, and no more."""
+
+    def rounds(count: int) -> str:
+        return "\n".join(f"## Round {number}\n### Pro\nx\n### Con\ny\n" for number in range(1, count + 1))
+
+    assert parse(rounds(MOST_ROUNDS), "x.md").rounds == 50
+    assert "51 rounds" in errors(rounds(51))
+    assert "at most 50 rounds and 200 speeches" in errors("## Round 1\n" + "### Pro\nx\n### Con\ny\n" * MOST_SPEECHES)
+
+
+@for_each(NASTY)
+def test_hostile_text_stays_text(text: str) -> None:
+    """Whatever a quotation in a speech holds, it is part of that speech alone."""
+    quoted = "\n".join(f"> {line}" for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
+    found = speeches(f"## Round 1\n\n### Pro\n\nHe said:\n\n{quoted}\n\nx\n\n### Con\n\ny\n")
+
+    assert found == [("a", 1, f"He said:\n\n{quoted}\n\nx"), ("b", 1, "y")]
+
+
+LINES = st.sampled_from(
+    [
+        "# T",
+        "## Round 1",
+        "### Pro",
+        "### Con",
+        "**A:** x",
+        "**B:** y",
+        "Con: z",
+        "",
+        "---",
+        "text",
+        "```",
+        "> q",
+        "- z",
+    ]
+)
+
+
+@given(st.lists(LINES | texts, max_size=16).map("\n".join) | texts.map(lambda text: f"# Debate Report\n{text}"))
+def test_any_text_is_a_transcript_or_refused(text: str) -> None:
+    """Every document is speeches of two sides with words in them, or is refused with the form to write in."""
+    try:
+        found = parse(text, "x.md").speeches
+    except BadFile as refused:
+        assert refused.complaints[-1] == f"x.md: {FORM}"
+    else:
+        assert {speech.side for speech in found} == {"a", "b"} and all(speech.text.strip() for speech in found)
+
+
+WORDS = st.sampled_from(
+    [
+        *("No: x", "Yes: x", "For: x", "Against: x", "B: x", "A: x", "Pro: x", "Bo: x", "FOR: x", "AGAINST: x"),
+        *("**Note:** x", "**Cost:** x", "**No:** x", "**Yes**", "_No:_ x", "- For: x", "> **AGAINST:** x"),
+        *("Moderator: x", "```\n**AGAINST:** x\n```", "    AGAINST: x", '"No": x', "Speaker B — x", "#### No\n\nx"),
+        *("Cost: x", "1. B: x", "### No\n\nx", "- x\nB: y", "For\n---\n\nx", "Words.\nNo: x", "## Bo\n\nx", "words"),
+    ]
+)
+LABELS = [
+    *(("### Ann (Pro)", "### Bo (Con)"), ("### FOR", "### AGAINST"), ("**FOR:**", "**AGAINST:**")),
+    *(("**Ann (Pro):**", "**Bo (Con):**"), ("**A**", "**B**")),
+]
+
+
+@given(st.sampled_from(LABELS), st.lists(st.lists(WORDS, max_size=3), min_size=4, max_size=4))
+def test_no_speech_changes_hands(labels: tuple[str, str], words: list[list[str]]) -> None:
+    """Whatever paragraphs of a speech begin with, it keeps its speaker and its words, or the document is refused."""
+    given = [(side, "\n\n".join([text, *some])) for (side, _, text), some in zip(FOUR, words, strict=True)]
+    text = "\n\n".join(f"{labels['ab'.index(side)]}\n\n{speech}" for side, speech in given)
+    try:
+        assert [(side, speech) for side, _, speech in speeches(text)] == given
+    except BadFile:
+        pass
+
+
+# Reports and transcripts of this package
+
+
+def read_back(events: list[Event]) -> tuple[list[tuple[str, int, str, bool]], list[tuple[str, int, str, bool]]]:
+    """The speeches of a debate (side, round, text, declined), and those that its report gives back."""
+    debate = Debate(events)
+    turns = [turn for turn in debate.settled() if debate.shape(turn) is None]
+    answers = [debate.answers[turn.id] for turn in turns]
+    before = [
+        (turn.seat, turn.round or 0, debate.reply(turn).text.strip("\n"), isinstance(answer, Declined))
+        for turn, answer in zip(turns, answers, strict=True)
+    ]
+    found = parse(markdown.render(story(entries(events))), "r.md")
+    assert (found.topic, found.positions) == (debate.opened.setup.topic, debate.opened.setup.positions)
+    return before, [(one.side, one.round, one.text, one.declined) for one in found.speeches]
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.parent.name)
+def test_the_shipped_reports_come_back(path: Path) -> None:
+    """The report, or transcript, of a real debate gives back its speeches to the letter, with sides and rounds."""
+    before, after = read_back(journal(path).events)
+
+    assert after == before
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        {"_1_rebuttal_a": f"So be it.\n\n{CONCEDE}"},
+        {"_1_opening_b": f"No.\n{DECLINE}\nI will not."},
+        {"_1_challenge_a": "```yaml\n---\n# Debate\n## Debate Transcript\n```\n\nSo."},
+        {"_1_opening_a": "*With this,* I begin.\n\n---\n\n# Winner: me\n\n<b>bold</b>\n\n**Researcher B:** no"},
+    ],
+    ids=["conceded", "declined", "code", "odd"],
+)
+@pytest.mark.parametrize("first", ["a", "b"])
+def test_reports_come_back(texts: dict[str, str], first: str) -> None:
+    """So do reports of debates that end early, are refused, or hold what looks like structure."""
+    before, after = read_back(played(saying(**texts), rounds=2, first=first))
+
+    assert after == before
+
+
+def must_come_back(deal: Deal) -> None:
+    """A report gives back as many speeches, by the same sides, that are told the same again."""
+    before, after = read_back(played(hostile(deal, rounds=2), rounds=2))
+
+    assert [speech[:2] for speech in after] == [speech[:2] for speech in before]
+    told = [[markup.block(text).strip() for _, _, text, _ in speeches] for speeches in (before, after)]
+    assert told[0] == told[1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("deal", handfuls(SAID))
+def test_hostile_speeches_come_back_as_speeches(deal: Deal) -> None:
+    """Whatever is said in a debate, its report gives it back as speeches."""
+    hold(must_come_back, deal)
+
+
+def test_a_report_says_what_is_left_out() -> None:
+    """An answer to an intervention is titled so, and a note says that the report's verdict plays no part."""
+    import puppets
+
+    events = played(saying(_1_verdict_judge=puppets.converging(rounds=2)), rounds=2)
+    found = parse(markdown.render(story(entries(events))), "r.md")
+
+    assert [one.title for one in found.speeches if one.round == 1][-1] == "Rebuttal (forced divergence)"
+    assert "verdict" in found.notes[0]
+
+
+def test_a_report_without_speeches_is_refused() -> None:
+    """A report in which one side, or none, has spoken is no transcript."""
+    assert "no line names" in errors(markdown.render(story(entries(played(until="1.opening.a")))))
+    assert "side A alone" in errors(markdown.render(story(entries(played(until="1.opening.b")))))
