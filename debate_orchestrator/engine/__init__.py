@@ -1,0 +1,1 @@
+"""Runs debates: start, loop, turns, budget, retry, judging again."""
