@@ -95,9 +95,7 @@ def test_table_and_document() -> None:
     read it. A judge's name stays one line of text."""
     shown = card((ballot(6, 5, "a"), ballot(6, 8.25, "b")), (NO_BALLOT, PENDING), judge="x\n# Forged | <b>")
     row = "| Polished |     2 |           1 |         0 | 100 % (21 % to 100 %) |      +3.25 |"
-    fall = (
-        "- Polished, Fares or frequency, side B, repeat 1: original A 6, B 5, winner A; changed A 6, B 8.25"
-    )
+    fall = "- Polished, Fares or frequency, side B, repeat 1: original A 6, B 5, winner A; changed A 6, B 8.25"
     document = scorecard.markdown(shown)
 
     assert row in scorecard.table(shown) and row in document and fall in document
