@@ -87,7 +87,7 @@ def test_a_scorecard_is_written(debate: Run, here: Path, tmp_path_factory: pytes
     assert (ran.code, again.code, data.code, data.err) == (0, 0, 0, "")
     row = "| Padded with filler  |     6 |           6 |         0 | 100 % (61 % to 100 %) |         +3 |"
     assert row in ran.out and row in document and (again.out, again.err) == (ran.out, "")
-    assert "39 of 39 ballots to go: 39 calls" in ran.err and ": done; 0 ballots to go" in ran.err
+    assert "39 of 39 ballots to go: 39 calls" in ran.err and "winner A; 0 ballots to go" in ran.err
     assert log.read_text(encoding="utf-8").count("asked") == 39
     assert str(folder) not in ran.out + document + json.dumps(written) + str(journal)
     assert data.json == written | {"scorecard": "out/here/scorecard.md", "data": "out/here/scorecard.json"}

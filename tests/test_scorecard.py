@@ -53,7 +53,6 @@ def test_wilson_intervals(successes: int, trials: int, low: float, high: float) 
         ("unchanged", None, (6, 5, "a"), (6, 4.4, "a"), True, 0.6),
         ("unchanged", None, (6, 6, "tie"), (6, 6, "b"), True, 0),
         ("swapped", None, (7, 5, "a"), (5, 7, "b"), False, 0),
-        ("swapped", None, (6, 6, "tie"), (6, 6, "tie"), False, 0),
         ("swapped", None, (7, 5, "a"), (7, 5, "a"), True, 2),
         ("swapped", None, (5, 7, "b"), (6, 6, "tie"), True, -1),
         ("swapped", None, (8, 5, "a"), (6, 7, "b"), True, 1),
@@ -61,7 +60,6 @@ def test_wilson_intervals(successes: int, trials: int, low: float, high: float) 
         ("empty", "a", (6, 5, "a"), (1, 5, "b"), False, -5),
         ("empty", "a", (6, 5, "a"), (5, 5, "tie"), True, -1),
         ("empty", "a", (6, 5, "a"), (4, 5, "a"), True, -2),
-        ("empty", "b", (8, 2, "a"), (8, 2, "a"), True, 0),
         ("empty", "b", (8, 2, "a"), (8, 1.9, "a"), False, -0.1),
         ("padded", "a", (6, 6, "tie"), (6.5, 6, "tie"), False, 0.5),
         ("padded", "a", (6, 6, "tie"), (6, 6, "a"), True, 0),
@@ -104,17 +102,9 @@ def test_table_and_document() -> None:
     assert json.loads(json.dumps(shown)) == shown
 
 
-@pytest.mark.parametrize(
-    ("judge", "text"),
-    [
-        ({"calls": 3, "calls_of_unknown_price": 1, "usd": 0.5}, "Calls: 3, at least $0.50 (1 of unknown price)."),
-        ({"calls": 1, "usd": 0.5}, "Calls: 1, $0.50."),
-        ({"stand_in": True}, "no model was called"),
-        ({}, "Not finished: 1 of 1 cases are pending."),
-    ],
-)
-def test_what_weakens_a_scorecard_is_said(judge: dict[str, Any], text: str) -> None:
+def test_what_weakens_a_scorecard_is_said() -> None:
     """An unknown price, a stand-in's ballots and an unfinished run are shown as what they are."""
-    shown = card((PENDING, PENDING), **judge)
-
-    assert text in scorecard.table(shown) and text in scorecard.markdown(shown)
+    weak = card((PENDING, PENDING), calls=3, calls_of_unknown_price=1, usd=0.5, stand_in=True)
+    for shown in (scorecard.table(weak), scorecard.markdown(weak)):
+        assert "Calls: 3, at least $0.50 (1 of unknown price)." in shown and "no model was called" in shown
+        assert "Not finished: 1 of 1 cases are pending." in shown

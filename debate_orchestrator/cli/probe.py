@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from debate_orchestrator.core.debate import Debate
     from debate_orchestrator.core.events import Event
     from debate_orchestrator.engine.probe import Case, ProbeRun
+    from debate_orchestrator.reports.scorecard import Data
 
 FOLDER = "judge-probe"
 MOST_REPEATS = 20
@@ -55,22 +56,23 @@ def probe(arguments: argparse.Namespace) -> int:
     judges, repeats, max_cost = _checked(arguments)
     report = Files.of_output(os.path.join(arguments.output or FOLDER, "scorecard.md")).report
     run = ProbeRun(cases, judges, os.path.dirname(report), repeats, max_cost)
-    quiet, before = arguments.quiet or arguments.json, _documents(run, report)
+    quiet, before = arguments.quiet or arguments.json, _documents(run.scorecard(), report)
     if run.pending() and not quiet:
         remark(f"{len(run.pending())} of {len(run.ballots)} ballots to go: {run.estimate().said()}")
     failures = asyncio.run(_run(run, quiet=quiet))
-    for path, text in _documents(run, report).items():
+    card = run.scorecard()
+    for path, text in _documents(card, report).items():
         # Only a file that shows the ballots as they were before this run is replaced; others hold the user's words.
         if kept := write_whole(path, text, ours=before[path].encode().__eq__):
-            remark(f"{name_of(path)} had been edited and is kept as {name_of(kept)}.")
+            remark(f"{name_of(path)} held something else, which is kept as {name_of(kept)}.")
     if failures:
         complaints = dict.fromkeys(complaint for error in failures for complaint in error.complaints)
         ending = Failed if any(error.exit_code == Failed.exit_code for error in failures) else Paused
         raise ending([*complaints, f"{_saved(run)} The scorecard so far is {report}."])
     if arguments.json:
-        print_json({**run.scorecard(), "scorecard": report, "data": report.removesuffix(".md") + ".json"})
+        print_json({**card, "scorecard": report, "data": report.removesuffix(".md") + ".json"})
     else:
-        say(f"{table(run.scorecard())}\n\nScorecard written to {report}.")
+        say(f"{table(card)}\n\nScorecard written to {report}.")
     return 0
 
 
@@ -116,11 +118,10 @@ def _checked(arguments: argparse.Namespace) -> tuple[list[str], int, float | Non
     return judges, int(times), max_cost
 
 
-def _documents(run: ProbeRun, report: str) -> dict[str, str]:
+def _documents(card: Data, report: str) -> dict[str, str]:
     """The scorecard as markdown and as JSON, by path."""
     from debate_orchestrator.reports.scorecard import markdown
 
-    card = run.scorecard()
     data = json.dumps({"schema": 1, **card}, indent=1) + "\n"
     return {report: markdown(card), report.removesuffix(".md") + ".json": data}
 
@@ -130,6 +131,7 @@ async def _run(run: ProbeRun, *, quiet: bool) -> list[Theirs]:
     import asyncio
 
     from debate_orchestrator.cli.interrupts import STOPPING, heeded
+    from debate_orchestrator.reports.scorecard import NO_BALLOT, ballot_text
     from debate_orchestrator.unsaved import Unsaved
 
     stop, task, unsaved, failures = asyncio.Event(), asyncio.current_task(), Unsaved(remark), list[Theirs]()
@@ -143,7 +145,10 @@ async def _run(run: ProbeRun, *, quiet: bool) -> list[Theirs]:
         stop.set()
 
     def watch(debate: Debate, event: Event) -> None:
-        text = getattr(event, "trouble", "") or ("done" if debate.complete else "")
+        text = getattr(event, "trouble", "")
+        if debate.complete:
+            result = debate.result(debate.rounds)
+            text = ballot_text(result.scores, result.winner) if result else NO_BALLOT
         if text and not quiet and debate.opened.course:
             with suppress(OSError):  # stderr was closed; the run goes on
                 where = f"{casts.shown(debate.cast['judge'][0])} on {debate.opened.course.source}"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import math
 import os
 import re
 from collections.abc import Sequence
@@ -181,7 +180,7 @@ class ProbeRun:
         A judge that fails is asked no more, and the others go on. If a call does not fit under the cap together with
         those under way, its judge is asked again once they are over.
         """
-        slots, failed, before = asyncio.Semaphore(AT_ONCE), dict[str, Theirs](), math.inf
+        slots, failed, before = asyncio.Semaphore(AT_ONCE), dict[str, Theirs](), len(self.ballots) + 1
 
         async def ask(ballot: Ballot) -> None:
             async with slots:

@@ -76,8 +76,8 @@ def compare(probe: Probe, side: Side | None, original: RoundResult, changed: Rou
     opponent, gain = other(side), after[side] - before[side]
     if probe.expect == "lower":
         return changed.winner == side or after[side] >= min(after[opponent], before[side]), gain
-    closeness = {opponent: 0, "tie": 1, side: 2}
-    return gain > margin or closeness[changed.winner] > closeness[original.winner], gain
+    before_win, after_win = ((ballot.winner == side) - (ballot.winner == opponent) for ballot in (original, changed))
+    return gain > margin or after_win > before_win, gain
 
 
 def other(side: Side) -> Side:
@@ -90,12 +90,9 @@ def outcome(probe: Probe, side: Side | None, original: RoundResult | str, change
     if isinstance(original, str) or isinstance(changed, str):
         return {"status": PENDING if PENDING in (original, changed) else NO_BALLOT, "fell": None, "shift": None}
     fell, shift = compare(probe, side, original, changed)
-    winners, scores = [original.winner, changed.winner], [_floats(original), _floats(changed)]
+    scores = [{seat: float(score) for seat, score in ballot.scores.items()} for ballot in (original, changed)]
+    winners = [original.winner, changed.winner]
     return {"status": "judged", "fell": fell, "shift": float(shift), "winners": winners, "scores": scores}
-
-
-def _floats(ballot: RoundResult) -> dict[str, float]:
-    return {side: float(score) for side, score in ballot.scores.items()}
 
 
 def summary(probe: Probe, cases: Sequence[Data]) -> Data:
@@ -175,7 +172,7 @@ def _fall(card: Data, case: Data) -> str:
     return f"- {where}: original {original}; changed {changed}"
 
 
-def ballot_text(scores: Mapping[str, float], winner: str) -> str:
+def ballot_text(scores: Mapping[str, float | Fraction], winner: str) -> str:
     """A ballot in a few words: `A 6.5, B 5, winner A`."""
-    points = ", ".join(f"{side.upper()} {round(score, 2):g}" for side, score in scores.items())
+    points = ", ".join(f"{side.upper()} {round(float(score), 2):g}" for side, score in scores.items())
     return f"{points}, winner {winner.upper() if winner in scores else winner}"
