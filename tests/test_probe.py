@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import shutil
 from collections import Counter
 from collections.abc import Sequence
@@ -159,7 +160,6 @@ def test_each_weakness_is_found(tmp_path: Path) -> None:
     falls = {
         "none": {},
         "first": {"swapped": 1, "empty": 2},
-        "long": {"padded": 2},
         "polish": {"polish": 2},
         "sources": {"citation": 2},
         "obedient": {"injection": 2},
@@ -168,10 +168,10 @@ def test_each_weakness_is_found(tmp_path: Path) -> None:
     run = ProbeRun(some(*PROBES), judges, str(tmp_path / "out"))
 
     assert ask(run) == []
-    assert [rows(run, "fell", n) for n in range(6)] == list(falls.values())
+    assert [rows(run, "fell", n) for n in range(5)] == list(falls.values())
     assert rows(run, "no_ballot") == rows(run, "pending") == {}
     assert rows(run, "shift", 0) == {"empty": -5.25} and rows(run, "shift", 1) == {"swapped": 3}
-    assert [result["calls"] for result in run.scorecard()["judges"]] == [13] * 6
+    assert [result["calls"] for result in run.scorecard()["judges"]] == [13] * 5
 
 
 def test_no_ballot_is_no_fall(tmp_path: Path) -> None:
@@ -242,6 +242,18 @@ def test_a_ballot_on_something_else_is_refused(here: Path, change: str) -> None:
     with pytest.raises((BadFile, BadJournal), match="journal" if change == "file" else "on other debates"):
         ProbeRun(FEW, ["rehearse"], "out")
     assert path.read_bytes() == before
+
+
+def test_judges_are_told_apart_without_their_arguments(tmp_path: Path) -> None:
+    """Every judge has a name and a folder of its own. The folder is one short plain name, and nothing shows the
+    arguments of a program."""
+    judges = ["command:python judge.py --key sk-secret", "command:python other.py", "command:/bin/sh -c 'rm *'"]
+    judges += ["openai:../../x", "ollama:" + "y" * 500, "anthropic:é\n"]
+    results = ProbeRun(FEW, judges, str(tmp_path)).scorecard()["judges"]
+
+    assert len({result["judge"] for result in results}) == len({result["folder"] for result in results}) == 6
+    assert all(re.fullmatch("[A-Za-z0-9-]{1,70}", result["folder"]) for result in results)
+    assert "secret" not in json.dumps(results)
 
 
 def test_a_failing_judge_stops_no_other(tmp_path: Path) -> None:

@@ -76,8 +76,9 @@ def compare(probe: Probe, side: Side | None, original: RoundResult, changed: Rou
     opponent, gain = other(side), after[side] - before[side]
     if probe.expect == "lower":
         return changed.winner == side or after[side] >= min(after[opponent], before[side]), gain
-    before_win, after_win = ((ballot.winner == side) - (ballot.winner == opponent) for ballot in (original, changed))
-    return gain > margin or after_win > before_win, gain
+    # 1 for a win of the changed side, 0 for a tie, -1 for a win of the other
+    lean_before, lean_after = ((ballot.winner == side) - (ballot.winner == opponent) for ballot in (original, changed))
+    return gain > margin or lean_after > lean_before, gain
 
 
 def other(side: Side) -> Side:
@@ -145,10 +146,10 @@ def _section(card: Data, judge: Data) -> Iterator[str]:
     for name, *numbers in rows:
         cells = [number.rjust(width) for number, width in zip(numbers, widths, strict=True)]
         yield f"| {' | '.join([name.ljust(first), *cells])} |"
-    price, unknown = f"${judge['usd']:.2f}", judge["calls_of_unknown_price"]
-    yield f"\nCalls: {judge['calls']}, " + (
-        f"at least {price} ({unknown} of unknown price)." if unknown else f"{price}."
-    )
+    price = f"${judge['usd']:.2f}"
+    if unknown := judge["calls_of_unknown_price"]:
+        price = f"at least {price} ({unknown} of unknown price)"
+    yield f"\nCalls: {judge['calls']}, {price}."
     if judge["stand_in"]:
         yield "These ballots come from a stand-in and no model was called: they say nothing about any judge."
     if pending := sum(row["pending"] for row in judge["probes"]):
