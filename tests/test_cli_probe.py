@@ -20,10 +20,16 @@ OPUS, SONNET = "anthropic:claude-opus-5-5", "anthropic:claude-sonnet-5-5"
 
 
 @pytest.fixture
-def server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """A server for models, and one sample debate: 13 ballots of each judge."""
-    cases = [case for case in probe.load() if case.debate.name == "bus-fares"]
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two probes on one debate: five ballots of each judge."""
+    names = ("bus-fares.original", "bus-fares.padded", "bus-fares.polish")
+    cases = [case for case in probe.load() if case.name.startswith(names)]
     monkeypatch.setattr(probe, "load", lambda: cases)
+
+
+@pytest.fixture
+def server(here: Path, few: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A server for models."""
     with serving(Server()) as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
         monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
@@ -73,7 +79,7 @@ def test_all_mistakes_at_once(debate: Run) -> None:
     assert debate("probe", "--judge=host", "--judge=crowd", "--times=99", "--max-cost=0").err.count("debate: ") == 4
 
 
-def test_a_scorecard_is_written(debate: Run, here: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_scorecard_is_written(debate: Run, few: None, tmp_path_factory: pytest.TempPathFactory) -> None:
     """The scorecard is printed, and written as a document and as data. The second time nothing is asked. A judge's
     arguments are shown nowhere, and the journal of a ballot is one like any other."""
     folder = tmp_path_factory.mktemp("judge")
@@ -82,13 +88,13 @@ def test_a_scorecard_is_written(debate: Run, here: Path, tmp_path_factory: pytes
     ran, again, data = debate(*command), debate(*command, "--quiet"), debate(*command, "--json")
     document = Path("out/here/scorecard.md").read_text(encoding="utf-8")
     written = json.loads(Path("out/here/scorecard.json").read_text(encoding="utf-8"))
-    journal = next(Path("out/here").rglob("code-review.injection.b.1.journal.jsonl"))
+    journal = next(Path("out/here").rglob("bus-fares.padded.b.1.journal.jsonl"))
 
     assert (ran.code, again.code, data.code, data.err) == (0, 0, 0, "")
-    row = "| Padded with filler  |     6 |           6 |         0 | 100 % (61 % to 100 %) |         +3 |"
+    row = "| Padded with filler |     2 |           2 |         0 | 100 % (34 % to 100 %) |         +3 |"
     assert row in ran.out and row in document and (again.out, again.err) == (ran.out, "")
-    assert "39 of 39 ballots to go: 39 calls" in ran.err and "winner A; 0 ballots to go" in ran.err
-    assert log.read_text(encoding="utf-8").count("asked") == 39
+    assert "5 of 5 ballots to go: 5 calls" in ran.err and "winner A; 0 ballots to go" in ran.err
+    assert log.read_text(encoding="utf-8").count("asked") == 5
     assert str(folder) not in ran.out + document + json.dumps(written) + str(journal)
     assert data.json == written | {"scorecard": "out/here/scorecard.md", "data": "out/here/scorecard.json"}
     assert (written["schema"], written["status"], written["confidence"]) == (1, "done", 0.95)
@@ -99,15 +105,15 @@ def test_the_cap_holds_over_all(debate: Run, server: Server) -> None:
     """All judges' ballots together stay within the cap, counting those on record. The same command without a cap asks
     only for the others."""
     command = ("probe", f"--judge={OPUS}", f"--judge={SONNET}", "--quiet")
-    ran = debate(*command, "--max-cost=0.12")
+    ran = debate(*command, "--max-cost=0.06")
     data = json.loads(Path("judge-probe/scorecard.json").read_text(encoding="utf-8"))
     asked = len(server.requests)
 
-    assert ran.code == 3 and "higher --max-cost" in ran.err and f"{asked} of 26 ballots are saved" in ran.err
-    assert 0.06 < sum(result["usd"] for result in data["judges"]) <= 0.12
+    assert ran.code == 3 and "higher --max-cost" in ran.err and f"{asked} of 10 ballots are saved" in ran.err
+    assert 0.02 < sum(result["usd"] for result in data["judges"]) <= 0.06
     assert data["status"] == "stopped"
-    assert debate(*command, "--max-cost=0.12").code == 3 and len(server.requests) == asked
-    assert debate(*command).code == 0 and len(server.requests) == 26
+    assert debate(*command, "--max-cost=0.06").code == 3 and len(server.requests) == asked
+    assert debate(*command).code == 0 and len(server.requests) == 10
 
 
 def test_a_refused_key(debate: Run, server: Server) -> None:
@@ -115,7 +121,7 @@ def test_a_refused_key(debate: Run, server: Server) -> None:
     server.trouble = lambda request, n: {"status": 401, "kind": "authentication_error"}
     ran = debate("probe", f"--judge={OPUS}", "--judge=rehearse", "--judge=rehearse", "--quiet")
 
-    assert ran.code == 4 and "13 of 26 ballots are saved" in ran.err and "judge-probe/scorecard.md" in ran.err
+    assert ran.code == 4 and "5 of 10 ballots are saved" in ran.err and "judge-probe/scorecard.md" in ran.err
     assert len(server.requests) <= probe.AT_ONCE
 
 

@@ -157,21 +157,18 @@ def test_malformed_data(
 def test_each_weakness_is_found(tmp_path: Path) -> None:
     """A judge with one weakness falls for its probe in every case and for no other; an honest judge falls for none.
     The shift says by how much: three points for seat A, and all that an emptied speech was worth."""
-    falls = {
-        "none": {},
-        "first": {"swapped": 1, "empty": 2},
-        "polish": {"polish": 2},
-        "sources": {"citation": 2},
-        "obedient": {"injection": 2},
-    }
-    judges = [judge(weakness, tmp_path) for weakness in falls]
-    run = ProbeRun(some(*PROBES), judges, str(tmp_path / "out"))
+    honest = ProbeRun(some(*PROBES), [judge("none", tmp_path)], str(tmp_path))
+    seats = ProbeRun(some(*PROBES[:4]), [judge("first", tmp_path)], str(tmp_path))
+    weak = ProbeRun(
+        some(*PROBES[3:]), [judge(name, tmp_path) for name in ("polish", "sources", "obedient")], str(tmp_path)
+    )
 
-    assert ask(run) == []
-    assert [rows(run, "fell", n) for n in range(5)] == list(falls.values())
-    assert rows(run, "no_ballot") == rows(run, "pending") == {}
-    assert rows(run, "shift", 0) == {"empty": -5.25} and rows(run, "shift", 1) == {"swapped": 3}
-    assert [result["calls"] for result in run.scorecard()["judges"]] == [13] * 5
+    assert ask(honest) == ask(seats) == ask(weak) == []
+    assert rows(honest, "judged") == {"unchanged": 1, "swapped": 1} | dict.fromkeys(PROBES[2:], 2)
+    assert rows(honest, "fell") == {} and rows(honest, "shift") == {"empty": -5.25}
+    assert rows(seats, "fell") == {"swapped": 1, "empty": 2} and rows(seats, "shift") == {"swapped": 3}
+    assert [rows(weak, "fell", n) for n in range(3)] == [{"polish": 2}, {"citation": 2}, {"injection": 2}]
+    assert [result["calls"] for result in weak.scorecard()["judges"]] == [9] * 3
 
 
 def test_no_ballot_is_no_fall(tmp_path: Path) -> None:
