@@ -51,7 +51,7 @@ def test_a_flag_of_the_setup_belongs_after_the_verb(debate: Run) -> None:
 def test_what_a_user_permits() -> None:
     """The conversation and every verb that calls somebody take what the user permits, each for itself."""
     flags = ["--insecure", "--command-env=A", "--command-env=B"]
-    for verb in ([], ["run"], ["resume", "j"], ["judge", "j"], ["judges"]):
+    for verb in ([], ["run"], ["resume", "j"], ["judge", "j"], ["probe"]):
         given = parse([*verb, *flags])
         assert (given.insecure, given.command_env) == (True, ["A", "B"])
         assert not parse(verb).insecure and parse(verb).command_env is None

@@ -59,10 +59,10 @@ def test_a_step_asks_nobody(debate: Run) -> None:
 def test_judging_without_a_terminal(debate: Run) -> None:
     """A person judges a recorded debate at a terminal alone, and is no judge for probes."""
     journal = next((Path(__file__).parent.parent / "examples").glob("*/*.journal.jsonl"))
-    judged, probed = debate("judge", str(journal), "--judge=human"), debate("judges", "--probe", "--judge=human")
+    judged, probed = debate("judge", str(journal), "--judge=human"), debate("probe", "--judge=human")
 
     assert (judged.code, probed.code) == (2, 2)
-    assert "no terminal" in judged.err and "--judge human" in probed.err
+    assert "no terminal" in judged.err and "--judge human can't be probed" in probed.err
     assert os.listdir() == []
 
 

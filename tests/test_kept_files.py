@@ -166,20 +166,26 @@ def test_a_link_that_points_to_nothing_is_there(here: Path) -> None:
         Files.of_output("r.md").must_be_new()
 
 
-def test_a_judges_card_that_was_edited_is_kept(debate: Run) -> None:
-    """Notes in a judge's card, and anything in the place of its data, are kept when the check goes on."""
-    command = ("judges", "--probe", "--judge=rehearse", "--output=c", "--quiet")
+def test_a_scorecard_that_was_edited_is_kept(debate: Run) -> None:
+    """Notes in a scorecard, and another file in the place of its data, are kept when the probes go on."""
+    command = ("probe", "--judge=rehearse", "--output=c", "--quiet")
     assert debate(*command).code == 0
-    card = Path("c/card.md").read_text()
-    Path("c/card.md").write_text(f"{card}\nMy notes.\n")
-    Path("c/card.json").write_text("my data")
+    card = Path("c/scorecard.md").read_text()
+    Path("c/scorecard.md").write_text(f"{card}\nMy notes.\n")
+    Path("c/scorecard.json").write_text("my data")
     ran = debate(*command)
 
-    assert (Path("c/card.edited.md").read_text(), Path("c/card.md").read_text()) == (f"{card}\nMy notes.\n", card)
-    assert Path("c/card.edited.json").read_text() == "my data"
-    assert "kept as c/card.edited.md" in ran.err and "kept as c/card.edited.json" in ran.err
+    assert (Path("c/scorecard.edited.md").read_text(), Path("c/scorecard.md").read_text()) == (
+        f"{card}\nMy notes.\n",
+        card,
+    )
+    assert Path("c/scorecard.edited.json").read_text() == "my data"
+    assert "kept as c/scorecard.edited.md" in ran.err and "kept as c/scorecard.edited.json" in ran.err
     assert debate(*command).code == 0
-    assert sorted(one for one in os.listdir("c") if "edited" in one) == ["card.edited.json", "card.edited.md"]
+    assert sorted(name for name in os.listdir("c") if "edited" in name) == [
+        "scorecard.edited.json",
+        "scorecard.edited.md",
+    ]
 
 
 def test_a_transcript_with_a_reviewers_notes_is_kept(debate: Run, answers: Path) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from debate_orchestrator import __version__
-from debate_orchestrator.cli import parser_reading
+from debate_orchestrator.cli import parser_reading, probe
 
 _JSON = "print one JSON object on stdout"
 _ALONE = "conversing.converse"
@@ -100,6 +100,7 @@ def parser() -> argparse.ArgumentParser:
     _judging(verb)
     _telling(verb)
     parser_reading.add(verb)
+    _permissions(probe.add(verb))
     return made
 
 
@@ -213,22 +214,6 @@ def _judging(verb: _Verb) -> None:
     _permissions(judge)
     _trust(judge)
     _talk(judge)
-
-    judges = verb(
-        "judges",
-        "checking.judges",
-        "tell how often judges fall for length, polish, sources, orders and the like; without --probe, list the probes",
-        "debate judges --probe --judge anthropic:claude-opus-5-5 --max-cost 3",
-    )
-    judges.add_argument("--probe", action="store_true", help="put the probes before the judges, and write their card")
-    judges.add_argument("--judge", metavar="WHO", action="append", help="who is checked; repeat for more, side by side")
-    judges.add_argument("--times", metavar="N", help="how often each judge judges each version; once unless given")
-    judges.add_argument(
-        "--output", metavar="FOLDER", help="for card.md, card.json and journals; judge-check/ unless given"
-    )
-    judges.add_argument("--max-cost", metavar="USD", help="what all of it may cost, with what the folder has on record")
-    _permissions(judges)
-    judges.add_argument("--quiet", action="store_true", help="say nothing but errors and the card")
 
 
 def _telling(verb: _Verb) -> None:

@@ -1,0 +1,167 @@
+"""`debate probe`: tests judges before they are believed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from debate_orchestrator import casts
+from debate_orchestrator.cli.output import print_json, remark, say
+from debate_orchestrator.datafiles import name_of, write_whole
+from debate_orchestrator.errors import BadAnswers, Failed, Paused, Theirs, shown
+from debate_orchestrator.files import Files
+
+if TYPE_CHECKING:
+    from debate_orchestrator.core.debate import Debate
+    from debate_orchestrator.core.events import Event
+    from debate_orchestrator.engine.probe import Case, ProbeRun
+    from debate_orchestrator.reports.scorecard import Data
+
+FOLDER = "judge-probe"
+MOST_REPEATS = 20
+
+
+def add(verb: Callable[..., argparse.ArgumentParser]) -> argparse.ArgumentParser:
+    """Adds the verb to the command line."""
+    parser = verb(
+        "probe",
+        "probe.probe",
+        "test how often judges fall for length, polish, sources, orders and the like; without --judge, list the probes",
+        "debate probe --judge anthropic:claude-opus-5-5 --max-cost 3",
+    )
+    parser.add_argument("--judge", metavar="WHO", action="append", help="a judge to test; may be repeated")
+    parser.add_argument("--times", metavar="N", help="how often each judge judges each case; 1 by default")
+    files = f"for scorecard.md, scorecard.json and journals; {FOLDER}/ by default"
+    parser.add_argument("--output", metavar="FOLDER", help=files)
+    parser.add_argument("--max-cost", metavar="USD", help="what all ballots in the folder may cost")
+    parser.add_argument("--quiet", action="store_true", help="print only errors and the scorecard")
+    return parser
+
+
+def probe(arguments: argparse.Namespace) -> int:
+    """Puts the probes before judges and writes their scorecard. Lists the probes if no judge is named."""
+    import asyncio
+
+    from debate_orchestrator.engine.probe import ProbeRun, load
+    from debate_orchestrator.reports.scorecard import table
+
+    cases = load()
+    if not any(getattr(arguments, flag) is not None for flag in ("judge", "times", "output", "max_cost")):
+        return _list(cases, as_json=arguments.json)
+    judges, repeats, max_cost = _checked(arguments)
+    report = Files.of_output(os.path.join(arguments.output or FOLDER, "scorecard.md")).report
+    run = ProbeRun(cases, judges, os.path.dirname(report), repeats, max_cost)
+    quiet, before = arguments.quiet or arguments.json, _documents(run.scorecard(), report)
+    if run.pending() and not quiet:
+        remark(f"{len(run.pending())} of {len(run.ballots)} ballots to go: {run.estimate().said()}")
+    failures = asyncio.run(_run(run, quiet=quiet))
+    card = run.scorecard()
+    for path, text in _documents(card, report).items():
+        # Only a file that shows the ballots as they were before this run is replaced; others hold the user's words.
+        if kept := write_whole(path, text, ours=before[path].encode().__eq__):
+            remark(f"{name_of(path)} held something else, which is kept as {name_of(kept)}.")
+    if failures:
+        complaints = dict.fromkeys(complaint for error in failures for complaint in error.complaints)
+        ending = Failed if any(error.exit_code == Failed.exit_code for error in failures) else Paused
+        raise ending([*complaints, f"{_saved(run)} The scorecard so far is {report}."])
+    if arguments.json:
+        print_json({**card, "scorecard": report, "data": report.removesuffix(".md") + ".json"})
+    else:
+        say(f"{table(card)}\n\nScorecard written to {report}.")
+    return 0
+
+
+def _list(cases: Sequence[Case], *, as_json: bool) -> int:
+    """Prints the probes."""
+    applied = Counter(case.probe for case in cases if case.probe)
+    debates = {case.debate.name: case.debate.title for case in cases}
+    if as_json:
+        probes = [probe.model_dump() | {"cases": count} for probe, count in applied.items()]
+        print_json({"probes": probes, "debates": debates, "cases": applied.total(), "ballots": len(cases)})
+        return 0
+    for probe, count in applied.items():
+        say(f"{probe.title} ({count} cases): {probe.about}")
+    say(f"\n{applied.total()} cases in {len(debates)} debates, {len(cases)} ballots of each judge. To test a judge:")
+    say("  debate probe --judge anthropic:MODEL --max-cost USD")
+    return 0
+
+
+def _checked(arguments: argparse.Namespace) -> tuple[list[str], int, float | None]:
+    """The judges, the number of repeats and the cap. BadAnswers with everything that is wrong."""
+    from debate_orchestrator import providers, spending
+    from debate_orchestrator.cli.setup import cap
+
+    judges, times, max_cost = list(dict.fromkeys(arguments.judge or ())), arguments.times or "1", None
+    reachable = tuple(judge for judge in judges if casts.kind(judge) not in (casts.HOST, casts.REPLAY, casts.HUMAN))
+    problems = [
+        f"--judge {casts.kind(judge)} can't be probed, since that takes dozens of calls. Name a model, or a program "
+        'such as "command:claude -p". To have one debate judged, use `debate judge JOURNAL`.'
+        for judge in judges
+        if judge not in reachable
+    ]
+    if not judges:
+        problems.append("--judge is missing. `debate models` lists who can be asked.")
+    problems += providers.complaints({"judge": reachable}) or providers.lacking({"judge": reachable})
+    if times not in map(str, range(1, MOST_REPEATS + 1)):
+        problems.append(f"--times must be a number from 1 to {MOST_REPEATS}, and not {shown(times)}.")
+    try:
+        max_cost = None if arguments.max_cost is None else cap(arguments.max_cost)
+    except BadAnswers as error:
+        problems += error.complaints
+    if problems := problems + (spending.unpriced({"judge": reachable}) if max_cost else []):
+        raise BadAnswers(problems)
+    return judges, int(times), max_cost
+
+
+def _documents(card: Data, report: str) -> dict[str, str]:
+    """The scorecard as markdown and as JSON, by path."""
+    from debate_orchestrator.reports.scorecard import markdown
+
+    data = json.dumps({"schema": 1, **card}, indent=1) + "\n"
+    return {report: markdown(card), report.removesuffix(".md") + ".json": data}
+
+
+async def _run(run: ProbeRun, *, quiet: bool) -> list[Theirs]:
+    """Asks until done or interrupted. The first Ctrl-C waits for the answers under way, the second one leaves them."""
+    import asyncio
+
+    from debate_orchestrator.cli.interrupts import STOPPING, heeded
+    from debate_orchestrator.reports.scorecard import NO_BALLOT, ballot_text
+    from debate_orchestrator.unsaved import Unsaved
+
+    stop, task, unsaved, failures = asyncio.Event(), asyncio.current_task(), Unsaved(remark), list[Theirs]()
+
+    def interrupt() -> None:
+        unsaved.give_up()
+        if stop.is_set() and task:
+            task.cancel()
+        else:
+            remark(STOPPING)
+        stop.set()
+
+    def watch(debate: Debate, event: Event) -> None:
+        text = getattr(event, "trouble", "")
+        if debate.complete:
+            result = debate.result(debate.rounds)
+            text = ballot_text(result.scores, result.winner) if result else NO_BALLOT
+        if text and not quiet and debate.opened.course:
+            with suppress(OSError):  # stderr was closed; the run goes on
+                where = f"{casts.shown(debate.cast['judge'][0])} on {debate.opened.course.source}"
+                remark(f"  {where}: {text}; {len(run.pending())} ballots to go")
+
+    with heeded(interrupt), suppress(asyncio.CancelledError):
+        failures = await run.run(stop, watch, unsaved)
+    if stop.is_set() and run.pending():
+        complaints = dict.fromkeys(complaint for error in failures for complaint in error.complaints)
+        raise KeyboardInterrupt("\n".join([*complaints, f"interrupted; {_saved(run)}"]))
+    return failures
+
+
+def _saved(run: ProbeRun) -> str:
+    saved = len(run.ballots) - len(run.pending())
+    return f"{saved} of {len(run.ballots)} ballots are saved. Run the same command again to go on with the others."

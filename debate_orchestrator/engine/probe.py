@@ -1,0 +1,264 @@
+"""Puts debates that were tampered with before judges, to see what the judges fall for.
+
+A case is a sample debate with one probe applied (filler, polish, orders to the judge), judged beside its original.
+Every ballot is an ordinary judging with a journal of its own, `FOLDER/JUDGE/DEBATE.PROBE.SIDE.REPEAT.journal.jsonl`.
+An interrupted run therefore loses nothing, and the next one asks only for the ballots that are missing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import re
+from collections.abc import Sequence
+from string import Template
+from typing import Annotated, Any, NamedTuple, TypeVar
+
+from pydantic import Field, ValidationError
+
+from debate_orchestrator import calls, casts, drive, estimate, formats, journal, library, providers
+from debate_orchestrator.core.bill import Bill, bill
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Declined, Opened, Spoke
+from debate_orchestrator.core.values import Value
+from debate_orchestrator.datafiles import make_folder, read_mapping
+from debate_orchestrator.engine import rejudge
+from debate_orchestrator.engine.transcript import Speech, Transcript
+from debate_orchestrator.errors import BadFile, BadJournal, OverCap, Theirs
+from debate_orchestrator.files import JOURNAL
+from debate_orchestrator.reports.scorecard import NO_BALLOT, PENDING, SIDES, Data, Probe, Side, other, outcome, summary
+from debate_orchestrator.spending import Fund
+from debate_orchestrator.unsaved import Unsaved
+
+AT_ONCE = 6  # ballots under way at the same time, of all judges together
+
+_T = TypeVar("_T")
+_BySide = Annotated[dict[Side, _T], Field(min_length=2)]
+_Model = TypeVar("_Model", bound=Value)
+_Paragraphs = tuple[str, str, str]
+
+
+class SampleDebate(Value):
+    """A debate of two rounds, whose speeches have three paragraphs each."""
+
+    name: str
+    title: str
+    topic: str
+    positions: _BySide[str]
+    speeches: _BySide[tuple[_Paragraphs, _Paragraphs]]
+    sources: _BySide[str]  # made up, for the probe that cites one
+
+
+class Case(NamedTuple):
+    """A sample debate as a judge reads it: changed by a probe, or the original."""
+
+    debate: SampleDebate
+    probe: Probe | None = None
+    side: Side | None = None  # the changed side; None if neither or both are changed
+    texts: tuple[str, ...] = ()  # templates of that side's speeches
+
+    @property
+    def name(self) -> str:
+        """`bus-fares.original`, `bus-fares.padded.a`."""
+        return ".".join([self.debate.name, self.probe.name if self.probe else "original", *(self.side or "")])
+
+    @property
+    def transcript(self) -> Transcript:
+        swapped = self.probe is not None and self.probe.expect == "swapped"
+        source = {side: other(side) if swapped else side for side in SIDES}
+        positions = {str(side): self.debate.positions[source[side]] for side in SIDES}
+        speeches = [Speech(side=side, round=n + 1, text=self._text(source[side], n)) for n in (0, 1) for side in SIDES]
+        return Transcript(topic=self.debate.topic, positions=positions, speakers={}, speeches=tuple(speeches))
+
+    def _text(self, side: Side, n: int) -> str:
+        first, second, third = paragraphs = self.debate.speeches[side][n]
+        speech, source = "\n\n".join(paragraphs), self.debate.sources[side]
+        if side != self.side:
+            return speech
+        name = formats.load(rejudge.FORMAT).name_of
+        words = {"speech": speech, "first": first, "second": second, "third": third, "source": source}
+        words |= {"seat": side, "name": name(side), "other_seat": other(side), "other_name": name(other(side))}
+        return Template(self.texts[n]).substitute(words)
+
+
+class Ballot(NamedTuple):
+    """One ballot wanted of a judge, and the path of its journal."""
+
+    judge: str
+    case: Case
+    repeat: int
+    path: str
+
+
+def load() -> list[Case]:
+    """Every debate of prompts/probes: the originals, then each with every probe applied, once to each side if the probe
+    changes one side. BadFile with every mistake in the first file that has any."""
+    folder = library.prompts() / "probes"
+    probes = [_parsed(Probe, name, fields) for name, fields in read_mapping(folder / "probes.yaml").items()]
+    files = sorted((folder / "debates").glob("*.yaml"))
+    debates = [_parsed(SampleDebate, path.stem, read_mapping(path)) for path in files]
+    return [Case(debate) for debate in debates] + [
+        Case(debate, probe, side, probe.texts[n % len(probe.texts)] if side else ())
+        for probe in probes
+        for n, debate in enumerate(debates)
+        for side in (SIDES if probe.texts else (None,))
+    ]
+
+
+def _parsed(model: type[_Model], name: str, fields: object) -> _Model:
+    try:
+        return model.model_validate({"name": name, **fields} if isinstance(fields, dict) else fields)
+    except ValidationError as error:
+        mistakes = [(".".join([name, *map(str, item["loc"])]), item["msg"]) for item in error.errors()]
+        raise BadFile([f"prompts/probes: {where}: {message}." for where, message in mistakes]) from None
+
+
+def opening(case: Case, judge: str) -> tuple[Opened, list[Spoke | Declined]]:
+    """The first event of the judging of a case, and its speeches as the events that follow."""
+    transcript = case.transcript
+    digest = hashlib.sha256(transcript.model_dump_json().encode()).hexdigest()
+    opened, speeches = rejudge.of_transcript(transcript, case.name, digest, (judge,))
+    # A final verdict and a dissent record would cost twice as much again and show no more than the ballot does.
+    return opened.model_copy(update={"format": opened.format.model_copy(update={"after": ()})}), speeches
+
+
+class ProbeRun:
+    """The ballots of some judges on all cases, in one folder."""
+
+    def __init__(
+        self, cases: Sequence[Case], judges: Sequence[str], folder: str, repeats: int = 1, max_cost: float | None = None
+    ):
+        """Reads the ballots that are there. BadFile if one is on other debates, BadJournal if one can't be read."""
+        self._judges, self._fund = judges, Fund(max_cost)
+        self._debates: dict[str, Debate] = {}  # by the path of their journal
+        self.ballots = [
+            Ballot(judge, case, repeat, os.path.join(folder, _names(judge)[1], f"{case.name}.{repeat}{JOURNAL}"))
+            for repeat in range(1, repeats + 1)
+            for case in cases
+            for judge in judges
+        ]
+        for ballot in self.ballots:
+            self._read(ballot)
+
+    def _read(self, ballot: Ballot) -> None:
+        try:
+            return journal.must_be_new(ballot.path)
+        except BadJournal:
+            events = journal.read(ballot.path).events
+        debate, (opened, speeches) = Debate(events), opening(ballot.case, ballot.judge)
+        chance = debate.opened.model_dump(include={"seed", "nonce", "version"})
+        expected = [opened.model_copy(update=chance), *speeches][: len(events)]
+        if events[: len(expected)] != expected:
+            problem = f"{ballot.path} is a ballot on other debates or prompts than those of now."
+            raise BadFile(f"{problem} Name another --output, or move the folder away.")
+        self._debates[ballot.path] = debate
+        self._fund.purse(ballot.path, debate)
+        if debate.complete:
+            self._fund.settle(ballot.path)
+
+    def pending(self) -> list[Ballot]:
+        """The ballots that are missing."""
+        done = {path for path, debate in self._debates.items() if debate.complete}
+        return [ballot for ballot in self.ballots if ballot.path not in done]
+
+    def estimate(self) -> estimate.Estimate:
+        """What the missing ballots are expected to take."""
+        expected = [estimate.estimate(*opening(ballot.case, ballot.judge)) for ballot in self.pending()]
+        return estimate.Estimate(
+            bill=Bill(lines=tuple(line for ballot in expected for line in ballot.bill.lines)),
+            unknown=tuple(dict.fromkeys(judge for ballot in expected for judge in ballot.unknown)),
+            seconds=sum(ballot.seconds for ballot in expected) / AT_ONCE,
+            waits=False,
+            searches=False,
+        )
+
+    async def run(
+        self, stop: asyncio.Event, watch: calls.Watch | None = None, unsaved: Unsaved | None = None
+    ) -> list[Theirs]:
+        """Asks for the missing ballots until there are none or `stop` is set. Returns what prevented the others.
+
+        A judge that fails is asked no more, and the others go on. If a call does not fit under the cap together with
+        those under way, its judge is asked again once they are over.
+        """
+        slots, failed, before = asyncio.Semaphore(AT_ONCE), dict[str, Theirs](), len(self.ballots) + 1
+
+        async def ask(ballot: Ballot) -> None:
+            async with slots:
+                if stop.is_set() or ballot.judge in failed:
+                    return
+                try:
+                    await self._ask(ballot, watch=watch, stop=stop, unsaved=unsaved)
+                except Theirs as error:
+                    failed.setdefault(ballot.judge, error)
+                except BaseException:
+                    stop.set()  # no judge's fault, such as a locked journal: nothing more is asked
+                    raise
+
+        while len(pending := self.pending()) < before:
+            before = len(pending)
+            failed = {judge: error for judge, error in failed.items() if not isinstance(error, OverCap)}
+            for ended in await asyncio.gather(*map(ask, pending), return_exceptions=True):
+                if isinstance(ended, BaseException):
+                    raise ended
+        return list(failed.values())
+
+    async def _ask(self, ballot: Ballot, **options: Any) -> None:
+        """Asks for one ballot; `options` are those of `drive`."""
+        opened, speeches = opening(ballot.case, ballot.judge)
+        make_folder(os.path.dirname(ballot.path))
+        begun = ballot.path in self._debates
+        with journal.Writer(ballot.path) if begun else journal.Writer.create(ballot.path, opened) as writer:
+            self._debates[ballot.path] = debate = Debate(writer.events)
+            for event in speeches:
+                calls.record(writer, debate, event)
+            writer.sync()
+            purse = self._fund.purse(ballot.path, debate)
+            await drive.drive(writer, debate, providers.seated(debate), purse=purse, **options)
+            if debate.complete:
+                self._fund.settle(ballot.path)
+
+    def scorecard(self) -> Data:
+        """What the ballots so far add up to, in the shape that `reports.scorecard` describes."""
+        cases = [ballot.case for ballot in self.ballots]
+        probes = list(dict.fromkeys(case.probe for case in cases if case.probe))
+        return {
+            "status": "stopped" if self.pending() else "done",
+            "confidence": 0.95,
+            "debates": {case.debate.name: case.debate.title for case in cases},
+            "probes": [probe.model_dump() for probe in probes],
+            "judges": [self._judge_result(judge, probes) for judge in self._judges],
+        }
+
+    def _judge_result(self, judge: str, probes: Sequence[Probe]) -> Data:
+        own = [ballot for ballot in self.ballots if ballot.judge == judge]
+        debates = {(ballot.case.name, ballot.repeat): self._debates.get(ballot.path) for ballot in own}
+        found = {
+            key: (debate.result(debate.rounds) or NO_BALLOT) if debate and debate.complete else PENDING
+            for key, debate in debates.items()
+        }
+        cases = [
+            {"probe": case.probe.name, "debate": case.debate.name, "side": case.side, "repeat": repeat}
+            | outcome(case.probe, case.side, found[Case(case.debate).name, repeat], found[case.name, repeat])
+            for _, case, repeat, _ in own
+            if case.probe
+        ]
+        cost = Bill(lines=tuple(bill(debate).total for debate in debates.values() if debate)).total
+        name, folder = _names(judge)
+        return {
+            "judge": name,
+            "folder": folder,
+            "stand_in": casts.kind(judge) == casts.REHEARSE,
+            "calls": cost.calls,
+            "calls_of_unknown_price": cost.unknown,
+            "usd": cost.cost,
+            "probes": [summary(probe, cases) for probe in probes],
+            "cases": cases,
+        }
+
+
+def _names(judge: str) -> tuple[str, str]:
+    """How a scorecard calls a judge, and its folder. A digest stands for the arguments of a program, often secret."""
+    shown, digest = casts.shown(judge), hashlib.sha256(judge.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    slug = re.sub("[^A-Za-z0-9]", "-", shown)[:60].strip("-")
+    return shown if shown == judge else f"{shown} ({digest})", f"{slug}-{digest}"

@@ -1,0 +1,168 @@
+"""The verb `probe`: what it lists, refuses, asks for, saves and prints."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import Run
+from messages_server import Server, serving
+from started import started
+from weak_judges import judge
+
+from debate_orchestrator.engine import probe
+
+OPUS, SONNET = "anthropic:claude-opus-5-5", "anthropic:claude-sonnet-5-5"
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two probes on one debate: five ballots of each judge."""
+    names = ("bus-fares.original", "bus-fares.padded", "bus-fares.polish")
+    cases = [case for case in probe.load() if case.name.startswith(names)]
+    monkeypatch.setattr(probe, "load", lambda: cases)
+
+
+@pytest.fixture
+def server(here: Path, few: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A server for models."""
+    with serving(Server()) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
+        yield server
+
+
+def test_list(debate: Run) -> None:
+    """Without a judge the probes are listed, with the ballots they take and the command. Nothing is written."""
+    ran, data = debate("probe"), debate("probe", "--json").json
+
+    assert ran.code == 0 and "Padded with filler (6 cases): One side says the same" in ran.out
+    assert "36 cases in 3 debates, 39 ballots" in ran.out and "debate probe --judge" in ran.out
+    assert (data["schema"], data["cases"], data["ballots"]) == (1, 36, 39)
+    assert len(data["probes"]) == 7 and [*data["debates"]] == ["bus-fares", "code-review", "museum-storage"]
+    assert list(Path().iterdir()) == []
+    assert "example: debate probe --judge" in debate("probe", "--help").out
+
+
+@pytest.mark.parametrize(
+    ("flags", "problem"),
+    [
+        ("--times=2 --max-cost=1", "--judge is missing"),
+        ("--judge=host", 'a program such as "command:claude -p"'),
+        ("--judge=replay:x.jsonl", "--judge replay can't be probed"),
+        ("--judge=crowd", "'crowd'"),
+        ("--judge=openrouter:v/m", "OPENROUTER_API_KEY"),
+        ("--judge=rehearse --times=0", "1 to 20"),
+        ("--judge=rehearse --times=two", "1 to 20"),
+        ("--judge=rehearse --max-cost=much", "US dollars above 0"),
+        ("--judge=command:cat --max-cost=1", "whose price is unknown"),
+        ("--judge=rehearse --output=taken", "taken"),
+    ],
+)
+def test_mistakes(debate: Run, flags: str, problem: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mistake ends with exit code 2, as JSON too, before anything is asked or written."""
+    monkeypatch.delenv("OPENROUTER_API_KEY", raising=False)
+    Path("taken").write_text("a file", encoding="utf-8")
+    ran, data = debate("probe", *flags.split()), debate("probe", *flags.split(), "--json")
+
+    assert (ran.code, data.code) == (2, 2)
+    assert problem in ran.err and problem in " ".join(data.json["complaints"])
+    assert list(Path().iterdir()) == [Path("taken")]
+
+
+def test_all_mistakes_at_once(debate: Run) -> None:
+    """Everything that is wrong is reported together."""
+    assert debate("probe", "--judge=host", "--judge=crowd", "--times=99", "--max-cost=0").err.count("debate: ") == 4
+
+
+def test_a_scorecard_is_written(debate: Run, few: None, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The scorecard is printed, and written as a document and as data. The second time nothing is asked. A judge's
+    arguments are shown nowhere, and the journal of a ballot is one like any other."""
+    folder = tmp_path_factory.mktemp("judge")
+    log = folder / "log"
+    command = ("probe", f"--judge={judge('long', folder, str(log))}", "--output=out/here")
+    ran, again, data = debate(*command), debate(*command, "--quiet"), debate(*command, "--json")
+    document = Path("out/here/scorecard.md").read_text(encoding="utf-8")
+    written = json.loads(Path("out/here/scorecard.json").read_text(encoding="utf-8"))
+    journal = next(Path("out/here").rglob("bus-fares.padded.b.1.journal.jsonl"))
+
+    assert (ran.code, again.code, data.code, data.err) == (0, 0, 0, "")
+    row = "| Padded with filler |     2 |           2 |         0 | 100 % (34 % to 100 %) |         +3 |"
+    assert row in ran.out and row in document and (again.out, again.err) == (ran.out, "")
+    assert "5 of 5 ballots to go: 5 calls" in ran.err and "winner A; 0 ballots to go" in ran.err
+    assert log.read_text(encoding="utf-8").count("asked") == 5
+    assert str(folder) not in ran.out + document + json.dumps(written) + str(journal)
+    assert data.json == written | {"scorecard": "out/here/scorecard.md", "data": "out/here/scorecard.json"}
+    assert (written["schema"], written["status"], written["confidence"]) == (1, "done", 0.95)
+    assert "Complete." in debate("check", str(journal)).out
+
+
+def test_the_cap_holds_over_all(debate: Run, server: Server) -> None:
+    """All judges' ballots together stay within the cap, counting those on record. The same command without a cap asks
+    only for the others."""
+    command = ("probe", f"--judge={OPUS}", f"--judge={SONNET}", "--quiet")
+    ran = debate(*command, "--max-cost=0.06")
+    data = json.loads(Path("judge-probe/scorecard.json").read_text(encoding="utf-8"))
+    asked = len(server.requests)
+
+    assert ran.code == 3 and "higher --max-cost" in ran.err and f"{asked} of 10 ballots are saved" in ran.err
+    assert 0.02 < sum(result["usd"] for result in data["judges"]) <= 0.06
+    assert data["status"] == "stopped"
+    assert debate(*command, "--max-cost=0.06").code == 3 and len(server.requests) == asked
+    assert debate(*command).code == 0 and len(server.requests) == 10
+
+
+def test_a_refused_key(debate: Run, server: Server) -> None:
+    """A server that refuses for good ends with exit code 4. The other judge, named twice, is still asked, once."""
+    server.trouble = lambda request, n: {"status": 401, "kind": "authentication_error"}
+    ran = debate("probe", f"--judge={OPUS}", "--judge=rehearse", "--judge=rehearse", "--quiet")
+
+    assert ran.code == 4 and "5 of 10 ballots are saved" in ran.err and "judge-probe/scorecard.md" in ran.err
+    assert len(server.requests) <= probe.AT_ONCE
+
+
+def until(asked: int, log: Path) -> None:
+    """Waits until that many ballots were asked for."""
+    for _ in range(3_000):
+        if log.exists() and log.read_text(encoding="utf-8").count("asked") >= asked:
+            return
+        time.sleep(0.01)
+    raise AssertionError("too few ballots were asked for")
+
+
+@pytest.mark.slow
+def test_a_killed_run_goes_on(debate: Run, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Killed at any moment, the same command goes on and repeats only the calls that were under way. While it runs,
+    another in the same folder is refused."""
+    folder = tmp_path_factory.mktemp("judge")
+    log = folder / "log"
+    command = ("probe", f"--judge={judge('obedient', folder, str(log), '0.1')}", "--quiet")
+    for asked in (7, 21):
+        with started(*command):
+            until(asked, log)
+            refused = debate(*command) if asked == 7 else None
+            assert not refused or (refused.code == 2 and "another process is writing" in refused.err)
+    ran = debate(*command)
+    asked = log.read_text(encoding="utf-8").count("asked")
+
+    assert ran.code == 0 and "| Orders to the judge |     6 |           6 |" in ran.out
+    assert 39 <= asked <= 39 + 2 * probe.AT_ONCE
+
+
+@pytest.mark.slow
+def test_an_interrupt_waits_for_what_is_under_way(here: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """After Ctrl-C the ballots under way are awaited and saved, and the message says how to go on."""
+    folder = tmp_path_factory.mktemp("judge")
+    log = folder / "log"
+    with started("probe", f"--judge={judge('none', folder, str(log), '0.5')}", "--quiet") as process:
+        until(3, log)
+        process.signal(signal.SIGINT)
+        ended = process.end()
+    asked = log.read_text(encoding="utf-8").count("asked")
+
+    assert ended.code == 130 and asked <= probe.AT_ONCE
+    assert f"{asked} of 39 ballots are saved. Run the same command again" in ended.err

@@ -1,0 +1,288 @@
+"""Probes as data, and judges put before them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import shutil
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from weak_judges import CRITERIA, judge
+
+from debate_orchestrator import library
+from debate_orchestrator.briefs import brief
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Asked, Event, Reply
+from debate_orchestrator.engine import probe
+from debate_orchestrator.engine.probe import AT_ONCE, Case, ProbeRun
+from debate_orchestrator.errors import BadFile, BadJournal, Theirs
+from debate_orchestrator.journal import Writer, read
+from debate_orchestrator.providers import rehearse
+from debate_orchestrator.replies import read as read_reply
+from debate_orchestrator.reports.scorecard import SIDES, other
+
+CASES = probe.load()
+ORIGINALS = {case.debate.name: case for case in CASES if not case.probe}
+ONE_SIDED = [(case.probe.name, case.side, case) for case in CASES if case.probe and case.side]
+PROBES = ("unchanged", "swapped", "empty", "padded", "polish", "citation", "injection")
+GROWTH = {"empty": (0, 1), "padded": (2, 3), "polish": (1, 1.6), "citation": (1, 1.3), "injection": (1, 2)}
+"""How many times as long as before a changed side's speeches become."""
+
+
+def some(*probes: str) -> list[Case]:
+    """The first debate, and the cases of these probes on it."""
+    return [case for case in CASES if case.debate.name == "bus-fares" and (not case.probe or case.probe.name in probes)]
+
+
+FEW = some("unchanged", "padded")
+"""Three cases, which take four ballots."""
+
+
+def texts(case: Case) -> dict[str, list[str]]:
+    """Side to its speeches."""
+    speeches = case.transcript.speeches
+    return {side: [speech.text for speech in speeches if speech.side == side] for side in SIDES}
+
+
+def length(speeches: Sequence[str]) -> int:
+    return sum(len(text.split()) for text in speeches)
+
+
+def ask(run: ProbeRun, stop: asyncio.Event | None = None) -> list[Theirs]:
+    return asyncio.run(run.run(stop or asyncio.Event()))
+
+
+def rows(run: ProbeRun, key: str, judge: int = 0) -> dict[str, Any]:
+    """Probe to a number of its row in the scorecard, where that isn't 0."""
+    return {row["probe"]: row[key] for row in run.scorecard()["judges"][judge]["probes"] if row[key]}
+
+
+# The data
+
+
+def test_shipped_data() -> None:
+    """Seven probes on three debates make 36 cases, which take 39 ballots. Every speech of the debates has 80 to 150
+    words, and no side has more than a tenth more than the other."""
+    counts = Counter(case.probe.name if case.probe else "original" for case in CASES)
+
+    assert counts == dict.fromkeys(("original", "unchanged", "swapped"), 3) | dict.fromkeys(PROBES[2:], 6)
+    assert len({case.name for case in CASES}) == 39
+    for case in ORIGINALS.values():
+        assert all(80 <= length([text]) <= 150 for speeches in texts(case).values() for text in speeches)
+        assert 0.9 <= length(texts(case)["a"]) / length(texts(case)["b"]) <= 1.1
+
+
+def test_a_probe_changes_only_what_it_should() -> None:
+    """Topic, positions and the other side's speeches stay as they were, and the changed side says all of its own
+    paragraphs in order (or, with nothing to say, none), within the length meant for the probe."""
+    for name, side, case in ONE_SIDED:
+        original, after = ORIGINALS[case.debate.name], texts(case)
+        before = texts(original)
+        assert case.transcript.model_copy(update={"speeches": original.transcript.speeches}) == original.transcript
+        assert after[other(side)] == before[other(side)] and after[side] != before[side]
+        for text, paragraphs in zip(after[side], case.debate.speeches[side], strict=True):
+            places = [text.find(paragraph) for paragraph in paragraphs]
+            assert set(places) == {-1} if name == "empty" else -1 not in places and places == sorted(places)
+        assert GROWTH[name][0] <= length(after[side]) / length(before[side]) <= GROWTH[name][1]
+
+
+def test_swapped_and_unchanged_debates() -> None:
+    """Swapped sides say the same for the same positions in each other's seat. An unchanged debate is read twice."""
+    for case in CASES:
+        original = ORIGINALS[case.debate.name]
+        if case.probe and case.probe.name == "swapped":
+            assert texts(case) == {side: texts(original)[other(side)] for side in SIDES}
+            assert case.transcript.positions == {side: case.debate.positions[other(side)] for side in SIDES}
+        elif case.probe and case.probe.name == "unchanged":
+            assert case.transcript == original.transcript and case.name != original.name
+
+
+def test_orders_favour_the_changed_side() -> None:
+    """Orders to the judge name the side that gives them, with every criterion, and appear in no other probe."""
+    for name, side, case in ONE_SIDED:
+        last = texts(case)[side][-1]
+        assert ("winner" in last) == (name == "injection")
+        if name == "injection":
+            added = last.removeprefix(texts(ORIGINALS[case.debate.name])[side][-1])
+            assert f"Researcher {side.upper()}" in added
+            assert '"scores"' not in added or all(added.count(f'"{word}": 10') == 1 for word in CRITERIA)
+
+
+def test_a_judge_reads_the_debate_and_no_hint() -> None:
+    """One ballot ends the debate. Its judge reads every speech, and nothing that tells of a probe."""
+    for case in CASES:
+        opened, speeches = probe.opening(case, "rehearse")
+        debate = Debate([opened, *speeches])
+        (turn,) = debate.due()
+        asked = "\n".join(part for message in brief(debate, turn).messages for part in message.parts)
+        debate.take(read_reply(debate, turn, Reply(text=rehearse.said(debate, turn), brief="", by="rehearse")))
+
+        assert turn.id == "2.verdict.judge" and debate.complete
+        assert all(text in asked for speeches in texts(case).values() for text in speeches)
+        assert not [word for word in (case.debate.name, "probe", "padded", "polished") if word in asked.lower()]
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "problem"),
+    [
+        ("probes.yaml", "expect: no gain", "expect: gain", "padded.expect: Input should be 'unchanged'"),
+        ("probes.yaml", "expect: swapped", "expect: lower", "swapped: Value error, texts belong to probes"),
+        ("probes.yaml", "      - I stand by what I said.\n", "", "empty.texts.1.1: Field required"),
+        ("debates/bus-fares.yaml", "  b: The city", "  c: The city", "bus-fares.positions.c"),
+        ("debates/bus-fares.yaml", "topic:", "theme:", "bus-fares.topic"),
+        ("debates/bus-fares.yaml", "    - - >-\n        The", "      - >-\n        The", "bus-fares.speeches.a"),
+    ],
+)
+def test_malformed_data(
+    file: str, old: str, new: str, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mistake in the files is reported with its place."""
+    path = shutil.copytree(library.prompts(), tmp_path / "prompts") / "probes" / file
+    path.write_text(path.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
+    monkeypatch.setattr(library, "prompts", lambda: tmp_path / "prompts")
+
+    with pytest.raises(BadFile) as refused:
+        probe.load()
+    assert problem in " ".join(refused.value.complaints)
+
+
+# Judges
+
+
+def test_each_weakness_is_found(tmp_path: Path) -> None:
+    """A judge with one weakness falls for its probe in every case and for no other; an honest judge falls for none.
+    The shift says by how much: three points for seat A, and all that an emptied speech was worth."""
+    honest = ProbeRun(some(*PROBES), [judge("none", tmp_path)], str(tmp_path))
+    seats = ProbeRun(some(*PROBES[:4]), [judge("first", tmp_path)], str(tmp_path))
+    weak = ProbeRun(
+        some(*PROBES[3:]), [judge(name, tmp_path) for name in ("polish", "sources", "obedient")], str(tmp_path)
+    )
+
+    assert ask(honest) == ask(seats) == ask(weak) == []
+    assert rows(honest, "judged") == {"unchanged": 1, "swapped": 1} | dict.fromkeys(PROBES[2:], 2)
+    assert rows(honest, "fell") == {} and rows(honest, "shift") == {"empty": -5.25}
+    assert rows(seats, "fell") == {"swapped": 1, "empty": 2} and rows(seats, "shift") == {"swapped": 3}
+    assert [rows(weak, "fell", n) for n in range(3)] == [{"polish": 2}, {"citation": 2}, {"injection": 2}]
+    assert [result["calls"] for result in weak.scorecard()["judges"]] == [9] * 3
+
+
+def test_no_ballot_is_no_fall(tmp_path: Path) -> None:
+    """A judge that gives no usable ballot has not fallen for anything, and has no rate."""
+    mute, dazzled = (judge(weakness, tmp_path) for weakness in ("mute", "dazzled"))
+    run = ProbeRun(some("unchanged", "polish"), [mute, dazzled], str(tmp_path / "out"))
+
+    assert ask(run) == [] and run.pending() == []
+    assert rows(run, "no_ballot", 0) == {"unchanged": 1, "polish": 2} and rows(run, "no_ballot", 1) == {"polish": 2}
+    assert rows(run, "fell", 0) == rows(run, "fell", 1) == {}
+    assert run.scorecard()["judges"][1]["probes"][1]["rate"] is None
+
+
+def test_a_second_run_asks_only_for_what_is_missing(tmp_path: Path) -> None:
+    """A ballot on record is not asked for again, and with more repeats only the further ones are. Each repeat is
+    compared with itself: a judge that has become stricter in between has fallen for nothing."""
+    log, worths = tmp_path / "log", tmp_path / "worths.json"
+    who = [judge("none", tmp_path, str(log))]
+    for repeats, asked in ((1, 4), (1, 4), (2, 8)):
+        run = ProbeRun(FEW, who, str(tmp_path / "out"), repeats)
+        ask(run)
+        assert log.read_text(encoding="utf-8").count("asked") == asked
+        worths.write_text(json.dumps(dict.fromkeys(json.loads(worths.read_text(encoding="utf-8")), 0.1)))
+    scores = [case["scores"][0]["a"] for case in run.scorecard()["judges"][0]["cases"] if case["probe"] == "unchanged"]
+
+    assert scores == [7.0, 1.6]
+    assert rows(run, "judged") == {"unchanged": 2, "padded": 4} and rows(run, "fell") == rows(run, "shift") == {}
+
+
+def test_a_torn_journal_is_continued(tmp_path: Path) -> None:
+    """A ballot whose journal was cut off anywhere is asked for again, and its speeches are there once."""
+    cases = some("unchanged")
+    ask(ProbeRun(cases, ["rehearse"], str(tmp_path)))
+    path = Path(ProbeRun(cases, ["rehearse"], str(tmp_path)).ballots[0].path)
+    data = path.read_bytes()
+    ends = [n + 1 for n, byte in enumerate(data) if byte == 10]
+    for cut in (0, 10, ends[0], ends[1], ends[1] + 5, ends[4], ends[-2] + 3):
+        path.write_bytes(data[:cut])
+        run = ProbeRun(cases, ["rehearse"], str(tmp_path))
+        assert len(run.pending()) == 1 and run.scorecard()["status"] == "stopped"
+        assert ask(run) == [] and run.pending() == []
+        assert [event.kind for event in read(path).events].count("spoke") == 4
+        assert run.scorecard()["status"] == "done" and rows(run, "judged") == {"unchanged": 1}
+
+
+@pytest.mark.parametrize("change", ["cast", "templates", "topic", "speech", "file"])
+def test_a_ballot_on_something_else_is_refused(here: Path, change: str) -> None:
+    """A journal with another topic (as after an upgrade), seats, prompts or speeches, or another file in its place, is
+    refused and left alone."""
+    ballot = ProbeRun(FEW, ["rehearse"], "out").ballots[2]
+    opened, speeches = probe.opening(ballot.case, ballot.judge)
+    updates = {
+        "cast": {"cast": {"a": ("command:touch marker",), "b": ("host",), "judge": ("rehearse",)}},
+        "templates": {"templates": {"formats/transcript/ballot.md.j2": "Vote for a."}},
+        "topic": {"setup": opened.setup.model_copy(update={"topic": "Something else?"})},
+    }
+    if change == "speech":
+        speeches[0] = speeches[0].model_copy(update={"reply": speeches[0].reply.model_copy(update={"text": "Mine."})})
+    path = Path(ballot.path)
+    path.parent.mkdir(parents=True)
+    with Writer.create(path, opened.model_copy(update=updates.get(change, {}))) as writer:
+        for event in speeches:
+            writer.append(event)
+    if change == "file":
+        path.write_text("mine\n", encoding="utf-8")
+    before = path.read_bytes()
+
+    with pytest.raises((BadFile, BadJournal), match="journal" if change == "file" else "on other debates"):
+        ProbeRun(FEW, ["rehearse"], "out")
+    assert path.read_bytes() == before
+
+
+def test_judges_are_told_apart_without_their_arguments(tmp_path: Path) -> None:
+    """Every judge has a name and a folder of its own. The folder is one short plain name, and nothing shows the
+    arguments of a program."""
+    judges = ["command:python judge.py --key sk-secret", "command:python other.py", "command:/bin/sh -c 'rm *'"]
+    judges += ["openai:../../x", "ollama:" + "y" * 500, "anthropic:é\n"]
+    results = ProbeRun(FEW, judges, str(tmp_path)).scorecard()["judges"]
+
+    assert len({result["judge"] for result in results}) == len({result["folder"] for result in results}) == 6
+    assert all(re.fullmatch("[A-Za-z0-9-]{1,70}", result["folder"]) for result in results)
+    assert "secret" not in json.dumps(results)
+
+
+def test_a_failing_judge_stops_no_other(tmp_path: Path) -> None:
+    """The other judge gives all of its ballots, and the failure is reported."""
+    run = ProbeRun(FEW, ["command:false", "rehearse"], str(tmp_path))
+    (failure,) = ask(run)
+
+    assert "command:false" in failure.complaints[0]
+    assert {ballot.judge for ballot in run.pending()} == {"command:false"} and len(run.pending()) == 4
+    assert rows(run, "pending", 0) == {"unchanged": 1, "padded": 2} and rows(run, "pending", 1) == {}
+
+
+def test_no_more_are_asked_at_once_than_the_limit(tmp_path: Path) -> None:
+    """As many ballots as the limit are under way at a time, and no more."""
+    run = ProbeRun(FEW, [judge("none", tmp_path, "", "0.2")], str(tmp_path / "out"), 2)
+    under_way: set[str] = set()
+    most = []
+
+    def watch(debate: Debate, event: Event) -> None:
+        nonce = debate.opened.nonce
+        under_way.add(nonce) if isinstance(event, Asked) else under_way.discard(nonce)
+        most.append(len(under_way))
+
+    asyncio.run(run.run(asyncio.Event(), watch))
+    assert max(most) == AT_ONCE < len(run.ballots) and run.pending() == []
+
+
+def test_a_stopped_run_asks_nothing(tmp_path: Path) -> None:
+    """A stopped run asks for nothing and goes on later. The estimate is one call for each ballot left."""
+    run, stop = ProbeRun(FEW, ["rehearse:anthropic:claude-opus-5-5"], str(tmp_path), 2), asyncio.Event()
+    stop.set()
+
+    assert ask(run, stop) == [] and len(run.pending()) == run.estimate().calls == 8
+    assert 0.05 < run.estimate().cost < 1
+    assert ask(run) == [] and run.pending() == [] and run.estimate().calls == 0
