@@ -16,4 +16,6 @@ The engine runs the debate; models, agents and people only speak in it. The way 
 Importing does nothing.
 """
 
+from __future__ import annotations
+
 __version__ = "0.1.0"

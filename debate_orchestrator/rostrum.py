@@ -8,7 +8,7 @@ import re
 import textwrap
 from collections.abc import Mapping, Sequence
 
-from debate_orchestrator.speech import tame
+from debate_orchestrator.util.sanitize import sanitize
 
 WIDEST = 100
 """Columns that a line of prose may have, for it to be read with ease."""
@@ -56,7 +56,7 @@ def wrapped(text: str, columns: int) -> str:
     """`text`, tamed, with its lines broken between words; a line that begins with blanks, or has a gap in it, goes on
     below what follows them."""
     width = max(10, min(columns - 1, WIDEST))
-    return "\n".join(_filled(line, width) for line in tame(text).split("\n"))
+    return "\n".join(_filled(line, width) for line in sanitize(text).split("\n"))
 
 
 def _filled(line: str, width: int) -> str:

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 from attacks import CODE
 
-from debate_orchestrator import formats
-from debate_orchestrator.briefs import Brief, brief, handout
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Answer, Context, Declined, Found, Opened, Reply, Setup, Spoke, Voted
-from debate_orchestrator.core.hearing import heard
-from debate_orchestrator.core.rules import CLERK, JUDGE, Turn
-from debate_orchestrator.core.shapes import LONGEST, LONGEST_URL, Field, Shape, Terms, applies, asked
+from debate_orchestrator.core.events import Answer, Context, Declined, FoundPage, Opened, Reply, Setup, Spoke, Voted
+from debate_orchestrator.core.phases import CLERK, JUDGE, Turn
+from debate_orchestrator.core.schema import LONGEST, LONGEST_URL, Field, Shape, ShapeContext, applies, fields_asked
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.visible_text import make_visible
+from debate_orchestrator.formats import loader
+from debate_orchestrator.prompting.briefs import Brief, brief, brief_file
 
 Texts = Callable[[str], str]
 """A place to the text that stands there, asked in the order in which texts come to stand somewhere. Places are `topic`,
@@ -26,7 +26,7 @@ structured replies: `reply of a: quote`, `clerk: checks`, `judge: feedback`."""
 class Put(NamedTuple):
     """A brief, as it was put before a seat."""
 
-    debate: Debate
+    debate: DebateState
     turn: Turn
     brief: Brief
     handout: str
@@ -39,7 +39,7 @@ class Put(NamedTuple):
 def opened(texts: Texts, name: str, *, rounds: int = 1, judges: int = 1, whole: bool = True, **rules: Any) -> Opened:
     """The opening of a debate, with everything that its format leaves open if it is to be `whole`: mirrored, judged
     each round and blindly before the first word."""
-    made = formats.load(name).model_copy(update=rules)
+    made = loader.load(name).model_copy(update=rules)
     setup = Setup(
         topic=texts("topic"),
         positions={side: texts("position") for side in made.sides},
@@ -58,19 +58,19 @@ def opened(texts: Texts, name: str, *, rounds: int = 1, judges: int = 1, whole: 
 def put(texts: Texts, opening: Opened, declining: str = "", only: int | None = None) -> Iterator[Put]:
     """Every brief of a debate in which everybody says what `texts` tells, or those of its `only` stage, after which it
     is left; a side may decline each turn in such words."""
-    debate = Debate([opening])
+    debate = DebateState([opening])
     for stage in count():
         due = debate.due()
         for turn in due if only in (None, stage) else ():
             made = brief(debate, turn)
-            yield Put(debate, turn, made, handout(made, debate, turn, "reply"), debate.heard(turn), stage)
+            yield Put(debate, turn, made, brief_file(made, debate, turn, "reply"), debate.heard(turn), stage)
         if not due or only == stage:
             return
         for turn in due:
             debate.take((refusal if turn.seat == declining else answer)(debate, turn, texts))
 
 
-def answer(debate: Debate, turn: Turn, texts: Texts) -> Answer:
+def answer(debate: DebateState, turn: Turn, texts: Texts) -> Answer:
     """What is said in a turn."""
     shape = debate.shape(turn)
     if shape is not None:
@@ -78,16 +78,16 @@ def answer(debate: Debate, turn: Turn, texts: Texts) -> Answer:
         ballot = filled(shape, debate.terms(turn), lambda field: texts(f"{role}: {field}"))
         return Voted(turn=turn.id, ballot=ballot, reply=Reply(text="{}", brief="0" * 64, by="host"))
     said = _spoken(debate, turn, texts(f"speech of {turn.seat}"))
-    page = Found(url=texts("page"))
+    page = FoundPage(url=texts("page"))
     return Spoke(turn=turn.id, reply=Reply(text=said, brief="0" * 64, by="host", found=(page,)))
 
 
-def _spoken(debate: Debate, turn: Turn, said: str) -> str:
+def _spoken(debate: DebateState, turn: Turn, said: str) -> str:
     """A speech of which something is heard; any other would be asked for again."""
-    return said if heard(said, turn.phase, private=debate.format.private).text.strip() else f"calm {said}"
+    return said if make_visible(said, turn.phase, private=debate.format.private).text.strip() else f"calm {said}"
 
 
-def refusal(debate: Debate, turn: Turn, texts: Texts) -> Answer:
+def refusal(debate: DebateState, turn: Turn, texts: Texts) -> Answer:
     """What a side says that declines."""
     said, shape = _spoken(debate, turn, texts(f"refusal of {turn.seat}")), debate.shape(turn)
     if shape is None:
@@ -96,10 +96,10 @@ def refusal(debate: Debate, turn: Turn, texts: Texts) -> Answer:
     return Voted(turn=turn.id, ballot=ballot, reply=Reply(text="{}", brief="0" * 64, by="host"))
 
 
-def filled(shape: Shape, terms: Terms, texts: Texts, place: str = "") -> dict[str, Any]:
+def filled(shape: Shape, terms: ShapeContext, texts: Texts, place: str = "") -> dict[str, Any]:
     """A structured reply with all its fields filled in, lists with two items; flags are down."""
     made: dict[str, Any] = {}
-    fields = asked(shape, terms)
+    fields = fields_asked(shape, terms)
     for name, field in sorted(fields.items(), key=lambda one: bool(one[1].only_if or one[1].unless)):
         if applies(field, made):
             made[name] = _value(field, terms, texts, place or name)
@@ -108,7 +108,7 @@ def filled(shape: Shape, terms: Terms, texts: Texts, place: str = "") -> dict[st
     return {name: made[name] for name in fields}
 
 
-def _value(field: Field, terms: Terms, texts: Texts, place: str) -> Any:
+def _value(field: Field, terms: ShapeContext, texts: Texts, place: str) -> Any:
     if field.optional and field.kind != "text":
         return None
     if field.per_side:

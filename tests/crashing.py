@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from started import started
 
-from debate_orchestrator.core.events import Answer, Asked, Unanswered
-from debate_orchestrator.errors import DebateError
-from debate_orchestrator.journal import read
+from debate_orchestrator.core.events import Answer, Asked, CallFailed
+from debate_orchestrator.storage.journal import read
+from debate_orchestrator.util.errors import DebateError
 
 BEGIN = (
     "run",
@@ -61,7 +61,7 @@ def flying(journal: Path) -> int:
     for event in events:
         if isinstance(event, Asked):
             waiting.add(event.turn)
-        elif isinstance(event, Answer | Unanswered):
+        elif isinstance(event, Answer | CallFailed):
             waiting.discard(event.turn)
     return len(waiting)
 

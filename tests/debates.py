@@ -9,16 +9,17 @@ from typing import Any
 import puppets
 from dealing import Deal, Hand
 
-from debate_orchestrator import formats, replies
-from debate_orchestrator.answers import settle
-from debate_orchestrator.core.debate import ATTEMPTS, Debate
-from debate_orchestrator.core.events import Event, Noted, Opened, Reply, Spoiled
-from debate_orchestrator.core.rules import Turn
-from debate_orchestrator.errors import BadReply
-from debate_orchestrator.journal import Entry
-from debate_orchestrator.opening import opened
+from debate_orchestrator.core.events import Event, Noted, Opened, Rejected, Reply
+from debate_orchestrator.core.phases import Turn
+from debate_orchestrator.core.state import ATTEMPTS, DebateState
+from debate_orchestrator.engine.start import make_opening
+from debate_orchestrator.formats import loader
+from debate_orchestrator.prompting import replies
 from debate_orchestrator.reports import markdown
-from debate_orchestrator.reports.story import Story, story
+from debate_orchestrator.reports.model import ReportModel, build_report
+from debate_orchestrator.setup.settings import settings_from
+from debate_orchestrator.storage.journal import Entry
+from debate_orchestrator.util.errors import BadReply
 
 NONCE = "0123456789abcdef"
 CONCEDE = "I CONCEDE THE DEBATE."
@@ -42,7 +43,7 @@ def opening(
     """The event that opens an adversarial debate, with nothing left to chance; `how` is what else a setup has."""
     given = {"topic": "x", "positions": {"a": "x", "b": "y"}, "rounds": rounds, "strictness": strictness}
     given |= {"first": first, "feedback": feedback, "insist": True}
-    made = opened(settle(given, formats.load("adversarial"), "report.md"))
+    made = make_opening(settings_from(given, loader.load("adversarial"), "report.md"))
     cast = cast or {"a": ("host",), "b": ("host",), "judge": ("host",) * judges}
     settled = {"topic": topic, "positions": dict(zip("ab", positions, strict=True)), **how}
     setup = made.setup.model_copy(update=settled)
@@ -53,7 +54,7 @@ def played(say: puppets.Say | None = None, *, until: str | None = None, **setup:
     """The events of a debate in which everybody says what `say` tells, or what the stand-ins say; it stops
     where the turn `until` is due. A judge whose reply is not in the shape asked for spoils it twice."""
     first = opening(**setup)
-    debate, events = Debate([first]), [first]
+    debate, events = DebateState([first]), [first]
     while (due := debate.due()) and until not in {turn.id for turn in due}:
         for turn in due:
             for event in answers(debate, turn, say):
@@ -62,7 +63,7 @@ def played(say: puppets.Say | None = None, *, until: str | None = None, **setup:
     return events
 
 
-def answers(debate: Debate, turn: Turn, say: puppets.Say | None) -> Iterator[Event]:
+def answers(debate: DebateState, turn: Turn, say: puppets.Say | None) -> Iterator[Event]:
     waiting = {"turn": turn.id, "seat": turn.seat}
     said = say(waiting) if say else None
     if said is None:
@@ -71,10 +72,10 @@ def answers(debate: Debate, turn: Turn, say: puppets.Say | None) -> Iterator[Eve
     for attempt in range(ATTEMPTS):
         reply = Reply(text=text, brief=str(attempt) * 64, by="host")
         try:
-            yield replies.read(debate, turn, reply)
+            yield replies.parse_reply(debate, turn, reply)
         except BadReply as error:
             assert turn.judging, error
-            yield Spoiled(turn=turn.id, complaints=tuple(error.complaints), reply=reply)
+            yield Rejected(turn=turn.id, complaints=tuple(error.complaints), reply=reply)
         else:
             return
 
@@ -120,9 +121,9 @@ def entries(events: list[Event]) -> list[Entry]:
     return [Entry(n, "2026-02-03T04:05:06.789Z", event, "") for n, event in enumerate(events, start=1)]
 
 
-def told(say: puppets.Say | None = None, **setup: Any) -> Story:
+def told(say: puppets.Say | None = None, **setup: Any) -> ReportModel:
     """The story of a debate played so."""
-    return story(entries(played(say, **setup)))
+    return build_report(entries(played(say, **setup)))
 
 
 def report(say: puppets.Say | None = None, **setup: Any) -> str:

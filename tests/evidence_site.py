@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
 from debate_orchestrator.evidence.addresses import IP
-from debate_orchestrator.evidence.fetching import Fetcher
+from debate_orchestrator.evidence.fetch import Fetcher
 
 NAME = "page.example.org"
 HERE = "127.0.0.1"

@@ -8,8 +8,8 @@ from typing import Any
 import debates
 from glass import Glass, OnGlass
 
-from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Asked, Event, Reply, Spoke
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.screen.live import Live
 
 
@@ -19,7 +19,7 @@ class Hall:
     def __init__(self, *, columns: int = 80, rows: int = 24, events: Iterable[Event] | None = None, **setup: Any):
         self.glass = Glass(columns, rows)
         self.time = 0.0
-        self.debate = Debate(events or [debates.opening(**setup)])
+        self.debate = DebateState(events or [debates.opening(**setup)])
         self.terminal = OnGlass(self.glass)
         self.live = Live(self.debate, self.terminal, now=lambda: self.time)
         self.terminal.hold()
@@ -27,7 +27,7 @@ class Hall:
     def happen(self, *events: Event) -> None:
         for event in events:
             self.debate.take(event)
-            self.live.watch(self.debate, event)
+            self.live.on_event(self.debate, event)
 
     def ask(self, turn: str) -> None:
         self.happen(Asked(turn=turn, brief="0" * 64, by="anthropic:m"))

@@ -22,23 +22,23 @@ from typing import Any, NamedTuple
 
 from debate_orchestrator.core.events import (
     Asked,
-    Capped,
+    BudgetChanged,
+    CallFailed,
     Declined,
     Event,
     Noted,
     Opened,
-    Recast,
+    Reassigned,
+    Rejected,
     Reply,
     Setup,
-    Spoiled,
     Spoke,
-    Unanswered,
     Voted,
 )
-from debate_orchestrator.core.parts import Criterion, Labels, Lines, Rubric, Seat, Strictness
-from debate_orchestrator.core.rules import Format
-from debate_orchestrator.errors import Failed
-from debate_orchestrator.journal import Writer, read
+from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.phases import Criterion, Labels, ReservedLines, Rubric, Seat, Strictness
+from debate_orchestrator.storage.journal import JournalWriter, read
+from debate_orchestrator.util.errors import ProviderFailed
 
 START = "0" * 64
 """What the first line of a journal says of the line before it."""
@@ -57,7 +57,7 @@ _FORMAT = Format(
         strictness={"strict": Strictness(about="", judge="", debaters="")},
     ),
     labels=Labels(round="", intervention="", divergence="", persisted="", final=""),
-    lines=Lines(concede="c", decline="d"),
+    lines=ReservedLines(concede="c", decline="d"),
 )
 
 
@@ -84,10 +84,10 @@ def every_kind() -> list[Event]:
         Spoke(turn="1.opening.a", reply=said("Привет, 世界 👩‍🔬\u2028 and\nso on")),
         Declined(turn="1.opening.b", reply=said("לא")),
         Voted(turn="1.verdict.judge", ballot={"scores": {"a": 7.5}, "é": [None, True, "\x00"]}, reply=said("{}")),
-        Spoiled(turn="final.verdict.judge", complaints=("one", "two"), reply=said("{")),
-        Unanswered(turn="1.opening.a", by="x", trouble="silence", wait=1.5, reply=said("This is ha")),
-        Recast(seat="judge", who=("host",)),
-        Capped(max_cost=0.5),
+        Rejected(turn="final.verdict.judge", complaints=("one", "two"), reply=said("{")),
+        CallFailed(turn="1.opening.a", by="x", trouble="silence", wait=1.5, reply=said("This is ha")),
+        Reassigned(seat="judge", who=("host",)),
+        BudgetChanged(max_cost=0.5),
         Noted(note="one agent", detail="who"),
     ]
 
@@ -101,7 +101,7 @@ def written(path: Path, events: Iterable[Event]) -> bytes:
     """The bytes of a new journal at `path` that holds `events`."""
     first, *rest = events
     assert isinstance(first, Opened)
-    with Writer.create(path, first) as writer:
+    with JournalWriter.create(path, first) as writer:
         for event in rest:
             writer.append(event)
     return path.read_bytes()
@@ -208,7 +208,7 @@ def killed(folder: str, rounds: str, each: str, seed: str) -> None:
 def _endless(path: Path, *, synced: bool) -> None:
     first = meant(0)
     assert isinstance(first, Opened)
-    writer = Writer.create(path, first)
+    writer = JournalWriter.create(path, first)
     for n in range(1, 20_000):
         writer.append(meant(n))
         if synced:
@@ -220,7 +220,7 @@ def lasting(path: str) -> None:
     """A writer that goes on until its standard input ends, and then prints how many events it wrote."""
     first = meant(0)
     assert isinstance(first, Opened)
-    with Writer.create(path, first) as writer:
+    with JournalWriter.create(path, first) as writer:
         for n in count(1):
             if select.select([sys.stdin], [], [], 0.002)[0]:
                 print(n)
@@ -243,12 +243,12 @@ def filling(folder: str, out: str, how: str) -> None:
 
 def _fill(path: Path, out: Path, make_room: Callable[[], None]) -> None:
     events, complaints = [opened()], []
-    with Writer.create(path, opened()) as writer:
+    with JournalWriter.create(path, opened()) as writer:
         for n in count():
             event = Noted(note="one agent", detail=f"{n} " + "y" * 2_500)
             try:
                 writer.append(event)
-            except Failed as error:
+            except ProviderFailed as error:
                 complaints.append(str(error))
                 if len(complaints) == 2:
                     break
@@ -259,7 +259,7 @@ def _fill(path: Path, out: Path, make_room: Callable[[], None]) -> None:
         shutil.copy(path, out / "full.jsonl")
         writer.append(Noted(note="one agent", detail="the same writer"))
         writer.sync()
-    with Writer(path) as writer:
+    with JournalWriter(path) as writer:
         writer.append(Noted(note="one agent", detail="a new writer"))
     shutil.copy(path, out / "after.jsonl")
     print(json.dumps({"complaints": complaints, "saved": len(events), "whole": full.events == events}))

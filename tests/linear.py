@@ -12,17 +12,17 @@ from collections.abc import Callable
 
 from core.folding import opened
 
-from debate_orchestrator import replies, speech
-from debate_orchestrator.core import hearing, private, prose
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.exchange import Exchange
-from debate_orchestrator.core.parts import Quotes
-from debate_orchestrator.engine import transcript
-from debate_orchestrator.errors import DebateError
+from debate_orchestrator.core import private_text, reserved_line, visible_text
+from debate_orchestrator.core.phases import Quotes
+from debate_orchestrator.core.side_swap import SideSwap
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine import transcript_file
+from debate_orchestrator.prompting import replies
 from debate_orchestrator.reports import markup
-from debate_orchestrator.reports.html import excerpts
-from debate_orchestrator.reports.html import speech as pages
+from debate_orchestrator.reports.html import flow, writer
 from debate_orchestrator.screen.voices import Voice
+from debate_orchestrator.util import sanitize
+from debate_orchestrator.util.errors import DebateError
 
 SHORT, LONG = 8 * 1024, 32 * 1024
 """Characters to begin and to end with."""
@@ -54,7 +54,7 @@ DOCUMENTS = (
 
 def stream(text: str) -> None:
     """A speech that comes in pieces, and is settled."""
-    voice = Voice(Debate([opened()]).due()[0], "Opening", "", 0.0)
+    voice = Voice(DebateState([opened()]).due()[0], "Opening", "", 0.0)
     voice.begin(0.0)
     for n in range(0, len(text), 32):
         voice.hear(text[n : n + 32])
@@ -75,24 +75,28 @@ def tried(function: Callable[[str], object], *forms: str) -> Callable[[str], Non
 
 
 FUNCTIONS: dict[str, Callable[[str], object]] = {
-    "tame": speech.tame,
-    "fenced": lambda text: speech.fenced(text, NONCE),
-    "public": tried(private.public, "{}", "<think>x</think>{}", "x\n\n<think>{}"),
-    "heard": lambda text: hearing.heard(text, None, private="secret", quotes=Quotes(), material=("so it is and so",)),
-    "material": lambda text: hearing.heard("<quote>a b c d</quote>", None, quotes=Quotes(), material=(text,)),
-    "lines for others": lambda text: hearing.writes_lines_for(text, ["Researcher A", "Ben"]),
-    "last line": lambda text: prose.ends_with(f"{speech.tame(text)}\nX.", "X."),
-    "exchange": lambda text: Exchange(opened().format).text(text),
-    "structured": tried(lambda text: replies.structured("x", text), "{}", '{"a": "{}"}', "```json\n{}\n```"),
+    "tame": sanitize.sanitize,
+    "fenced": lambda text: sanitize.fence(text, NONCE),
+    "public": tried(private_text.without_private, "{}", "<think>x</think>{}", "x\n\n<think>{}"),
+    "heard": lambda text: visible_text.make_visible(
+        text, None, private="secret", quotes=Quotes(), material=("so it is and so",)
+    ),
+    "material": lambda text: visible_text.make_visible(
+        "<quote>a b c d</quote>", None, quotes=Quotes(), material=(text,)
+    ),
+    "lines for others": lambda text: visible_text.writes_lines_for(text, ["Researcher A", "Ben"]),
+    "last line": lambda text: reserved_line.ends_with_line(f"{sanitize.sanitize(text)}\nX.", "X."),
+    "exchange": lambda text: SideSwap(opened().format).text(text),
+    "structured": tried(lambda text: replies.parse_structured("x", text), "{}", '{"a": "{}"}', "```json\n{}\n```"),
     "date": lambda text: opened(1).setup.model_copy(update={"topic": f"As of 1{text}"}).as_of,
     "markdown": markup.block,
     "markdown back": markup.unescaped,
     "line": markup.prose,
-    "page": lambda text: pages.block(text, ("v_quote", "u_quote")),
-    "excerpt": lambda text: excerpts.telling(pages.plainly(text)),
-    "excerpt of an attack": lambda text: excerpts.telling(pages.plainly(text), "attacks"),
-    "beginning": lambda text: excerpts.opening(text, 400),
-    "transcript": tried(lambda text: transcript.parse(text, "x"), *DOCUMENTS),
+    "page": lambda text: writer.block(text, ("v_quote", "u_quote")),
+    "excerpt": lambda text: flow.telling(writer.plainly(text)),
+    "excerpt of an attack": lambda text: flow.telling(writer.plainly(text), "attacks"),
+    "beginning": lambda text: flow.opening(text, 400),
+    "transcript": tried(lambda text: transcript_file.parse(text, "x"), *DOCUMENTS),
     "stream": stream,
 }
 

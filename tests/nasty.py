@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from debate_orchestrator.speech import tame
+from debate_orchestrator.util.sanitize import sanitize
 
 BIDI, ZERO, TAGS = "\u202egnorw\u202c", "ab\u200bcd\u200d\u2060\ufeff", "\U000e0041\U000e0042\U000e007f"
 
@@ -282,7 +282,7 @@ texts: st.SearchStrategy[str] = st.lists(st.sampled_from(PIECES), max_size=24).m
 
 def heard(text: str) -> bool:
     """Whether somebody can say a text, and others can hear anything of it."""
-    return bool(text.strip() and tame(text).strip())
+    return bool(text.strip() and sanitize(text).strip())
 
 
 def alike(value: Any) -> st.SearchStrategy[str]:

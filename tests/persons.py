@@ -15,10 +15,10 @@ from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from debate_orchestrator.cli.setup import interview
-from debate_orchestrator.files import Files
-from debate_orchestrator.providers.reach import Reach
+from debate_orchestrator.providers.discovery import Available
 from debate_orchestrator.rostrum import Later
-from debate_orchestrator.talk import Draft
+from debate_orchestrator.setup.session import SetupState
+from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.wizard import conversation
 from debate_orchestrator.wizard.asking import Terminal
 from debate_orchestrator.wizard.hall import Choice, Hall
@@ -28,7 +28,7 @@ ENTER, BACK, BREAK, UP, ERASE = "\r", "\x1b[Z", "\x1b\r", "\x1b[A", "\x15"
 CTRL_C, CTRL_D = "\x03", "\x04"
 _ENDING = (BACK, CTRL_C, CTRL_D, "\x1b[201~")
 BEST = {"a": "anthropic:claude-sonnet-5-5", "b": "anthropic:claude-sonnet-5-5", "judge": "anthropic:claude-opus-5-5"}
-NOBODY = Hall((Reach(seat="anthropic:MODEL", ready=False, about="no key"),), {}, BEST)
+NOBODY = Hall((Available(seat="anthropic:MODEL", ready=False, about="no key"),), {}, BEST)
 TO_CAST = ("Tabs are better than spaces.", "yes", "own", "Tabs.", "Spaces.", "yes", "1", "strict", "out.md")
 """Answers to every question up to the cast, where no model is asked."""
 
@@ -93,7 +93,7 @@ def typing(*keys: str, columns: int = 80) -> Iterator[tuple[Terminal, Screen]]:
 class Held(NamedTuple):
     """How a conversation ended."""
 
-    draft: Draft
+    draft: SetupState
     ended: str
     """`confirmed`, `later`, or `left`."""
     text: str
@@ -106,15 +106,15 @@ def coming(hall: Hall) -> Future[Hall]:
     return made
 
 
-def no_check(draft: Draft) -> Files:
-    return Files.of_output(draft.given["output"])
+def no_check(draft: SetupState) -> DebateFiles:
+    return DebateFiles.of_output(draft.given["output"])
 
 
 def hold(
     *keys: str,
     hall: Hall = NOBODY,
     file: str | None = None,
-    check: Callable[[Draft], Files] = no_check,
+    check: Callable[[SetupState], DebateFiles] = no_check,
     extra: tuple[Choice, ...] = (),
     moderates: bool = True,
     columns: int = 80,

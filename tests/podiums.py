@@ -11,13 +11,13 @@ from typing import Any, TypeVar
 from debates import played
 from persons import BREAK, ENTER, Screen, fed
 
-from debate_orchestrator.briefs import brief
-from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Event
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.podium.lectern import Blank, Left
 from debate_orchestrator.podium.papers import Papers
 from debate_orchestrator.podium.turn import Taken
 from debate_orchestrator.podium.writing import Terminal
+from debate_orchestrator.prompting.briefs import brief
 
 T = TypeVar("T")
 HAND_IN = BREAK
@@ -83,12 +83,12 @@ class Script:
         return "\n".join(self.told)
 
 
-def due(turn: str, **setup: Any) -> Debate:
+def due(turn: str, **setup: Any) -> DebateState:
     """A debate in which that turn is due, with people in all seats."""
-    return Debate(played(until=turn, **({"cast": PEOPLE, "rounds": 2} | setup)))
+    return DebateState(played(until=turn, **({"cast": PEOPLE, "rounds": 2} | setup)))
 
 
-def taken(turn: str, lectern: Any, folder: Path, debate: Debate | None = None, **setup: Any) -> Taken:
+def taken(turn: str, lectern: Any, folder: Path, debate: DebateState | None = None, **setup: Any) -> Taken:
     """That turn, taken by whoever stands there."""
     debate = debate or due(turn, **setup)
     one = debate.turn(turn)
@@ -104,6 +104,6 @@ def run(coming: Awaitable[T]) -> T:
     return asyncio.run(wait())
 
 
-def events(debate: Debate) -> list[Event]:
+def events(debate: DebateState) -> list[Event]:
     """The answers of a debate."""
     return list(debate.answers.values())

@@ -7,11 +7,11 @@ from typing import Any
 from debates import entries, played
 from tellings import events as events_of
 
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.shapes import Shape
-from debate_orchestrator.journal import Entry
-from debate_orchestrator.reviewing.ballots import VERSION, Paper
-from debate_orchestrator.reviewing.keeping import Gathered
+from debate_orchestrator.core.schema import Shape
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.reports.review_files import GatheredReviews
+from debate_orchestrator.reports.reviews import VERSION, ReviewForm
+from debate_orchestrator.storage.journal import Entry
 
 DIGEST = "d" * 64
 KINDS = ("adversarial", "panel", "question", "claim", "conversation", "transcript")
@@ -33,11 +33,13 @@ def kind(name: str, **how: Any) -> list[Entry]:
     return sealed(entries(events_of(name, **how)))
 
 
-def paper(made: list[Entry]) -> Paper:
-    return Paper(Debate(entry.event for entry in made))
+def paper(made: list[Entry]) -> ReviewForm:
+    return ReviewForm(DebateState(entry.event for entry in made))
 
 
-def filled(asked: Paper, reviewer: str = "ada", *, side: str = "a", mark: float = 7, **changes: Any) -> dict[str, Any]:
+def filled(
+    asked: ReviewForm, reviewer: str = "ada", *, side: str = "a", mark: float = 7, **changes: Any
+) -> dict[str, Any]:
     """A ballot for `side`, in which every criterion has the mark for it and two less for anybody else."""
     made: dict[str, Any] = {"ballot": VERSION, "journal": DIGEST, "reviewer": reviewer, "date": "2026-02-04"}
     made |= {"seen": False, "before": "undecided", "why": "It answered the other.", "after": side}
@@ -46,7 +48,7 @@ def filled(asked: Paper, reviewer: str = "ada", *, side: str = "a", mark: float 
     return made | {"final": _part(asked, asked.final, side, mark)} | changes
 
 
-def _part(asked: Paper, shape: Shape, side: str, mark: float) -> dict[str, Any]:
+def _part(asked: ReviewForm, shape: Shape, side: str, mark: float) -> dict[str, Any]:
     marks = {one: mark if one == side else mark - 2 for one in asked.sides}
     values: dict[str, Any] = {
         "scores": {one: dict.fromkeys(asked.terms.criteria, marks[one]) for one in asked.sides},
@@ -58,6 +60,6 @@ def _part(asked: Paper, shape: Shape, side: str, mark: float) -> dict[str, Any]:
     return {name: values[name] for name in shape}
 
 
-def gathered(asked: Paper, *given: dict[str, Any], left_out: tuple[str, ...] = ()) -> Gathered:
+def gathered(asked: ReviewForm, *given: dict[str, Any], left_out: tuple[str, ...] = ()) -> GatheredReviews:
     """These ballots, as if they had lain beside the journal."""
-    return Gathered(counted=tuple(asked.ballot(one) for one in given), left_out=left_out)
+    return GatheredReviews(counted=tuple(asked.ballot(one) for one in given), left_out=left_out)

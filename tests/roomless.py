@@ -13,23 +13,25 @@ from typing import Any
 
 from speakers import Speaker, begun
 
-from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Asked
-from debate_orchestrator.drive import drive
-from debate_orchestrator.errors import Failed
-from debate_orchestrator.journal import Writer, read
-from debate_orchestrator.unsaved import Unsaved
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine.loop import run_loop
+from debate_orchestrator.storage.journal import JournalWriter, read
+from debate_orchestrator.storage.journal_retry import UnsavedEvents
+from debate_orchestrator.util.errors import ProviderFailed
 
 CUTS = 12
 
 
-def held(journal: Writer, make_room: Callable[[], None]) -> dict[str, Any]:
+def held(journal: JournalWriter, make_room: Callable[[], None]) -> dict[str, Any]:
     """A debate driven to its end, with room made once everything that is under way waits for it."""
     speaker, waited, most = Speaker(rounds=1), list[str](), 0
-    debate = Debate(journal.events)
+    debate = DebateState(journal.events)
 
     async def run() -> None:
-        driving = asyncio.create_task(drive(journal, debate, seats, speaker_watch, unsaved=Unsaved(waited.append)))
+        driving = asyncio.create_task(
+            run_loop(journal, debate, seats, speaker_watch, unsaved=UnsavedEvents(waited.append))
+        )
         while not driving.done():
             before = len(waited)
             await asyncio.sleep(0.3)
@@ -39,20 +41,20 @@ def held(journal: Writer, make_room: Callable[[], None]) -> dict[str, Any]:
                 make_room()
         await driving
 
-    def speaker_watch(debate: Debate, event: Any) -> None:
+    def speaker_watch(debate: DebateState, event: Any) -> None:
         """Nobody looks on."""
 
     seats = dict.fromkeys(("a", "b", *debate.judges), speaker)
     try:
         asyncio.run(run())
-    except Failed:  # before a call: it is gone on with when there is room
+    except ProviderFailed:  # before a call: it is gone on with when there is room
         make_room()
         asyncio.run(run())
     reading = read(journal.path)
     asked = [event.turn for event in reading.events if isinstance(event, Asked)]
     briefs = [brief.turn for brief in speaker.briefs]
     return {
-        "complete": Debate(reading.events).complete,
+        "complete": DebateState(reading.events).complete,
         "once": len(briefs) == len(set(briefs)) and set(briefs) == set(asked),
         "torn": reading.torn,
         "waited": most,

@@ -8,21 +8,20 @@ import debates
 import puppets
 import tellings
 
-from debate_orchestrator.core.events import Course, Event
-from debate_orchestrator.reports.comparing.compared import Run, turned
-from debate_orchestrator.reports.comparing.comparison import Comparison, comparison
-from debate_orchestrator.reports.story import Story, story
+from debate_orchestrator.core.events import EarlierCourse, Event
+from debate_orchestrator.reports.compare import ComparedRun, Comparison, compare, turned
+from debate_orchestrator.reports.model import ReportModel, build_report
 
 SWAPPED = ("Indent with spaces.", "Indent with tabs.")
 
 
-def told(digest: str, events: list[Event]) -> Story:
+def told(digest: str, events: list[Event]) -> ReportModel:
     """The story of a journal with that digest."""
     *most, last = debates.entries(events)
-    return story([*most, last._replace(hash=digest)])
+    return build_report([*most, last._replace(hash=digest)])
 
 
-def debated(digest: str, say: puppets.Say | None = None, **setup: Any) -> Story:
+def debated(digest: str, say: puppets.Say | None = None, **setup: Any) -> ReportModel:
     """An adversarial debate of two rounds, unless it is said otherwise."""
     return told(digest, debates.played(say, **{"rounds": 2, **setup}))
 
@@ -34,19 +33,19 @@ def for_b(turn: dict[str, Any]) -> str | dict[str, Any] | None:
     return puppets.final("b") if turn["turn"].startswith("final") else puppets.ballot(5, 8)
 
 
-def again(digest: str, source: str, root: str = "", **how: Any) -> Story:
+def again(digest: str, source: str, root: str = "", **how: Any) -> ReportModel:
     """The judging of a debate that another journal holds; `root` is the debate where that is a judging too."""
-    course = Course(source="first.jsonl", digest=source, root=root)
+    course = EarlierCourse(source="first.jsonl", digest=source, root=root)
     return debated(digest, **how).model_copy(update={"course": course})
 
 
-def kind(digest: str, name: str, **how: Any) -> Story:
+def kind(digest: str, name: str, **how: Any) -> ReportModel:
     return told(digest, tellings.events(name, topic="Tabs are better than spaces.", **how))
 
 
-def compared(*stories: Story) -> Comparison:
-    return comparison([(f"{n}.journal.jsonl", one) for n, one in enumerate(stories, start=1)])
+def compared(*stories: ReportModel) -> Comparison:
+    return compare([(f"{n}.journal.jsonl", one) for n, one in enumerate(stories, start=1)])
 
 
-def runs(*stories: Story) -> list[Run]:
-    return [Run(n, f"{n}.jsonl", one, turned(stories[0], one)) for n, one in enumerate(stories, start=1)]
+def runs(*stories: ReportModel) -> list[ComparedRun]:
+    return [ComparedRun(n, f"{n}.jsonl", one, turned(stories[0], one)) for n, one in enumerate(stories, start=1)]

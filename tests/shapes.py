@@ -13,8 +13,8 @@ from debates import CONCEDE, DECLINE, entries, played, saying
 from debates import told as adversarial
 from tellings import FETCHED, check, checks, evidence, label, refusal, rules, told
 
-from debate_orchestrator import library
-from debate_orchestrator.reports.story import Story, story
+from debate_orchestrator.reports.model import ReportModel, build_report
+from debate_orchestrator.util import resources
 
 REHEARSED = {seat: (f"rehearse:anthropic:{seat}",) for seat in ("a", "b", "judge")}
 CLAIM = {
@@ -28,13 +28,13 @@ AHEAD = {side: dict.fromkeys(rules("panel").rubric.criteria, points) for side, p
 INTERVENED = saying(_1_verdict_judge=puppets.converging("both"), _2_verdict_judge=puppets.converging())
 
 
-def again() -> Story:
+def again() -> ReportModel:
     """A debate of two rounds, judged again by another judge who sees it otherwise."""
     say = saying(_final_verdict_judge=puppets.final("b"))
     return test_reports_earlier.again(played(rounds=2), say)
 
 
-SHAPES: dict[str, Callable[[], Story]] = {
+SHAPES: dict[str, Callable[[], ReportModel]] = {
     "whole": lambda: adversarial(rounds=3),
     "quick": lambda: adversarial(rounds=1, strictness="lenient"),
     "paused": lambda: adversarial(until="2.rebuttal.b"),
@@ -50,13 +50,13 @@ SHAPES: dict[str, Callable[[], Story]] = {
     ),
     "blind": lambda: told("question", {"final.verdict.judge": {"winner": "b"}}, blind=True, material="It is so."),
     "a judge alone": lambda: told("question-blind"),
-    "no rounds of its own": lambda: story(test_reports_markdown_formats.entries()),
+    "no rounds of its own": lambda: build_report(test_reports_markdown_formats.entries()),
     "claim looked up": lambda: told("claim", CLAIM, cast=FETCHED, topic="As of 2019, it is so."),
     "claim, every round": lambda: told("claim", rounds=2, each_round=True, mirror=True),
     "rehearsed": lambda: told("adversarial", rounds=2, cast=REHEARSED),
-    "paid for": lambda: story(entries(test_reports_costs.paid())),
-    "paid for, nobody knows how much": lambda: story(entries(test_reports_costs.paid(cost=None, usage=None))),
+    "paid for": lambda: build_report(entries(test_reports_costs.paid())),
+    "paid for, nobody knows how much": lambda: build_report(entries(test_reports_costs.paid(cost=None, usage=None))),
     "judged again": again,
-    **{name: partial(told, name) for name in library.format_names()},
+    **{name: partial(told, name) for name in resources.format_names()},
 }
 """What is special about it -> its story."""

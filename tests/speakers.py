@@ -10,14 +10,15 @@ from typing import Any
 
 import puppets
 
-from debate_orchestrator import formats, opening
-from debate_orchestrator.answers import settle
-from debate_orchestrator.briefs import Brief
-from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Reply
-from debate_orchestrator.drive import drive
-from debate_orchestrator.journal import Writer
-from debate_orchestrator.providers import Piece
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine import start
+from debate_orchestrator.engine.loop import run_loop
+from debate_orchestrator.formats import loader
+from debate_orchestrator.prompting.briefs import Brief
+from debate_orchestrator.providers.registry import Piece
+from debate_orchestrator.setup.settings import settings_from
+from debate_orchestrator.storage.journal import JournalWriter
 
 
 class Speaker:
@@ -34,7 +35,7 @@ class Speaker:
     async def close(self) -> None:
         """Nothing is open."""
 
-    async def reply(self, brief: Brief, hear: Piece) -> Reply:
+    async def reply(self, brief: Brief, on_text: Piece) -> Reply:
         self.briefs.append(brief)
         self.speaking += 1
         self.most_at_once = max(self.most_at_once, self.speaking)
@@ -44,17 +45,17 @@ class Speaker:
         if said is None:
             made = puppets.reply({"turn": brief.turn, "seat": brief.turn.rpartition(".")[2]}, rounds=self.rounds)
             said = made if isinstance(made, str) else json.dumps(made)
-        hear(said)
+        on_text(said)
         return Reply(text=said, brief=brief.digest, by=self.name, **self.more)
 
 
-def begun(path: Path, judges: int = 1, rounds: int = 2) -> Writer:
+def begun(path: Path, judges: int = 1, rounds: int = 2) -> JournalWriter:
     """A journal with an opened debate."""
     given = {"topic": "T", "positions": {"a": "yes", "b": "no"}, "rounds": rounds, "cast": {"judge": ["host"] * judges}}
-    return Writer.create(path, opening.opened(settle(given, formats.load("adversarial"), "x.md")))
+    return JournalWriter.create(path, start.make_opening(settings_from(given, loader.load("adversarial"), "x.md")))
 
 
-def driven(journal: Writer, speaker: Speaker, *seats: str) -> Debate:
-    debate = Debate(journal.events)
+def driven(journal: JournalWriter, speaker: Speaker, *seats: str) -> DebateState:
+    debate = DebateState(journal.events)
     everybody = seats or ("a", "b", *debate.judges)
-    return asyncio.run(drive(journal, debate, dict.fromkeys(everybody, speaker)))
+    return asyncio.run(run_loop(journal, debate, dict.fromkeys(everybody, speaker)))

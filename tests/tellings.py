@@ -7,14 +7,15 @@ from typing import Any
 from core import folding
 from core.folding import Script
 
-from debate_orchestrator import formats
-from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Context, Event, Opened
-from debate_orchestrator.core.rules import Format, judges
-from debate_orchestrator.journal import Entry
+from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.phases import judges
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.formats import loader
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.announcements import announcements
-from debate_orchestrator.reports.story import Story, story
+from debate_orchestrator.reports.model import ReportModel, build_report
+from debate_orchestrator.storage.journal import Entry
 
 Cast = dict[str, tuple[str, ...]]
 FETCHED: Cast = {"a": ("host",), "b": ("host",), "judge": ("host",), "clerk": ("fetch",)}
@@ -23,7 +24,7 @@ FETCHED: Cast = {"a": ("host",), "b": ("host",), "judge": ("host",), "clerk": ("
 
 def rules(name: str, **changes: Any) -> Format:
     """A shipped format, with changes to it."""
-    made = formats.load(name)
+    made = loader.load(name)
     return Format.model_validate(made.model_dump() | changes) if changes else made
 
 
@@ -46,7 +47,7 @@ def events(
     opened = folding.opened(rounds, panel, rules=own, context=context, **setup)
     changed = opened.setup.model_copy(update={"topic": topic, "positions": dict(zip("ab", positions, strict=True))})
     opened = opened.model_copy(update={"setup": changed, "cast": cast or opened.cast})
-    debate, taken = Debate([opened]), list[Event]([opened])
+    debate, taken = DebateState([opened]), list[Event]([opened])
     while (due := debate.due()) and until not in {turn.id for turn in due}:
         for answer in [answer for turn in due for answer in folding.events(debate, turn, script or {})]:
             by = _by(opened, debate.turn(answer.turn).seat)
@@ -67,9 +68,9 @@ def entries(made: list[Event]) -> list[Entry]:
     return [Entry(n, "2026-02-03T04:05:06.789Z", event, "0" * 64) for n, event in enumerate(made, start=1)]
 
 
-def told(made: Format | str, script: Script | None = None, **how: Any) -> Story:
+def told(made: Format | str, script: Script | None = None, **how: Any) -> ReportModel:
     """The story of a debate played so."""
-    return story(entries(events(made, script, **how)))
+    return build_report(entries(events(made, script, **how)))
 
 
 def report(made: Format | str, script: Script | None = None, **how: Any) -> str:
@@ -79,7 +80,7 @@ def report(made: Format | str, script: Script | None = None, **how: Any) -> str:
 
 def said(made: Format | str, script: Script | None = None, **how: Any) -> list[str]:
     """What was announced of it."""
-    return announcements(Debate(events(made, script, **how)))
+    return announcements(DebateState(events(made, script, **how)))
 
 
 def label(name: str | None, score: int | None = None, **changes: Any) -> dict[str, Any]:

@@ -10,23 +10,24 @@ from core.plain import BALLOT, PLAIN, phase, rules
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator import answers, formats
-from debate_orchestrator.answers import KEYS, LONGEST_LINE, Answers
-from debate_orchestrator.core.rules import Format
-from debate_orchestrator.errors import BadAnswers, DebateError
+from debate_orchestrator.core.format import Format
+from debate_orchestrator.formats import loader
+from debate_orchestrator.setup import settings
+from debate_orchestrator.setup.settings import KEYS, LONGEST_LINE, Settings
+from debate_orchestrator.util.errors import BadSettings, DebateError
 
-RULES = formats.load("adversarial")
+RULES = loader.load("adversarial")
 BASE: dict[str, Any] = {"topic": "Tabs are better.", "positions": {"a": "Tabs.", "b": "Spaces."}}
 
 
-def settle(**given: Any) -> Answers:
-    return answers.settle(BASE | given, RULES, "debate-report.md")
+def settle(**given: Any) -> Settings:
+    return settings.settings_from(BASE | given, RULES, "debate-report.md")
 
 
 def complaints(given: dict[str, Any]) -> list[str]:
     """What is wrong with answers, by the keys that the complaints begin with."""
-    with pytest.raises(BadAnswers) as refused:
-        answers.settle(given, RULES, "debate-report.md")
+    with pytest.raises(BadSettings) as refused:
+        settings.settings_from(given, RULES, "debate-report.md")
     assert not [one for one in refused.value.complaints if "\n" in one or len(one) > 500]
     return [one.partition(":")[0] for one in refused.value.complaints]
 
@@ -62,7 +63,7 @@ def test_rounds_from_one_to_six(rounds: Any) -> None:
 def test_seven_and_eight_rounds_are_insisted_on(rounds: Any) -> None:
     """Seven and eight rounds are taken from somebody who insists; others are told why not."""
     assert settle(rounds=rounds, insist=True).rounds == int(rounds)
-    with pytest.raises(BadAnswers, match="diminishing returns; 4 or 5 is a good cap"):
+    with pytest.raises(BadSettings, match="diminishing returns; 4 or 5 is a good cap"):
         settle(rounds=rounds)
 
 
@@ -89,8 +90,8 @@ def test_all_complaints_come_at_once() -> None:
 def test_unknown_keys(key: Any) -> None:
     """A key that is none is named, with those that are."""
     assert complaints(BASE | {key: 1}) == ["answers"]
-    with pytest.raises(BadAnswers, match=", ".join(KEYS)):
-        answers.settle(BASE | {key: 1}, RULES, "x.md")
+    with pytest.raises(BadSettings, match=", ".join(KEYS)):
+        settings.settings_from(BASE | {key: 1}, RULES, "x.md")
 
 
 @pytest.mark.parametrize("topic", [None, "", "  \n", "\u200b\u202e", 7, ["x"], True, "x" * (LONGEST_LINE + 1)])
@@ -108,7 +109,7 @@ def test_a_topic_is_taken_word_for_word() -> None:
 def test_positions_may_be_left_open() -> None:
     """Positions that are auto, or not given, are to be derived."""
     assert settle(positions="auto").positions is None
-    assert answers.settle({"topic": "x"}, RULES, "x.md").positions is None
+    assert settings.settings_from({"topic": "x"}, RULES, "x.md").positions is None
 
 
 @pytest.mark.parametrize(
@@ -214,7 +215,7 @@ ANY = st.recursive(
 def test_any_answers_are_settled_or_refused(given: dict[str, Any]) -> None:
     """Whatever an answers file holds, it is settled or refused with complaints, and nothing else is raised."""
     try:
-        made = answers.settle(BASE | given, RULES, "x.md")
+        made = settings.settings_from(BASE | given, RULES, "x.md")
     except DebateError as error:
         assert error.complaints
     else:
@@ -230,13 +231,13 @@ SILENT = rules(seats={side: PLAIN["seats"][side] for side in "ab"}, after=[], ju
 ALONE = rules(seats={seat: PLAIN["seats"][seat] for seat in ("a", "judge")}, round=[phase("speech", "a")])
 
 
-def settled(made: Format, **given: Any) -> Answers:
+def settled(made: Format, **given: Any) -> Settings:
     positions = {side: f"It is {side}." for side in made.sides}
-    return answers.settle({"topic": "x", "positions": positions, **given}, made, "x.md")
+    return settings.settings_from({"topic": "x", "positions": positions, **given}, made, "x.md")
 
 
 def refused(made: Format, **given: Any) -> list[str]:
-    with pytest.raises(BadAnswers) as found:
+    with pytest.raises(BadSettings) as found:
         settled(made, **given)
     return found.value.complaints
 
@@ -308,8 +309,8 @@ def test_more_than_the_panel_is_no_quorum(panel: int) -> None:
 
 def test_one_position_alone() -> None:
     """Where one side has a position and the other has none, what is missing is named."""
-    with pytest.raises(BadAnswers) as refusal:
-        answers.settle({"topic": "x", "positions": {"a": "Yes"}}, RULES, "x.md")
+    with pytest.raises(BadSettings) as refusal:
+        settings.settings_from({"topic": "x", "positions": {"a": "Yes"}}, RULES, "x.md")
     assert refusal.value.complaints == [
         "positions: got none for b; expected one for each side. "
         "What is missing is --position-b, or positions.b in the answers file."

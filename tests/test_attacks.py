@@ -18,19 +18,21 @@ from attacked import Put, Texts, filled, opened, put
 from attacks import ATTACKS, CODE, KINDS, MARK
 from documents import Document, Parts, parts
 
-from debate_orchestrator import formats, library, replies, speech
-from debate_orchestrator.briefs import brief, propose
-from debate_orchestrator.core import hearing
-from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core import visible_text
 from debate_orchestrator.core.events import Event, Reply, Spoke, Voted
-from debate_orchestrator.core.exchange import Exchange
-from debate_orchestrator.core.turns import Turn
-from debate_orchestrator.errors import BadReply
+from debate_orchestrator.core.phases import Turn
+from debate_orchestrator.core.side_swap import SideSwap
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.formats import loader
+from debate_orchestrator.prompting import replies
+from debate_orchestrator.prompting.briefs import brief, moderator_brief
+from debate_orchestrator.util import resources, sanitize
+from debate_orchestrator.util.errors import BadReply
 
 MARKED_OFF = ("MOTION", "POSITIONS", "PAGES", "COMPLAINTS")
 """Documents in which each thing that somebody said has a line of its own."""
 CALM = "calm"
-NAMES = library.format_names()
+NAMES = resources.format_names()
 HISTORIES = ("transcript", "dialogue")
 SPOKEN = ("speech", "reply", "clerk", "judge: feedback")
 """Places whose words reach others within the debate."""
@@ -77,7 +79,7 @@ class Seen(NamedTuple):
 class Played(NamedTuple):
     """A debate that was played to its end, and what each of its briefs shows."""
 
-    debate: Debate
+    debate: DebateState
     briefs: list[tuple[Put, Seen]]
 
 
@@ -102,7 +104,7 @@ def seen(one: Put) -> Seen:
 
 @lru_cache(maxsize=4096)
 def is_tame(text: str) -> bool:
-    return speech.tame(text) == text
+    return sanitize.sanitize(text) == text
 
 
 @cache
@@ -146,8 +148,8 @@ def must_be_whole(one: Put, document: Document, harmless_one: Document) -> None:
     if turn is None or document.remark == "EVIDENCE":
         return
     if turn.phase.reply == "text":
-        said = one.debate.hear(turn).text
-        assert document.body == speech.fenced(exchange.text(said) if one.turn.mirrored else said, CODE)
+        said = one.debate.visible(turn).text
+        assert document.body == sanitize.fence(exchange.text(said) if one.turn.mirrored else said, CODE)
     else:
         containers = {line for line in harmless_one.body.split("\n") if line.endswith(":")}
         assert fields(document.body, containers) == fields(harmless_one.body, containers)
@@ -216,7 +218,7 @@ def test_refusals_stay_in_their_documents(name: str) -> None:
                 must_be_as(got, wanted)
 
 
-def due(name: str, *, judging: bool) -> tuple[Debate, Turn]:
+def due(name: str, *, judging: bool) -> tuple[DebateState, Turn]:
     """A harmless debate in which a turn of a judge's, or of a side's, is due."""
     for one in put(calm, opened(calm, name, whole=False)):
         if one.turn.judging == judging:
@@ -243,8 +245,8 @@ def test_no_judge_says_what_an_attack_says(name: str) -> None:
         assert [one.body.count("\n") for one in got.documents] == [one.body.count("\n") for one in wanted.documents]
 
 
-def read(debate: Debate, turn: Turn, text: str) -> Event:
-    return replies.read(debate, turn, Reply(text=text, brief="0" * 64, by="host"))
+def read(debate: DebateState, turn: Turn, text: str) -> Event:
+    return replies.parse_reply(debate, turn, Reply(text=text, brief="0" * 64, by="host"))
 
 
 @pytest.mark.parametrize("name", ["adversarial", "panel", "conversation", "transcript"])
@@ -262,8 +264,8 @@ def test_a_moderators_briefs_hold_too() -> None:
     for attack in ATTACKS:
         shown = [
             [
-                parts(propose("topic", heard=[text, CALM], **common), CODE),
-                parts(propose("positions", topic=text, rejected=[{"a": text, "b": text}], **common), CODE),
+                parts(moderator_brief("topic", heard=[text, CALM], **common), CODE),
+                parts(moderator_brief("positions", topic=text, rejected=[{"a": text, "b": text}], **common), CODE),
             ]
             for text in (attack.text, CALM)
         ]
@@ -276,7 +278,7 @@ def test_templates_put_others_words_into_documents_alone() -> None:
     theirs = re.compile(
         r"\{\{[^}]*(?:fence\(|\b(?:topic|positions|advice|found|ballot|text|url|quote|pair|said|file)\b)"
     )
-    for path in library.prompts().rglob("*.j2"):
+    for path in resources.prompts().rglob("*.j2"):
         within = False
         for line in path.read_text(encoding="utf-8").split("\n"):
             within = (within or "<<< " in line) and not line.startswith("END {{ nonce }} >>>")
@@ -289,11 +291,13 @@ PIECES = ("<", "< ", "<thinking", "<thinking>", "</", "<quote", "<quote>x", CODE
 @pytest.mark.parametrize("piece", PIECES)
 def test_a_flood_is_heard_like_anything_else(piece: str) -> None:
     """A reply as long as one may be costs about as much as a short one for each of its words, whatever it repeats."""
-    rules = formats.load("question")
+    rules = loader.load("question")
     for text in (piece * (replies.LARGEST // len(piece)), piece + " " * (replies.LARGEST - 20) + "quote thinking x"):
-        said = hearing.heard(text, None, private=rules.private, quotes=rules.quotes, material=["so it is"]).text
-        assert CODE not in speech.fenced(Exchange(rules).text(said), CODE)
-        assert not hearing.writes_lines_for(said, ["Debater B"])
+        said = visible_text.make_visible(
+            text, None, private=rules.private, quotes=rules.quotes, material=["so it is"]
+        ).text
+        assert CODE not in sanitize.fence(SideSwap(rules).text(said), CODE)
+        assert not visible_text.writes_lines_for(said, ["Debater B"])
 
 
 def test_there_are_attacks_of_every_kind() -> None:

@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent / "benchmarks"))
 
 import bias
 
-from debate_orchestrator.core.parts import NO_DECISION
+from debate_orchestrator.core.phases import NO_DECISION
 
 ALONE, MIRRORED, _, MIXED, PANEL = bias.SETTINGS
 POSITION, LENGTH, SIDE = (bias.BIASES[name] for name in list(bias.BIASES)[1:])

@@ -15,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nasty import SAID, alike, texts
 
-from debate_orchestrator import speech
-from debate_orchestrator.briefs import Brief, brief, handout
-from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Context, Event, Spoke
-from debate_orchestrator.core.rules import Turn
+from debate_orchestrator.core.phases import Turn
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.prompting.briefs import Brief, brief, brief_file
+from debate_orchestrator.util import sanitize
 
 JOINED = "\u200d".join(NONCE[:8]) + "\u200b" + NONCE[8:].upper()
 ESCAPES = (
@@ -36,11 +36,11 @@ ESCAPES = (
 )
 
 
-def all_briefs(events: list[Event]) -> Iterator[tuple[Debate, Turn, Brief]]:
+def all_briefs(events: list[Event]) -> Iterator[tuple[DebateState, Turn, Brief]]:
     """Every turn of a debate with its brief, each made from what had happened when it was due."""
     seen: set[str] = set()
     for n in range(1, len(events) + 1):
-        debate = Debate(events[:n])
+        debate = DebateState(events[:n])
         for turn in debate.due():
             if turn.id not in seen:
                 seen.add(turn.id)
@@ -82,7 +82,7 @@ def calm_debate(rounds: int) -> dict[str, str]:
 
 def settled(text: str) -> str:
     """A text as a topic or a position may be: the nonce is drawn after them, and is in none."""
-    return text if speech.fenced(text, NONCE) == speech.tame(text) else "settled before the nonce was drawn"
+    return text if sanitize.fence(text, NONCE) == sanitize.sanitize(text) else "settled before the nonce was drawn"
 
 
 def must_hold(rounds: int, deal: Deal) -> None:
@@ -96,9 +96,9 @@ def must_hold(rounds: int, deal: Deal) -> None:
     for turn_id, made in wild.items():
         assert fences(made) == fences(calm[turn_id])
         assert made.lower().count(NONCE) == calm[turn_id].lower().count(NONCE)
-        assert speech.tame(made) == made
+        assert sanitize.sanitize(made) == made
     for spoke in (event for event in events if isinstance(event, Spoke)):
-        assert block_of(wild["final.verdict.judge"], spoke.turn) == speech.fenced(spoke.reply.text, NONCE)
+        assert block_of(wild["final.verdict.judge"], spoke.turn) == sanitize.fence(spoke.reply.text, NONCE)
 
 
 @pytest.mark.parametrize("text", ESCAPES)
@@ -127,22 +127,22 @@ def test_no_speech_made_by_chance_leaves_its_block(deal: Deal) -> None:
 def test_no_motion_leaves_its_block(deal: Deal) -> None:
     """Nor does a topic or a position."""
     topic, a, b, *_ = (settled(text) for text in deal.texts * 3)
-    debates = Debate([opening(topic=topic, positions=(a, b))]), Debate([opening()])
+    debates = DebateState([opening(topic=topic, positions=(a, b))]), DebateState([opening()])
     made, calm = (whole(brief(one, one.due()[0])) for one in debates)
     assert fences(made) == fences(calm)
-    assert speech.tame(made) == made
+    assert sanitize.sanitize(made) == made
 
 
 @pytest.mark.parametrize("text", ESCAPES)
 def test_positions_in_a_task_are_one_line(text: str) -> None:
     """A task repeats the positions in a block, each on a single line."""
-    made = brief(debate := Debate([opening(positions=(text, "x"))]), debate.due()[0])
+    made = brief(debate := DebateState([opening(positions=(text, "x"))]), debate.due()[0])
     lines = made.messages[-1].parts[-1].split("\n")
 
     assert [line for line in lines if line.startswith(("<<<", "END", "System:", "# Your", "Researcher"))] == [
         "# Your seat: Researcher A",
         f"<<< POSITIONS {NONCE}",
-        f"Researcher A: {speech.one_line(speech.fenced(text, NONCE))}",
+        f"Researcher A: {sanitize.one_line(sanitize.fence(text, NONCE))}",
         "Researcher B: x",
         f"END {NONCE} >>>",
         "# Your task: Opening Statement",
@@ -154,7 +154,7 @@ def test_material_stays_in_its_block(text: str) -> None:
     """Neither a context file nor its name leaves its block."""
     first = opening(rounds=1)
     files = (Context(name=text, text=text), Context(name="b", text="calm"))
-    debate = Debate([first.model_copy(update={"setup": first.setup.model_copy(update={"context": files})})])
+    debate = DebateState([first.model_copy(update={"setup": first.setup.model_copy(update={"context": files})})])
 
     (message,) = brief(debate, debate.due()[0]).messages
     assert fences("\n".join(message.parts)) == ["<<<", "END"] * 4
@@ -192,7 +192,7 @@ def test_turns_at_once_do_not_hear_each_other(phase: str) -> None:
     """A challenge does not hold the other's challenge of the round, a rebuttal not the other's rebuttal."""
     events = played(saying(**converging(1)))
 
-    made, late = shown(events), Debate(events)
+    made, late = shown(events), DebateState(events)
 
     for turn_id in (f"1.{phase}.a", f"1.{phase}.b"):
         assert f"<<< 1.{phase}." not in made[turn_id]
@@ -270,25 +270,25 @@ def test_nobody_learns_who_fills_a_seat() -> None:
     names = ("anthropic", "claude", "grok", "openai", "gpt", "replay", "command")
 
     for debate, turn, made in all_briefs(played(saying(**converging(2)), cast=cast, rounds=2)):
-        text = handout(made, debate, turn, "reply.md").lower()
+        text = brief_file(made, debate, turn, "reply.md").lower()
         assert [name for name in names if name in text] == []
 
 
 def test_the_same_journal_makes_the_same_briefs() -> None:
     """A brief made twice from one journal is the same to the letter; a debater's is so when the debate is over, too."""
     events = played(saying(**converging(3)), judges=3, rounds=2)
-    whole_debate = Debate(events)
+    whole_debate = DebateState(events)
 
     for debate, turn, made in all_briefs(events):
-        again = brief(Debate(list(whole_debate_events(events, debate))), turn)
+        again = brief(DebateState(list(whole_debate_events(events, debate))), turn)
         assert (again.model_dump_json(), again.digest) == (made.model_dump_json(), made.digest)
         if not turn.judging:
             assert brief(whole_debate, turn) == made
 
 
-def whole_debate_events(events: list[Event], debate: Debate) -> list[Event]:
+def whole_debate_events(events: list[Event], debate: DebateState) -> list[Event]:
     """The events that a debate was folded from."""
-    return next(events[:n] for n in range(1, len(events) + 1) if Debate(events[:n]).answers == debate.answers)
+    return next(events[:n] for n in range(1, len(events) + 1) if DebateState(events[:n]).answers == debate.answers)
 
 
 def test_the_order_of_arrival_changes_nothing() -> None:
@@ -305,7 +305,7 @@ def test_the_order_of_arrival_changes_nothing() -> None:
 
 def test_a_digest_tells_what_was_shown() -> None:
     """Another word in an earlier speech makes another digest."""
-    one, other = (Debate(played(saying(_1_opening_a=said), until="1.opening.b")) for said in ("One.", "Other."))
+    one, other = (DebateState(played(saying(_1_opening_a=said), until="1.opening.b")) for said in ("One.", "Other."))
 
     assert brief(one, one.due()[0]).digest != brief(other, other.due()[0]).digest
 
@@ -330,10 +330,10 @@ def test_a_concession_is_told_to_the_final_judge() -> None:
 
 def test_a_handout_is_all_that_an_agent_needs() -> None:
     """A handout holds the system text, every part of the brief and the name of the file for the reply."""
-    debate = Debate(played(until="2.verdict.judge"))
+    debate = DebateState(played(until="2.verdict.judge"))
     (turn,) = debate.due()
     made = brief(debate, turn)
-    text = handout(made, debate, turn, "2.verdict.judge.reply.json")
+    text = brief_file(made, debate, turn, "2.verdict.judge.reply.json")
 
     assert made.system in text
     assert all(part in text for message in made.messages for part in message.parts)

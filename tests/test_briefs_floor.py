@@ -12,9 +12,9 @@ from hypothesis import given
 from nasty import NASTY, texts
 from test_briefs import ESCAPES, whole
 
-from debate_orchestrator.briefs import brief, handout
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Asked, Event, Raised
+from debate_orchestrator.core.events import Asked, Event, QuestionAsked
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.prompting.briefs import brief, brief_file
 
 WHY = "Why not next year?"
 MARK = f"<<< FLOOR {NONCE}"
@@ -23,7 +23,7 @@ MARK = f"<<< FLOOR {NONCE}"
 def asked(question: str = WHY, *to: str, until: str = "1.challenge.a", **how: object) -> list[Event]:
     """A debate to the turn `until`, where the question is put, and from there to its end."""
     before = played(until=until, **how)  # type: ignore[arg-type]
-    events: list[Event] = [*before, Raised(question=question, to=to or ("a",))]
+    events: list[Event] = [*before, QuestionAsked(question=question, to=to or ("a",))]
     whole_of_it = played(**how)  # type: ignore[arg-type]
     return [*events, *whole_of_it[len(before) :]]
 
@@ -32,7 +32,7 @@ def shown(events: list[Event]) -> dict[str, str]:
     """Turn id to everything that it is shown, as it was when it was last due."""
     made: dict[str, str] = {}
     for n in range(1, len(events) + 1):
-        debate = Debate(events[:n])
+        debate = DebateState(events[:n])
         made |= {turn.id: whole(brief(debate, turn)) for turn in debate.due()}
     return made
 
@@ -52,7 +52,10 @@ def test_those_it_is_put_to_find_it() -> None:
 
 def test_what_was_sent_before_is_sent_again() -> None:
     """It stands in the last part of a brief, so that everything before it stays what caches have."""
-    plain, with_it = Debate(played(until="1.challenge.a")), Debate(asked()[: len(played(until="1.challenge.a")) + 1])
+    plain, with_it = (
+        DebateState(played(until="1.challenge.a")),
+        DebateState(asked()[: len(played(until="1.challenge.a")) + 1]),
+    )
     before, after = (brief(debate, debate.due()[0]) for debate in (plain, with_it))
     assert after.messages[:-1] == before.messages[:-1] and after.system == before.system
     assert after.messages[-1].parts[:-1] == before.messages[-1].parts[:-1]
@@ -61,11 +64,11 @@ def test_what_was_sent_before_is_sent_again() -> None:
 
 def test_a_brief_that_was_put_stays_as_it_was() -> None:
     """A question changes no brief that was put before it, nor those beside it: replies to them still count."""
-    debate = Debate(played(until="1.challenge.a"))
+    debate = DebateState(played(until="1.challenge.a"))
     turn = debate.due()[0]
     before = brief(debate, turn)
     debate.take(Asked(turn=turn.id, brief=before.digest, by="host"))
-    debate.take(Raised(question=WHY, to=("a", "b")))
+    debate.take(QuestionAsked(question=WHY, to=("a", "b")))
     assert brief(debate, turn) == before
     assert MARK not in whole(brief(debate, debate.due()[1]))
 
@@ -86,10 +89,10 @@ def before() -> tuple[Event, ...]:
 
 def lines_with(questions: tuple[str, ...]) -> list[str]:
     """The lines of a brief that open and close blocks, and its headings, where these were put to its speaker."""
-    raised = [Raised(question=question[:2000], to=("a",)) for question in questions]
-    debate = Debate([*before(), *raised])
+    raised = [QuestionAsked(question=question[:2000], to=("a",)) for question in questions]
+    debate = DebateState([*before(), *raised])
     turn = debate.due()[0]
-    made = handout(brief(debate, turn), debate, turn, "reply.md")
+    made = brief_file(brief(debate, turn), debate, turn, "reply.md")
     return [line for line in made.split("\n") if NONCE in line or line.startswith("#")]
 
 
@@ -108,7 +111,7 @@ def test_it_is_one_line(question: str) -> None:
     """Any question is one line of its block, and the brief can be sent as JSON."""
     if not question.strip():
         return
-    debate = Debate([*before(), Raised(question=question[:2000], to=("a",))])
+    debate = DebateState([*before(), QuestionAsked(question=question[:2000], to=("a",))])
     made = brief(debate, debate.due()[0])
     block = made.messages[-1].parts[-1].split(MARK)[1].split(f"END {NONCE}")[0].strip("\n")
     assert block.startswith("- ") and "\n" not in block

@@ -7,16 +7,18 @@ from pathlib import Path
 import pytest
 from own_formats import EXTENDING, written
 
-from debate_orchestrator import briefs, drafts, formats, trials
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.errors import BadFormat
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine import dry_run
+from debate_orchestrator.formats import loader, source
+from debate_orchestrator.prompting import briefs
+from debate_orchestrator.util.errors import BadFormat
 
 
-def debate(folder: Path) -> Debate:
+def debate(folder: Path) -> DebateState:
     """A debate by the format in that folder, which nobody needs any more."""
-    draft = drafts.read(str(folder))
+    draft = source.read_source(str(folder))
     assert draft.made is not None
-    return Debate([trials.opened(draft.made, formats.travelling(draft))])
+    return DebateState([dry_run.opened(draft.made, loader.carried_templates(draft))])
 
 
 def first(folder: Path) -> briefs.Brief:
@@ -42,7 +44,7 @@ def test_what_is_inherited_is_rendered_as_it_is_there(tmp_path: Path) -> None:
     """A format that only extends another puts the same briefs before the seats."""
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "format.yaml").write_text("extends: adversarial\n")
-    base = Debate([trials.opened(*formats.whole("adversarial"))])
+    base = DebateState([dry_run.opened(*loader.load_with_templates("adversarial"))])
     assert first(tmp_path / "mine") == briefs.brief(base, base.due()[0])
 
 

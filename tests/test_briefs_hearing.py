@@ -8,9 +8,9 @@ import pytest
 from debates import DECLINE, NONCE, answers, opening, saying
 from test_briefs import block_of, shown
 
-from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Context, Event
-from debate_orchestrator.core.parts import Quotes
+from debate_orchestrator.core.phases import Quotes
+from debate_orchestrator.core.state import DebateState
 
 SECRET = "<thinking>SECRET</thinking>"
 
@@ -23,7 +23,7 @@ def heard(rules: dict[str, Any], *, most: int | None = None, **said: Any) -> dic
         for phase in first.format.round
     )
     first = first.model_copy(update={"format": first.format.model_copy(update={"round": phases, **rules})})
-    debate, events = Debate([first]), list[Event]([first])
+    debate, events = DebateState([first]), list[Event]([first])
     while due := debate.due():
         for event in [event for turn in due for event in answers(debate, turn, saying(**said))]:
             debate.take(event)

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from nasty import NASTY, alike
 from test_briefs import ESCAPES, block_of, fences, shown
 
-from debate_orchestrator.briefs import Brief, brief, handout
-from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Context, Event, Voted
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.prompting.briefs import Brief, brief, brief_file
 
 NAMES = {"a": "Researcher A", "b": "Researcher B"}
 VERDICT, MIRRORED = "1.verdict.judge", "1.verdict.judge.mirrored"
@@ -28,7 +28,7 @@ def mirrored(say: puppets.Say | None = None, *, until: str | None = None, **setu
 
 def pair(turn: str = VERDICT, say: puppets.Say | None = None, **setup: Any) -> tuple[Brief, Brief]:
     """The briefs of a judge's two turns, straight and mirrored."""
-    debate = Debate(mirrored(say, until=turn, **setup))
+    debate = DebateState(mirrored(say, until=turn, **setup))
     made = {one.id: brief(debate, one) for one in debate.due()}
     return made[turn], made[f"{turn}.mirrored"]
 
@@ -174,7 +174,7 @@ def test_turns_are_accepted_as_they_are_shown() -> None:
     """A mirrored ballot is kept as it was given, and the record tells what it says of the turns that there were."""
     claim = {"seat": "a", "claim": "As in 1.opening.a."}
     say = saying(_1_verdict_judge_mirrored=puppets.ballot(4, 9, rounds=1, unsupported_claims=[claim]))
-    debate = Debate(mirrored(say, rounds=1))
+    debate = DebateState(mirrored(say, rounds=1))
     vote = debate.answers[MIRRORED]
     assert isinstance(vote, Voted)
     assert vote.ballot["unsupported_claims"] == [claim]
@@ -193,7 +193,7 @@ def test_what_is_sent_mirrored_only_grows_at_its_end() -> None:
     """Every part of a mirrored brief but its last stands, unchanged, at the beginning of every later one."""
     events, sent = mirrored(saying(_1_verdict_judge=puppets.converging("both")), rounds=2), list[list[str]]()
     for n in range(1, len(events) + 1):
-        debate = Debate(events[:n])
+        debate = DebateState(events[:n])
         for turn in debate.due():
             if turn.mirrored:
                 made = parts(brief(debate, turn))
@@ -204,11 +204,11 @@ def test_what_is_sent_mirrored_only_grows_at_its_end() -> None:
 
 def test_both_are_shown_as_much() -> None:
     """Both presentations have as many parts, and their handouts hold all of them."""
-    debate = Debate(mirrored(until="2.verdict.judge"))
+    debate = DebateState(mirrored(until="2.verdict.judge"))
     made = {turn.id: brief(debate, turn) for turn in debate.due()}
     assert {len(parts(one)) for one in made.values()} == {14}
     for turn in debate.due():
-        text = handout(made[turn.id], debate, turn, "reply.json")
+        text = brief_file(made[turn.id], debate, turn, "reply.json")
         assert all(part in text for part in parts(made[turn.id]))
 
 
@@ -237,6 +237,6 @@ def test_no_speech_made_by_chance_leaves_its_block_mirrored(text: str) -> None:
 def test_a_mirrored_brief_is_the_same_each_time() -> None:
     """Made twice from one journal, in whatever order the answers came, it is the same to the letter."""
     events = mirrored(until="2.verdict.judge")
-    again = Debate([*events[:1], *(event.model_copy() for event in events[1:])])
-    first = [brief(Debate(events), turn).model_dump_json() for turn in Debate(events).due()]
+    again = DebateState([*events[:1], *(event.model_copy() for event in events[1:])])
+    first = [brief(DebateState(events), turn).model_dump_json() for turn in DebateState(events).due()]
     assert first == [brief(again, turn).model_dump_json() for turn in again.due()]

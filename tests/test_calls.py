@@ -11,13 +11,13 @@ import debates
 import pytest
 from speakers import Speaker
 
-from debate_orchestrator.briefs import Brief
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Asked, Event, Opened, Reply, Unanswered
-from debate_orchestrator.drive import drive
-from debate_orchestrator.errors import Failed, Paused, Trouble
-from debate_orchestrator.journal import Writer, read
-from debate_orchestrator.providers import Piece
+from debate_orchestrator.core.events import Asked, CallFailed, Event, Opened, Reply
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine.loop import run_loop
+from debate_orchestrator.prompting.briefs import Brief
+from debate_orchestrator.providers.registry import Piece
+from debate_orchestrator.storage.journal import JournalWriter, read
+from debate_orchestrator.util.errors import Paused, ProviderFailed, TransientError
 
 
 class Failing(Speaker):
@@ -28,24 +28,24 @@ class Failing(Speaker):
         self.fail, self.caches = fail, caches
         self.begun: list[tuple[str, float]] = []
 
-    async def reply(self, brief: Brief, hear: Piece) -> Reply:
+    async def reply(self, brief: Brief, on_text: Piece) -> Reply:
         n = sum(one.turn == brief.turn for one in self.briefs)
         self.begun.append((brief.turn, time.monotonic()))
         if (error := self.fail(brief, n)) is not None:
             self.briefs.append(brief)
             raise error
-        return await super().reply(brief, hear)
+        return await super().reply(brief, on_text)
 
 
 def run(path: Path, speaker: Speaker, stop: asyncio.Event | None = None, **opened: object) -> list[Event]:
     """A debate of one round in which that speaker takes every seat; the events, whatever came of it."""
     first = debates.opening(rounds=1, judges=3).model_copy(update={"patience": 1.0, **opened})
     assert isinstance(first, Opened)
-    with Writer.create(path, first) as journal:
-        debate = Debate([first])
+    with JournalWriter.create(path, first) as journal:
+        debate = DebateState([first])
         seats = dict.fromkeys(("a", "b", *debate.judges), speaker)
         try:
-            asyncio.run(drive(journal, debate, seats, stop=stop))
+            asyncio.run(run_loop(journal, debate, seats, stop=stop))
         finally:
             assert read(path).events == journal.events
     return journal.events
@@ -59,20 +59,20 @@ def test_a_call_that_came_to_nothing_is_made_again(tmp_path: Path) -> None:
     """Each call has its own intent; what came to nothing is on record with its reason, its wait and what had come."""
     half = Reply(text="This is ha", brief="", by="", cost=0.25)
     speaker = Failing(
-        lambda brief, n: Trouble("no line", partial=half) if brief.turn == "1.opening.b" and n < 2 else None
+        lambda brief, n: TransientError("no line", partial=half) if brief.turn == "1.opening.b" and n < 2 else None
     )
     events = run(tmp_path / "j", speaker)
-    lost = of(events, Unanswered, "1.opening.b")
+    lost = of(events, CallFailed, "1.opening.b")
 
     assert len(of(events, Asked, "1.opening.b")) == 3
     assert [type(event.wait) for event in lost] == [float, float]  # type: ignore[attr-defined]
     assert all(event.reply.text == "This is ha" and event.reply.brief for event in lost)  # type: ignore[attr-defined]
-    assert Debate(events).complete
+    assert DebateState(events).complete
 
 
 def test_trouble_is_bounded(tmp_path: Path) -> None:
     """Trouble that lasts longer than the patience pauses the debate; the last word on record is that it stopped."""
-    speaker = Failing(lambda brief, n: Trouble("no line") if brief.turn == "1.opening.b" else None)
+    speaker = Failing(lambda brief, n: TransientError("no line") if brief.turn == "1.opening.b" else None)
     begun = time.monotonic()
     with pytest.raises(Paused, match="within 1 s of trouble") as raised:
         run(tmp_path / "j", speaker)
@@ -81,10 +81,10 @@ def test_trouble_is_bounded(tmp_path: Path) -> None:
     assert time.monotonic() - begun < 10
     assert "no line" in str(raised.value)
     last = events[-1]
-    assert isinstance(last, Unanswered) and last.wait is None
+    assert isinstance(last, CallFailed) and last.wait is None
 
 
-@pytest.mark.parametrize("error", [Failed("bad key"), Paused("no credit")])
+@pytest.mark.parametrize("error", [ProviderFailed("bad key"), Paused("no credit")])
 def test_what_will_not_pass_is_not_tried_again(error: Exception, tmp_path: Path) -> None:
     """A failure that waiting can't mend stops the debate at the first call."""
     speaker = Failing(lambda brief, n: error if brief.turn == "1.opening.b" else None)
@@ -100,7 +100,7 @@ def test_a_wait_ends_when_told_to_stop(tmp_path: Path) -> None:
 
     def fail(brief: Brief, n: int) -> Exception:
         asyncio.get_running_loop().call_later(0.1, stop.set)
-        return Trouble("later", after=500)
+        return TransientError("later", after=500)
 
     begun = time.monotonic()
     events = run(tmp_path / "j", Failing(fail), stop=stop, patience=1_000.0)
@@ -118,7 +118,7 @@ def test_answers_under_way_are_awaited(tmp_path: Path) -> None:
             stop.set()
 
     events = run(tmp_path / "j", Failing(fail), stop=stop)
-    debate = Debate(events)
+    debate = DebateState(events)
 
     assert [turn.id for turn in debate.due()] == [
         "final.verdict.judge-1",
@@ -142,8 +142,8 @@ def test_the_leader_goes_first(tmp_path: Path) -> None:
 
 def test_a_leader_that_fails_holds_nobody_up(tmp_path: Path) -> None:
     """Followers go on where their leader came to nothing, and their answers are saved before its failure is told."""
-    speaker = Failing(lambda brief, n: Failed("no") if brief.turn == "1.verdict.judge-1" else None, caches=True)
-    with pytest.raises(Failed):
+    speaker = Failing(lambda brief, n: ProviderFailed("no") if brief.turn == "1.verdict.judge-1" else None, caches=True)
+    with pytest.raises(ProviderFailed):
         run(tmp_path / "j", speaker, leader_first=True)
 
-    assert {"1.verdict.judge-2", "1.verdict.judge-3"} <= set(Debate(read(tmp_path / "j").events).answers)
+    assert {"1.verdict.judge-2", "1.verdict.judge-3"} <= set(DebateState(read(tmp_path / "j").events).answers)

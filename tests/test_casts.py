@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from debate_orchestrator.casts import is_called, kind, real, rest, shown, stand_in, vendor
+from debate_orchestrator.util.model_spec import is_called, kind, public_name, real, rest, stand_in, vendor
 
 MODEL = "anthropic:m@http://x:1"
 
@@ -39,7 +39,7 @@ def test_stand_ins() -> None:
 )
 def test_what_may_be_shown(spec: str, said: str) -> None:
     """A program is named without its arguments, which may hold anything."""
-    assert shown(spec) == said
+    assert public_name(spec) == said
 
 
 @pytest.mark.parametrize(

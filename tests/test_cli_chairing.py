@@ -8,8 +8,8 @@ import puppets
 import pytest
 from conftest import Run, finish
 
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.journal import Writer, read
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.storage.journal import JournalWriter, read
 
 J = "report.journal.jsonl"
 WHY = "Why not next year?"
@@ -116,7 +116,7 @@ def test_it_is_judged_again_as_it_was(opened: Run) -> None:
     finish(opened, opened("step", J, "--json").json, rounds=2)
     ran = opened("judge", J, "--judge", "rehearse", "--output", "again.md", "--quiet")
     assert ran.code == 0
-    again, before = (Debate(read(path).events) for path in ("again.journal.jsonl", J))
+    again, before = (DebateState(read(path).events) for path in ("again.journal.jsonl", J))
     assert [turn.id for turn in again.settled()] == [turn.id for turn in before.settled()]
     report = Path("again.md").read_text(encoding="utf-8")
     assert "Ended early, after Opening Statement of round 1." in report
@@ -125,6 +125,6 @@ def test_it_is_judged_again_as_it_was(opened: Run) -> None:
 
 def test_a_debate_that_is_being_driven(opened: Run) -> None:
     """While another process writes the journal, the keys of its terminal are named; nothing is written."""
-    with Writer(J):
+    with JournalWriter(J):
         for ran in (opened("close", J), opened("floor", J, WHY)):
             assert ran.code == 2 and "Press f or e at the terminal where it runs" in ran.err

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from conftest import Run
 
-from debate_orchestrator import library
-from debate_orchestrator.reports.comparing.wording import ALIKE
+from debate_orchestrator.reports.compare import ALIKE
+from debate_orchestrator.util import resources
 
 J = "debate-report.journal.jsonl"
 PAGE = Path(__file__).parent.parent / "docs" / "comparing.md"
@@ -20,7 +20,7 @@ PAGE = Path(__file__).parent.parent / "docs" / "comparing.md"
 @pytest.fixture
 def two(here: Path, debate: Run) -> list[str]:
     """A real debate, and another judging of it by stand-ins."""
-    shutil.copy(library.folder("examples") / "friday-deploys" / J, J)
+    shutil.copy(resources.folder("examples") / "friday-deploys" / J, J)
     assert debate("judge", J, "--judge", "rehearse", "--output", "again.md", "--quiet").code == 0
     return [J, "again.journal.jsonl"]
 
@@ -67,7 +67,7 @@ def test_all_that_is_wrong_is_told_at_once(debate: Run, two: list[str]) -> None:
 def test_the_page_keeps_its_word(debate: Run, here: Path) -> None:
     """The commands of docs/comparing.md run in their order, and its threshold is the code's."""
     page = PAGE.read_text(encoding="utf-8")
-    shutil.copy(library.folder("examples") / "friday-deploys" / J, J)
+    shutil.copy(resources.folder("examples") / "friday-deploys" / J, J)
     for line in re.findall(r"^debate (.*)$", page, re.MULTILINE):
         ran = debate(*shlex.split(line))
         assert ran.code == 0, (line, ran.err)

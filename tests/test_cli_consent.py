@@ -15,10 +15,10 @@ from viewer import watching
 from waiting import ended
 
 from debate_orchestrator.cli.setup import interview
-from debate_orchestrator.core.events import Recast
-from debate_orchestrator.host import asking
-from debate_orchestrator.journal import Writer, read
-from debate_orchestrator.talk import Draft, Talk
+from debate_orchestrator.core.events import Reassigned
+from debate_orchestrator.setup import session
+from debate_orchestrator.setup.session import SetupProgress, SetupState
+from debate_orchestrator.storage.journal import JournalWriter, read
 
 SETUP = "topic: T\npositions: {a: It is so., b: It is not so.}\nrounds: 1\n"
 TYPED = ("--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--rounds=1")
@@ -51,7 +51,7 @@ def answers(text: str, name: str = "a.yaml") -> str:
 def journal(path: str = "r.journal.jsonl", spec: str = MARKS, **setup: object) -> str:
     """The journal of a debate that was opened elsewhere, with this cast."""
     first = opening(rounds=1, cast={"a": (spec,), "b": (spec,), "judge": (spec,)})
-    Writer.create(path, first.model_copy(update=setup)).close()
+    JournalWriter.create(path, first.model_copy(update=setup)).close()
     return path
 
 
@@ -245,8 +245,8 @@ def test_sources_in_a_file_prove_nothing(debate: Run, outside: Path) -> None:
     """A file that claims that the user chose its values, as a finished conversation or not, is still a file."""
     given = {"topic": "T", "positions": {"a": "A.", "b": "B."}, "rounds": 1, "strictness": "strict"}
     given |= {"output": str(outside / "r.md"), "cast": {"a": MARKS}}
-    talk = Talk(heard=("T",), topic_ok=True, positions="own", positions_ok=True)
-    asking.save("a.yaml", Draft(given=given, sources=dict.fromkeys(given, "user"), talk=talk))
+    talk = SetupProgress(heard=("T",), topic_ok=True, positions="own", positions_ok=True)
+    session.save("a.yaml", SetupState(given=given, sources=dict.fromkeys(given, "user"), talk=talk))
     asked, ran = debate("ask", "a.yaml").json, debate("open", "--answers", "a.yaml")
 
     assert asked["status"] == "ready"
@@ -346,8 +346,8 @@ def test_ones_own_debate_is_gone_on_with(debate: Run) -> None:
 def test_what_was_added_to_ones_own_journal(debate: Run) -> None:
     """Trust is in what was shown, not in the file: a seat that was given to another program is asked about."""
     assert debate("run", *TYPED, "--a=command:sh -c 'exit 3'", "--b=host", "--judge=host").code == 3
-    with Writer(J) as written_:
-        written_.append(Recast(seat="a", who=(MARKS,)))
+    with JournalWriter(J) as written_:
+        written_.append(Reassigned(seat="a", who=(MARKS,)))
     ran = debate("resume", J)
 
     assert ran.code == 2
@@ -403,11 +403,11 @@ def test_a_format_is_judged_by_a_name(debate: Run) -> None:
     """A journal can't name a folder as the format that its debate is judged by."""
     from pydantic import ValidationError
 
-    from debate_orchestrator import formats
-    from debate_orchestrator.core.rules import Format
+    from debate_orchestrator.core.format import Format
+    from debate_orchestrator.formats import loader
 
     with pytest.raises(ValidationError):
-        Format.model_validate({**formats.load("conversation").model_dump(), "judged_by": "./elsewhere"})
+        Format.model_validate({**loader.load("conversation").model_dump(), "judged_by": "./elsewhere"})
 
 
 # At a terminal

@@ -11,8 +11,8 @@ from conftest import Ran, Run
 from persons import CTRL_C, TO_CAST, typing
 
 from debate_orchestrator.cli import main
-from debate_orchestrator.datafiles import read_mapping
-from debate_orchestrator.journal import read
+from debate_orchestrator.storage.journal import read
+from debate_orchestrator.util.data import read_mapping
 from debate_orchestrator.wizard import asking
 
 

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from conftest import Run
 
-from debate_orchestrator.datafiles import LARGEST
+from debate_orchestrator.util.data import LARGEST
 
 SETTLED = b"topic: Tabs are better.\npositions: {a: Tabs., b: Spaces.}\nrounds: 1\nstrictness: strict\n"
 

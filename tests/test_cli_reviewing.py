@@ -16,12 +16,12 @@ from reviewers import filled, paper
 from test_cli_conversing import Person
 from viewer import watching
 
-from debate_orchestrator import library
-from debate_orchestrator.datafiles import read_mapping, to_yaml
-from debate_orchestrator.journal import read
+from debate_orchestrator.storage.journal import read
+from debate_orchestrator.util import resources
+from debate_orchestrator.util.data import read_mapping, to_yaml
 
 J = "debate-report.journal.jsonl"
-EXAMPLES = library.folder("examples")
+EXAMPLES = resources.folder("examples")
 KEYS = ("no", "undecided", "done", "7 6", "5 5", "a", "a", "a", "It answered the other.", "yes")
 
 

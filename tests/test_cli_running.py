@@ -12,10 +12,10 @@ import pytest
 from conftest import Run
 from messages_server import Server, serving
 
-from debate_orchestrator.core.bill import bill
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Capped, Recast
-from debate_orchestrator.journal import read
+from debate_orchestrator.core.costs import costs_of
+from debate_orchestrator.core.events import BudgetChanged, Reassigned
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.storage.journal import read
 
 J = "r.journal.jsonl"
 SETUP = ("--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--output=r.md")
@@ -30,8 +30,8 @@ def server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         yield made
 
 
-def debate_of(journal: str = J) -> Debate:
-    return Debate(read(journal).events)
+def debate_of(journal: str = J) -> DebateState:
+    return DebateState(read(journal).events)
 
 
 def test_with_an_address_and_any_key(debate: Run, server: Server) -> None:
@@ -59,9 +59,9 @@ def test_leader_first(debate: Run, server: Server) -> None:
     """Told so, calls that share a cache wait for the first one's first byte, and then read what it wrote."""
     server.first_byte = 0.05
     debate("run", *SETUP, "--rounds=2", "--quiet")
-    together = bill(debate_of()).total
+    together = costs_of(debate_of()).total
     debate("run", *SETUP, "--rounds=2", "--quiet", "--leader-first", "--output=s.md")
-    led = bill(debate_of("s.journal.jsonl")).total
+    led = costs_of(debate_of("s.journal.jsonl")).total
 
     assert led.usage.cached > together.usage.cached
     assert led.usage.input == together.usage.input
@@ -72,7 +72,7 @@ def test_the_cost_is_told_before_and_after(debate: Run, server: Server) -> None:
     """An estimate before, what each turn cost on the way, and the sum by seat at the end, all in the journal too."""
     ran = debate("run", *SETUP, "--rounds=1")
     lines = ran.err.splitlines()
-    paid = bill(debate_of()).total.cost
+    paid = costs_of(debate_of()).total.cost
 
     assert next(line for line in lines if line.startswith("5 calls, about"))
     assert f"5 calls: ${paid:.4f} (a $" in ran.err
@@ -123,7 +123,7 @@ def test_events(debate: Run, server: Server) -> None:
 def test_a_cap_pauses_between_turns(debate: Run, server: Server) -> None:
     """Before the cap would be passed, the debate is paused: saved, with what it came to; a higher cap goes on."""
     ran = debate("run", *SETUP, "--rounds=1", "--max-cost=0.03")
-    spent = bill(debate_of()).total.cost
+    spent = costs_of(debate_of()).total.cost
 
     assert ran.code == 3
     assert 0 < spent <= 0.03
@@ -132,7 +132,7 @@ def test_a_cap_pauses_between_turns(debate: Run, server: Server) -> None:
     before = len(server.requests)
     assert debate("resume", J, "--max-cost=1").code == 0
     assert len(server.requests) - before == len(debate_of().answers) - before
-    assert [event.max_cost for event in read(J).events if isinstance(event, Capped)] == [1.0]
+    assert [event.max_cost for event in read(J).events if isinstance(event, BudgetChanged)] == [1.0]
 
 
 @pytest.mark.parametrize("cap", ["0", "-1", "much", "nan"])
@@ -181,7 +181,7 @@ def test_another_model_can_take_over(debate: Run, server: Server) -> None:
 
     assert (first.code, again.code) == (4, 0)
     assert "--judge WHO" in first.err
-    assert [event.who for event in read(J).events if isinstance(event, Recast)] == [("anthropic:claude-opus-5",)]
+    assert [event.who for event in read(J).events if isinstance(event, Reassigned)] == [("anthropic:claude-opus-5",)]
     assert "claude-opus-5" in Path("r.md").read_text(encoding="utf-8")
 
 
@@ -209,7 +209,7 @@ def test_a_rehearsal(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -
         "final.dissent.judge.brief.md",
     }
     assert debate_of("r.rehearsed.journal.jsonl").cast["judge"] == ("rehearse:anthropic:claude-opus-5-5",)
-    assert not bill(debate_of("r.rehearsed.journal.jsonl")).lines
+    assert not costs_of(debate_of("r.rehearsed.journal.jsonl")).lines
     assert "16 calls, about" in report
 
 
@@ -260,7 +260,7 @@ def test_a_cap_holds_within_a_turn(debate: Run, server: Server) -> None:
     assert ran.code == 3
     assert "max_cost" in ran.err
     assert 1 <= len(server.requests) <= 6
-    assert bill(debate_of()).total.unknown == len(server.requests)
+    assert costs_of(debate_of()).total.unknown == len(server.requests)
 
 
 def test_a_new_cast_keeps_to_the_cap(debate: Run, server: Server) -> None:

@@ -12,14 +12,15 @@ from persons import CTRL_C, TO_CAST
 from podiums import PEOPLE, due
 from test_cli_conversing import Person, person  # noqa: F401
 
-from debate_orchestrator import formats, providers
-from debate_orchestrator.answers import settle
 from debate_orchestrator.cli import seating
 from debate_orchestrator.cli.beginning import with_positions
 from debate_orchestrator.cli.seating import judges_look_on, unseated
 from debate_orchestrator.cli.seating import person as seated
-from debate_orchestrator.errors import BadAnswers
-from debate_orchestrator.journal import Writer, read
+from debate_orchestrator.formats import loader
+from debate_orchestrator.providers import registry
+from debate_orchestrator.setup.settings import settings_from
+from debate_orchestrator.storage.journal import JournalWriter, read
+from debate_orchestrator.util.errors import BadSettings
 
 SETUP = ("--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--output=r.md")
 OTHERS = ("--b=rehearse", "--judge=rehearse")
@@ -47,7 +48,7 @@ def test_resumed_without_a_terminal(debate: Run) -> None:
 
 def test_a_step_asks_nobody(debate: Run) -> None:
     """A host's step on a debate with a person changes nothing, and says where it goes on."""
-    with Writer.create("r.journal.jsonl", opening(rounds=1, cast=PEOPLE)):
+    with JournalWriter.create("r.journal.jsonl", opening(rounds=1, cast=PEOPLE)):
         pass
     ran = debate("step", "r.journal.jsonl")
 
@@ -69,8 +70,8 @@ def test_judging_without_a_terminal(debate: Run) -> None:
 def test_positions_are_derived_by_no_person(debate: Run) -> None:
     """Where only people sit nobody derives positions, and that is told."""
     given = {"topic": "T", "positions": "auto", "cast": {"a": "human", "b": "human", "judge": "human"}}
-    answers = settle(given, formats.load("adversarial"), "r.md")
-    with pytest.raises(BadAnswers, match="positions"):
+    answers = settings_from(given, loader.load("adversarial"), "r.md")
+    with pytest.raises(BadSettings, match="positions"):
         with_positions(answers, print)
 
 
@@ -111,12 +112,12 @@ def test_a_person_is_reached(here: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("TERM", "dumb")
     with open(os.devnull) as nothing:
         monkeypatch.setattr("sys.stdin", nothing)
-        seats = providers.seated(due("1.opening.a"))
+        seats = registry.make_providers(due("1.opening.a"))
         made = seated(seats, "r.drafts")
 
     assert made is not None
-    assert {one.person for one in seats.values() if isinstance(one, providers.Personal)} == {made}
-    assert seated(providers.seated(due("1.opening.a", cast=None)), "r.drafts") is None
+    assert {one.person for one in seats.values() if isinstance(one, registry.Personal)} == {made}
+    assert seated(registry.make_providers(due("1.opening.a", cast=None)), "r.drafts") is None
 
 
 def test_when_ballots_are_sealed() -> None:

@@ -12,7 +12,7 @@ import puppets
 import pytest
 from conftest import Run, finish
 
-from debate_orchestrator.datafiles import read_mapping
+from debate_orchestrator.util.data import read_mapping
 
 
 @pytest.mark.parametrize(

@@ -12,18 +12,16 @@ from core.folding import many
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.datafiles import (
+from debate_orchestrator.storage.files import write_atomic, write_bytes_atomic, write_over
+from debate_orchestrator.util.data import (
     LARGEST,
     read_mapping,
-    read_placed,
+    read_mapping_with_lines,
     read_text,
     strict_json,
     to_yaml,
-    write_bytes_whole,
-    write_over,
-    write_whole,
 )
-from debate_orchestrator.errors import BadFile
+from debate_orchestrator.util.errors import BadFile
 
 
 def read(text: str | bytes, name: str = "x.yaml", folder: Path | None = None) -> dict[str, Any]:
@@ -245,29 +243,29 @@ def test_numbers_there_and_back(here: Path, value: float) -> None:
 
 def test_a_file_is_written_whole(here: Path) -> None:
     """The text is in the file to the letter, its folders are made, and nothing else is left behind."""
-    write_whole("deep/er/x.md", "ü\r\n\ud800\n")
+    write_atomic("deep/er/x.md", "ü\r\n\ud800\n")
     assert (here / "deep/er/x.md").read_bytes() == b"\xc3\xbc\r\n\\ud800\n"
     assert [path.name for path in (here / "deep/er").iterdir()] == ["x.md"]
 
 
 def test_bytes_are_written_whole(here: Path) -> None:
     """Bytes are in the file as they are, whatever they are."""
-    write_bytes_whole("deep/er/x.bin", bytes(range(256)))
+    write_bytes_atomic("deep/er/x.bin", bytes(range(256)))
     assert (here / "deep/er/x.bin").read_bytes() == bytes(range(256))
     assert [path.name for path in (here / "deep/er").iterdir()] == ["x.bin"]
 
 
 def test_a_file_is_replaced(here: Path) -> None:
     """A reader who has the old file open still reads the old text; the name leads to the new."""
-    write_whole("x", "old")
+    write_atomic("x", "old")
     with Path("x").open() as reading:
-        write_whole("x", "new")
+        write_atomic("x", "new")
         assert (reading.read(), Path("x").read_text()) == ("old", "new")
 
 
 def test_a_file_has_the_usual_rights(here: Path) -> None:
     """A written file may be read by whoever may read other new files."""
-    write_whole("x", "x")
+    write_atomic("x", "x")
     (here / "y").touch()
     assert stat.S_IMODE(os.stat("x").st_mode) == stat.S_IMODE(os.stat("y").st_mode)
 
@@ -278,7 +276,7 @@ def test_what_can_not_be_written(here: Path, path: str) -> None:
     (here / "folder").mkdir()
     (here / "file").write_text("old")
     with pytest.raises(BadFile, match="Name another output"):
-        write_whole(path, "new")
+        write_atomic(path, "new")
     assert sorted(one.name for one in here.iterdir()) == ["file", "folder"]
     assert ((here / "file").read_text(), list((here / "folder").iterdir())) == ("old", [])
 
@@ -290,7 +288,7 @@ def test_a_mapping_is_read_with_its_lines(tmp_path: Path) -> None:
     """A YAML file is read as anywhere else, and every key has its line."""
     path = tmp_path / "x.yaml"
     path.write_text("# first\na: no\nb:\n  c: 1\n")
-    assert read_placed(path) == ({"a": "no", "b": {"c": 1}}, {(): 2, ("a",): 2, ("b",): 3, ("b", "c"): 4})
+    assert read_mapping_with_lines(path) == ({"a": "no", "b": {"c": 1}}, {(): 2, ("a",): 2, ("b",): 3, ("b", "c"): 4})
 
 
 @pytest.mark.parametrize(
@@ -307,7 +305,7 @@ def test_what_is_no_mapping_is_told_with_its_line(tmp_path: Path, text: str, lin
     path = tmp_path / "x.yaml"
     path.write_text(text)
     with pytest.raises(BadFile, match=said) as refused:
-        read_placed(path)
+        read_mapping_with_lines(path)
     assert refused.value.complaints[0].startswith(f"{path}:{line}: ")
 
 
@@ -316,7 +314,7 @@ def test_bottomless_nesting_is_told(tmp_path: Path) -> None:
     path = tmp_path / "x.yaml"
     path.write_text("a: " + "[" * 5000)
     with pytest.raises(BadFile, match="nesting without end"):
-        read_placed(path)
+        read_mapping_with_lines(path)
 
 
 def test_only_ones_own_is_written_over(tmp_path: Path) -> None:

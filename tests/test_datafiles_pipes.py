@@ -9,9 +9,10 @@ import pytest
 from conftest import Ran, Run
 from waiting import ended
 
-from debate_orchestrator.datafiles import read_mapping, read_placed, read_text, system_owned, write_over
-from debate_orchestrator.errors import BadFile, BadReply
-from debate_orchestrator.host.desk import read_reply
+from debate_orchestrator.host.turns_folder import read_reply
+from debate_orchestrator.storage.files import write_over
+from debate_orchestrator.util.data import read_mapping, read_mapping_with_lines, read_text, system_owned
+from debate_orchestrator.util.errors import BadFile, BadReply
 
 WITH = {"judge": ["--judge", "host"]}
 """What a verb needs besides the file."""
@@ -25,7 +26,7 @@ def test_regular_files_alone_are_read(here: Path, name: str) -> None:
     for read in (
         lambda: read_text(name, 9),
         lambda: read_mapping(name),
-        lambda: read_placed(name),
+        lambda: read_mapping_with_lines(name),
         lambda: write_over(name, "", b"#", "mine"),
     ):
         refused = ended(read)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from debate_orchestrator.datafiles import make_folder, move_aside, write_new, write_over, write_whole
-from debate_orchestrator.errors import BadFile
+from debate_orchestrator.storage.files import make_folder, move_aside, write_atomic, write_new, write_over
+from debate_orchestrator.util.errors import BadFile
 
 
 def listing(folder: Path) -> dict[str, str]:
@@ -27,9 +27,9 @@ def test_what_is_not_ours_is_moved_aside(here: Path) -> None:
     Path("x.md").write_text("theirs")
     Path("x.edited.md").write_text("already there")
 
-    assert write_whole("x.md", "new", ours=lambda there: there == b"ours") == "x.edited-2.md"
+    assert write_atomic("x.md", "new", ours=lambda there: there == b"ours") == "x.edited-2.md"
     Path("x.md").write_text("ours")
-    assert write_whole("x.md", "newer", ours=lambda there: there == b"ours") is None
+    assert write_atomic("x.md", "newer", ours=lambda there: there == b"ours") is None
     assert listing(here) == {"x.md": "newer", "x.edited.md": "already there", "x.edited-2.md": "theirs"}
 
 
@@ -38,8 +38,8 @@ def test_the_same_bytes_are_not_moved(here: Path) -> None:
     Path("x").write_text("same")
     Path("y").touch()
 
-    assert write_whole("x", "same", ours=lambda there: False) is None
-    assert write_whole("y", "new", ours=lambda there: False) is None
+    assert write_atomic("x", "same", ours=lambda there: False) is None
+    assert write_atomic("y", "new", ours=lambda there: False) is None
     assert listing(here) == {"x": "same", "y": "new"}
 
 
@@ -49,10 +49,10 @@ def test_a_link_is_never_followed(here: Path) -> None:
     for name in ("a.md", "b.md", "dangling.md"):
         os.symlink("nowhere" if name == "dangling.md" else "victim", name)
 
-    assert write_whole("a.md", "new", ours=lambda there: True) == "a.edited.md"
-    assert write_whole("dangling.md", "new", ours=lambda there: True) == "dangling.edited.md"
+    assert write_atomic("a.md", "new", ours=lambda there: True) == "a.edited.md"
+    assert write_atomic("dangling.md", "new", ours=lambda there: True) == "dangling.edited.md"
     with pytest.raises(BadFile, match=r"b\.md: got a symbolic link"):
-        write_whole("b.md", "new")
+        write_atomic("b.md", "new")
     assert listing(here) == {
         "victim": "precious",
         "a.md": "new",
@@ -67,7 +67,7 @@ def test_a_hard_link_keeps_what_it_held(here: Path) -> None:
     """A file with a second name elsewhere is replaced under its first name alone."""
     Path("x").write_text("old")
     os.link("x", "other")
-    write_whole("x", "new")
+    write_atomic("x", "new")
 
     assert listing(here) == {"x": "new", "other": "old"}
 
@@ -78,9 +78,9 @@ def test_a_read_only_file_is_not_replaced(here: Path) -> None:
         Path(name).write_text("old")
         os.chmod(name, 0o444)
 
-    assert write_whole("a", "new", ours=lambda there: True) == "a.edited"
+    assert write_atomic("a", "new", ours=lambda there: True) == "a.edited"
     with pytest.raises(BadFile, match="read-only"):
-        write_whole("b", "new")
+        write_atomic("b", "new")
     assert listing(here) == {"a": "new", "a.edited": "old", "b": "old"}
 
 
@@ -89,7 +89,7 @@ def test_what_is_no_file_is_refused(here: Path, what: str) -> None:
     """A folder or a pipe in the way is neither read nor moved, and nothing is left behind."""
     os.mkdir("x.md") if what == "folder" else os.mkfifo("x.md")
     with pytest.raises(BadFile, match=r"x\.md: got a"):
-        write_whole("x.md", "new", ours=lambda there: True)
+        write_atomic("x.md", "new", ours=lambda there: True)
     with pytest.raises(BadFile, match="one of mine"):
         write_over("x.md", "# Mine", b"# Mine", "one of mine")
     assert os.listdir() == ["x.md"]
@@ -99,7 +99,7 @@ def test_a_replaced_file_keeps_its_mode(here: Path) -> None:
     """A private file is still private when it was replaced, and was so while it was written."""
     Path("x").write_text("old")
     os.chmod("x", 0o600)
-    write_whole("x", "new")
+    write_atomic("x", "new")
 
     assert (stat.S_IMODE(os.stat("x").st_mode), Path("x").read_text()) == (0o600, "new")
 
@@ -114,8 +114,8 @@ def test_a_refused_chmod_blocks_nothing(here: Path, monkeypatch: pytest.MonkeyPa
     os.chmod("x", 0o640)
     for name in ("chmod", "fchmod"):
         monkeypatch.setattr(os, name, refused)
-    write_whole("x", "new")
-    write_whole("y", "new")
+    write_atomic("x", "new")
+    write_atomic("y", "new")
 
     assert listing(here) == {"x": "new", "y": "new"}
 
@@ -123,7 +123,7 @@ def test_a_refused_chmod_blocks_nothing(here: Path, monkeypatch: pytest.MonkeyPa
 def test_the_umask_of_the_process_is_left_alone(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Writing never changes the umask, which other threads would see."""
     monkeypatch.setattr(os, "umask", lambda mask: pytest.fail("the umask was changed"))
-    write_whole("x", "new")
+    write_atomic("x", "new")
 
     assert Path("x").read_text() == "new"
 
@@ -132,7 +132,8 @@ def test_a_file_system_without_modes(here: Path) -> None:
     """On a file system that has no modes (vfat), files are written and replaced."""
     made = (
         "truncate -s 2M image && mkfs.vfat image && mkdir room && mount -o loop image room && cd room && "
-        "python -c \"from debate_orchestrator.datafiles import write_whole as w; w('x', '1'); w('x', '2')\" && "
+        'python -c "from debate_orchestrator.storage.files import write_atomic as w; '
+        "w('x', '1'); w('x', '2')\" && "
         "cat x && cd .. && umount room"
     )
     ready = subprocess.run(["unshare", "-m", "sh", "-c", made.partition(" && cd room")[0]], check=False)
@@ -185,7 +186,7 @@ def test_nothing_is_left_of_a_write_that_failed(here: Path) -> None:
     """Where writing fails half-way, what was there stays under its name, and no other file is there."""
     Path("x.md").write_text("theirs")
     script = (
-        "import resource; from debate_orchestrator.datafiles import write_whole\n"
+        "import resource; from debate_orchestrator.storage.files import write_atomic as write_whole\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
         "try: write_whole('x.md', 'x' * 5000, ours=lambda there: False)\n"
         "except Exception as error: print(type(error).__name__)"

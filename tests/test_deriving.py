@@ -12,7 +12,7 @@ from conftest import Run
 from messages_server import Server, serving
 
 from debate_orchestrator.core.events import Opened
-from debate_orchestrator.journal import read
+from debate_orchestrator.storage.journal import read
 
 DERIVED = json.dumps({"kind": "technical", "a": "Tabs it is.", "b": "Spaces it is."})
 SETUP = ("--topic=Tabs?", "--rounds=1", "--output=r.md", "--a=anthropic:m", "--b=anthropic:m", "--judge=anthropic:n")

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from started import started
 
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.journal import read
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.storage.journal import read
 
 PAGE = Path(__file__).parent.parent / "docs" / "formats.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -68,7 +68,7 @@ def test_the_page_makes_a_format(oxford: tuple[Path, dict[str, str]]) -> None:
 def test_the_page_makes_a_debate(oxford: tuple[Path, dict[str, str]]) -> None:
     """The rehearsal of the page's format is a whole debate of five members, decided by swing, and has a report."""
     folder, _ = oxford
-    debate = Debate(read(str(folder / "oxford.rehearsed.journal.jsonl")).events)
+    debate = DebateState(read(str(folder / "oxford.rehearsed.journal.jsonl")).events)
     verdict = debate.verdict()
 
     assert debate.complete and verdict is not None

@@ -14,8 +14,8 @@ from debates import entries, told
 from reviewers import debated, filled, gathered, paper
 from test_reports_costs import paid
 
-from debate_orchestrator.reports import attest, forms, seal
-from debate_orchestrator.reports.story import story
+from debate_orchestrator.reports import checksum, forms, verify
+from debate_orchestrator.reports.model import build_report
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "reports.md").read_text(encoding="utf-8")
@@ -61,7 +61,7 @@ def test_a_seal_can_be_checked_in_python(report: Path) -> None:
 def test_what_is_rounded_is_told() -> None:
     """Dollars have the decimals that the page names."""
     places = re.findall(r"Numbers are not rounded, but for US dollars, which are told to (\d+) decimal places\.", PAGE)
-    made = story(entries(paid(cost=1 / 3)))
+    made = build_report(entries(paid(cost=1 / 3)))
     told = json.loads(forms.rendered(made, ".json"))
 
     assert [line["usd"] for line in told["costs"]["lines"]][:1] == [round(1 / 3, int(n)) for n in places]
@@ -70,23 +70,23 @@ def test_what_is_rounded_is_told() -> None:
 def test_what_a_report_is_made_from_is_told() -> None:
     """Reviewers' ballots make another report of the same journal, and whatever says what it is made from says so."""
     journal = debated(rounds=1)
-    reviewed = story(journal, gathered(paper(journal), filled(paper(journal))))
+    reviewed = build_report(journal, gathered(paper(journal), filled(paper(journal))))
 
-    assert forms.rendered(reviewed, ".md") != forms.rendered(story(journal), ".md")
+    assert forms.rendered(reviewed, ".md") != forms.rendered(build_report(journal), ".md")
     for page in (PAGE, (ROOT / "docs" / "journal.md").read_text(encoding="utf-8")):
         assert "ballots" in page.partition("\n\n")[2].partition("\n\n")[0]
-    assert "ballots" in (seal.__doc__ or "")
+    assert "ballots" in (checksum.__doc__ or "")
 
 
 def test_the_table_has_every_state() -> None:
     """Each state that `check` may tell has its row, and no other has."""
-    assert re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE) == list(get_args(attest.State))
+    assert re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE) == list(get_args(verify.State))
 
 
 def test_the_forms_are_those_that_there_are() -> None:
     """The table of forms has every form, and the seal that the page shows reads like one."""
     shown = next(line for line in PAGE.split("\n") if line.startswith("    Sealed by "))
-    real = seal.sentence(told(rounds=1))
+    real = checksum.checksum_sentence(told(rounds=1))
     plain = re.compile(r"sha256:[0-9a-f.]*?(?=[,.] )|\d+ lines|\d+\.\d+\.\d+(?=\. )")
 
     assert re.findall(r"^\| `(\.\w+)` \|", PAGE, re.MULTILINE) == list(forms.FORMS)

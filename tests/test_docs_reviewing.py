@@ -10,10 +10,10 @@ from pathlib import Path
 from conftest import Run
 from reviewers import filled, paper
 
-from debate_orchestrator import library
-from debate_orchestrator.datafiles import read_mapping, to_yaml
-from debate_orchestrator.journal import read
-from debate_orchestrator.reviewing import agreement, ballots
+from debate_orchestrator.reports import reviewers, reviews
+from debate_orchestrator.storage.journal import read
+from debate_orchestrator.util import resources
+from debate_orchestrator.util.data import read_mapping, to_yaml
 
 PAGE = (Path(__file__).parent.parent / "docs" / "reviewing.md").read_text(encoding="utf-8")
 JOURNAL = "debate-report.journal.jsonl"
@@ -27,7 +27,7 @@ def commands() -> list[list[str]]:
 
 def test_the_commands_run(debate: Run, here: Path) -> None:
     """Who follows the page in a script has a report with a reviewer in it."""
-    examples = library.folder("examples")
+    examples = resources.folder("examples")
     shutil.copy(examples / "compulsory-voting" / JOURNAL, JOURNAL)
     shutil.copy(examples / "compulsory-voting" / JOURNAL, "again.journal.jsonl")
     for command in commands():
@@ -50,7 +50,7 @@ def test_the_table_has_every_key() -> None:
     """The page describes each key of a ballot, and no other."""
     table = PAGE.partition("| key |")[2].partition("\n\n")[0]
     named = {key for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE) for key in re.findall(r"`(\w+)`", row)}
-    examples = library.folder("examples")
+    examples = resources.folder("examples")
     asked = paper(read(examples / "compulsory-voting" / JOURNAL).entries)
 
     assert named == set(asked.shape)
@@ -58,6 +58,6 @@ def test_the_table_has_every_key() -> None:
 
 def test_its_numbers_are_the_codes() -> None:
     """Thresholds and lengths are told as they are."""
-    assert f"at least {agreement.LEAST_RATERS} scored and at least {agreement.LEAST_ITEMS} items" in PAGE
-    assert f"at most {ballots.WORDS} words" in PAGE
-    assert f"the version of this form: {ballots.VERSION}" in PAGE
+    assert f"at least {reviewers.LEAST_RATERS} scored and at least {reviewers.LEAST_ITEMS} items" in PAGE
+    assert f"at most {reviews.WORDS} words" in PAGE
+    assert f"the version of this form: {reviews.VERSION}" in PAGE

@@ -10,9 +10,12 @@ from pathlib import Path
 import pytest
 from own_formats import EXTENDING, FILES, FORMAT, RUBRIC, written
 
-from debate_orchestrator import briefs, drafts, formats, library, rendering, trials
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.errors import BadFile, BadFormat
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine import dry_run
+from debate_orchestrator.formats import loader, source
+from debate_orchestrator.prompting import briefs, rendering
+from debate_orchestrator.util import resources
+from debate_orchestrator.util.errors import BadFile, BadFormat
 
 INLINE = "{least: 1, most: 2, criteria: {x: {title: X, about: x}}, strictness: {s: {about: s, judge: s, debaters: s}}}"
 
@@ -21,17 +24,17 @@ INLINE = "{least: 1, most: 2, criteria: {x: {title: X, about: x}}, strictness: {
 def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The folder of shipped formats, to which some may be added."""
     prompts = tmp_path / "prompts"
-    shutil.copytree(library.prompts(), prompts)
-    monkeypatch.setattr(library, "prompts", lambda: prompts)
-    for kept in (formats._shipped, rendering.shipped):
+    shutil.copytree(resources.prompts(), prompts)
+    monkeypatch.setattr(resources, "prompts", lambda: prompts)
+    for kept in (loader._shipped, rendering.shipped):
         kept.cache_clear()
     yield prompts / "formats"
-    for kept in (formats._shipped, rendering.shipped):
+    for kept in (loader._shipped, rendering.shipped):
         kept.cache_clear()
 
 
 def complaints(text: str, folder: Path, **files: str) -> list[str]:
-    return drafts.read(str(written(folder, format_yaml=text, **files))).complaints
+    return source.read_source(str(written(folder, format_yaml=text, **files))).complaints
 
 
 # Finding
@@ -42,31 +45,31 @@ def test_a_path_is_a_format(here: Path, given: str, monkeypatch: pytest.MonkeyPa
     """A folder with a format.yaml, or that file, is a format by whatever path leads there."""
     monkeypatch.setenv("HOME", str(here))
     written(here / "mine")
-    draft = drafts.read(given.format(here=here.name, cwd=here))
+    draft = source.read_source(given.format(here=here.name, cwd=here))
     assert (draft.name, draft.shipped, draft.complaints) == ("mine", False, [])
 
 
 def test_here_is_a_format_too(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The working directory may be a format, by a dot or by the name of the file."""
     monkeypatch.chdir(written(here / "mine"))
-    assert [drafts.read(given).name for given in (".", "format.yaml", "./format.yaml")] == ["mine"] * 3
+    assert [source.read_source(given).name for given in (".", "format.yaml", "./format.yaml")] == ["mine"] * 3
 
 
 @pytest.mark.parametrize("name", ["adversarial", "x", "X Y", "rubric"])
 def test_a_bare_name_is_no_path(name: str) -> None:
     """Without a separator, a leading dot or tilde, or .yaml at its end, it is a shipped format's name."""
-    assert not drafts.is_path(name)
+    assert not source.is_path(name)
 
 
 def test_a_folder_of_its_own_name_does_not_hide_a_shipped_format(here: Path) -> None:
     """A folder here that has a shipped format's name is not what that name means."""
     written(here / "adversarial")
-    assert drafts.read("adversarial").shipped
+    assert source.read_source("adversarial").shipped
 
 
 def test_a_shipped_folder_is_the_shipped_format() -> None:
     """The path of a shipped format is that format, by its name."""
-    draft = drafts.read(str(library.format_folder("adversarial")))
+    draft = source.read_source(str(resources.format_folder("adversarial")))
     assert (draft.shipped, draft.name, draft.complaints) == (True, "adversarial", [])
 
 
@@ -85,7 +88,10 @@ def test_keys_are_replaced_and_four_go_deeper(here: Path) -> None:
     """A key replaces the extended format's, but shapes, seats, labels and lines, which are merged by their keys."""
     own = "seats: {a: {name: Anna, tag: A}}\nlabels: {final: The End}\nlines: {decline: No.}\n"
     own += "shapes: {final: {winner: {kind: choice}}}\nafter: []\nintervention: {most_in_a_row: 2}\n"
-    made, base = drafts.read(str(written(here / "mine", format_yaml=EXTENDING + own))).made, formats.load("adversarial")
+    made, base = (
+        source.read_source(str(written(here / "mine", format_yaml=EXTENDING + own))).made,
+        loader.load("adversarial"),
+    )
     assert made is not None
     assert (made.seats["a"].name, made.seats["a"].side, made.seats["b"]) == ("Anna", "", base.seats["b"])
     assert made.labels == base.labels.model_copy(update={"final": "The End"})
@@ -98,7 +104,7 @@ def test_templates_are_inherited_by_their_path(here: Path) -> None:
     """A template that the folder lacks is the extended format's; one that it has is its own."""
     folder = written(here / "mine", format_yaml=EXTENDING)
     (folder / "opening.md.j2").write_text("Open.")
-    made = drafts.read(str(folder)).made
+    made = source.read_source(str(folder)).made
     assert made is not None
     assert [phase.template for phase in made.round[:3]] == ["", "adversarial/constructive", "adversarial/challenge"]
     assert made.after[0].template == "adversarial/final-verdict"
@@ -118,10 +124,10 @@ def test_shipped_formats_extend_each_other(shelf: Path) -> None:
     (shelf / "last").mkdir()
     (shelf / "last" / "format.yaml").write_text("extends: middle\ntitle: Last\n")
     (shelf / "middle" / "opening.md.j2").write_text("Open.")
-    made = formats.load("last")
+    made = loader.load("last")
     assert (made.title, made.about, made.rounds.most) == ("Last", "In the middle.", 2)
     assert [phase.template for phase in made.round[:2]] == ["middle/opening", "adversarial/constructive"]
-    assert {"formats/middle/opening.md.j2", "formats/adversarial/challenge.md.j2"} <= set(formats.digests(made, {}))
+    assert {"formats/middle/opening.md.j2", "formats/adversarial/challenge.md.j2"} <= set(loader.digests(made, {}))
 
 
 def test_a_shipped_format_inherits_a_system_text(shelf: Path) -> None:
@@ -130,10 +136,10 @@ def test_a_shipped_format_inherits_a_system_text(shelf: Path) -> None:
     (shelf / "last").mkdir()
     (shelf / "last" / "format.yaml").write_text("extends: base\n")
     for name in ("base", "last"):
-        made, travelling = formats.whole(name)
-        debate = Debate([trials.opened(made, travelling)])
+        made, travelling = loader.load_with_templates(name)
+        debate = DebateState([dry_run.opened(made, travelling)])
         assert briefs.brief(debate, debate.due()[0]).system == "Hello."
-        assert "formats/base/system.md.j2" in formats.digests(made, travelling)
+        assert "formats/base/system.md.j2" in loader.digests(made, travelling)
 
 
 def test_no_format_extends_itself(shelf: Path) -> None:
@@ -142,7 +148,7 @@ def test_no_format_extends_itself(shelf: Path) -> None:
         (shelf / name).mkdir()
         (shelf / name / "format.yaml").write_text(f"extends: {base}\n")
     with pytest.raises(BadFormat, match=r"prompts/formats/two/format\.yaml:1: extends: got 'one', which extends this"):
-        formats.load("one")
+        loader.load("one")
 
 
 # The rubric
@@ -160,7 +166,7 @@ def test_no_format_extends_itself(shelf: Path) -> None:
 def test_a_rubric_is_named_or_given(here: Path, said: str, name: str) -> None:
     """A rubric is a shipped one by name, a file beside the format, or stands in it; it has a name in each case."""
     text = FORMAT.replace("rubric: rubric.yaml", f"rubric: {said}")
-    draft = drafts.read(str(written(here / "mine", format_yaml=text, **{"hard.yaml": RUBRIC})))
+    draft = source.read_source(str(written(here / "mine", format_yaml=text, **{"hard.yaml": RUBRIC})))
     assert draft.made is not None
     assert draft.made.rubric.name == name
 
@@ -182,8 +188,8 @@ def test_templates_that_can_not_be_read(here: Path) -> None:
     folder = written(here / "mine")
     (folder / "bad.md.j2").write_bytes(b"\xff")
     for n in range(3):
-        (folder / f"{n}.md.j2").write_text("x" * (drafts.MOST_TEMPLATES // 2))
-    told = drafts.read("./mine").complaints
+        (folder / f"{n}.md.j2").write_text("x" * (source.MOST_TEMPLATES // 2))
+    told = source.read_source("./mine").complaints
     assert [one.split(": ")[0] for one in told] == ["./mine/bad.md.j2", "./mine/"]
 
 
@@ -192,7 +198,7 @@ def test_templates_with_names_that_will_not_do(here: Path) -> None:
     folder = written(here / "mine")
     for name in ("a\nb.md.j2", "a b.md.j2", ".#speech.md.j2"):
         (folder / name).write_text("x")
-    told = drafts.read("./mine").complaints
+    told = source.read_source("./mine").complaints
     assert [one.partition(";")[0] for one in told] == [
         r"./mine/: got a template called 'a\nb.md.j2'",
         "./mine/: got a template called 'a b.md.j2'",
@@ -203,7 +209,7 @@ def test_no_yaml_is_told_alone(here: Path) -> None:
     """Where format.yaml can't be read as YAML, that is all that is told, with the line."""
     written(here / "mine", format_yaml="title: x\n- y\n")
     with pytest.raises(BadFile) as refused:
-        drafts.read("./mine")
+        source.read_source("./mine")
     assert [one.split(": ")[0] for one in refused.value.complaints] == ["./mine/format.yaml:2"]
 
 
@@ -211,12 +217,12 @@ def test_a_file_that_is_no_mapping(here: Path) -> None:
     """An empty format.yaml, or one that holds a list, is told as such."""
     for text in ("", "- a\n", "word"):
         with pytest.raises(BadFile, match=r"mine/format\.yaml:1: .*a mapping of keys"):
-            drafts.read(str(written(here / "mine", format_yaml=text)))
+            source.read_source(str(written(here / "mine", format_yaml=text)))
 
 
 def test_everything_has_a_place(here: Path) -> None:
     """A value is placed by its file and line, whatever is missing in it by what it should be in."""
-    draft = drafts.read(str(written(here / "mine")))
+    draft = source.read_source(str(written(here / "mine")))
     home = os.path.join(here, "mine")
     assert draft.where(("round", 1, "reply")) == f"{home}/format.yaml:30: round[1].reply"
     assert draft.where(("round", 1, "words")) == f"{home}/format.yaml:25: round[1].words"

@@ -9,11 +9,11 @@ import puppets
 import pytest
 from speakers import Speaker, begun, driven
 
-from debate_orchestrator.briefs import Brief
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Asked, Spoiled
-from debate_orchestrator.errors import Failed
-from debate_orchestrator.journal import read
+from debate_orchestrator.core.events import Asked, Rejected
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.prompting.briefs import Brief
+from debate_orchestrator.storage.journal import read
+from debate_orchestrator.util.errors import ProviderFailed
 
 
 def test_a_whole_debate(tmp_path: Path) -> None:
@@ -22,7 +22,7 @@ def test_a_whole_debate(tmp_path: Path) -> None:
         debate = driven(journal, Speaker())
 
         assert debate.complete
-        assert Debate(read(tmp_path / "j").events).answers == debate.answers
+        assert DebateState(read(tmp_path / "j").events).answers == debate.answers
 
 
 def test_independent_turns_run_at_once(tmp_path: Path) -> None:
@@ -47,12 +47,12 @@ def test_siblings_answers_survive_a_failure(tmp_path: Path) -> None:
 
     def say(brief: Brief) -> str | None:
         if brief.turn == "1.challenge.a":
-            raise Failed("the line is dead")
+            raise ProviderFailed("the line is dead")
         return None
 
-    with begun(tmp_path / "j") as journal, pytest.raises(Failed, match="the line is dead"):
+    with begun(tmp_path / "j") as journal, pytest.raises(ProviderFailed, match="the line is dead"):
         driven(journal, Speaker(say))
-    debate = Debate(read(tmp_path / "j").events)
+    debate = DebateState(read(tmp_path / "j").events)
 
     assert [turn.id for turn in debate.due()] == ["1.challenge.a"]
     assert "1.challenge.b" in debate.answers
@@ -103,7 +103,7 @@ def test_a_ballot_spoiled_twice_is_an_absence(tmp_path: Path) -> None:
     speaker = Speaker(lambda brief: "A wins!" if brief.turn == "1.verdict.judge-2" else None, rounds=1)
     with begun(tmp_path / "j", judges=3, rounds=1) as journal:
         debate = driven(journal, speaker)
-        spoiled = [event for event in journal.events if isinstance(event, Spoiled)]
+        spoiled = [event for event in journal.events if isinstance(event, Rejected)]
 
     result = debate.result(1)
     assert len(spoiled) == 2
@@ -115,9 +115,9 @@ def test_a_spoiled_speech_is_kept_and_asked_anew(tmp_path: Path) -> None:
     """A debater whose speech will not do twice stops the debate and is no absence; resumed, it is asked again."""
     silent = Speaker(lambda brief: " " if brief.turn == "1.opening.b" else None, rounds=1)
     with begun(tmp_path / "j", rounds=1) as journal:
-        with pytest.raises(Failed, match="an empty reply"):
+        with pytest.raises(ProviderFailed, match="an empty reply"):
             driven(journal, silent)
-        spoiled = [event for event in journal.events if isinstance(event, Spoiled)]
+        spoiled = [event for event in journal.events if isinstance(event, Rejected)]
         debate = driven(journal, Speaker(rounds=1))
 
     assert [event.turn for event in spoiled] == ["1.opening.b", "1.opening.b"]

@@ -13,40 +13,45 @@ from debates import CONCEDE, DECLINE, answers, entries, one_agent, opening, play
 from journals import START, line, written
 from speakers import Speaker
 
-from debate_orchestrator import library, providers
-from debate_orchestrator.core.bill import bill
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Event, Opened, Spoiled, Spoke
-from debate_orchestrator.drive import drive
+from debate_orchestrator.core.costs import costs_of
+from debate_orchestrator.core.events import Event, Opened, Rejected, Spoke
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import rejudge
-from debate_orchestrator.errors import BadAnswers, BadJournal, OutOfTurn
-from debate_orchestrator.files import JOURNAL
-from debate_orchestrator.journal import Writer, read
+from debate_orchestrator.engine.loop import run_loop
+from debate_orchestrator.providers import registry
 from debate_orchestrator.reports import markdown
-from debate_orchestrator.reports.story import story
+from debate_orchestrator.reports.model import build_report
+from debate_orchestrator.storage.journal import JournalWriter, read
+from debate_orchestrator.storage.paths import JOURNAL
+from debate_orchestrator.util import resources
+from debate_orchestrator.util.errors import BadJournal, BadSettings, OutOfTurn
 
 NEW = ("speaker",)
 
 
-def judged(path: Path, opened: Opened, speaker: Speaker) -> Debate:
+def judged(path: Path, opened: Opened, speaker: Speaker) -> DebateState:
     """A judging of a journal, driven to its end: recordings speak, and `speaker` judges."""
-    with Writer.create(path, opened) as journal:
-        debate = Debate(journal.events)
-        sides = Debate([opened.model_copy(update={"cast": opened.cast | {"judge": ("host",) * len(debate.judges)}})])
-        seats = providers.seated(sides) | dict.fromkeys(debate.judges, speaker)
-        return asyncio.run(drive(journal, debate, seats))
+    with JournalWriter.create(path, opened) as journal:
+        debate = DebateState(journal.events)
+        sides = DebateState(
+            [opened.model_copy(update={"cast": opened.cast | {"judge": ("host",) * len(debate.judges)}})]
+        )
+        seats = registry.make_providers(sides) | dict.fromkeys(debate.judges, speaker)
+        return asyncio.run(run_loop(journal, debate, seats))
 
 
-def speeches(debate: Debate) -> list[tuple[str, str]]:
+def speeches(debate: DebateState) -> list[tuple[str, str]]:
     turns = [turn for turn in debate.settled() if debate.shape(turn) is None]
     return [(turn.id, debate.reply(turn).text) for turn in turns]
 
 
-def again(tmp_path: Path, events: list[Event], judges: tuple[str, ...] = NEW, **how: Any) -> tuple[Debate, Speaker]:
+def again(
+    tmp_path: Path, events: list[Event], judges: tuple[str, ...] = NEW, **how: Any
+) -> tuple[DebateState, Speaker]:
     """Those events, written down and judged again by a speaker."""
     old = tmp_path / f"old{JOURNAL}"
     written(old, events)
-    speaker = Speaker(how.get("say", lambda brief: None), rounds=Debate(events).rounds)
+    speaker = Speaker(how.get("say", lambda brief: None), rounds=DebateState(events).rounds)
     opened = rejudge.of_journal(read(old).entries, str(old), judges, how.get("strictness"))[0]
     return judged(tmp_path / f"new{JOURNAL}", opened, speaker), speaker
 
@@ -57,14 +62,14 @@ def test_the_speeches_are_those_of_then(tmp_path: Path) -> None:
     first, *rest = played(rounds=2)
     spoke = next(event for event in rest if isinstance(event, Spoke))
     empty = spoke.reply.model_copy(update={"text": " "})
-    events = [first, Spoiled(turn=spoke.turn, complaints=("empty",), reply=empty), *rest]
+    events = [first, Rejected(turn=spoke.turn, complaints=("empty",), reply=empty), *rest]
     ballot = json.dumps(puppets.converging(rounds=2, conceded="a"))
     debate, speaker = again(tmp_path, events, say=lambda asked: ballot if asked.turn == "1.verdict.judge" else None)
 
     assert debate.complete
-    assert speeches(debate) == speeches(Debate(events))
+    assert speeches(debate) == speeches(DebateState(events))
     assert {asked.turn.rpartition(".")[2] for asked in speaker.briefs} == {"judge"}
-    assert {line.seat for line in bill(debate).lines} <= {"judge"}
+    assert {line.seat for line in costs_of(debate).lines} <= {"judge"}
 
 
 def test_a_judge_hears_what_a_live_one_hears(tmp_path: Path) -> None:
@@ -107,7 +112,7 @@ def test_a_concession_by_ballot_is_kept(tmp_path: Path) -> None:
     """A debate that its ballots ended ends there again, and the report says why."""
     events = played(saying(_1_verdict_judge=puppets.ballot(conceded="b")), rounds=3)
     debate, _ = again(tmp_path, events)
-    report = markdown.render(story(read(tmp_path / f"new{JOURNAL}").entries))
+    report = markdown.render(build_report(read(tmp_path / f"new{JOURNAL}").entries))
 
     assert debate.complete
     assert not [turn for turn, _ in speeches(debate) if turn.startswith("2.")]
@@ -136,7 +141,7 @@ def test_panels_of_any_size(tmp_path: Path, before: int, after: int) -> None:
 def of_before(path: Path, say: puppets.Say) -> Path:
     """The journal of a debate of one round as it was written before the rules of hearing were on record."""
     first = opening(rounds=1).model_copy(update={"hearing": 1})
-    debate, data, before = Debate([first]), [first.model_dump(mode="json")], START
+    debate, data, before = DebateState([first]), [first.model_dump(mode="json")], START
     while due := debate.due():
         for event in [event for turn in due for event in answers(debate, turn, say)]:
             debate.take(event)
@@ -154,10 +159,10 @@ def test_an_older_journal_keeps_its_rules(tmp_path: Path) -> None:
     folded, told, and judged again."""
     said = f"<think>Hm.</think> You are right.\n\n{CONCEDE}\n\nWell argued."
     path = of_before(tmp_path / f"old{JOURNAL}", saying(_1_opening_b=said))
-    debate, entries = Debate(read(path).events), read(path).entries
+    debate, entries = DebateState(read(path).events), read(path).entries
     assert (debate.complete, debate.conceded(), "1.verdict.judge" in debate.answers) == (True, "b", False)
-    assert "<think>Hm.</think> You are right." in debate.hear(debate.turn("1.opening.b")).text
-    assert "conceded the debate" in markdown.render(story(entries))
+    assert "<think>Hm.</think> You are right." in debate.visible(debate.turn("1.opening.b")).text
+    assert "conceded the debate" in markdown.render(build_report(entries))
 
     opened = rejudge.of_journal(entries, str(path), NEW)[0]
     again = judged(tmp_path / f"new{JOURNAL}", opened, Speaker(lambda brief: None, rounds=1))
@@ -167,13 +172,13 @@ def test_an_older_journal_keeps_its_rules(tmp_path: Path) -> None:
     first, *rest = read(path).events
     assert isinstance(first, Opened)
     with pytest.raises(OutOfTurn):
-        Debate([first.model_copy(update={"hearing": 2}), *rest])
+        DebateState([first.model_copy(update={"hearing": 2}), *rest])
 
 
 def test_what_weakens_the_speeches_is_told(tmp_path: Path) -> None:
     """One agent in every seat is told of in the new report too."""
     _, _ = again(tmp_path, one_agent(played(rounds=1)))
-    told = markdown.render(story(read(tmp_path / f"new{JOURNAL}").entries))
+    told = markdown.render(build_report(read(tmp_path / f"new{JOURNAL}").entries))
 
     assert "In it one agent wore all hats" in told
     assert "nobody was asked for a speech" in told
@@ -188,7 +193,7 @@ def test_the_opening_is_new() -> None:
     opened = rejudge.of_journal(entries([old, *events[1:]]), "d/old.journal.jsonl", NEW)[0]
 
     assert (opened.max_cost, opened.derived) == (None, ())
-    assert opened.prompts == library.digests("adversarial")
+    assert opened.prompts == resources.digests("adversarial")
     assert opened.nonce != old.nonce and opened.seed != old.seed
     assert (opened.setup, opened.format) == (old.setup, old.format)
     assert opened.cast == {"a": ("replay:d/old.journal.jsonl",), "b": ("replay:d/old.journal.jsonl",), "judge": NEW}
@@ -203,7 +208,7 @@ def test_what_can_not_be_judged_so() -> None:
     finished = entries(played(rounds=1))
     assert rejudge.of_journal(finished, "old", NEW, "lenient")[0].setup.strictness == "lenient"
     for judges in ((), ("host",) * 10):
-        with pytest.raises(BadAnswers, match=r"1 to 9 judges[^$]*lenient or strict"):
+        with pytest.raises(BadSettings, match=r"1 to 9 judges[^$]*lenient or strict"):
             rejudge.of_journal(finished, "old", judges, "cruel")
     with pytest.raises(BadJournal, match=r"due: 2\.verdict\.judge.*`debate resume x\.journal\.jsonl`"):
         rejudge.of_journal(entries(played(rounds=2, until="2.verdict.judge")), "x.journal.jsonl", NEW)

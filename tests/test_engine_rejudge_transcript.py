@@ -8,23 +8,23 @@ import pytest
 from core.folding import play
 from debates import CONCEDE, DECLINE, entries, played, saying
 
-from debate_orchestrator import formats
-from debate_orchestrator.briefs import brief
-from debate_orchestrator.core.bill import bill
-from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Event, Spoke
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import rejudge
-from debate_orchestrator.engine.transcript import parse
-from debate_orchestrator.errors import BadAnswers
+from debate_orchestrator.engine.transcript_file import parse
+from debate_orchestrator.formats import loader
+from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.reports import markdown
-from debate_orchestrator.reports.story import story
+from debate_orchestrator.reports.model import build_report
+from debate_orchestrator.util.errors import BadSettings
 
 PLAIN = "# Cats?\n\n" + "\n".join(
     f"## Round {n}\n\n### Ann (Pro)\n\nFor {n}.\n\n### Bo (Con)\n\nAgainst {n}.\n" for n in range(1, 4)
 )
 
 
-def speeches(debate: Debate) -> list[tuple[str, str]]:
+def speeches(debate: DebateState) -> list[tuple[str, str]]:
     """Turn and text of each speech."""
     return [(turn.id, debate.reply(turn).text) for turn in debate.settled() if debate.shape(turn) is None]
 
@@ -35,12 +35,12 @@ def opened(text: str, **how: Any) -> list[Event]:
     return [first, *spoken]
 
 
-def judged(text: str, **how: Any) -> tuple[Debate, str]:
+def judged(text: str, **how: Any) -> tuple[DebateState, str]:
     """A judging of a transcript, played to its end, and its report."""
     events = opened(text, **how)
-    debate = Debate(events)
+    debate = DebateState(events)
     play(debate)
-    return debate, markdown.render(story(entries([events[0], *debate.answers.values()])))
+    return debate, markdown.render(build_report(entries([events[0], *debate.answers.values()])))
 
 
 def test_a_plain_transcript_is_the_format_as_it_is() -> None:
@@ -50,13 +50,13 @@ def test_a_plain_transcript_is_the_format_as_it_is() -> None:
     assert speeches(debate) == [
         (f"{n}.argument.{side}", f"{word} {n}.") for n in (1, 2, 3) for side, word in (("a", "For"), ("b", "Against"))
     ]
-    assert debate.opened.format.round == formats.load("transcript").round
+    assert debate.opened.format.round == loader.load("transcript").round
     assert [turn.id for turn in debate.settled() if turn.judging] == [
         "3.verdict.judge",
         "final.verdict.judge",
         "final.dissent.judge",
     ]
-    assert bill(Debate(opened(PLAIN))).lines == ()
+    assert costs_of(DebateState(opened(PLAIN))).lines == ()
     assert "**Rounds Completed:** 3 / 3" in report
     assert "One ballot, after the last round, covers all of it." in report
     assert "This is a judging of a recorded debate: t.md (digest ffffffffffff)." in report
@@ -66,19 +66,19 @@ def test_a_plain_transcript_is_the_format_as_it_is() -> None:
 
 def test_the_judge_reads_the_whole_debate_and_no_names() -> None:
     """The one ballot is on every speech; names of speakers and private working are in no part of the brief."""
-    debate = Debate(opened(PLAIN.replace("For 2.", "<think>A secret.</think>For 2.")))
+    debate = DebateState(opened(PLAIN.replace("For 2.", "<think>A secret.</think>For 2.")))
     asked = brief(debate, debate.due()[0])
     text = "".join(part for message in asked.messages for part in message.parts)
 
     assert asked.turn == "3.verdict.judge"
     assert all(f"{word} {n}." in text for n in (1, 2, 3) for word in ("For", "Against"))
     assert not [word for word in ("Ann", "Bo ", "secret") if word in text]
-    assert [name for name in formats.load("transcript").rubric.criteria if name not in text] == []
+    assert [name for name in loader.load("transcript").rubric.criteria if name not in text] == []
 
 
 def test_the_criteria_weigh_as_the_rubric_says() -> None:
     """Argumentation, engagement, rhetoric and tactics make up 40, 30, 20 and 10 per cent of a score."""
-    parts = [one.about.partition(".")[0] for one in formats.load("transcript").rubric.criteria.values()]
+    parts = [one.about.partition(".")[0] for one in loader.load("transcript").rubric.criteria.values()]
 
     assert [parts.count(part) for part in ("Argumentation", "Engagement", "Rhetoric", "Tactics")] == [4, 3, 2, 1]
 
@@ -137,7 +137,7 @@ def test_topic_and_positions() -> None:
     """What is given replaces what the document says, which replaces what follows from the topic."""
     text = PLAIN.replace("## Round 1", "**Ann (Pro):** All cats.\n\n## Round 1")
     plain, given = (
-        Debate(opened(text, **how)).opened.setup for how in ({}, {"topic": "Dogs?", "positions": {"b": "No."}})
+        DebateState(opened(text, **how)).opened.setup for how in ({}, {"topic": "Dogs?", "positions": {"b": "No."}})
     )
 
     assert (plain.topic, plain.positions) == ("Cats?", {"a": "All cats.", "b": "Against: Cats?"})
@@ -147,7 +147,7 @@ def test_topic_and_positions() -> None:
 def test_every_error_is_told_at_once() -> None:
     """No judge, no topic, an odd strictness and an empty position make four complaints."""
     transcript = parse("**A:** x\n\n**B:** y", "t.md")
-    with pytest.raises(BadAnswers) as refused:
+    with pytest.raises(BadSettings) as refused:
         rejudge.of_transcript(transcript, "t.md", "f" * 64, (), "cruel", None, {"a": " "})
 
     assert len(refused.value.complaints) == 4
@@ -160,7 +160,7 @@ def test_what_a_report_tells_of_its_speeches_is_on_record() -> None:
     cut = events[first]
     assert isinstance(cut, Spoke)
     events[first] = cut.model_copy(update={"reply": cut.reply.model_copy(update={"ended": "cut"})})
-    debate, report = judged(markdown.render(story(entries(events))))
+    debate, report = judged(markdown.render(build_report(entries(events))))
     one, two, *_ = debate.answers.values()
 
     assert (one.reply.ended, one.kind, two.kind) == ("cut", "spoke", "declined")

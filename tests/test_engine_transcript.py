@@ -14,21 +14,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nasty import NASTY, SAID, texts
 
-from debate_orchestrator import library
-from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Declined, Event
-from debate_orchestrator.engine.transcript import FORM, MOST_ROUNDS, MOST_SPEECHES, parse
-from debate_orchestrator.errors import BadFile
-from debate_orchestrator.files import JOURNAL
-from debate_orchestrator.journal import read as journal
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine.transcript_file import FORM, MOST_ROUNDS, MOST_SPEECHES, parse
 from debate_orchestrator.reports import markdown, markup
-from debate_orchestrator.reports.story import story
+from debate_orchestrator.reports.model import build_report
+from debate_orchestrator.storage.journal import read as journal
+from debate_orchestrator.storage.paths import JOURNAL
+from debate_orchestrator.util import resources
+from debate_orchestrator.util.errors import BadFile
 
 FOUR = [("a", 1, "One."), ("b", 1, "Two."), ("a", 2, "Three."), ("b", 2, "Four.")]
 EXAMPLES = [
     path
-    for path in sorted(library.folder("examples").glob(f"*/*{JOURNAL}"))
-    if Debate(journal(path).events).format.name in ("adversarial", "conversation")
+    for path in sorted(resources.folder("examples").glob(f"*/*{JOURNAL}"))
+    if DebateState(journal(path).events).format.name in ("adversarial", "conversation")
 ]
 """Journals whose reports hold plain speeches: a panel's begins before round 1, and a claim's turns are forms."""
 
@@ -343,14 +343,14 @@ def test_no_speech_changes_hands(labels: tuple[str, str], words: list[list[str]]
 
 def read_back(events: list[Event]) -> tuple[list[tuple[str, int, str, bool]], list[tuple[str, int, str, bool]]]:
     """The speeches of a debate (side, round, text, declined), and those that its report gives back."""
-    debate = Debate(events)
+    debate = DebateState(events)
     turns = [turn for turn in debate.settled() if debate.shape(turn) is None]
     answers = [debate.answers[turn.id] for turn in turns]
     before = [
         (turn.seat, turn.round or 0, debate.reply(turn).text.strip("\n"), isinstance(answer, Declined))
         for turn, answer in zip(turns, answers, strict=True)
     ]
-    found = parse(markdown.render(story(entries(events))), "r.md")
+    found = parse(markdown.render(build_report(entries(events))), "r.md")
     assert (found.topic, found.positions) == (debate.opened.setup.topic, debate.opened.setup.positions)
     return before, [(one.side, one.round, one.text, one.declined) for one in found.speeches]
 
@@ -402,7 +402,7 @@ def test_a_report_says_what_is_left_out() -> None:
     import puppets
 
     events = played(saying(_1_verdict_judge=puppets.converging(rounds=2)), rounds=2)
-    found = parse(markdown.render(story(entries(events))), "r.md")
+    found = parse(markdown.render(build_report(entries(events))), "r.md")
 
     assert [one.title for one in found.speeches if one.round == 1][-1] == "Rebuttal (forced divergence)"
     assert "verdict" in found.notes[0]
@@ -410,5 +410,5 @@ def test_a_report_says_what_is_left_out() -> None:
 
 def test_a_report_without_speeches_is_refused() -> None:
     """A report in which one side, or none, has spoken is no transcript."""
-    assert "no line names" in errors(markdown.render(story(entries(played(until="1.opening.a")))))
-    assert "side A alone" in errors(markdown.render(story(entries(played(until="1.opening.b")))))
+    assert "no line names" in errors(markdown.render(build_report(entries(played(until="1.opening.a")))))
+    assert "side A alone" in errors(markdown.render(build_report(entries(played(until="1.opening.b")))))

@@ -7,12 +7,12 @@ from core.folding import many
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator import errors
-from debate_orchestrator.errors import DebateError, complaint, nearest, shown
+from debate_orchestrator.util import errors
+from debate_orchestrator.util.errors import DebateError, complaint, short_repr, suggest
 
 CODES = {
-    "BadAnswers": 2, "BadFormat": 2, "BadFile": 2, "BadReply": 2, "OutOfTurn": 2, "BadJournal": 2, "Damaged": 2,
-    "Locked": 2, "Paused": 3, "OverCap": 3, "Trouble": 3, "Failed": 4, "Unwritten": 4,
+    "BadSettings": 2, "BadFormat": 2, "BadFile": 2, "BadReply": 2, "OutOfTurn": 2, "BadJournal": 2, "DamagedJournal": 2,
+    "LockedJournal": 2, "Paused": 3, "OverBudget": 3, "TransientError": 3, "ProviderFailed": 4, "JournalWriteError": 4,
 }  # fmt: skip
 
 
@@ -21,14 +21,14 @@ def test_exit_codes(name: str, code: int) -> None:
     """What the user can put right ends with 2, what can be resumed with 3, what failed for good with 4."""
     kind = getattr(errors, name)
     assert kind("said").exit_code == code
-    assert issubclass(kind, errors.Yours) is (code == 2)
-    assert issubclass(kind, errors.Theirs) is (code != 2)
+    assert issubclass(kind, errors.UserError) is (code == 2)
+    assert issubclass(kind, errors.ExternalError) is (code != 2)
 
 
 def test_every_error_is_in_the_tree() -> None:
     """The module's docstring draws every error there is."""
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, DebateError)]
-    assert {kind.__name__ for kind in kinds} == {*CODES, "DebateError", "Yours", "Theirs"}
+    assert {kind.__name__ for kind in kinds} == {*CODES, "DebateError", "UserError", "ExternalError"}
     assert [kind.__name__ for kind in kinds if kind.__name__ not in (errors.__doc__ or "")] == []
 
 
@@ -57,7 +57,7 @@ def test_a_complaint_says_what_came_and_what_was_expected() -> None:
 )
 def test_shown(value: object, text: str) -> None:
     """A value is shown escaped and cut, with how long it was."""
-    assert shown(value) == text
+    assert short_repr(value) == text
 
 
 @many
@@ -68,14 +68,14 @@ def test_shown(value: object, text: str) -> None:
 )
 def test_whatever_is_shown_is_harmless(value: object) -> None:
     """Whatever came, what is shown of it is one short line of printable characters."""
-    assert shown(value).isprintable()
-    assert len(shown(value)) < 100
+    assert short_repr(value).isprintable()
+    assert len(short_repr(value)) < 100
 
 
 @pytest.mark.parametrize(("word", "hint"), [("wrods", "Did you mean 'words'?"), ("zzz", ""), (5, "")])
 def test_the_nearest_is_named(word: object, hint: str) -> None:
     """What is near is named, and nothing where nothing is."""
-    assert nearest(word, ["words", "when"]) == hint
+    assert suggest(word, ["words", "when"]) == hint
 
 
 def test_a_secret_is_not_cut(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,4 +83,4 @@ def test_a_secret_is_not_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     key = "sk-" + "0123456789abcdef" * 8
     monkeypatch.setenv("MY_TOKEN", key)
 
-    assert "sk-0" not in errors.shown(f"{key}") + errors.shown([f"x {key}"])
+    assert "sk-0" not in errors.short_repr(f"{key}") + errors.short_repr([f"x {key}"])

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from debates import opening, played
 
-from debate_orchestrator import models
-from debate_orchestrator.briefs import brief
-from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Opened, Usage
-from debate_orchestrator.estimate import estimate, expected, sizes
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine.estimate import estimate, expected, sizes
+from debate_orchestrator.prompting.briefs import brief
+from debate_orchestrator.providers import pricing
 
 SONNET, OPUS = "anthropic:claude-sonnet-5-5", "anthropic:claude-opus-5-5"
 
@@ -39,14 +39,14 @@ def test_it_adds_up() -> None:
 
     assert made.cost == pytest.approx(sum(line.cost for line in made.bill.lines))
     for line in made.bill.lines:
-        assert line.cost == pytest.approx(models.cost(priced[line.seat], line.usage))
+        assert line.cost == pytest.approx(pricing.cost(priced[line.seat], line.usage))
 
 
 def test_the_cache_is_counted_on() -> None:
     """A debate of three rounds costs well under what it would without a cache, and reads more than it sends anew."""
     tokens = estimate(first(cast=cast(OPUS, OPUS, OPUS))).tokens
-    spent = models.cost(OPUS, tokens)
-    plain = models.cost(OPUS, Usage(fresh=tokens.input, output=tokens.output))
+    spent = pricing.cost(OPUS, tokens)
+    plain = pricing.cost(OPUS, Usage(fresh=tokens.input, output=tokens.output))
 
     assert spent is not None
     assert plain is not None
@@ -68,7 +68,7 @@ def test_a_rehearsal_costs_what_the_real_one_would() -> None:
     """Stand-ins are estimated as those for whom they stand in, though each of their calls costs nothing."""
     real = first(cast=cast(SONNET, "host", OPUS))
     rehearsed = first(cast=cast(f"rehearse:{SONNET}", "rehearse", f"rehearse:{OPUS}"))
-    debate = Debate([rehearsed])
+    debate = DebateState([rehearsed])
 
     assert estimate(rehearsed) == estimate(real)
     assert expected(f"rehearse:{SONNET}", brief(debate, debate.due()[0])) == 0.0
@@ -106,7 +106,7 @@ def test_the_line() -> None:
     made = estimate(first())
     line = made.said()
 
-    money = f"about ${made.cost:.2f} (prices of {models.table().date})"
+    money = f"about ${made.cost:.2f} (prices of {pricing.table().date})"
     assert line == f"23 calls, about 9 min, {money}; not counted: what models think"
     assert 0.3 < made.cost < 0.8
 
@@ -136,7 +136,7 @@ def test_what_is_left_of_a_debate() -> None:
 
 def test_a_cold_call_is_the_dearest() -> None:
     """What one call may cost counts all that is sent as written, and its answer; it is unknown where prices are."""
-    debate = Debate([first()])
+    debate = DebateState([first()])
     asked = brief(debate, debate.due()[0])
     sent, answered = sizes(asked)
 
@@ -148,7 +148,7 @@ def test_a_cold_call_is_the_dearest() -> None:
 def test_what_a_reply_must_look_like_is_sent_too() -> None:
     """The shape of a ballot is part of the size of its brief."""
     opened, *given = played(until="1.verdict.judge", rounds=1)
-    debate = Debate([opened, *given])
+    debate = DebateState([opened, *given])
     asked = brief(debate, debate.due()[0])
 
     assert sizes(asked)[0] > sizes(asked.model_copy(update={"json_schema": None}))[0] + 100

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from debate_orchestrator.evidence import addresses
 from debate_orchestrator.evidence.addresses import Address, parse
-from debate_orchestrator.evidence.fetching import Fetcher
+from debate_orchestrator.evidence.fetch import Fetcher
 from debate_orchestrator.evidence.states import Blocked
 
 HOSTILE = {

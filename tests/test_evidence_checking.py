@@ -17,10 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from debate_orchestrator.errors import BadFile
-from debate_orchestrator.evidence import checking, reading
-from debate_orchestrator.evidence.checking import Checked, check, offline
-from debate_orchestrator.evidence.fetching import Fetcher
+from debate_orchestrator.evidence import check as evidence_check
+from debate_orchestrator.evidence import reader
+from debate_orchestrator.evidence.check import Checked, check, offline
+from debate_orchestrator.evidence.fetch import Fetcher
+from debate_orchestrator.util.errors import BadFile
 
 QUOTE = "The sea rose by 3.4 millimetres a year between 1993 and 2023"
 DIGEST = hashlib.sha256(ARTICLE.encode()).hexdigest()
@@ -149,7 +150,7 @@ def test_a_private_host_is_blocked() -> None:
 
 def test_a_page_that_breaks_its_reader(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page that can't be read in time is not checked, though kept."""
-    monkeypatch.setattr(reading, "SECONDS", 0.01)
+    monkeypatch.setattr(reader, "SECONDS", 0.01)
     found = checked(site, folder=tmp_path)
 
     assert (found.state, found.why) == ("not checked", "it could not be read within 0.01 s")
@@ -186,7 +187,7 @@ def test_a_clerk_who_is_offline_fetches_nothing() -> None:
 def test_without_the_extra_nothing_is_checked(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the extra is not installed the answer names it, and nobody is asked for anything."""
     found = importlib.util.find_spec
-    monkeypatch.setattr(checking, "find_spec", lambda name: None if name == "trafilatura" else found(name))
+    monkeypatch.setattr(evidence_check, "find_spec", lambda name: None if name == "trafilatura" else found(name))
     answered = checked(site)
 
     assert (answered.state, site.asked) == ("not checked", [])
@@ -197,7 +198,7 @@ def test_importing_takes_nothing_of_the_extra() -> None:
     """The room is imported without any library of the extra, so that it can say what is missing."""
     code = (
         "import sys\n"
-        "from debate_orchestrator.evidence import checking\n"
+        "from debate_orchestrator.evidence import check as checking\n"
         "heavy = {'trafilatura', 'rapidfuzz', 'lxml', 'h11', 'idna', 'certifi'}\n"
         "assert heavy & set(sys.modules) == set(), heavy & set(sys.modules)\n"
     )
@@ -227,7 +228,9 @@ def test_any_address_and_quote_have_an_answer(url: str, quote: str) -> None:
 
 def test_every_state_of_the_table_is_one(site: Site) -> None:
     """The table of this room names the states that there are, and all of them."""
-    rows = [row.split("|")[2].strip() for row in (checking.__doc__ or "").splitlines() if row.startswith("| ")][2:]
+    rows = [row.split("|")[2].strip() for row in (evidence_check.__doc__ or "").splitlines() if row.startswith("| ")][
+        2:
+    ]
     named = {state for row in rows for state in (row.partition(",")[0],)}
 
     assert named == {"verified", "near match", "not found", "blocked", "unreachable", "not checked"}

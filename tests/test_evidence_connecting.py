@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from evidence_site import ARTICLE, HERE, NAME, Names, Site, answer, here, moved, run, serving
 
-from debate_orchestrator.evidence import connecting
+from debate_orchestrator.evidence import connection
 from debate_orchestrator.evidence.addresses import Address, public
-from debate_orchestrator.evidence.fetching import Fetcher
+from debate_orchestrator.evidence.fetch import Fetcher
 from debate_orchestrator.evidence.states import Blocked, Unreachable
 
 PAGE = Address("http", NAME, 80, "/")
@@ -44,14 +44,14 @@ def site() -> Iterator[Site]:
 def test_one_private_answer_is_enough(answers: Sequence[str], kind: str) -> None:
     """A name with any address that is not public is refused, though others of its addresses are."""
     with pytest.raises(Blocked, match=f"the host resolves to {kind}"):
-        run(connecting.resolved(PAGE, Names(answers), public))
+        run(connection.resolve(PAGE, Names(answers), public))
 
 
 @pytest.mark.parametrize("answers", [[], ["nonsense"], ["127.1"]])
 def test_an_answer_that_is_none(answers: Sequence[str]) -> None:
     """A name without addresses, or with what is no address, leads nowhere."""
     with pytest.raises(Unreachable, match="the host has"):
-        run(connecting.resolved(PAGE, Names(answers), public))
+        run(connection.resolve(PAGE, Names(answers), public))
 
 
 def test_a_name_that_nobody_knows() -> None:
@@ -66,9 +66,9 @@ def test_a_name_that_nobody_knows() -> None:
 
 def test_the_system_resolves_for_a_fetcher_that_is_told_nothing() -> None:
     """The system's resolver gives addresses as text; a name for this machine is looked up, and then refused."""
-    assert HERE in run(connecting.system("localhost"))
+    assert HERE in run(connection.system("localhost"))
     with pytest.raises(Blocked, match="a loopback address"):
-        run(connecting.resolved(Address("http", "localhost", 80, "/"), connecting.system, public))
+        run(connection.resolve(Address("http", "localhost", 80, "/"), connection.system, public))
 
 
 def test_each_connection_asks_once(site: Site) -> None:
@@ -147,7 +147,7 @@ def test_tls_names_the_host_that_is_meant() -> None:
 
 def test_certificates_and_names_are_checked() -> None:
     """TLS as it is used here takes no certificate that is not vouched for, nor one of another name."""
-    context = connecting.trust()
+    context = connection.trust()
 
     assert (context.verify_mode, context.check_hostname) == (ssl.CERT_REQUIRED, True)
     assert context.cert_store_stats()["x509_ca"] > 50

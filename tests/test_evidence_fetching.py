@@ -12,8 +12,8 @@ import pytest
 from evidence_site import ARTICLE, HERE, NAME, Names, Site, answer, moved, run, serving
 
 from debate_orchestrator.evidence import robots
-from debate_orchestrator.evidence.fetching import AT_ONCE, Fetched, Fetcher
-from debate_orchestrator.evidence.states import Blocked, NotHad, Unreachable
+from debate_orchestrator.evidence.fetch import AT_ONCE, Fetched, Fetcher
+from debate_orchestrator.evidence.states import Blocked, NotFetched, Unreachable
 
 
 @pytest.fixture
@@ -27,8 +27,8 @@ def fetched(site: Site, path: str = "/", **terms: float) -> Fetched:
     return run(site.fetcher(**terms).fetch(site.url(path)))
 
 
-def refused(site: Site, path: str = "/", **terms: float) -> NotHad:
-    with pytest.raises(NotHad) as trouble:
+def refused(site: Site, path: str = "/", **terms: float) -> NotFetched:
+    with pytest.raises(NotFetched) as trouble:
         fetched(site, path, **terms)
     return trouble.value
 

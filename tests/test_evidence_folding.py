@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.evidence.folding import cut_after, cut_before, figures, fold, marked, weight
+from debate_orchestrator.evidence.match import cut_after, cut_before, figures, fold, marked, weight
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.evidence import matching
-from debate_orchestrator.evidence.matching import NEAR, compare, parts, unfit
+from debate_orchestrator.evidence import match
+from debate_orchestrator.evidence.match import NEAR, compare, parts, why_unusable
 
 TEXT = (
     "Nobody expected it. The sea rose by 3.4 millimetres a year between 1993 and 2023, say those who measure it from "
@@ -135,15 +135,15 @@ def test_no_figure_is_cut_short(number: int, rest: str) -> None:
 )  # fmt: skip
 def test_short_quotes_are_never_verified(quote: str) -> None:
     """Less than four words, or than twenty characters, could stand anywhere and are not looked for."""
-    assert unfit(quote)
-    assert compare(quote, [f"{TEXT} {quote} {quote}"]) == ("not found", None, "", unfit(quote))
+    assert why_unusable(quote)
+    assert compare(quote, [f"{TEXT} {quote} {quote}"]) == ("not found", None, "", why_unusable(quote))
 
 
 def test_long_quotes_are_not_looked_for() -> None:
     """A quote of a book's length is refused."""
     quote = "the sea rose " * 200
 
-    assert "too long" in unfit(quote)
+    assert "too long" in why_unusable(quote)
     assert state(quote, quote) == "not found"
 
 
@@ -152,7 +152,7 @@ def test_long_quotes_are_not_looked_for() -> None:
 )
 def test_what_is_long_enough(quote: str) -> None:
     """Four words and twenty characters are enough; a script that says more with a character needs fewer."""
-    assert unfit(quote) == ""
+    assert why_unusable(quote) == ""
     assert state(quote, f"x {quote} y") == "verified"
 
 
@@ -236,7 +236,7 @@ def test_any_stretch_of_a_text_is_verified(words: list[str], data: st.DataObject
     """Whole words that stand together in a text are verified, if they are enough and cut off no figure."""
     first = data.draw(st.integers(0, len(words) - 5))
     quote = " ".join(words[first:])
-    if unfit(quote) or any(len(part.split()) < 4 for part in parts(quote)):
+    if why_unusable(quote) or any(len(part.split()) < 4 for part in parts(quote)):
         return
     found = compare(quote, [" ".join(words)])
 
@@ -245,4 +245,4 @@ def test_any_stretch_of_a_text_is_verified(words: list[str], data: st.DataObject
 
 def test_a_hostile_text_is_compared_in_time() -> None:
     """A text that repeats itself for ever keeps nobody busy for ever."""
-    assert matching.compare("a a a a a a a a a a a a a a a a a a a a 5", ["a " * 500_000]).state == "not found"
+    assert match.compare("a a a a a a a a a a a a a a a a a a a a 5", ["a " * 500_000]).state == "not found"

@@ -10,15 +10,18 @@ from pathlib import Path
 import pytest
 from evidence_site import ARTICLE
 
-from debate_orchestrator.evidence import reader
+from debate_orchestrator.evidence import pages, reader_process
 
 QUOTE = "The sea rose by 3.4 millimetres a year between 1993 and 2023"
 
 
 def shut(code: str, where: Path) -> subprocess.CompletedProcess[str]:
     """What becomes of `code` in a process that is shut like a reader."""
-    lines = ["import os, socket, subprocess, pathlib, resource", "from debate_orchestrator import confinement"]
-    lines += ["from debate_orchestrator.evidence import reader"]
+    lines = [
+        "import os, socket, subprocess, pathlib, resource",
+        "from debate_orchestrator.util import confine as confinement",
+    ]
+    lines += ["from debate_orchestrator.evidence import reader_process as reader"]
     program = "\n".join([*lines, "confinement.confine(reader.MEMORY, cpu=reader.CPU, reads=True)", code])
     command = [sys.executable, "-c", program]
     return subprocess.run(command, capture_output=True, check=False, text=True, cwd=where, timeout=60)
@@ -66,14 +69,14 @@ def test_a_reader_has_little_time(tmp_path: Path) -> None:
     """A process that is shut is ended when it has computed for too long."""
     ran = shut("print(resource.getrlimit(resource.RLIMIT_CPU))", tmp_path)
 
-    assert ran.stdout.strip() == str((reader.CPU, reader.CPU))
+    assert ran.stdout.strip() == str((reader_process.CPU, reader_process.CPU))
 
 
 def test_a_reader_still_reads(tmp_path: Path) -> None:
     """As a program it takes a task and a page, and prints what it found."""
     task = json.dumps({"kind": "html", "charset": "", "quote": QUOTE})
     ran = subprocess.run(
-        [sys.executable, "-m", "debate_orchestrator.evidence.reader"],
+        [sys.executable, "-m", "debate_orchestrator.evidence.reader_process"],
         input=f"{task}\n{ARTICLE}".encode(), capture_output=True, check=True, timeout=60,
     )  # fmt: skip
     said = json.loads(ran.stdout)
@@ -95,7 +98,7 @@ def test_a_reader_still_reads(tmp_path: Path) -> None:
 )
 def test_the_whole_page_is_looked_through(quote: str, state: str) -> None:
     """What is not in the main text is looked for in all that a visitor sees, and nowhere else."""
-    assert reader.read(ARTICLE.encode(), "html", "", quote)["state"] == state
+    assert reader_process.read(ARTICLE.encode(), "html", "", quote)["state"] == state
 
 
 def test_without_a_main_text_the_whole_text_does(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,16 +114,18 @@ def test_without_a_main_text_the_whole_text_does(monkeypatch: pytest.MonkeyPatch
             except Exception:
                 continue
 
-    monkeypatch.setattr(reader, "MAIN", 0.2)
+    monkeypatch.setattr(reader_process, "MAIN", 0.2)
     for making in (stumble, never):
-        monkeypatch.setattr(reader.pages, "with_main", making)
-        said = reader.read(ARTICLE.encode(), "html", "", QUOTE)
+        monkeypatch.setattr(pages, "with_main", making)
+        said = reader_process.read(ARTICLE.encode(), "html", "", QUOTE)
         assert (said["state"], said["title"]) == ("verified", "Rising water")
 
 
 def test_plain_text_is_read_as_it_is() -> None:
     """A page of plain text is looked through as it stands."""
     assert (
-        reader.read(b"<p>four words and more of them</p>", "plain", "", "<p>four words and more of them")["state"]
+        reader_process.read(b"<p>four words and more of them</p>", "plain", "", "<p>four words and more of them")[
+            "state"
+        ]
         == "verified"
     )

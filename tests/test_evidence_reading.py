@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from evidence_site import ARTICLE, run
 
-from debate_orchestrator.evidence import reading
-from debate_orchestrator.evidence.fetching import Fetched
-from debate_orchestrator.evidence.reading import read
-from debate_orchestrator.evidence.states import Unread
+from debate_orchestrator.evidence import reader
+from debate_orchestrator.evidence.fetch import Fetched
+from debate_orchestrator.evidence.reader import read_page
+from debate_orchestrator.evidence.states import Unreadable
 
 PAGE = Fetched("http://page.example.org/", "html", "utf-8", ARTICLE.encode())
 QUOTE = "The sea rose by 3.4 millimetres a year between 1993 and 2023"
@@ -38,7 +38,7 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_a_page_is_read_in_a_process_of_its_own() -> None:
     """A reader tells the state, the title, the date and the text."""
-    found = run(read(PAGE, QUOTE))
+    found = run(read_page(PAGE, QUOTE))
 
     assert (found.state, found.similarity, found.title, found.date) == ("verified", 1.0, "Rising water", "2024-03-05")
     assert "Written for everybody" in found.text
@@ -49,7 +49,7 @@ def test_a_reader_is_given_nothing_of_the_environment(stand_in: Any, monkeypatch
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret")
     said = json.dumps(SAID | {"text": "ENV"}).replace('"ENV"', "' + json.dumps(' '.join(os.environ)) + '")
     stand_in(f"import json; sys.stdin.read(); print('{said}')")
-    known = set(run(read(PAGE, QUOTE)).text.split())
+    known = set(run(read_page(PAGE, QUOTE)).text.split())
 
     assert known - {"LC_CTYPE", "__CF_USER_TEXT_ENCODING"} == {"PYTHONPATH", "PYTHONUTF8"}
 
@@ -59,7 +59,7 @@ def test_the_working_directory_is_not_believed(here: Path) -> None:
     for name in ("debate_orchestrator", "json", "trafilatura"):
         (here / f"{name}.py").write_text("raise SystemExit('run')", encoding="utf-8")
 
-    assert run(read(PAGE, QUOTE)).state == "verified"
+    assert run(read_page(PAGE, QUOTE)).state == "verified"
 
 
 def test_a_library_that_can_not_be_loaded_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,9 +68,9 @@ def test_a_library_that_can_not_be_loaded_says_so(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
 
     with pytest.raises(
-        Unread, match=r"can't be loaded: ModuleNotFoundError: No module named 'lxml_html_.*Try: pip install"
+        Unreadable, match=r"can't be loaded: ModuleNotFoundError: No module named 'lxml_html_.*Try: pip install"
     ):
-        run(read(PAGE, QUOTE))
+        run(read_page(PAGE, QUOTE))
 
 
 @pytest.mark.parametrize(
@@ -85,8 +85,8 @@ def test_a_library_that_can_not_be_loaded_says_so(tmp_path: Path, monkeypatch: p
 def test_a_reader_that_breaks_is_told(stand_in: Any, code: str) -> None:
     """A reader that ends badly leaves the page unread, whether it has taken it or not."""
     stand_in(code)
-    with pytest.raises(Unread, match="more than its reader can take in"):
-        run(read(PAGE._replace(body=b"x" * 4_000_000), QUOTE))
+    with pytest.raises(Unreadable, match="more than its reader can take in"):
+        run(read_page(PAGE._replace(body=b"x" * 4_000_000), QUOTE))
 
 
 @pytest.mark.parametrize(
@@ -107,15 +107,15 @@ def test_a_reader_that_breaks_is_told(stand_in: Any, code: str) -> None:
 def test_a_reader_that_makes_no_sense_is_not_believed(stand_in: Any, said: str) -> None:
     """What a reader says is looked at before it is believed."""
     stand_in(f"sys.stdin.read(); print({said!r})")
-    with pytest.raises(Unread, match="makes no sense"):
-        run(read(PAGE, QUOTE))
+    with pytest.raises(Unreadable, match="makes no sense"):
+        run(read_page(PAGE, QUOTE))
 
 
 def test_what_a_reader_says_is_made_safe(stand_in: Any) -> None:
     """Lines that a reader says are single lines of bounded length, with nothing in them that moves a cursor."""
     said = json.dumps(SAID | {"title": "a\n\x1b[1mb" + "x" * 5_000, "why": "c\nd", "passage": "e\nf" + "y" * 50_000})
     stand_in(f"sys.stdin.read(); print({said!r})")
-    found = run(read(PAGE, QUOTE))
+    found = run(read_page(PAGE, QUOTE))
 
     assert found.title.startswith("a ␛[1mb") and len(found.title) == 1_000
     assert found.why == "c d" and found.passage.startswith("e f") and len(found.passage) == 20_000
@@ -123,11 +123,11 @@ def test_what_a_reader_says_is_made_safe(stand_in: Any) -> None:
 
 def test_a_reader_that_never_ends_is_ended(stand_in: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reader that takes too long is ended, and its page unread."""
-    monkeypatch.setattr(reading, "SECONDS", 3.0)
+    monkeypatch.setattr(reader, "SECONDS", 3.0)
     stand_in(f"open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid())); time.sleep(60)")
     begun = time.monotonic()
-    with pytest.raises(Unread, match=r"could not be read within 3 s"):
-        run(read(PAGE, QUOTE))
+    with pytest.raises(Unreadable, match=r"could not be read within 3 s"):
+        run(read_page(PAGE, QUOTE))
 
     assert time.monotonic() - begun < 20
     assert gone(tmp_path / "pid")
@@ -135,10 +135,10 @@ def test_a_reader_that_never_ends_is_ended(stand_in: Any, tmp_path: Path, monkey
 
 def test_a_reader_that_never_stops_talking_is_ended(stand_in: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reader that prints without end is ended."""
-    monkeypatch.setattr(reading, "_LARGEST", 1_000_000)
+    monkeypatch.setattr(reader, "_LARGEST", 1_000_000)
     stand_in("while True: print('x' * 10_000)")
-    with pytest.raises(Unread, match="more than its reader can take in"):
-        run(read(PAGE, QUOTE))
+    with pytest.raises(Unreadable, match="more than its reader can take in"):
+        run(read_page(PAGE, QUOTE))
 
 
 def test_a_reader_ends_when_it_is_called_off(stand_in: Any, tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_a_reader_ends_when_it_is_called_off(stand_in: Any, tmp_path: Path) -> N
     stand_in(f"open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid())); time.sleep(60)")
 
     async def called_off() -> None:
-        task = asyncio.create_task(read(PAGE, QUOTE))
+        task = asyncio.create_task(read_page(PAGE, QUOTE))
         while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
             assert not task.done(), "it has not begun"
             await asyncio.sleep(0.02)

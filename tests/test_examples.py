@@ -7,21 +7,21 @@ from pathlib import Path
 import pytest
 from conftest import Run
 
-from debate_orchestrator import library
-from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Asked, Spoke
-from debate_orchestrator.core.figures import decimals, percent
-from debate_orchestrator.core.presentation import shown
-from debate_orchestrator.datafiles import read_mapping
-from debate_orchestrator.files import JOURNAL, Files
-from debate_orchestrator.journal import read
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.transcript import entry
 from debate_orchestrator.reports.forms import rendered
-from debate_orchestrator.reports.story import Story, story
+from debate_orchestrator.reports.model import ReportModel, build_report
+from debate_orchestrator.storage.journal import read
+from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
+from debate_orchestrator.util import resources
+from debate_orchestrator.util.data import read_mapping
+from debate_orchestrator.util.numbers import decimals, percent
 
-EXAMPLES = sorted(library.folder("examples").glob(f"*/*{JOURNAL}"))
+EXAMPLES = sorted(resources.folder("examples").glob(f"*/*{JOURNAL}"))
 
 
-def outcome(told: Story) -> str:
+def outcome(told: ReportModel) -> str:
     """What was decided, in a few words; nothing where the format has nobody decide."""
     verdict = told.verdict
     if verdict is None:
@@ -35,10 +35,10 @@ def outcome(told: Story) -> str:
 
 def test_the_page_lists_them_all() -> None:
     """examples/README.md names every debate with its format and its outcome."""
-    page = (library.folder("examples") / "README.md").read_text(encoding="utf-8")
+    page = (resources.folder("examples") / "README.md").read_text(encoding="utf-8")
     for path in EXAMPLES:
-        told = story(read(path).entries)
-        name = Debate(read(path).events).format.name
+        told = build_report(read(path).entries)
+        name = DebateState(read(path).events).format.name
         row = next(line for line in page.split("\n") if f"]({path.parent.name}/debate-report.md)" in line)
         assert row.startswith(f"| {name} |")
         assert row.endswith(f"| {told.rounds} | {outcome(told)} |")
@@ -47,7 +47,7 @@ def test_the_page_lists_them_all() -> None:
 def test_there_is_one_of_every_kind() -> None:
     """A strict debate of three rounds, a lenient one of two and a quick verdict of one are shipped; and a debate of
     each format in which somebody argues against somebody."""
-    openings = [Debate(read(path).events).opened for path in EXAMPLES]
+    openings = [DebateState(read(path).events).opened for path in EXAMPLES]
     kinds = {(one.setup.rounds, one.setup.strictness) for one in openings if one.format.name == "adversarial"}
 
     assert kinds >= {(3, "strict"), (2, "lenient"), (1, "lenient")}
@@ -61,11 +61,11 @@ class TestExample:
         reading = read(path)
 
         assert reading.torn == 0
-        assert Debate(reading.events).complete
+        assert DebateState(reading.events).complete
 
     def test_is_told_the_same(self, path: Path) -> None:
         """The report beside the journal is what the journal tells, to the byte, and so is its page."""
-        beside, told = Files.of_journal(str(path)), story(read(path).entries)
+        beside, told = DebateFiles.of_journal(str(path)), build_report(read(path).entries)
 
         assert Path(beside.report).read_text(encoding="utf-8") == rendered(told, ".md")
         assert Path(beside.page).read_text(encoding="utf-8") == rendered(told, ".html")
@@ -82,7 +82,7 @@ class TestExample:
     def test_its_answers_are_its_own(self, path: Path) -> None:
         """The answers file beside the journal is the setup that the journal opened with."""
         given = read_mapping(path.parent / "answers.yaml")
-        setup = Debate(read(path).events).opened.setup
+        setup = DebateState(read(path).events).opened.setup
 
         assert (given["topic"], given["positions"]) == (setup.topic, setup.positions)
         assert (given["rounds"], given["strictness"]) == (setup.rounds, setup.strictness)
@@ -90,12 +90,12 @@ class TestExample:
     def test_replays(self, path: Path, debate: Run) -> None:
         """It plays again: every speech is shown, and it is told to the same report."""
         ran = debate("replay", str(path), "--to", "again.md")
-        played = Debate(read(path).events)
-        speeches = [shown(played, turn).text for turn in played.settled() if turn.speaking]
+        played = DebateState(read(path).events)
+        speeches = [entry(played, turn).text for turn in played.settled() if turn.speaking]
 
         assert ran.code == 0, ran.err
         assert [one for one in speeches if one.strip().splitlines()[-1] not in ran.out] == []
-        assert Path("again.md").read_text(encoding="utf-8") == rendered(story(read(path).entries), ".md")
+        assert Path("again.md").read_text(encoding="utf-8") == rendered(build_report(read(path).entries), ".md")
 
     def test_says_nothing_of_its_making(self, path: Path) -> None:
         """No file of an example names a machine's folders."""

@@ -13,9 +13,9 @@ import pytest
 from conftest import Ran, Run
 from messages_server import Server, serving
 
-from debate_orchestrator.core.events import Asked, Declined, Spoiled, Spoke, Unanswered
-from debate_orchestrator.journal import read
+from debate_orchestrator.core.events import Asked, CallFailed, Declined, Rejected, Spoke
 from debate_orchestrator.providers.limits import LIMITS
+from debate_orchestrator.storage.journal import read
 
 KEY = "sk-test-0123456789abcdef"
 ROWS = [
@@ -140,7 +140,7 @@ def test_once(row: tuple[str, str, str], debate: Run, server: Server) -> None:
     fault = FAULTS[row[0]]
     in_trouble(server, fault, 1)
     ran = run(debate, patience=4)
-    asked, troubles = events(Asked, fault.turn), events(Unanswered, fault.turn)
+    asked, troubles = events(Asked, fault.turn), events(CallFailed, fault.turn)
     nothing_leaks(ran.out, ran.err)
     if row[1] == STOPS:
         assert ran.code == int(row[2][-1])
@@ -148,7 +148,7 @@ def test_once(row: tuple[str, str, str], debate: Run, server: Server) -> None:
         assert "debate resume r.journal.jsonl" in ran.err
         ran = debate("resume", "r.journal.jsonl")
     elif row[1].startswith(ANEW):
-        assert len(events(Spoiled, fault.turn)) == 1
+        assert len(events(Rejected, fault.turn)) == 1
         assert len(asked) == 2 and asked[0].brief != asked[1].brief
     elif row[1].startswith(AGAIN):
         assert len(troubles) == 1 and troubles[0].wait is not None
@@ -167,7 +167,7 @@ def test_if_it_lasts(row: tuple[str, str, str], debate: Run, server: Server) -> 
     nothing_leaks(ran.out, ran.err)
     if row[2] == "judge absent":
         assert ran.code == 0, ran.err
-        assert len(events(Spoiled, fault.turn)) == 2
+        assert len(events(Rejected, fault.turn)) == 2
         assert "no ballot counts for round 1" in Path("r.md").read_text(encoding="utf-8")
         return
     assert f"exit {ran.code}" == row[2], ran.err
@@ -209,7 +209,7 @@ def test_what_a_server_can_not_do_is_noted(debate: Run, server: Server) -> None:
     asking = ["output_config" in request for request in server.requests]
 
     assert asking == [False, False, True, False, False, False]
-    assert events(Unanswered, "1.verdict.judge") == []
+    assert events(CallFailed, "1.verdict.judge") == []
     assert "structured output" in Path("r.md").read_text(encoding="utf-8")
 
 
@@ -249,7 +249,7 @@ def test_what_had_come_is_kept(debate: Run, server: Server) -> None:
     """Of an answer that broke off, the words and the tokens that had come are on record, and on the bill."""
     in_trouble(server, FAULTS["connection dropped in the stream"], 1)
     run(debate)
-    (broken,) = events(Unanswered, "1.opening.b")
+    (broken,) = events(CallFailed, "1.opening.b")
 
     assert broken.reply is not None and broken.reply.usage is not None
     assert re.match(r"This is what", broken.reply.text)

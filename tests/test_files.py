@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from debate_orchestrator.errors import BadFile
-from debate_orchestrator.files import Files, state_folder
+from debate_orchestrator.storage.paths import DebateFiles, state_folder
+from debate_orchestrator.util.errors import BadFile
 
 
 @pytest.mark.parametrize(
@@ -31,21 +31,21 @@ def test_files_are_named_after_the_report(here: Path, output: str, stem: str) ->
     if output.startswith(".."):
         (here / "here").mkdir()
         os.chdir(here / "here")
-    report, journal, *others = Files.of_output(output)
+    report, journal, *others = DebateFiles.of_output(output)
     assert (report, journal) == (f"{stem}.md", f"{stem}.journal.jsonl")
     assert others == [f"{stem}.turns", f"{stem}.evidence", f"{stem}.drafts", f"{stem}.html"]
 
 
 def test_an_absolute_output_stays_absolute(tmp_path: Path) -> None:
     """Where the output is absolute, so are its siblings."""
-    files = Files.of_output(str(tmp_path / "report.md"))
+    files = DebateFiles.of_output(str(tmp_path / "report.md"))
     assert files.journal == str(tmp_path / "report.journal.jsonl")
 
 
 @pytest.mark.parametrize("output", ["new/folder/report.md", "new/folder/", "new/folder"])
 def test_folders_are_made(here: Path, output: str) -> None:
     """Folders on the way are made, and nothing is written in them."""
-    Files.of_output(output)
+    DebateFiles.of_output(output)
     assert (here / "new/folder").is_dir()
     assert not list((here / "new/folder").iterdir())
 
@@ -53,14 +53,14 @@ def test_folders_are_made(here: Path, output: str) -> None:
 def test_a_folder_may_end_like_a_report(here: Path) -> None:
     """A folder that is there is a folder, whatever its ending."""
     (here / "notes.md").mkdir()
-    assert Files.of_output("notes.md").report == "notes.md/debate-report.md"
+    assert DebateFiles.of_output("notes.md").report == "notes.md/debate-report.md"
 
 
 @pytest.mark.parametrize("output", ["report.txt", "report.html", "report.MD", "report.md.bak", "new/report.json"])
 def test_only_markdown_is_a_report(here: Path, output: str) -> None:
     """An output with another ending is refused, and nothing is made."""
     with pytest.raises(BadFile, match=r"ends in \.md, or a folder"):
-        Files.of_output(output)
+        DebateFiles.of_output(output)
     assert not list(here.iterdir())
 
 
@@ -70,7 +70,7 @@ def test_what_can_not_be_written(here: Path, output: str) -> None:
     (here / "file").write_text("x")
     (here / "taken/debate-report.md").mkdir(parents=True)
     with pytest.raises(BadFile, match=r"^output: got ") as refused:
-        Files.of_output(output)
+        DebateFiles.of_output(output)
     assert output[:50] in refused.value.complaints[0]
 
 
@@ -78,7 +78,7 @@ def test_what_can_not_be_written(here: Path, output: str) -> None:
 def test_what_is_no_name(here: Path, output: str) -> None:
     """An output that the system can't have as a name is refused."""
     with pytest.raises(BadFile):
-        Files.of_output(output)
+        DebateFiles.of_output(output)
 
 
 @pytest.mark.parametrize(
@@ -92,28 +92,28 @@ def test_what_is_no_name(here: Path, output: str) -> None:
 )
 def test_files_of_a_journal(journal: str, stem: str) -> None:
     """A journal has its report, its turns and the pages that were looked up beside it, however it is called."""
-    report, of, *others = Files.of_journal(journal)
+    report, of, *others = DebateFiles.of_journal(journal)
     assert (report, of) == (f"{stem}.md", journal)
     assert others == [f"{stem}.turns", f"{stem}.evidence", f"{stem}.drafts", f"{stem}.html"]
 
 
 def test_both_ways_agree(here: Path) -> None:
     """The files of an output are those of its journal."""
-    files = Files.of_output("deep/report.md")
-    assert Files.of_journal(files.journal) == files
+    files = DebateFiles.of_output("deep/report.md")
+    assert DebateFiles.of_journal(files.journal) == files
 
 
 @pytest.mark.parametrize("journal", ["debate.md", "old/debate.md", "debate.html"])
 def test_a_report_is_never_its_journal(journal: str) -> None:
     """However a journal is called, its report and its page are other files."""
-    files = Files.of_journal(journal)
+    files = DebateFiles.of_journal(journal)
     assert files.journal not in (files.report, files.page)
 
 
 def test_ballots_lie_beside_the_journal(here: Path) -> None:
     """Reviewers' ballots have a folder of the report's name."""
-    assert Files.of_output("out/report.md").ballots == "out/report.ballots"
-    assert Files.of_journal("old.jsonl").ballots == "old.ballots"
+    assert DebateFiles.of_output("out/report.md").ballots == "out/report.ballots"
+    assert DebateFiles.of_journal("old.jsonl").ballots == "old.ballots"
 
 
 def test_records_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,26 +12,26 @@ from core.folding import debated
 from own_formats import EXTENDING, FILES, written
 from pydantic import ValidationError
 
-from debate_orchestrator import drafts, formats, library
-from debate_orchestrator.core.parts import filled
-from debate_orchestrator.core.rules import Phase
-from debate_orchestrator.errors import BadFormat
+from debate_orchestrator.core.phases import Phase, fill_label
+from debate_orchestrator.formats import loader, source
+from debate_orchestrator.util import resources
+from debate_orchestrator.util.errors import BadFormat
 
-NAMES = library.format_names()
+NAMES = resources.format_names()
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_shipped_format_loads(name: str) -> None:
     """Every format in prompts/ is well made, is called after its folder, and has a template for each phase."""
-    made = formats.load(name)
+    made = loader.load(name)
     assert made.name == name
-    assert all((library.prompts() / formats.task(made, phase)).is_file() for phase in made.phases())
+    assert all((resources.prompts() / loader.task_template(made, phase)).is_file() for phase in made.phases())
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_hangs_together_in_every_shipped_format(name: str) -> None:
     """Limits are in order, what depends on a field names one beside it, and texts are there."""
-    made = formats.load(name)
+    made = loader.load(name)
     limits = made.rounds
     assert 1 <= limits.default <= limits.most <= limits.insist
     assert made.rubric.least < made.rubric.most
@@ -45,7 +45,7 @@ def test_what_hangs_together_in_every_shipped_format(name: str) -> None:
 
 def test_the_adversarial_format() -> None:
     """Two researchers and a judge; three rounds unless asked, six at most, eight for who insists."""
-    made = formats.load("adversarial")
+    made = loader.load("adversarial")
     assert (list(made.seats), made.sides) == (["a", "b", "judge"], ("a", "b"))
     assert (made.rounds.default, made.rounds.most, made.rounds.insist) == (3, 6, 8)
     assert [made.name_of(seat) for seat in made.seats] == ["Researcher A", "Researcher B", "Judge"]
@@ -56,9 +56,9 @@ def test_the_adversarial_format() -> None:
 
 def test_what_is_announced_word_for_word() -> None:
     """Labels are those that a debate of this kind has always had."""
-    labels = formats.load("adversarial").labels
-    assert filled(labels.round, round=2, rounds=3) == "--- ROUND 2 OF 3 ---"
-    assert filled(labels.intervention, round=2) == "[ANTI-CONVERGENCE INTERVENTION - ROUND 2]"
+    labels = loader.load("adversarial").labels
+    assert fill_label(labels.round, round=2, rounds=3) == "--- ROUND 2 OF 3 ---"
+    assert fill_label(labels.intervention, round=2) == "[ANTI-CONVERGENCE INTERVENTION - ROUND 2]"
     assert (labels.divergence, labels.final) == ("[FORCED DIVERGENCE]", "[JUDGE - FINAL VERDICT]")
     assert labels.persisted == (
         "Both researchers maintained convergence despite intervention — consensus finding protocol applies."
@@ -67,8 +67,8 @@ def test_what_is_announced_word_for_word() -> None:
 
 def test_a_format_is_loaded_once_and_can_not_be_spoiled() -> None:
     """Whoever loads a format has the same frozen value."""
-    made = formats.load("adversarial")
-    assert formats.load("adversarial") is made
+    made = loader.load("adversarial")
+    assert loader.load("adversarial") is made
     with pytest.raises(ValidationError):
         made.title = "Other"
 
@@ -77,22 +77,22 @@ def test_a_format_is_loaded_once_and_can_not_be_spoiled() -> None:
 def test_an_unknown_format(name: str) -> None:
     """A format that is not there is refused with the names of those that are."""
     with pytest.raises(BadFormat, match=r"one of .*adversarial"):
-        formats.load(name)
+        loader.load(name)
 
 
 def test_a_phase_has_its_own_template() -> None:
     """A phase's template has its name, unless the format gives another."""
     given: dict[str, Any] = {"name": "verdict", "title": "V", "tag": "V", "seats": ["judge"]}
-    assert formats.template(Phase.model_validate(given)) == "verdict.md.j2"
-    assert formats.template(Phase.model_validate(given | {"template": "final"})) == "final.md.j2"
+    assert loader.template(Phase.model_validate(given)) == "verdict.md.j2"
+    assert loader.template(Phase.model_validate(given | {"template": "final"})) == "final.md.j2"
 
 
 def test_a_task_is_found_by_its_path() -> None:
     """A template lies in the format's folder, unless the phase says in which."""
-    made = formats.load("adversarial")
+    made = loader.load("adversarial")
     elsewhere = made.round[0].model_copy(update={"template": "transcript/argument"})
-    assert formats.task(made, made.after[0]) == "formats/adversarial/final-verdict.md.j2"
-    assert formats.task(made, elsewhere) == "formats/transcript/argument.md.j2"
+    assert loader.task_template(made, made.after[0]) == "formats/adversarial/final-verdict.md.j2"
+    assert loader.task_template(made, elsewhere) == "formats/transcript/argument.md.j2"
 
 
 # One's own
@@ -101,37 +101,37 @@ def test_a_task_is_found_by_its_path() -> None:
 def test_ones_own_is_read_anew(here: Path) -> None:
     """A user's format is as its folder is now, however often it was loaded before."""
     folder = written(here / "mine")
-    assert formats.load("./mine").title == "Small"
+    assert loader.load("./mine").title == "Small"
     (folder / "format.yaml").write_text(FILES["format.yaml"].replace("title: Small", "title: Smaller"))
-    assert formats.load("./mine").title == "Smaller"
+    assert loader.load("./mine").title == "Smaller"
 
 
 def test_what_is_ill_made_is_refused(here: Path) -> None:
     """A user's format with mistakes in its data is not loaded."""
     written(here / "mine", format_yaml="volume: loud\n" + FILES["format.yaml"])
     with pytest.raises(BadFormat, match="the key 'volume'"):
-        formats.load("./mine")
+        loader.load("./mine")
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_shipped_templates_do_not_travel(name: str) -> None:
     """Templates of a shipped format stay where they are, but for a line that leads to an inherited system text."""
-    made, travelling = formats.whole(name)
+    made, travelling = loader.load_with_templates(name)
     assert travelling.keys() <= {f"formats/{name}/system.md.j2"}
-    assert formats.digests(made, travelling).keys() >= {formats.task(made, phase) for phase in made.phases()}
+    assert loader.digests(made, travelling).keys() >= {loader.task_template(made, phase) for phase in made.phases()}
 
 
 def test_ones_own_templates_travel(here: Path) -> None:
     """All templates of a user's folder travel, by the path that they would have in prompts/; what is shipped is not."""
     folder = written(here / "mine", format_yaml=EXTENDING)
     (folder / "opening.md.j2").write_text("Open.")
-    made, travelling = formats.whole("./mine")
+    made, travelling = loader.load_with_templates("./mine")
     names = {name for name in FILES if name.endswith(".j2")} | {"opening.md.j2", "system.md.j2"}
     assert travelling.keys() == {f"formats/mine/{name}" for name in names}
     assert travelling["formats/mine/system.md.j2"] == '{% include "shared/system.md.j2" %}'
-    digests = formats.digests(made, travelling)
+    digests = loader.digests(made, travelling)
     assert digests["formats/mine/opening.md.j2"] == hashlib.sha256(b"Open.").hexdigest()
-    assert library.digests("adversarial").items() <= digests.items()
+    assert resources.digests("adversarial").items() <= digests.items()
 
 
 def test_an_inherited_system_text_is_led_to(here: Path) -> None:
@@ -139,24 +139,26 @@ def test_an_inherited_system_text_is_led_to(here: Path) -> None:
     folder = written(here / "mine")
     base = written(here / "base") / "system.md.j2"
     base.write_text("Hello.")
-    draft = drafts.read("./mine")
-    inheriting = draft._replace(folders=(*draft.folders, drafts.find("./base")))
-    assert formats.travelling(inheriting)["formats/mine/system.md.j2"] == '{% include "formats/base/system.md.j2" %}'
+    draft = source.read_source("./mine")
+    inheriting = draft._replace(folders=(*draft.folders, source.find("./base")))
+    assert (
+        loader.carried_templates(inheriting)["formats/mine/system.md.j2"] == '{% include "formats/base/system.md.j2" %}'
+    )
     (folder / "system.md.j2").write_text("Mine.")
-    assert formats.travelling(drafts.read("./mine"))["formats/mine/system.md.j2"] == "Mine."
+    assert loader.carried_templates(source.read_source("./mine"))["formats/mine/system.md.j2"] == "Mine."
 
 
 def test_digests_of_what_is_not_there() -> None:
     """A format that neither is shipped nor brings its templates has no digests."""
     with pytest.raises(BadFormat):
-        formats.digests(formats.load("adversarial").model_copy(update={"name": "gone"}), {})
+        loader.digests(loader.load("adversarial").model_copy(update={"name": "gone"}), {})
 
 
 @pytest.mark.parametrize("panel", [1, 3])
 @pytest.mark.parametrize("rounds", [1, 2, 3, 8])
 def test_the_agenda_shown_is_the_one_played(rounds: int, panel: int) -> None:
     """What is shown of a format before anybody spoke is what a debate of that size goes through."""
-    shown = formats.agenda(formats.load("adversarial"), rounds, "strict", panel)
+    shown = loader.unrolled(loader.load("adversarial"), rounds, "strict", panel)
     plain = [tuple(ids) for _, how, ids in shown if "only" not in how]
     assert plain == stages(rounds, panel, "a")
     assert plain == [tuple(turn.id for turn in stage) for stage in debated(rounds, panel).stages()]
@@ -164,7 +166,7 @@ def test_the_agenda_shown_is_the_one_played(rounds: int, panel: int) -> None:
 
 def test_the_agenda_says_how_a_stage_comes_about() -> None:
     """Stages are told by their round, in turn or at once, and what depends on a finding says so."""
-    shown = formats.agenda(formats.load("adversarial"), 2, "lenient")
+    shown = loader.unrolled(loader.load("adversarial"), 2, "lenient")
     assert shown[0] == ("before", "alone, only if asked for (blind)", ["start.blind.judge"])
     shown = shown[1:]
     assert shown[0] == ("round 1", "in turn", ["1.opening.a"])
@@ -178,5 +180,5 @@ def test_the_agenda_says_how_a_stage_comes_about() -> None:
 
 def test_one_round_has_no_forced_turn() -> None:
     """The agenda of a one-round debate holds nothing that could answer convergence."""
-    stages = formats.agenda(formats.load("adversarial"), 1, "strict")
+    stages = loader.unrolled(loader.load("adversarial"), 1, "strict")
     assert not [how for _, how, _ in stages if how.startswith("only on")]

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from debate_orchestrator import formats, library
-from debate_orchestrator.errors import BadAnswers
-from debate_orchestrator.interview import Interview
-from debate_orchestrator.talk import Ask, Draft, Propose, Ready, Words
+from debate_orchestrator.formats import loader
+from debate_orchestrator.setup.questions import Questionnaire
+from debate_orchestrator.setup.session import Ask, Propose, QuestionTexts, Ready, SetupState
+from debate_orchestrator.util import resources
+from debate_orchestrator.util.errors import BadSettings
 
 CLEAR = {"ambiguous": False, "restated": "Tabs are better than spaces.", "recommended": None, "alternative": None}
 MUDDY = {"ambiguous": True, "restated": None, "recommended": "Tabs win.", "alternative": "Spaces win."}
@@ -17,12 +18,12 @@ PAIR = {"kind": "technical", "a": "Tabs are better.", "b": "Tabs are no better."
 
 
 @pytest.fixture
-def interview() -> Interview:
-    words = Words.model_validate(library.mapping("interview.yaml"))
-    return Interview(words, formats.load("adversarial"), "debate-report.md")
+def interview() -> Questionnaire:
+    words = QuestionTexts.model_validate(resources.read_yaml("interview.yaml"))
+    return Questionnaire(words, loader.load("adversarial"), "debate-report.md")
 
 
-def said(interview: Interview, draft: Draft, *answers: tuple[str, Any]) -> Draft:
+def said(interview: Questionnaire, draft: SetupState, *answers: tuple[str, Any]) -> SetupState:
     """The draft after these answers, each given to the question that was put; `topic` and `positions` of a
     moderator are given as dictionaries."""
     for key, value in answers:
@@ -34,7 +35,7 @@ def said(interview: Interview, draft: Draft, *answers: tuple[str, Any]) -> Draft
     return draft
 
 
-def question(interview: Interview, draft: Draft) -> Ask:
+def question(interview: Questionnaire, draft: SetupState) -> Ask:
     now = interview.next(draft)
     assert isinstance(now, Ask)
     return now
@@ -46,9 +47,9 @@ TO_READY = (*TO_ROUNDS, ("rounds", "3"), ("strictness", "strict"), ("output", "d
 
 
 class TestOrder:
-    def test_the_questions_come_in_order(self, interview: Interview) -> None:
+    def test_the_questions_come_in_order(self, interview: Questionnaire) -> None:
         """Topic, restatement, positions, confirmation, rounds, strictness, output; then the block."""
-        draft, put = Draft(), []
+        draft, put = SetupState(), []
         for answer in TO_READY:
             now = interview.next(draft)
             put.append(now.key if isinstance(now, Ask) else now.turn if isinstance(now, Propose) else "")
@@ -67,9 +68,9 @@ class TestOrder:
         ]
         assert isinstance(interview.next(draft), Ready)
 
-    def test_the_questions_are_word_for_word(self, interview: Interview) -> None:
+    def test_the_questions_are_word_for_word(self, interview: Questionnaire) -> None:
         """Each question is put word for word."""
-        draft = Draft()
+        draft = SetupState()
         texts = []
         for answer in TO_READY:
             now = interview.next(draft)
@@ -86,9 +87,9 @@ class TestOrder:
             "Where should I save the debate report?",
         ]
 
-    def test_the_block_is_word_for_word(self, interview: Interview) -> None:
+    def test_the_block_is_word_for_word(self, interview: Questionnaire) -> None:
         """What was settled is shown as a fixed block."""
-        ready = interview.next(said(interview, Draft(), *TO_READY))
+        ready = interview.next(said(interview, SetupState(), *TO_READY))
 
         assert isinstance(ready, Ready)
         assert ready.show == (
@@ -104,9 +105,9 @@ class TestOrder:
             "Starting debate in 3... 2... 1..."
         )
 
-    def test_sources_are_kept(self, interview: Interview) -> None:
+    def test_sources_are_kept(self, interview: Questionnaire) -> None:
         """Where each answer came from is on record."""
-        draft = said(interview, Draft(), *TO_READY)
+        draft = said(interview, SetupState(), *TO_READY)
 
         assert draft.sources == {
             "topic": "derived",
@@ -116,18 +117,18 @@ class TestOrder:
             "output": "default",
         }
 
-    def test_both_kinds_of_strictness_are_explained(self, interview: Interview) -> None:
+    def test_both_kinds_of_strictness_are_explained(self, interview: Questionnaire) -> None:
         """The question of strictness explains each choice."""
-        asked = question(interview, said(interview, Draft(), *TO_ROUNDS, ("rounds", "3")))
+        asked = question(interview, said(interview, SetupState(), *TO_ROUNDS, ("rounds", "3")))
 
         assert [value for value, _ in asked.choices] == ["lenient", "strict"]
         assert all(len(about) > 80 for _, about in asked.choices)
 
 
 class TestTopic:
-    def test_an_ambiguous_topic_is_met_with_two_framings(self, interview: Interview) -> None:
+    def test_an_ambiguous_topic_is_met_with_two_framings(self, interview: Questionnaire) -> None:
         """A topic without a clean pro and con is not debated before one of two framings is chosen."""
-        draft = said(interview, Draft(), ("topic", "indentation"), ("topic", MUDDY))
+        draft = said(interview, SetupState(), ("topic", "indentation"), ("topic", MUDDY))
 
         assert question(interview, draft).text == (
             "This topic may not have a clean pro/con split. I recommend framing it as: Tabs win. Alternatively, we can "
@@ -136,60 +137,62 @@ class TestTopic:
         assert said(interview, draft, ("framing", "alternative")).given["topic"] == "Spaces win."
         assert said(interview, draft, ("framing", "1")).given["topic"] == "Tabs win."
 
-    def test_a_framing_of_ones_own_is_restated(self, interview: Interview) -> None:
+    def test_a_framing_of_ones_own_is_restated(self, interview: Questionnaire) -> None:
         """A framing that was not offered goes to the moderator again, with all that was said."""
         own = "Elastic tabstops win."
-        now = interview.next(said(interview, Draft(), ("topic", "indentation"), ("topic", MUDDY), ("framing", own)))
+        now = interview.next(
+            said(interview, SetupState(), ("topic", "indentation"), ("topic", MUDDY), ("framing", own))
+        )
 
         assert isinstance(now, Propose)
         assert now.values["heard"] == ("indentation", own)
 
-    def test_a_correction_is_restated_and_confirmed_again(self, interview: Interview) -> None:
+    def test_a_correction_is_restated_and_confirmed_again(self, interview: Questionnaire) -> None:
         """An answer other than yes or no corrects the restatement, which must then be confirmed again."""
-        draft = said(interview, Draft(), *TO_POSITIONS[:2], ("topic_ok", "only for Python"))
+        draft = said(interview, SetupState(), *TO_POSITIONS[:2], ("topic_ok", "only for Python"))
 
         assert isinstance(interview.next(draft), Propose)
         assert "topic" not in draft.given
 
     @pytest.mark.parametrize(("answer", "meant"), [("yse", "yes"), ("yess", "yes"), ("noo", "no")])
-    def test_a_misspelt_yes_is_no_topic(self, interview: Interview, answer: str, meant: str) -> None:
+    def test_a_misspelt_yes_is_no_topic(self, interview: Questionnaire, answer: str, meant: str) -> None:
         """What is nearly yes or no is asked back about, and the topic stays."""
-        draft = said(interview, Draft(), *TO_POSITIONS[:1], ("topic", CLEAR))
+        draft = said(interview, SetupState(), *TO_POSITIONS[:1], ("topic", CLEAR))
         asked = interview.put(draft, question(interview, draft))
-        with pytest.raises(BadAnswers, match=f"Did you mean '{meant}'"):
+        with pytest.raises(BadSettings, match=f"Did you mean '{meant}'"):
             interview.answer(asked, "topic_ok", answer)
 
-    def test_no_asks_for_the_topic_again(self, interview: Interview) -> None:
+    def test_no_asks_for_the_topic_again(self, interview: Questionnaire) -> None:
         """A refused restatement begins the topic anew."""
-        assert question(interview, said(interview, Draft(), *TO_POSITIONS[:2], ("topic_ok", "no"))).key == "topic"
+        assert question(interview, said(interview, SetupState(), *TO_POSITIONS[:2], ("topic_ok", "no"))).key == "topic"
 
-    def test_a_new_topic_keeps_later_answers(self, interview: Interview) -> None:
+    def test_a_new_topic_keeps_later_answers(self, interview: Questionnaire) -> None:
         """Giving the topic again drops the positions derived from it, and no other answer."""
-        draft = interview.answer(said(interview, Draft(), *TO_READY), "topic", "Is Vim better than Emacs?")
+        draft = interview.answer(said(interview, SetupState(), *TO_READY), "topic", "Is Vim better than Emacs?")
 
         assert set(draft.given) == {"rounds", "strictness", "output"}
 
 
 class TestPositions:
-    def test_own_positions_are_verbatim_and_confirmed(self, interview: Interview) -> None:
+    def test_own_positions_are_verbatim_and_confirmed(self, interview: Questionnaire) -> None:
         """Positions of the user's own are taken as they are, and still confirmed."""
         own = (("positions", "own"), ("position_a", "Tabs  *rule*"), ("position_b", "No!"))
-        draft = said(interview, Draft(), *TO_POSITIONS, *own)
+        draft = said(interview, SetupState(), *TO_POSITIONS, *own)
 
         assert draft.given["positions"] == {"a": "Tabs  *rule*", "b": "No!"}
         assert question(interview, draft).key == "positions_ok"
 
-    def test_refused_pairs_are_told_to_the_moderator(self, interview: Interview) -> None:
+    def test_refused_pairs_are_told_to_the_moderator(self, interview: Questionnaire) -> None:
         """A pair that the user refused is not offered again."""
-        draft = said(interview, Draft(), *TO_ROUNDS[:-1], ("positions_ok", "no"), ("positions", "auto"))
+        draft = said(interview, SetupState(), *TO_ROUNDS[:-1], ("positions_ok", "no"), ("positions", "auto"))
         now = interview.next(draft)
 
         assert isinstance(now, Propose)
         assert now.values["rejected"] == ({"a": PAIR["a"], "b": PAIR["b"]},)
 
-    def test_one_position_can_be_changed(self, interview: Interview) -> None:
+    def test_one_position_can_be_changed(self, interview: Questionnaire) -> None:
         """A derived position can be replaced; the pair is then confirmed again."""
-        draft = said(interview, Draft(), *TO_ROUNDS, ("position_b", "Spaces are better."))
+        draft = said(interview, SetupState(), *TO_ROUNDS, ("position_b", "Spaces are better."))
 
         assert draft.given["positions"] == {"a": "Tabs are better.", "b": "Spaces are better."}
         assert question(interview, draft).key == "positions_ok"
@@ -197,16 +200,16 @@ class TestPositions:
 
 class TestRounds:
     @pytest.mark.parametrize("answer", ["0", "9", "three", "-1", "2.5", "1e1", "٣", "99999999999"])
-    def test_what_is_no_number_of_rounds(self, interview: Interview, answer: str) -> None:
+    def test_what_is_no_number_of_rounds(self, interview: Questionnaire, answer: str) -> None:
         """Rounds are a whole number from 1 to 6; the complaint explains and suggests 4 or 5."""
-        with pytest.raises(BadAnswers, match="diminishing returns; 4 or 5") as refused:
-            said(interview, Draft(), *TO_ROUNDS, ("rounds", answer))
+        with pytest.raises(BadSettings, match="diminishing returns; 4 or 5") as refused:
+            said(interview, SetupState(), *TO_ROUNDS, ("rounds", answer))
 
         assert len(refused.value.complaints) == 1
 
-    def test_seven_and_eight_ask_back_once(self, interview: Interview) -> None:
+    def test_seven_and_eight_ask_back_once(self, interview: Questionnaire) -> None:
         """More than six rounds are explained, and taken from somebody who insists."""
-        draft = said(interview, Draft(), *TO_ROUNDS, ("rounds", "8"))
+        draft = said(interview, SetupState(), *TO_ROUNDS, ("rounds", "8"))
         asked = question(interview, draft)
 
         assert asked.key == "insist"
@@ -218,48 +221,48 @@ class TestRounds:
 class TestRefusals:
     @pytest.mark.parametrize("answer", ["", "  ", "null", "No response", "undefined", "[]", "auto-selected"])
     @pytest.mark.parametrize("key", ["topic", "rounds", "strictness", "output", "position_a"])
-    def test_empty_and_automatic_answers(self, interview: Interview, key: str, answer: str) -> None:
+    def test_empty_and_automatic_answers(self, interview: Questionnaire, key: str, answer: str) -> None:
         """An answer that nobody gave is refused, never assumed."""
-        with pytest.raises(BadAnswers, match="an answer that somebody gave"):
-            interview.answer(said(interview, Draft(), *TO_ROUNDS), key, answer)
+        with pytest.raises(BadSettings, match="an answer that somebody gave"):
+            interview.answer(said(interview, SetupState(), *TO_ROUNDS), key, answer)
 
     @pytest.mark.parametrize("key", ["topic_ok", "framing", "positions_ok", "insist"])
-    def test_confirmations_before_their_question(self, interview: Interview, key: str) -> None:
+    def test_confirmations_before_their_question(self, interview: Questionnaire, key: str) -> None:
         """A confirmation counts only after its question was put."""
-        with pytest.raises(BadAnswers, match="before its question was put"):
-            interview.answer(Draft(), key, "yes")
+        with pytest.raises(BadSettings, match="before its question was put"):
+            interview.answer(SetupState(), key, "yes")
 
-    def test_a_confirmation_outlives_other_answers(self, interview: Interview) -> None:
+    def test_a_confirmation_outlives_other_answers(self, interview: Questionnaire) -> None:
         """A question stays put while other answers come in, as long as it would be put the same."""
-        draft = said(interview, Draft(), *TO_POSITIONS[:2])
+        draft = said(interview, SetupState(), *TO_POSITIONS[:2])
         put = interview.put(draft, question(interview, draft))
 
         assert interview.answer(interview.answer(put, "rounds", "2"), "topic_ok", "yes").talk.topic_ok
-        with pytest.raises(BadAnswers, match="before its question was put"):
+        with pytest.raises(BadSettings, match="before its question was put"):
             interview.answer(interview.answer(put, "topic", "another"), "topic_ok", "yes")
 
-    def test_a_confirmation_is_used_up(self, interview: Interview) -> None:
+    def test_a_confirmation_is_used_up(self, interview: Questionnaire) -> None:
         """A confirmation answers the question put last, and no later one."""
-        draft = said(interview, Draft(), *TO_READY)
+        draft = said(interview, SetupState(), *TO_READY)
 
-        with pytest.raises(BadAnswers, match="before its question was put"):
+        with pytest.raises(BadSettings, match="before its question was put"):
             interview.answer(draft, "topic_ok", "yes")
 
-    def test_unknown_keys(self, interview: Interview) -> None:
+    def test_unknown_keys(self, interview: Questionnaire) -> None:
         """A misspelt key is told the keys there are."""
-        with pytest.raises(BadAnswers, match="one of topic, framing, topic_ok"):
-            interview.answer(Draft(), "topik", "x")
+        with pytest.raises(BadSettings, match="one of topic, framing, topic_ok"):
+            interview.answer(SetupState(), "topik", "x")
 
     @pytest.mark.parametrize(
         "work", [{}, {**CLEAR, "restated": ""}, {**CLEAR, "alternative": "x"}, {**MUDDY, "recommended": None}, [], "x"]
     )
-    def test_the_moderators_work_is_checked(self, interview: Interview, work: Any) -> None:
+    def test_the_moderators_work_is_checked(self, interview: Questionnaire, work: Any) -> None:
         """A moderator's reply that is not in its shape is refused."""
-        with pytest.raises(BadAnswers, match=r"setup\.topic\.moderator"):
-            interview.proposed(said(interview, Draft(), TO_POSITIONS[0]), "topic", work)
+        with pytest.raises(BadSettings, match=r"setup\.topic\.moderator"):
+            interview.proposed(said(interview, SetupState(), TO_POSITIONS[0]), "topic", work)
 
     @pytest.mark.parametrize("topic", ["\u200b\u200b", "x" * 1001])
-    def test_a_topic_is_a_visible_sentence(self, interview: Interview, topic: str) -> None:
+    def test_a_topic_is_a_visible_sentence(self, interview: Questionnaire, topic: str) -> None:
         """A topic without visible characters, or longer than a sentence may be, is refused."""
-        with pytest.raises(BadAnswers, match="topic: got"):
-            interview.answer(Draft(), "topic", topic)
+        with pytest.raises(BadSettings, match="topic: got"):
+            interview.answer(SetupState(), "topic", topic)

@@ -7,23 +7,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_interview import CLEAR, MUDDY, PAIR, TO_POSITIONS, TO_READY, TO_ROUNDS, question, said
 
-from debate_orchestrator import answers, formats, library
-from debate_orchestrator.core.parts import Rounds
-from debate_orchestrator.core.rules import Format
-from debate_orchestrator.errors import BadAnswers
-from debate_orchestrator.interview import Interview
-from debate_orchestrator.talk import Ask, Draft, Propose, Ready, Words
+from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.phases import Rounds
+from debate_orchestrator.formats import loader
+from debate_orchestrator.setup import settings
+from debate_orchestrator.setup.questions import Questionnaire
+from debate_orchestrator.setup.session import Ask, Propose, QuestionTexts, Ready, SetupState
+from debate_orchestrator.util import resources
+from debate_orchestrator.util.errors import BadSettings
 
-RULES = formats.load("adversarial")
+RULES = loader.load("adversarial")
 OWN = (*TO_POSITIONS, ("positions", "own"), ("position_a", "Tabs."), ("position_b", "Spaces."), ("positions_ok", "yes"))
 REST = (("rounds", "8"), ("insist", "yes"), ("strictness", "strict"), ("output", "o.md"))
 
 
-def interviewed(rules: Format = RULES) -> Interview:
-    return Interview(Words.model_validate(library.mapping("interview.yaml")), rules, "debate-report.md")
+def interviewed(rules: Format = RULES) -> Questionnaire:
+    return Questionnaire(QuestionTexts.model_validate(resources.read_yaml("interview.yaml")), rules, "debate-report.md")
 
 
-def again(interview: Interview, draft: Draft, key: str, answer: str) -> Draft:
+def again(interview: Questionnaire, draft: SetupState, key: str, answer: str) -> SetupState:
     """The draft once a question of the trail was put and answered again."""
     return interview.answer(interview.put(draft, interview.question(draft, key)), key, answer)
 
@@ -32,10 +34,10 @@ class TestTrail:
     def test_it_has_every_question_that_was_answered(self) -> None:
         """The trail names the answered questions in their order, with those that only some conversations have."""
         interview = interviewed()
-        own = said(interview, Draft(), *OWN, *REST)
-        framed = said(interview, Draft(), ("topic", "x"), ("topic", MUDDY), ("framing", "1"))
+        own = said(interview, SetupState(), *OWN, *REST)
+        framed = said(interview, SetupState(), ("topic", "x"), ("topic", MUDDY), ("framing", "1"))
 
-        assert interview.trail(Draft()) == ()
+        assert interview.trail(SetupState()) == ()
         assert interview.trail(own) == (
             "topic",
             "topic_ok",
@@ -49,7 +51,7 @@ class TestTrail:
             "output",
         )
         assert interview.trail(framed) == ("topic", "framing")
-        assert interview.trail(said(interview, Draft(), *TO_ROUNDS)) == (
+        assert interview.trail(said(interview, SetupState(), *TO_ROUNDS)) == (
             "topic",
             "topic_ok",
             "positions",
@@ -59,7 +61,7 @@ class TestTrail:
     def test_every_question_of_it_can_be_put_again(self) -> None:
         """Each question of the trail is put as it was, and what stands as its answer changes nothing."""
         interview = interviewed()
-        for draft in (said(interview, Draft(), *OWN, *REST), said(interview, Draft(), *TO_READY)):
+        for draft in (said(interview, SetupState(), *OWN, *REST), said(interview, SetupState(), *TO_READY)):
             for key in interview.trail(draft):
                 standing = interview.said(draft, key)
                 after = again(interview, draft, key, standing)
@@ -68,12 +70,12 @@ class TestTrail:
     def test_what_stands(self) -> None:
         """What stands is told for each question, and nothing where nothing was answered."""
         interview = interviewed()
-        draft = said(interview, Draft(), *OWN, *REST)
+        draft = said(interview, SetupState(), *OWN, *REST)
         standing = [interview.said(draft, key) for key in interview.trail(draft)]
 
         assert standing == [CLEAR["restated"], "yes", "own", "Tabs.", "Spaces.", "yes", "8", "yes", "strict", "o.md"]
-        assert {interview.said(Draft(), key) for key in interview.words.questions} == {""}
-        framed = said(interview, Draft(), ("topic", "x"), ("topic", MUDDY), ("framing", "2"))
+        assert {interview.said(SetupState(), key) for key in interview.words.questions} == {""}
+        framed = said(interview, SetupState(), ("topic", "x"), ("topic", MUDDY), ("framing", "2"))
         assert interview.said(framed, "framing") == "alternative"
 
 
@@ -81,7 +83,7 @@ class TestGoingBack:
     def test_a_new_topic_keeps_ones_own_positions(self) -> None:
         """Positions of the user's own stay with another topic, to be confirmed again; so does every later answer."""
         interview = interviewed()
-        draft = again(interview, said(interview, Draft(), *OWN, *REST), "topic", "Is Vim better?")
+        draft = again(interview, said(interview, SetupState(), *OWN, *REST), "topic", "Is Vim better?")
         draft = said(interview, draft, ("topic", {**CLEAR, "restated": "Vim is better."}), ("topic_ok", "yes"))
 
         assert question(interview, draft).key == "positions_ok"
@@ -91,7 +93,7 @@ class TestGoingBack:
     def test_a_new_topic_has_derived_positions_derived_anew(self) -> None:
         """Derived positions go with the topic; that they are to be derived is not asked again."""
         interview = interviewed()
-        draft = again(interview, said(interview, Draft(), *TO_READY), "topic", "Is Vim better?")
+        draft = again(interview, said(interview, SetupState(), *TO_READY), "topic", "Is Vim better?")
         now = interview.next(said(interview, draft, ("topic", {**CLEAR, "restated": "Vim."}), ("topic_ok", "yes")))
 
         assert isinstance(now, Propose)
@@ -100,10 +102,10 @@ class TestGoingBack:
     def test_other_positions_and_back(self) -> None:
         """Positions of the user's own are offered again after others were derived; derived ones are, to be edited."""
         interview = interviewed()
-        own = said(interview, Draft(), *OWN)
+        own = said(interview, SetupState(), *OWN)
         derived = said(interview, again(interview, own, "positions", "auto"), ("positions", PAIR))
         back = again(interview, derived, "positions", "own")
-        edited = again(interview, said(interview, Draft(), *TO_ROUNDS), "positions", "own")
+        edited = again(interview, said(interview, SetupState(), *TO_ROUNDS), "positions", "own")
 
         assert [interview.said(back, f"position_{side}") for side in "ab"] == ["Tabs.", "Spaces."]
         assert [interview.said(edited, f"position_{side}") for side in "ab"] == [PAIR["a"], PAIR["b"]]
@@ -111,7 +113,7 @@ class TestGoingBack:
     def test_the_topic_as_stated(self) -> None:
         """Without a moderator the topic is taken as it was stated, and is then the user's own words."""
         interview = interviewed()
-        stated = interview.as_stated(said(interview, Draft(), ("topic", "Tabs  are fine")))
+        stated = interview.as_stated(said(interview, SetupState(), ("topic", "Tabs  are fine")))
         draft = said(interview, stated, ("topic_ok", "yes"))
 
         assert draft.given == {"topic": "Tabs are fine"}
@@ -120,24 +122,24 @@ class TestGoingBack:
     def test_the_topic_reworded(self) -> None:
         """Exact words replace a restatement and are confirmed again; the same words change nothing."""
         interview = interviewed()
-        draft = said(interview, Draft(), *TO_READY)
+        draft = said(interview, SetupState(), *TO_READY)
         other = interview.reworded(draft, "Tabs are best.")
 
         assert interview.reworded(draft, CLEAR["restated"]) == draft
         assert question(interview, other).text == "I'll frame the debate as: 'Tabs are best'. Is this accurate?"
-        with pytest.raises(BadAnswers):
+        with pytest.raises(BadSettings):
             interview.reworded(draft, "\u200b")
 
     @given(st.lists(st.tuples(st.integers(0, 20), st.sampled_from(["yes", "no", "auto", "own", "3", "8", "strict"]))))
     def test_no_way_back_leads_astray(self, steps: list[tuple[int, str]]) -> None:
         """However often one goes back, there is always something next, and strictness and output stay."""
         interview = interviewed()
-        draft = said(interview, Draft(), *OWN, *REST)
+        draft = said(interview, SetupState(), *OWN, *REST)
         for place, answer in steps:
             trail = interview.trail(draft)
             try:
                 draft = again(interview, draft, trail[place % len(trail)], answer) if trail else draft
-            except BadAnswers:
+            except BadSettings:
                 continue
             assert isinstance(interview.next(draft), Ask | Propose | Ready)
             assert {"strictness", "output"} <= set(draft.given)
@@ -153,11 +155,11 @@ class TestFormats:
     def test_sides_have_the_formats_names(self) -> None:
         """Questions and block call the sides as the format does."""
         interview = interviewed(self.other())
-        ready = interview.next(said(interview, Draft(), *TO_READY))
-        confirm = interview.question(said(interview, Draft(), *TO_READY), "positions_ok")
+        ready = interview.next(said(interview, SetupState(), *TO_READY))
+        confirm = interview.question(said(interview, SetupState(), *TO_READY), "positions_ok")
 
-        assert interview.question(Draft(), "position_a").text == "What does Advocate argue?"
-        assert interview.question(Draft(), "position_b").text == "What does Devil's Advocate (Against) argue?"
+        assert interview.question(SetupState(), "position_a").text == "What does Advocate argue?"
+        assert interview.question(SetupState(), "position_b").text == "What does Devil's Advocate (Against) argue?"
         assert confirm.text == (
             "Advocate will argue: Tabs are better. Devil's Advocate will argue: Tabs are no better. Correct?"
         )
@@ -167,18 +169,18 @@ class TestFormats:
     def test_one_round_is_not_asked_for(self) -> None:
         """A format with a single round asks nothing about rounds; the block says one."""
         interview = interviewed(self.other(rounds=Rounds(default=1, most=1, insist=1)))
-        draft = said(interview, Draft(), *TO_ROUNDS)
+        draft = said(interview, SetupState(), *TO_ROUNDS)
 
         assert question(interview, draft).key == "strictness"
         ready = interview.next(said(interview, draft, ("strictness", "strict"), ("output", "default")))
         assert isinstance(ready, Ready) and "Rounds: 1\n" in ready.show
-        assert answers.settle(draft.given, interview.rules, "o.md").rounds == 1
+        assert settings.settings_from(draft.given, interview.rules, "o.md").rounds == 1
 
     def test_rounds_have_the_formats_limits(self) -> None:
         """Limits, default, cap and what a round is are the format's."""
         interview = interviewed(self.other(rounds=Rounds(default=2, most=3, insist=4), round=RULES.round[:1]))
-        asked = question(interview, said(interview, Draft(), *TO_ROUNDS))
-        insist = question(interview, said(interview, Draft(), *TO_ROUNDS, ("rounds", "4")))
+        asked = question(interview, said(interview, SetupState(), *TO_ROUNDS))
+        insist = question(interview, said(interview, SetupState(), *TO_ROUNDS, ("rounds", "4")))
 
         assert (asked.text, asked.help) == (
             "How many debate rounds? (Default: 2)",
@@ -197,16 +199,16 @@ class TestFormats:
     )
     def test_complaints_have_the_formats_limits(self, rounds: Rounds, expected: str) -> None:
         """A number that will not do is told the format's own limits."""
-        assert expected in answers.bad_rounds("9", self.other(rounds=rounds))
+        assert expected in settings.rounds_complaint("9", self.other(rounds=rounds))
 
 
 class TestTheSame:
     def test_sides_that_say_the_same_are_not_confirmed(self) -> None:
         """Yes to one position for both sides is refused; what was answered stays, and one changed is enough."""
         interview = interviewed()
-        same = said(interview, Draft(), *OWN[:-1], ("position_b", "tabs"))
+        same = said(interview, SetupState(), *OWN[:-1], ("position_b", "tabs"))
         asked = interview.put(same, question(interview, same))
-        with pytest.raises(BadAnswers) as refusal:
+        with pytest.raises(BadSettings) as refusal:
             interview.answer(asked, "positions_ok", "yes")
 
         assert refusal.value.complaints[0].startswith("positions: got 'Tabs.' for both sides")
@@ -216,6 +218,6 @@ class TestTheSame:
     def test_a_moderator_can_not_derive_one_twice(self) -> None:
         """Positions that are derived and are the same are refused, with what was expected."""
         interview = interviewed()
-        draft = said(interview, Draft(), *TO_POSITIONS, ("positions", "auto"))
-        with pytest.raises(BadAnswers, match="expected two that differ"):
+        draft = said(interview, SetupState(), *TO_POSITIONS, ("positions", "auto"))
+        with pytest.raises(BadSettings, match="expected two that differ"):
             interview.proposed(draft, "positions", PAIR | {"b": PAIR["a"]})

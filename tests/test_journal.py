@@ -16,7 +16,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from journals import START, every_kind, line, opened, said, sealed, written
 
-from debate_orchestrator import formats
 from debate_orchestrator.core.events import (
     NONCE,
     Asked,
@@ -25,15 +24,16 @@ from debate_orchestrator.core.events import (
     Event,
     Noted,
     Opened,
+    Rejected,
     Reply,
     Setup,
-    Spoiled,
     Spoke,
     Usage,
     Voted,
 )
-from debate_orchestrator.errors import BadJournal, Damaged, DebateError, Locked
-from debate_orchestrator.journal import Writer, read
+from debate_orchestrator.formats import loader
+from debate_orchestrator.storage.journal import JournalWriter, read
+from debate_orchestrator.util.errors import BadJournal, DamagedJournal, DebateError, LockedJournal
 
 # Round trips
 
@@ -84,7 +84,7 @@ REST: st.SearchStrategy[Event] = st.one_of(
     st.builds(Spoke, turn=TEXTS, reply=REPLIES),
     st.builds(Declined, turn=TEXTS, reply=REPLIES),
     st.builds(Voted, turn=TEXTS, ballot=st.dictionaries(TEXTS, JSON, max_size=3), reply=REPLIES),
-    st.builds(Spoiled, turn=TEXTS, complaints=st.lists(TEXTS, max_size=2).map(tuple), reply=REPLIES),
+    st.builds(Rejected, turn=TEXTS, complaints=st.lists(TEXTS, max_size=2).map(tuple), reply=REPLIES),
     st.builds(Noted, note=st.sampled_from(["one agent", "prompts changed"]), detail=TEXTS),
 )
 
@@ -95,19 +95,19 @@ def test_what_is_written_is_what_is_read(first: Opened, rest: list[Event]) -> No
     """Whatever text and numbers events of any kind hold, a reader and the next writer find the same events."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "j.jsonl"
-        with Writer.create(path, first) as writer:
+        with JournalWriter.create(path, first) as writer:
             for event in rest:
                 writer.append(event)
         reading = read(path)
         assert (reading.events, reading.torn) == ([first, *rest], 0)
         assert reading.entries == writer.entries
-        with Writer(path) as again:
+        with JournalWriter(path) as again:
             assert again.entries == writer.entries
 
 
 def test_a_real_opening_survives(tmp_path: Path) -> None:
     """The opening of a debate under the format that ships reads back as it was."""
-    first = opened(format=formats.load("adversarial"))
+    first = opened(format=loader.load("adversarial"))
     written(tmp_path / "j.jsonl", [first])
     assert read(tmp_path / "j.jsonl").events == [first]
 
@@ -117,7 +117,7 @@ def test_a_lone_surrogate_is_refused(tmp_path: Path, text: str) -> None:
     """Half of a surrogate pair is no text: it is refused before a byte is written, and the writer goes on."""
     path = tmp_path / "j.jsonl"
     before = written(path, every_kind())
-    with Writer(path) as writer:
+    with JournalWriter(path) as writer:
         for event in (
             Noted(note="one agent", detail=text),
             Spoke(turn="t", reply=said(text)),
@@ -156,7 +156,7 @@ def test_lines_sealed_by_hand_are_taken(tmp_path: Path) -> None:
     head = hashlib.sha256(first[: -len(b',"hash":""}\n') - 64] + b"}").hexdigest()
     path = tmp_path / "j.jsonl"
     path.write_bytes(first + line(2, head, Noted(note="one agent").model_dump(mode="json")))
-    with Writer(path) as writer:
+    with JournalWriter(path) as writer:
         writer.append(Noted(note="prompts changed"))
     assert read(path).events == [opened(), Noted(note="one agent"), Noted(note="prompts changed")]
 
@@ -164,7 +164,7 @@ def test_lines_sealed_by_hand_are_taken(tmp_path: Path) -> None:
 def test_the_clock_is_the_callers(tmp_path: Path) -> None:
     """The moments on record are those of the clock that the writer was given."""
     moments = iter(["first", "second"])
-    with Writer.create(tmp_path / "j.jsonl", opened(), clock=lambda: next(moments)) as writer:
+    with JournalWriter.create(tmp_path / "j.jsonl", opened(), clock=lambda: next(moments)) as writer:
         writer.append(Noted(note="one agent"))
     assert [entry.at for entry in read(tmp_path / "j.jsonl").entries] == ["first", "second"]
 
@@ -177,10 +177,10 @@ def test_a_journal_is_not_begun_twice(tmp_path: Path) -> None:
     path = tmp_path / "j.jsonl"
     before = written(path, every_kind())
     with pytest.raises(BadJournal, match=r"debate resume .*debate step ") as refused:
-        Writer.create(path, opened())
+        JournalWriter.create(path, opened())
     assert str(path) in str(refused.value)
     assert path.read_bytes() == before
-    with Writer(path):
+    with JournalWriter(path):
         pass  # the refusal let go of the lock
 
 
@@ -197,7 +197,7 @@ def test_a_journal_without_a_whole_line_is_begun_again(tmp_path: Path, left: byt
 def test_a_place_that_takes_no_file_is_refused(tmp_path: Path, name: str, reason: str) -> None:
     """A folder, or a path in a folder that does not exist, is refused with its name."""
     path = tmp_path / name
-    for attempt in (lambda: Writer.create(path, opened()), lambda: Writer(path), lambda: read(path)):
+    for attempt in (lambda: JournalWriter.create(path, opened()), lambda: JournalWriter(path), lambda: read(path)):
         with pytest.raises(BadJournal, match=f"^{re.escape(str(path))}: got {reason}"):
             attempt()
 
@@ -208,14 +208,14 @@ def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     try:
         with pytest.raises(BadJournal, match="Permission denied"):
-            Writer.create(tmp_path / "j.jsonl", opened())
+            JournalWriter.create(tmp_path / "j.jsonl", opened())
     finally:
         tmp_path.chmod(0o700)
 
 
 def test_a_missing_journal_stays_missing(tmp_path: Path) -> None:
     """Reading, or writing on, a journal that does not exist is refused and makes no file."""
-    for attempt in (lambda: read(tmp_path / "j.jsonl"), lambda: Writer(tmp_path / "j.jsonl")):
+    for attempt in (lambda: read(tmp_path / "j.jsonl"), lambda: JournalWriter(tmp_path / "j.jsonl")):
         with pytest.raises(BadJournal, match="No such file"):
             attempt()
     assert list(tmp_path.iterdir()) == []
@@ -233,10 +233,10 @@ def test_another_kind_of_file_is_no_journal(tmp_path: Path, data: bytes) -> None
     """A file of lines that are no journal's is refused by readers and writers alike, and left as it was."""
     path = tmp_path / "j.jsonl"
     path.write_bytes(data)
-    for attempt in (lambda: read(path), lambda: Writer(path), lambda: Writer.create(path, opened())):
+    for attempt in (lambda: read(path), lambda: JournalWriter(path), lambda: JournalWriter.create(path, opened())):
         with pytest.raises(BadJournal) as refused:
             attempt()
-        assert not isinstance(refused.value, Damaged | Locked)
+        assert not isinstance(refused.value, DamagedJournal | LockedJournal)
     assert path.read_bytes() == data
 
 
@@ -245,7 +245,7 @@ def test_a_file_without_a_line_is_no_journal(tmp_path: Path, data: bytes) -> Non
     """A file without one whole line can be neither read nor gone on with."""
     path = tmp_path / "j.jsonl"
     path.write_bytes(data)
-    for attempt in (lambda: read(path), lambda: Writer(path)):
+    for attempt in (lambda: read(path), lambda: JournalWriter(path)):
         with pytest.raises(BadJournal, match="no whole line"):
             attempt()
     assert path.read_bytes() == data
@@ -256,10 +256,10 @@ def test_a_newer_journal_asks_for_an_upgrade(tmp_path: Path, more: dict[str, Any
     """A well-sealed journal of a later version is not called damaged: the version is named, and what to do."""
     path = tmp_path / "j.jsonl"
     path.write_bytes(line(1, START, opened().model_dump(mode="json") | {"schema_version": 2} | more))
-    for attempt in (lambda: read(path), lambda: Writer(path)):
+    for attempt in (lambda: read(path), lambda: JournalWriter(path)):
         with pytest.raises(BadJournal, match=r"journal version 2; expected version 1.*upgrade") as refused:
             attempt()
-        assert not isinstance(refused.value, Damaged)
+        assert not isinstance(refused.value, DamagedJournal)
 
 
 @pytest.mark.parametrize("event", [{"kind": "applauded", "turn": "t"}, {"kind": "noted", "note": "new"}, {}, 7, None])
@@ -270,14 +270,14 @@ def test_an_unknown_event_asks_for_an_upgrade(tmp_path: Path, event: object) -> 
     path.write_bytes(data + line(2, read(path).entries[-1].hash, event))
     with pytest.raises(BadJournal, match=r"line 2: got an event this version does not know.*upgrade") as refused:
         read(path)
-    assert not isinstance(refused.value, Damaged)
+    assert not isinstance(refused.value, DamagedJournal)
 
 
 def test_a_journal_begins_with_its_opening(tmp_path: Path) -> None:
     """A well-sealed file whose first event opens no debate is damaged."""
     path = tmp_path / "j.jsonl"
     path.write_bytes(line(1, START, Noted(note="one agent").model_dump(mode="json")))
-    with pytest.raises(Damaged, match=r"line 1: got noted"):
+    with pytest.raises(DamagedJournal, match=r"line 1: got noted"):
         read(path)
 
 
@@ -286,7 +286,7 @@ def test_a_seal_does_not_make_a_line(tmp_path: Path, body: bytes) -> None:
     """A line of another form is damage, even with a seal that belongs to it."""
     path = tmp_path / "j.jsonl"
     path.write_bytes(written(path, [opened()]) + sealed(body))
-    with pytest.raises(Damaged, match="line 2"):
+    with pytest.raises(DamagedJournal, match="line 2"):
         read(path)
 
 
@@ -296,13 +296,13 @@ def test_a_seal_does_not_make_a_line(tmp_path: Path, body: bytes) -> None:
 def test_a_second_writer_waits_its_turn(tmp_path: Path) -> None:
     """While one writer lives another is refused, even within one process; readers are not."""
     path = tmp_path / "j.jsonl"
-    with Writer.create(path, opened()) as writer:
-        for attempt in (lambda: Writer(path), lambda: Writer.create(path, opened())):
-            with pytest.raises(Locked, match="another process is writing"):
+    with JournalWriter.create(path, opened()) as writer:
+        for attempt in (lambda: JournalWriter(path), lambda: JournalWriter.create(path, opened())):
+            with pytest.raises(LockedJournal, match="another process is writing"):
                 attempt()
         writer.append(Noted(note="one agent"))
         assert read(path).events == [opened(), Noted(note="one agent")]
-    with Writer(path) as writer:
+    with JournalWriter(path) as writer:
         assert writer.events == [opened(), Noted(note="one agent")]
 
 
@@ -310,13 +310,13 @@ def test_an_error_lets_go_of_the_lock(tmp_path: Path) -> None:
     """A writer that is left by an error, or that refused a damaged journal, holds nothing."""
     path = tmp_path / "j.jsonl"
     data = written(path, every_kind())
-    with pytest.raises(ZeroDivisionError), Writer(path):
+    with pytest.raises(ZeroDivisionError), JournalWriter(path):
         _ = 1 / 0
     path.write_bytes(b"{" + data)
     with pytest.raises(BadJournal):
-        Writer(path)
+        JournalWriter(path)
     path.write_bytes(data)
-    with Writer(path) as writer:
+    with JournalWriter(path) as writer:
         writer.close()
         writer.close()
 
@@ -324,10 +324,10 @@ def test_an_error_lets_go_of_the_lock(tmp_path: Path) -> None:
 def test_a_program_that_was_started_does_not_inherit_the_lock(tmp_path: Path) -> None:
     """A command that a writer's process started, and that outlives the writer, keeps nobody out."""
     path = tmp_path / "j.jsonl"
-    with Writer.create(path, opened()):
+    with JournalWriter.create(path, opened()):
         sleeper = subprocess.Popen(["sleep", "60"], close_fds=False)
     try:
-        with Writer(path) as writer:
+        with JournalWriter(path) as writer:
             writer.append(Noted(note="one agent"))
         assert sleeper.poll() is None
     finally:
@@ -338,13 +338,13 @@ def test_a_program_that_was_started_does_not_inherit_the_lock(tmp_path: Path) ->
 def test_those_who_wait_for_the_disk_all_return(tmp_path: Path) -> None:
     """Any number of tasks may append and wait for the disk together; each returns, and all is written."""
 
-    async def one(writer: Writer, n: int) -> None:
+    async def one(writer: JournalWriter, n: int) -> None:
         writer.append(Noted(note="one agent", detail=str(n)))
         await writer.synced()
 
-    async def all_of_them(writer: Writer) -> None:
+    async def all_of_them(writer: JournalWriter) -> None:
         await asyncio.gather(*(one(writer, n) for n in range(30)))
 
-    with Writer.create(tmp_path / "j.jsonl", opened()) as writer:
+    with JournalWriter.create(tmp_path / "j.jsonl", opened()) as writer:
         asyncio.run(all_of_them(writer))
     assert [Noted(note="one agent", detail=str(n)) for n in range(30)] == read(tmp_path / "j.jsonl").events[1:]

@@ -13,11 +13,11 @@ from debates import answers, opening, played
 from journals import line, sealed
 from own_formats import written
 
-from debate_orchestrator import trials
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Opened, Spoiled, Spoke
-from debate_orchestrator.core.parts import Intervention
-from debate_orchestrator.journal import Writer
+from debate_orchestrator.core.events import Opened, Rejected, Spoke
+from debate_orchestrator.core.phases import Intervention
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine import dry_run
+from debate_orchestrator.storage.journal import JournalWriter
 
 
 def opened(**changes: Any) -> dict[str, Any]:
@@ -73,12 +73,12 @@ def test_numbers_are_finite(debate: Run, here: Path, name: str, number: str) -> 
     assert debate("check", "x.journal.jsonl").code == 2
 
 
-def converging(rounds: int) -> Debate:
+def converging(rounds: int) -> DebateState:
     """A debate in which every round converges, and up to two in a row are answered."""
     first = opening()
     rules = first.format.model_copy(update={"intervention": Intervention(most_in_a_row=2)})
     setup = first.setup.model_copy(update={"rounds": rounds})
-    debate = Debate([first.model_copy(update={"format": rules, "setup": setup})])
+    debate = DebateState([first.model_copy(update={"format": rules, "setup": setup})])
 
     def say(turn: dict[str, Any]) -> Any:
         said = puppets.reply(turn, rounds=rounds, strict=True)
@@ -108,7 +108,7 @@ def test_interventions_are_worked_out_in_time(monkeypatch: pytest.MonkeyPatch) -
 
 def test_trials_have_an_end(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A format whose trials take too long is told so, and no longer tried."""
-    monkeypatch.setattr(trials, "SECONDS", 0)
+    monkeypatch.setattr(dry_run, "SECONDS", 0)
     written(here / "mine")
     ran = debate("formats", "./mine")
 
@@ -121,10 +121,10 @@ def test_a_reply_that_would_not_do_is_no_speech(debate: Run, here: Path) -> None
     at = next(n for n, event in enumerate(events) if isinstance(event, Spoke))
     spoke = events[at]
     assert isinstance(spoke, Spoke)
-    refused = Spoiled(turn=spoke.turn, complaints=("too short",), reply=spoke.reply.model_copy(update={"text": "No."}))
+    refused = Rejected(turn=spoke.turn, complaints=("too short",), reply=spoke.reply.model_copy(update={"text": "No."}))
     first = events[0]
     assert isinstance(first, Opened)
-    with Writer.create("x.journal.jsonl", first) as journal:
+    with JournalWriter.create("x.journal.jsonl", first) as journal:
         for event in (*events[1:at], refused, *events[at:]):
             journal.append(event)
     ran = debate("replay", "x.journal.jsonl", "--no-pace")

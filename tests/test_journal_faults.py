@@ -32,9 +32,9 @@ from journals import (
 )
 
 from debate_orchestrator.core.events import Noted, Voted
-from debate_orchestrator.errors import BadJournal, Damaged, DebateError, Locked
-from debate_orchestrator.journal import Writer, read
-from debate_orchestrator.reports.seal import unsealed
+from debate_orchestrator.reports.checksum import without_checksum
+from debate_orchestrator.storage.journal import JournalWriter, read
+from debate_orchestrator.util.errors import BadJournal, DamagedJournal, DebateError, LockedJournal
 
 MORE = Noted(note="prompts changed", detail="written after the fault")
 DRAWN = 0 if "CI" in os.environ else random.randrange(10_000)
@@ -56,7 +56,7 @@ def test_a_journal_that_is_cut_is_its_whole_lines(tmp_path: Path) -> None:
         entries, torn = read(path)
         assert [entry.event for entry in entries] == events[:whole]
         assert torn == cut - ends[whole - 1]
-        with Writer(path) as writer:
+        with JournalWriter(path) as writer:
             assert writer.entries == entries
             added = writer.append(MORE)
         assert read(path) == ([*entries, added], 0)
@@ -70,7 +70,7 @@ def test_a_journal_cut_in_its_first_line_is_none(tmp_path: Path) -> None:
     end = line_ends(data)[0]
     for cut in sorted({*range(15), *range(DRAWN % 15, end, 15), end - 2, end - 1}):
         path.write_bytes(data[:cut])
-        for attempt in (read, Writer):
+        for attempt in (read, JournalWriter):
             with pytest.raises(BadJournal, match="no whole line"):
                 attempt(path)
         if cut % 9 == 0:
@@ -102,8 +102,8 @@ def test_lines_out_of_place_are_damage(tmp_path: Path) -> None:
     assert len(lines) == 10
     for what, changed in out_of_place(lines).items():
         path.write_bytes(b"".join(changed))
-        for attempt in (read, Writer):
-            with pytest.raises(Damaged, match=r"line \d+: "):
+        for attempt in (read, JournalWriter):
+            with pytest.raises(DamagedJournal, match=r"line \d+: "):
                 attempt(path)
                 pytest.fail(what)
         assert path.read_bytes() == b"".join(changed)
@@ -118,7 +118,7 @@ def test_a_line_sealed_again_breaks_the_chain(tmp_path: Path) -> None:
         event = opened(nonce="forged") if n == 0 else Noted(note="one agent", detail="forged")
         forged = line(n + 1, prevs[n], event.model_dump(mode="json"))
         path.write_bytes(b"".join([*lines[:n], forged, *lines[n + 1 :]]))
-        with pytest.raises(Damaged, match=f"line {n + 2}: .*missing, or lines were moved"):
+        with pytest.raises(DamagedJournal, match=f"line {n + 2}: .*missing, or lines were moved"):
             read(path)
 
 
@@ -129,7 +129,7 @@ def test_a_sealed_line_must_follow_the_one_before(tmp_path: Path, n: object, pre
     data = written(path, [opened()])
     follows = read(path).entries[0].hash if prev is None else prev
     path.write_bytes(data + line(n, follows, MORE.model_dump(mode="json")))  # type: ignore[arg-type]
-    with pytest.raises(Damaged, match="line 2"):
+    with pytest.raises(DamagedJournal, match="line 2"):
         read(path)
 
 
@@ -165,7 +165,7 @@ def test_a_killed_writer_leaves_a_beginning_of_what_it_meant(tmp_path: Path, eac
         events = [meant(n) for n in range(whole)]
         assert read(path).events == events
         assert read(path).torn == len(data) - line_ends(data)[-1]
-        with Writer(path) as writer:
+        with JournalWriter(path) as writer:
             writer.append(MORE)
         assert read(path).events == [*events, MORE]
         assert read(path).torn == 0
@@ -183,8 +183,8 @@ def test_a_stopped_writer_keeps_its_lock(tmp_path: Path) -> None:
             os.kill(process.pid, signal.SIGSTOP)
             os.waitpid(process.pid, os.WUNTRACED)
             before = path.read_bytes()
-            for attempt in (lambda: Writer(path), lambda: Writer.create(path, opened())):
-                with pytest.raises(Locked, match=r"another process is writing; .* nothing was changed"):
+            for attempt in (lambda: JournalWriter(path), lambda: JournalWriter.create(path, opened())):
+                with pytest.raises(LockedJournal, match=r"another process is writing; .* nothing was changed"):
                     attempt()
             assert path.read_bytes() == before
             assert read(path).events == [meant(n) for n in range(before.count(b"\n"))]
@@ -195,7 +195,7 @@ def test_a_stopped_writer_keeps_its_lock(tmp_path: Path) -> None:
             process.kill()
     events = [meant(n) for n in range(int(told))]
     assert read(path).events == events
-    with Writer(path) as writer:
+    with JournalWriter(path) as writer:
         writer.append(MORE)
     assert read(path).events == [*events, MORE]
 
@@ -254,14 +254,14 @@ def test_a_file_of_somebody_elses_is_not_begun_over(tmp_path: Path, data: bytes)
     path = tmp_path / "notes"
     path.write_bytes(data)
     with pytest.raises(BadJournal):
-        Writer.create(path, opened())
+        JournalWriter.create(path, opened())
     assert path.read_bytes() == data
 
 
 def test_a_key_that_is_no_text_is_not_changed_in_silence(tmp_path: Path) -> None:
     """A ballot whose keys hold half a surrogate pair is refused, or read back as it was; never as another."""
     path = tmp_path / "j.jsonl"
-    with Writer.create(path, opened()) as writer:
+    with JournalWriter.create(path, opened()) as writer:
         with suppress(UnicodeEncodeError, DebateError):
             writer.append(Voted(turn="t", ballot={"\ud800": 1}, reply=said("{}")))
         assert read(path).events == writer.events
@@ -274,18 +274,18 @@ def test_nesting_without_end_is_damage(tmp_path: Path) -> None:
     body = b'{"n":2,"at":"","prev":"%s","event":%s}'
     data = written(path, [opened()])
     path.write_bytes(data + sealed(body % (read(path).entries[0].hash.encode(), deep)))
-    with pytest.raises(Damaged, match="line 2"):
+    with pytest.raises(DamagedJournal, match="line 2"):
         read(path)
 
 
 def test_a_writer_outlives_an_event_loop(tmp_path: Path) -> None:
     """One writer may be waited for in one event loop after another, by several tasks each time."""
 
-    async def waited(writer: Writer) -> None:
+    async def waited(writer: JournalWriter) -> None:
         writer.append(MORE)
         await asyncio.gather(*(writer.synced() for _ in range(3)))
 
-    with Writer.create(tmp_path / "j.jsonl", opened()) as writer:
+    with JournalWriter.create(tmp_path / "j.jsonl", opened()) as writer:
         asyncio.run(waited(writer))
         asyncio.run(waited(writer))
 
@@ -293,7 +293,7 @@ def test_a_writer_outlives_an_event_loop(tmp_path: Path) -> None:
 def test_a_journal_cut_under_its_writer_is_not_written_on(tmp_path: Path) -> None:
     """Where somebody else cut the file, the writer fails at its next event rather than leave a hole before it."""
     path = tmp_path / "j.jsonl"
-    with Writer.create(path, opened()) as writer:
+    with JournalWriter.create(path, opened()) as writer:
         writer.append(MORE)
         os.truncate(path, 100)
         with pytest.raises(DebateError):
@@ -317,7 +317,7 @@ def test_a_debate_cut_after_a_line_ends_in_the_same_report(recorded: Recorded, p
     for cut in line_ends(recorded.journal)[(part * 3 + DRAWN) % 5 :: 5]:
         folder = recorded.after_a_crash(f"cut-{cut}", cut, turns=False)
         finish(recorded.debate, recorded.step(folder), rounds=2)
-        assert unsealed((folder / "report.md").read_bytes(), ".md") == unsealed(recorded.report, ".md")
+        assert without_checksum((folder / "report.md").read_bytes(), ".md") == without_checksum(recorded.report, ".md")
         assert recorded.same_events(folder), "each turn was asked for once and answered once"
 
 
@@ -328,7 +328,7 @@ def test_replies_that_are_there_are_not_asked_for_again(recorded: Recorded) -> N
         folder = recorded.after_a_crash(f"cut-{cut}", cut, turns=True)
         told = recorded.step(folder)
         assert (told["status"], told["turns"]) == ("done", [])
-        assert unsealed((folder / "report.md").read_bytes(), ".md") == unsealed(recorded.report, ".md")
+        assert without_checksum((folder / "report.md").read_bytes(), ".md") == without_checksum(recorded.report, ".md")
         assert recorded.same_events(folder), "each turn was asked for once and answered once"
         files = {path.name: path.read_bytes() for path in Path("report.turns").iterdir()}
         assert {path.name: path.read_bytes() for path in (folder / "report.turns").iterdir()} == files

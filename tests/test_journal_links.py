@@ -10,8 +10,8 @@ from conftest import Run, hold
 from journals import every_kind, opened, ten_lines, written
 
 from debate_orchestrator.core.events import Noted
-from debate_orchestrator.errors import BadJournal, Failed
-from debate_orchestrator.journal import Writer, must_be_new, read
+from debate_orchestrator.storage.journal import JournalWriter, must_be_new, read
+from debate_orchestrator.util.errors import BadJournal, ProviderFailed
 
 
 def test_a_link_is_read_and_never_written(here: Path) -> None:
@@ -20,7 +20,7 @@ def test_a_link_is_read_and_never_written(here: Path) -> None:
     os.symlink("real.jsonl", "link.jsonl")
 
     assert len(read("link.jsonl").entries) == 10
-    for attempt in (Writer, lambda path: Writer.create(path, opened()), must_be_new):
+    for attempt in (JournalWriter, lambda path: JournalWriter.create(path, opened()), must_be_new):
         with pytest.raises(BadJournal, match=r"link\.jsonl: got a symbolic link"):
             attempt("link.jsonl")
     assert Path("real.jsonl").read_bytes() == before
@@ -34,7 +34,7 @@ def test_no_journal_is_begun_through_a_link(here: Path, target: str) -> None:
     Path("empty").touch()
     os.symlink(target, "new.jsonl")
     with pytest.raises(BadJournal, match="a symbolic link"):
-        Writer.create("new.jsonl", opened())
+        JournalWriter.create("new.jsonl", opened())
 
     assert not Path("nowhere").exists()
     assert (Path("empty").read_bytes(), len(Path("torn").read_bytes())) == (b"", 20)
@@ -44,7 +44,7 @@ def test_a_pipe_is_no_journal(here: Path) -> None:
     """A pipe or a device in a journal's place is refused at once."""
     os.mkfifo("pipe.jsonl")
     for path in ("pipe.jsonl", "/dev/null"):
-        for attempt in (Writer, lambda path: Writer.create(path, opened()), must_be_new):
+        for attempt in (JournalWriter, lambda path: JournalWriter.create(path, opened()), must_be_new):
             with pytest.raises(BadJournal, match="a pipe or a device"):
                 attempt(path)
 
@@ -53,9 +53,9 @@ def test_a_hard_link_is_one_journal(here: Path) -> None:
     """Two names of one journal have one lock, and one writer at a time."""
     ten_lines(here / "a.jsonl")
     os.link("a.jsonl", "b.jsonl")
-    with Writer("a.jsonl") as writer:
+    with JournalWriter("a.jsonl") as writer:
         with pytest.raises(BadJournal, match="another process is writing"):
-            Writer("b.jsonl")
+            JournalWriter("b.jsonl")
         writer.append(Noted(note="one agent"))
 
     assert len(read("b.jsonl").entries) == 11
@@ -83,7 +83,7 @@ def test_a_journal_that_is_gone_is_not_written_on(here: Path, replaced: bool) ->
     """Where the journal was deleted or replaced, as editors do when they save, the writer fails rather than write to a
     file that has no name any more; one that was merely moved is written on."""
     ten_lines(here / "j.jsonl")
-    with Writer("j.jsonl") as writer:
+    with JournalWriter("j.jsonl") as writer:
         os.rename("j.jsonl", "moved.jsonl")
         writer.append(Noted(note="one agent"))
         if replaced:
@@ -91,5 +91,5 @@ def test_a_journal_that_is_gone_is_not_written_on(here: Path, replaced: bool) ->
             os.replace("copy", "moved.jsonl")
         else:
             os.unlink("moved.jsonl")
-        with pytest.raises(Failed, match="deleted or replaced"):
+        with pytest.raises(ProviderFailed, match="deleted or replaced"):
             writer.append(Noted(note="one agent"))

@@ -10,24 +10,24 @@ import pytest
 from conftest import Run, hold
 from reviewers import debated, filled, paper
 
-from debate_orchestrator.errors import BadFile, BadReply
-from debate_orchestrator.evidence import archive
-from debate_orchestrator.files import Files
-from debate_orchestrator.host import asking
-from debate_orchestrator.host.desk import Desk
+from debate_orchestrator.evidence import fetch
+from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.podium.papers import Papers
-from debate_orchestrator.reviewing import keeping
-from debate_orchestrator.talk import Draft, Talk
+from debate_orchestrator.reports import review_files
+from debate_orchestrator.setup import session
+from debate_orchestrator.setup.session import SetupProgress, SetupState
+from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.util.errors import BadFile, BadReply
 from debate_orchestrator.wizard import saving
 from debate_orchestrator.wizard.saving import Kept
 
-SETUP = Draft(given={"rounds": 2}, talk=Talk(heard=("Tabs?",)))
+SETUP = SetupState(given={"rounds": 2}, talk=SetupProgress(heard=("Tabs?",)))
 
 
 def test_a_brief_that_was_edited_is_kept(here: Path) -> None:
     """A brief in place that is not the one due is moved aside, and that is told; one that is due is left alone."""
     said = list[str]()
-    desk = Desk("d.turns", said.append)
+    desk = TurnsFolder("d.turns", said.append)
     laid = desk.place("1.opening.a", "text")
     desk.lay(laid, "brief")
     Path(laid.brief).write_text("brief, with my notes")
@@ -41,7 +41,7 @@ def test_a_brief_that_was_edited_is_kept(here: Path) -> None:
 def test_a_link_is_no_reply(here: Path) -> None:
     """A link or a pipe where a reply belongs is not read, and is moved aside with the brief it does not answer."""
     Path("secret").write_text("password")
-    desk = Desk("d.turns")
+    desk = TurnsFolder("d.turns")
     laid = desk.place("1.opening.a", "text")
     desk.lay(laid, "brief")
     os.symlink(here / "secret", laid.reply)
@@ -61,11 +61,11 @@ def test_folders_of_a_debate_are_no_links(here: Path, kind: str) -> None:
     os.mkdir("elsewhere")
     os.symlink("elsewhere", f"r.{kind}")
     case = paper(debated(rounds=1))
-    desk = Desk("r.turns")
+    desk = TurnsFolder("r.turns")
     attempts = {
         "turns": lambda: desk.lay(desk.place("1.opening.a", "text"), "brief"),
-        "evidence": lambda: archive.keep(Path("r.evidence"), b"page", "html"),
-        "ballots": lambda: keeping.file("r.ballots", filled(case, "ada")),
+        "evidence": lambda: fetch.keep(Path("r.evidence"), b"page", "html"),
+        "ballots": lambda: review_files.file("r.ballots", filled(case, "ada")),
         "drafts": lambda: Papers("r.drafts").keep_speech(_brief(), "My speech."),
     }
     with pytest.raises(BadFile, match="a symbolic link"):
@@ -86,13 +86,13 @@ def _brief() -> object:
 
 def test_a_page_that_was_changed_is_kept(here: Path) -> None:
     """A kept page whose bytes are not those it is named after is moved aside when the page is kept again."""
-    name = archive.keep(Path("e"), b"<p>as it was", "html")
+    name = fetch.keep(Path("e"), b"<p>as it was", "html")
     Path("e", name).write_bytes(b"my notes on it")
-    archive.keep(Path("e"), b"<p>as it was", "html")
-    archive.keep_text(Path("e"), name, "as it was")
+    fetch.keep(Path("e"), b"<p>as it was", "html")
+    fetch.keep_text(Path("e"), name, "as it was")
     text = Path("e", f"{name.partition('.')[0]}.txt")
     text.write_text("my notes")
-    archive.keep_text(Path("e"), name, "as it was")
+    fetch.keep_text(Path("e"), name, "as it was")
 
     assert sorted(one.read_bytes() for one in Path("e").iterdir()) == [
         b"<p>as it was",
@@ -105,11 +105,11 @@ def test_a_page_that_was_changed_is_kept(here: Path) -> None:
 def test_a_ballot_is_cast_once_by_two_at_once(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A ballot that is cast while another of the same name is being filed does not overwrite it."""
     case = paper(debated(rounds=1))
-    monkeypatch.setattr(keeping, "must_be_free", lambda *_: None)
-    path = keeping.file("r.ballots", filled(case, "ada"))
+    monkeypatch.setattr(review_files, "must_be_free", lambda *_: None)
+    path = review_files.file("r.ballots", filled(case, "ada"))
     first = Path(path).read_bytes()
     with pytest.raises(BadFile, match="there already"):
-        keeping.file("r.ballots", {**filled(case, "ada"), "justification": "Another."})
+        review_files.file("r.ballots", {**filled(case, "ada"), "justification": "Another."})
 
     assert Path(path).read_bytes() == first
 
@@ -118,8 +118,8 @@ def test_an_answers_file_with_notes_is_kept(here: Path) -> None:
     """An answers file in which someone wrote comments is moved aside before it is written anew; one of ours is not."""
     said = list[str]()
     Path("mine.yaml").write_text("# my notes\nrounds: 2\n")
-    asking.save("mine.yaml", SETUP, said.append)
-    asking.save("mine.yaml", SETUP.model_copy(update={"given": {"rounds": 3}}), said.append)
+    session.save("mine.yaml", SETUP, said.append)
+    session.save("mine.yaml", SETUP.model_copy(update={"given": {"rounds": 3}}), said.append)
 
     assert Path("mine.edited.yaml").read_text() == "# my notes\nrounds: 2\n"
     assert sorted(os.listdir()) == ["mine.edited.yaml", "mine.yaml"]
@@ -128,7 +128,7 @@ def test_an_answers_file_with_notes_is_kept(here: Path) -> None:
 
 def test_answers_of_another_conversation_are_kept(here: Path) -> None:
     """Answers that are moved beside a report overwrite none that are there already."""
-    asking.save("r.answers.yaml", SETUP)
+    session.save("r.answers.yaml", SETUP)
     before = Path("r.answers.yaml").read_bytes()
     kept = saving.fresh()
     kept.keep(SETUP.model_copy(update={"given": {"rounds": 4}}))
@@ -163,7 +163,7 @@ def test_a_link_that_points_to_nothing_is_there(here: Path) -> None:
     """A dangling link in the place of a report counts as something that is there."""
     os.symlink("nowhere", "r.md")
     with pytest.raises(BadFile, match=r"r\.md, which is there already"):
-        Files.of_output("r.md").must_be_new()
+        DebateFiles.of_output("r.md").must_be_new()
 
 
 def test_a_scorecard_that_was_edited_is_kept(debate: Run) -> None:
@@ -223,14 +223,14 @@ def test_nothing_is_removed_through_a_link(here: Path) -> None:
     points."""
     real = Papers("elsewhere")
     real.keep_speech(_brief(), "My speech.")
-    desk = Desk("elsewhere")
+    desk = TurnsFolder("elsewhere")
     desk.lay(laid := desk.place("1.opening.a", "text"), "brief")
     Path(laid.reply).write_text("speech")
     before = sorted(os.listdir("elsewhere"))
     os.symlink("elsewhere", "r.drafts")
     os.symlink("elsewhere", "r.turns")
 
-    linked, other = Papers("r.drafts"), Desk("r.turns")
+    linked, other = Papers("r.drafts"), TurnsFolder("r.turns")
     with suppress(BadFile):
         linked.keep_speech(_brief(), "")
     assert linked.others(_brief()) == []

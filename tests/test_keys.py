@@ -19,12 +19,12 @@ from listener import Listener, listening
 from messages_server import Server, serving
 from test_providers_reach import VARIABLES
 
-from debate_orchestrator.briefs import Brief, Message
-from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Reply
-from debate_orchestrator.errors import Trouble
-from debate_orchestrator.permissions import permissions
-from debate_orchestrator.providers import maker, replied
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.prompting.briefs import Brief, Message
+from debate_orchestrator.providers.permissions import permissions
+from debate_orchestrator.providers.registry import call_provider, maker
+from debate_orchestrator.util.errors import TransientError
 
 KEY = "sk-ant-0123/456+789=abcdef"
 SETUP = (
@@ -187,7 +187,7 @@ def test_a_key_in_two_pieces(at: int, monkeypatch: pytest.MonkeyPatch) -> None:
     pieces = (f"It is {KEY[:at]}", f"{KEY[at:]}, as they say.")
     spec = script(f"import time\nfor one in {pieces!r}: print(one, end='', flush=True); time.sleep(0.1)")
     heard: list[str] = []
-    reply = asyncio.run(replied(maker(spec)(spec, Debate([opening()])), BRIEF, heard.append))
+    reply = asyncio.run(call_provider(maker(spec)(spec, DebateState([opening()])), BRIEF, heard.append))
 
     assert len(heard) > 1
     assert "".join(heard) == reply.text == "It is [key], as they say."
@@ -198,8 +198,8 @@ def test_a_key_that_breaks_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_TOKEN", KEY)
     spec = script(f"import sys; print('It is {KEY[:-5]}', end=''); sys.exit(1)")
     heard: list[str] = []
-    with pytest.raises(Trouble) as failure:
-        asyncio.run(replied(maker(spec)(spec, Debate([opening()])), BRIEF, heard.append))
+    with pytest.raises(TransientError) as failure:
+        asyncio.run(call_provider(maker(spec)(spec, DebateState([opening()])), BRIEF, heard.append))
 
     assert isinstance(failure.value.partial, Reply)
     assert "".join(heard) == failure.value.partial.text == "It is [key]"
@@ -245,7 +245,7 @@ def process(*arguments: str, **environment: str) -> Ran:
 def test_a_traceback(here: Path) -> None:
     """A fault of this program is told with its traceback, causes and notes, and without keys."""
     code = (
-        "import os\nfrom debate_orchestrator.cli import listing, main\n"
+        "import os\nfrom debate_orchestrator.cli import listing; from debate_orchestrator.cli import main\n"
         "def broken(arguments):\n    key = os.environ['MY_TOKEN']\n    error = ValueError(f'outer {key}')\n"
         "    error.add_note(f'noted {key}')\n    raise error from RuntimeError(repr({'authorization': key}))\n"
         "listing.models = broken\nmain(['models'])\n"

@@ -20,7 +20,7 @@ CAST = ("--a=anthropic:m", "--b=anthropic:m", "--judge=anthropic:m")
 @pytest.fixture
 def profile(bare: None, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder for profiles, which the SDK reads."""
-    monkeypatch.setattr("debate_orchestrator.redaction._learned", set())
+    monkeypatch.setattr("debate_orchestrator.util.redact._learned", set())
     folder = tmp_path_factory.mktemp("profiles")
     monkeypatch.setenv("ANTHROPIC_CONFIG_DIR", str(folder))
     return folder

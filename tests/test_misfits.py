@@ -7,9 +7,9 @@ from typing import Any, Literal
 import pytest
 from pydantic import model_validator
 
-from debate_orchestrator.core.rules import IllMade
+from debate_orchestrator.core.format import InvalidFormat
 from debate_orchestrator.core.values import Value
-from debate_orchestrator.misfits import fitted, path
+from debate_orchestrator.formats.validation import key_path, validate
 
 
 class Guest(Value):
@@ -34,7 +34,7 @@ class Dinner(Value):
         wrong = [(("guests", n), f"{one.name} comes") for n, one in enumerate(self.guests) if one.name == "Nobody"]
         wrong += [(("late",), f"{self.host} is late")] if self.late else []
         if wrong:
-            raise IllMade(wrong)
+            raise InvalidFormat(wrong)
         return self
 
 
@@ -42,14 +42,14 @@ GOOD: dict[str, Any] = {"host": "Ann", "guests": [{"name": "Bob"}]}
 
 
 def told(**changes: Any) -> list[str]:
-    made, complaints = fitted(Dinner, GOOD | changes, path)
+    made, complaints = validate(Dinner, GOOD | changes, key_path)
     assert made is None
     return complaints
 
 
 def test_what_fits_is_made() -> None:
     """Data that fit make the value, without a complaint."""
-    made, complaints = fitted(Dinner, GOOD, path)
+    made, complaints = validate(Dinner, GOOD, key_path)
     assert (made, complaints) == (Dinner.model_validate(GOOD), [])
 
 
@@ -109,6 +109,6 @@ def test_what_hangs_on_a_wrong_value_is_not_told() -> None:
 )
 def test_how_keys_are_written(keys: tuple[str | int, ...], said: str) -> None:
     """Keys are written with dots and brackets, on one line, and cut where they are long."""
-    written = path(keys)
+    written = key_path(keys)
     assert said in written
     assert "\n" not in written and len(written) < 120

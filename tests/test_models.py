@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator import models
 from debate_orchestrator.core.events import Usage
-from debate_orchestrator.errors import BadFile
+from debate_orchestrator.providers import pricing
+from debate_orchestrator.util.errors import BadFile
 
 OPUS = "anthropic:claude-opus-5-5"  # $4 and $20 a million, a cached token at 0.05
 HAIKU = "anthropic:claude-haiku-5-5"  # $0.10 and $0.50; above 100,000 tokens $0.50 and $2.50
@@ -19,7 +19,7 @@ HAIKU = "anthropic:claude-haiku-5-5"  # $0.10 and $0.50; above 100,000 tokens $0
 
 def test_the_table_is_whole() -> None:
     """It has a date and a source, knows the defaults, and no price in it is out of the question."""
-    table = models.table()
+    table = pricing.table()
 
     date.fromisoformat(table.date)
     assert table.source
@@ -33,14 +33,14 @@ def test_the_table_is_whole() -> None:
 
 def test_a_broken_table_is_complained_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A table that lacks something is told of as a file that is not as it should be."""
-    (tmp_path / "models.yaml").write_text("date: 2026-01-01\n", encoding="utf-8")
-    monkeypatch.setattr(models, "_TABLE", tmp_path / "models.yaml")
-    models.table.cache_clear()
+    (tmp_path / "pricing.yaml").write_text("date: 2026-01-01\n", encoding="utf-8")
+    monkeypatch.setattr(pricing, "_TABLE", tmp_path / "pricing.yaml")
+    pricing.table.cache_clear()
     try:
-        with pytest.raises(BadFile, match=r"models\.yaml"):
-            models.table()
+        with pytest.raises(BadFile, match=r"pricing\.yaml"):
+            pricing.table()
     finally:
-        models.table.cache_clear()
+        pricing.table.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -58,13 +58,13 @@ def test_a_broken_table_is_complained_of(tmp_path: Path, monkeypatch: pytest.Mon
 )
 def test_what_a_call_costs(usage: Usage, dollars: float) -> None:
     """Each kind of token has its price, and so has a search."""
-    assert models.cost(OPUS, usage) == pytest.approx(dollars)
+    assert pricing.cost(OPUS, usage) == pytest.approx(dollars)
 
 
 def test_long_requests_have_their_own_price() -> None:
     """A request of more than so many input tokens, cached or not, is dearer from its first token on."""
-    assert models.cost(HAIKU, Usage(fresh=100_000, output=1000)) == pytest.approx(0.0105)
-    assert models.cost(HAIKU, Usage(fresh=1, cached=100_000, output=1000)) == pytest.approx(0.0075005)
+    assert pricing.cost(HAIKU, Usage(fresh=100_000, output=1000)) == pytest.approx(0.0105)
+    assert pricing.cost(HAIKU, Usage(fresh=1, cached=100_000, output=1000)) == pytest.approx(0.0075005)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_long_requests_have_their_own_price() -> None:
 )
 def test_the_unknown_is_unknown(spec: str) -> None:
     """A model that is not in the table, or is served by somebody else, has no price; that is not a price of nothing."""
-    assert models.cost(spec, Usage()) is None
+    assert pricing.cost(spec, Usage()) is None
 
 
 @pytest.mark.parametrize(
@@ -90,20 +90,20 @@ def test_the_unknown_is_unknown(spec: str) -> None:
 )
 def test_some_cost_nothing(spec: str) -> None:
     """A host, a person, a recording and a server of one's own cost nothing."""
-    assert models.cost(spec, Usage(fresh=10, output=10, searches=1)) == 0.0
+    assert pricing.cost(spec, Usage(fresh=10, output=10, searches=1)) == 0.0
 
 
 def test_who_is_known() -> None:
     """A model is known by its vendor's name, through a reseller, and when it is rehearsed."""
-    known = models.known(OPUS)
+    known = pricing.known(OPUS)
 
     assert known is not None
-    assert known == models.known("openrouter:anthropic/claude-opus-5.5") == models.known(f"rehearse:{OPUS}")
+    assert known == pricing.known("openrouter:anthropic/claude-opus-5.5") == pricing.known(f"rehearse:{OPUS}")
 
 
 @given(text=st.text(max_size=100))
 def test_tokens_are_about_that_many(text: str) -> None:
     """A text has a token for each 3.5 characters, the last of them begun."""
-    n = models.tokens(text)
+    n = pricing.tokens(text)
 
     assert 3.5 * (n - 1) < len(text) <= 3.5 * n or n == len(text) == 0

@@ -8,18 +8,22 @@ from typing import Any
 
 import pytest
 
-from debate_orchestrator import __version__, answers, formats, library, opening
-from debate_orchestrator.core.debate import Debate
+from debate_orchestrator import __version__
 from debate_orchestrator.core.events import EVENT, Noted
-from debate_orchestrator.errors import BadAnswers
-from debate_orchestrator.journal import SCHEMA
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine import start
+from debate_orchestrator.formats import loader
+from debate_orchestrator.setup import settings
+from debate_orchestrator.storage.journal import SCHEMA
+from debate_orchestrator.util import resources
+from debate_orchestrator.util.errors import BadSettings
 
-RULES = formats.load("adversarial")
+RULES = loader.load("adversarial")
 
 
-def settled(**given: Any) -> answers.Answers:
+def settled(**given: Any) -> settings.Settings:
     base = {"topic": "Tabs are better.", "positions": {"a": "Tabs.", "b": "Spaces."}}
-    return answers.settle(base | given, RULES, "debate-report.md")
+    return settings.settings_from(base | given, RULES, "debate-report.md")
 
 
 def test_the_setup_is_what_was_answered() -> None:
@@ -27,7 +31,7 @@ def test_the_setup_is_what_was_answered() -> None:
     given = settled(
         rounds=2, strictness="lenient", first="b", feedback=False, max_cost=2, cast={"judge": ["host", "host"]}
     )
-    opened = opening.opened(given)
+    opened = start.make_opening(given)
     setup = opened.setup
     assert (setup.topic, setup.positions) == ("Tabs are better.", {"a": "Tabs.", "b": "Spaces."})
     assert (setup.rounds, setup.strictness, setup.first, setup.feedback) == (2, "lenient", "b", False)
@@ -37,15 +41,15 @@ def test_the_setup_is_what_was_answered() -> None:
 
 def test_everything_a_reader_needs_is_in_it() -> None:
     """The resolved format, the digests of the templates and the versions are in the first event."""
-    opened = opening.opened(settled())
-    assert (opened.format, opened.prompts) == (RULES, library.digests("adversarial"))
+    opened = start.make_opening(settled())
+    assert (opened.format, opened.prompts) == (RULES, resources.digests("adversarial"))
     assert (opened.schema_version, opened.version) == (SCHEMA, __version__)
     assert EVENT.validate_json(opened.model_dump_json()) == opened
 
 
 def test_chance_is_drawn_once_for_each_debate() -> None:
     """No two debates have the same nonce, which is 16 hexadecimal digits, and folding draws nothing."""
-    drawn = [opening.opened(settled()) for _ in range(8)]
+    drawn = [start.make_opening(settled()) for _ in range(8)]
     assert len({one.nonce for one in drawn}) == len({one.seed for one in drawn}) == 8
     assert {len(one.nonce) for one in drawn} == {16}
     assert all(int(one.nonce, 16) >= 0 and 0 <= one.seed < 2**32 for one in drawn)
@@ -53,8 +57,8 @@ def test_chance_is_drawn_once_for_each_debate() -> None:
 
 def test_positions_must_be_settled() -> None:
     """A debate can't be opened while its positions are still to be derived."""
-    with pytest.raises(BadAnswers, match="positions: got auto"):
-        opening.opened(settled(positions="auto"))
+    with pytest.raises(BadSettings, match="positions: got auto"):
+        start.make_opening(settled(positions="auto"))
 
 
 # Material
@@ -65,7 +69,7 @@ def test_context_is_kept_whole(here: Path) -> None:
     (here / "notes").mkdir()
     (here / "notes/latency.md").write_bytes(b"\xef\xbb\xbf# \xc3\xbc\r\n")
     (here / "empty.txt").touch()
-    context = opening.opened(settled(context=["notes/latency.md", "empty.txt"])).setup.context
+    context = start.make_opening(settled(context=["notes/latency.md", "empty.txt"])).setup.context
     assert [(one.name, one.text) for one in context] == [("latency.md", "# ü\r\n"), ("empty.txt", "")]
 
 
@@ -74,8 +78,8 @@ def test_every_file_that_can_not_be_read_is_named(here: Path) -> None:
     (here / "photo").write_bytes(b"\xff\xd8")
     (here / "folder").mkdir()
     (here / "good").write_text("x")
-    with pytest.raises(BadAnswers) as refused:
-        opening.opened(settled(context=["missing", "photo", "good", "folder"]))
+    with pytest.raises(BadSettings) as refused:
+        start.make_opening(settled(context=["missing", "photo", "good", "folder"]))
     told = zip(["missing", "photo", "folder"], refused.value.complaints, strict=True)
     assert [one.startswith("context: ") and name in one for name, one in told] == [True, True, True]
 
@@ -87,19 +91,19 @@ def test_material_has_a_limit(here: Path, sizes: list[int], fits: bool) -> None:
     """All material together may have as many bytes as the limit says, not one more."""
     names = [f"{n}.txt" for n, _ in enumerate(sizes)]
     for name, size in zip(names, sizes, strict=True):
-        (here / name).write_bytes(b"x" * (opening.MOST_CONTEXT + size))
+        (here / name).write_bytes(b"x" * (start.MOST_CONTEXT + size))
     if fits:
-        assert len(opening.opened(settled(context=names)).setup.context) == len(names)
+        assert len(start.make_opening(settled(context=names)).setup.context) == len(names)
     else:
-        with pytest.raises(BadAnswers, match=r"context: .*400,000"):
-            opening.opened(settled(context=names))
+        with pytest.raises(BadSettings, match=r"context: .*400,000"):
+            start.make_opening(settled(context=names))
 
 
 @pytest.mark.parametrize("name", ["a\0b", "a\ud800b", "x" * 5000])
 def test_what_is_no_file_name(name: str) -> None:
     """A name that no file can have is a complaint like any other."""
-    with pytest.raises(BadAnswers, match="context"):
-        opening.opened(settled(context=[name]))
+    with pytest.raises(BadSettings, match="context"):
+        start.make_opening(settled(context=[name]))
 
 
 def test_material_is_read_where_the_command_runs(here: Path) -> None:
@@ -107,7 +111,7 @@ def test_material_is_read_where_the_command_runs(here: Path) -> None:
     (here / "deep").mkdir()
     (here / "x.md").write_text("x")
     os.chdir(here / "deep")
-    assert opening.opened(settled(context=["../x.md"])).setup.context[0].text == "x"
+    assert start.make_opening(settled(context=["../x.md"])).setup.context[0].text == "x"
 
 
 # Prompts that changed
@@ -115,30 +119,30 @@ def test_material_is_read_where_the_command_runs(here: Path) -> None:
 
 def test_prompts_that_did_not_change() -> None:
     """There is nothing to note while the prompts are those that opened the debate."""
-    assert opening.changed_prompts(Debate([opening.opened(settled())])) is None
+    assert start.changed_prompts(DebateState([start.make_opening(settled())])) is None
 
 
 def test_prompts_that_changed_are_noted_once() -> None:
     """Templates that were changed, added or dropped since are named in order, until that is on record."""
-    opened = opening.opened(settled())
+    opened = start.make_opening(settled())
     first, second, *_ = sorted(opened.prompts)
     then = {name: digest for name, digest in opened.prompts.items() if name != second} | {
         first: "0" * 64,
         "gone.j2": "0",
     }
-    debate = Debate([opened.model_copy(update={"prompts": then})])
-    note = opening.changed_prompts(debate)
+    debate = DebateState([opened.model_copy(update={"prompts": then})])
+    note = start.changed_prompts(debate)
     assert note is not None
     assert note.note == "prompts changed"
     assert [one.split()[0] for one in note.detail.split(", ")] == sorted([first, second, "gone.j2"])
     debate.take(note)
-    assert opening.changed_prompts(debate) is None
+    assert start.changed_prompts(debate) is None
 
 
 def test_prompts_that_came_back_are_noted_too() -> None:
     """Templates that are again what they were at the opening are a change from those noted last."""
-    debate = Debate([opening.opened(settled())])
+    debate = DebateState([start.make_opening(settled())])
     debate.take(Noted(note="prompts changed", detail="shared/turn.md.j2 0123456789ab"))
-    note = opening.changed_prompts(debate)
+    note = start.changed_prompts(debate)
     assert note is not None
     assert note.detail == "as it was opened"

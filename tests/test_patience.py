@@ -8,8 +8,8 @@ from core.folding import many
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.errors import Trouble
-from debate_orchestrator.patience import FIRST, LONGEST, again, chance, wait
+from debate_orchestrator.engine.retry import FIRST, LONGEST, delay, next_delay, random_share
+from debate_orchestrator.util.errors import TransientError
 
 CHANCE = st.floats(0, 1, exclude_max=True)
 SECONDS = st.floats(1, 86_400)
@@ -19,7 +19,7 @@ SECONDS = st.floats(1, 86_400)
 @given(st.integers(1, 10_000), CHANCE, SECONDS)
 def test_waits_double_up_to_a_minute(attempt: int, drawn: float, patience: float) -> None:
     """A wait is half to all of a doubling second, at most a minute, and never zero."""
-    waited = wait(attempt, 0, patience, None, lambda: drawn)
+    waited = delay(attempt, 0, patience, None, lambda: drawn)
     whole = min(FIRST * 2 ** min(attempt - 1, 16), LONGEST)
 
     assert waited is not None
@@ -31,7 +31,7 @@ def test_waits_double_up_to_a_minute(attempt: int, drawn: float, patience: float
 @given(CHANCE, SECONDS, st.floats(0, 100_000))
 def test_what_is_asked_for_is_honoured_or_refused(drawn: float, patience: float, after: float) -> None:
     """A wait is never shorter than asked for; where that is more than is left, there is none."""
-    waited = wait(1, 0, patience, after, lambda: drawn)
+    waited = delay(1, 0, patience, after, lambda: drawn)
 
     assert waited is None or after <= waited <= patience
     assert (waited is None) == (max(after * (1 + drawn / 10), 0) > patience)
@@ -43,7 +43,7 @@ def test_trouble_is_bounded(drawn: float, patience: float) -> None:
     """However long trouble lasts, the waits together never exceed the patience, and there are at least two."""
     spent = 0.0
     for attempt in count(1):
-        waited = wait(attempt, spent, patience, None, lambda: drawn)
+        waited = delay(attempt, spent, patience, None, lambda: drawn)
         if waited is None:
             break
         spent += waited
@@ -54,7 +54,7 @@ def test_trouble_is_bounded(drawn: float, patience: float) -> None:
 
 def test_chance_is_from_nought_to_one() -> None:
     """Jitter is drawn anew each time."""
-    drawn = {chance() for _ in range(100)}
+    drawn = {random_share() for _ in range(100)}
 
     assert len(drawn) > 90
     assert all(0 <= one < 1 for one in drawn)
@@ -63,8 +63,8 @@ def test_chance_is_from_nought_to_one() -> None:
 def test_trouble_may_have_limits_of_its_own() -> None:
     """What is not likely to pass is given up after its own number of calls, or its own time, if that is less than the
     patience."""
-    assert again(Trouble("x"), 1, 0, 600) is not None
-    assert again(Trouble("x", tries=2), 1, 0, 600) is not None
-    assert again(Trouble("x", tries=2), 2, 0, 600) is None
-    assert again(Trouble("x", patience=20), 3, 19.9, 600) is None
-    assert again(Trouble("x", patience=20), 3, 1.9, 2) is None
+    assert next_delay(TransientError("x"), 1, 0, 600) is not None
+    assert next_delay(TransientError("x", tries=2), 1, 0, 600) is not None
+    assert next_delay(TransientError("x", tries=2), 2, 0, 600) is None
+    assert next_delay(TransientError("x", patience=20), 3, 19.9, 600) is None
+    assert next_delay(TransientError("x", patience=20), 3, 1.9, 2) is None

@@ -9,7 +9,7 @@ from core.folding import many
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.plain_yaml import NotYaml, dump, load, placed
+from debate_orchestrator.util.yaml import InvalidYaml, dump, load, load_with_lines
 
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**17), 10**17) | st.text(st.characters(exclude_categories=["Cs"])),
@@ -55,7 +55,7 @@ def test_there_and_back(value: dict[str, Any]) -> None:
 )
 def test_what_is_refused_has_its_line(text: str, line: int) -> None:
     """Text that is no YAML is refused with the line on which it stops being that."""
-    with pytest.raises(NotYaml) as refused:
+    with pytest.raises(InvalidYaml) as refused:
         load(text)
     assert refused.value.line == line
 
@@ -85,7 +85,7 @@ g:
 )
 def test_everything_has_a_line(keys: str, line: int) -> None:
     """Each key is on the line where it stands, and each item of a list where it begins."""
-    assert placed(TEXT)[1][tuple(keys.split())] == line
+    assert load_with_lines(TEXT)[1][tuple(keys.split())] == line
 
 
 @many
@@ -93,14 +93,14 @@ def test_everything_has_a_line(keys: str, line: int) -> None:
 def test_all_that_is_read_has_a_line(value: dict[str, Any]) -> None:
     """Whatever a text holds, every key and item of it has a line within the text."""
     text = dump(value)
-    found = placed(text)[1]
+    found = load_with_lines(text)[1]
     assert {(key,) for key in value} | {()} <= set(found)
     assert all(1 <= line <= text.count("\n") for line in found.values())
 
 
 def test_nothing_has_no_lines() -> None:
     """An empty text holds nothing that could have a line."""
-    assert placed("# nothing\n") == (None, {})
+    assert load_with_lines("# nothing\n") == (None, {})
 
 
 @pytest.mark.parametrize(
@@ -120,5 +120,5 @@ def test_a_text_that_python_can_not_hold(text: str) -> None:
     no error of ours."""
     try:
         assert load(text) == {"a": "1" + "0" * 5_000}
-    except NotYaml as error:
+    except InvalidYaml as error:
         assert str(error)

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator import formats
-from debate_orchestrator.core.shapes import Field, Shape, Terms, check
-from debate_orchestrator.errors import BadReply
+from debate_orchestrator.core.schema import Field, Shape, ShapeContext, check
+from debate_orchestrator.formats import loader
 from debate_orchestrator.podium import form
 from debate_orchestrator.podium.form import GATE, Place, Step
+from debate_orchestrator.util.errors import BadReply
 
-TERMS = Terms(
+TERMS = ShapeContext(
     sides=("a", "b"), criteria=("depth", "wit"), least=1, most=10, rounds=2, strictness="strict",
     turns=("1.opening.a", "1.opening.b"), scales={"wit": (0, 1)},
 )  # fmt: skip
@@ -114,7 +114,7 @@ def test_a_form_can_be_filled_in(shape: Shape, data: st.DataObject) -> None:
 def test_every_shape_that_ships_has_a_form() -> None:
     """The first questions of every shipped shape are in the order of its fields, and all of it can be asked for."""
     for name in ("adversarial", "panel", "claim", "question"):
-        for shape in formats.load(name).shapes.values():
+        for shape in loader.load(name).shapes.values():
             assert form.steps(shape, TERMS, {})
 
 

@@ -12,13 +12,13 @@ import pytest
 from debates import opening
 from podiums import PEOPLE, Script, due
 
-from debate_orchestrator.briefs import brief
-from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Asked, Event, Reply
-from debate_orchestrator.errors import Paused
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.podium.papers import Papers
 from debate_orchestrator.podium.person import Person, persons
-from debate_orchestrator.replies import read
+from debate_orchestrator.prompting.briefs import brief
+from debate_orchestrator.prompting.replies import parse_reply
+from debate_orchestrator.util.errors import Paused
 
 PANEL = {"a": ("host",), "b": ("host",), "judge": ("human", "host", "human")}
 
@@ -35,7 +35,7 @@ class Show:
     def take_back(self) -> None:
         self.seen.append("back")
 
-    def watch(self, debate: Debate, event: Event) -> None:
+    def on_event(self, debate: DebateState, event: Event) -> None:
         self.seen.append(f"{event.kind} {getattr(event, 'turn', '')}")
 
 
@@ -45,7 +45,7 @@ def no_editor(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("EDITOR", raising=False)
 
 
-def asked(person: Person, debate: Debate, *turns: str) -> list[str]:
+def asked(person: Person, debate: DebateState, *turns: str) -> list[str]:
     """What they say in these turns, one after the other."""
 
     async def all_of_them() -> list[str]:
@@ -63,8 +63,8 @@ def person(here: Path, *said: Any) -> tuple[Person, Script]:
     return Person(script, Papers(str(here / "r.drafts"))), script
 
 
-def event(debate: Debate, turn: str, text: str) -> Event:
-    return read(debate, debate.turn(turn), Reply(text=text, brief="", by="x"))
+def event(debate: DebateState, turn: str, text: str) -> Event:
+    return parse_reply(debate, debate.turn(turn), Reply(text=text, brief="", by="x"))
 
 
 def test_a_person_alone(here: Path) -> None:
@@ -107,14 +107,14 @@ def test_what_was_read_is_not_told_again(here: Path) -> None:
 def test_the_terminal_is_lent(here: Path) -> None:
     """From the first that is asked in a stage with a person's turn until the last person has answered, the terminal is
     theirs; whatever is told meanwhile is told to a screen that shows nothing."""
-    debate = Debate([opening(rounds=1, cast=PEOPLE | {"a": ("host",)})])
+    debate = DebateState([opening(rounds=1, cast=PEOPLE | {"a": ("host",)})])
     one, _ = person(here)
     show = Show()
-    watch = one.attends(lambda: None, show, show.watch)
+    on_event = one.attends(lambda: None, show, show.on_event)
 
     def happens(event: Event) -> None:
         debate.take(event)
-        watch(debate, event)
+        on_event(debate, event)
 
     for turn in ("1.opening.a", "1.opening.b"):
         happens(Asked(turn=turn, brief="0" * 64, by="x"))
@@ -131,17 +131,17 @@ def test_nobody_sees_the_others_vote(here: Path) -> None:
     debate = due("1.verdict.judge-1", cast=PANEL, rounds=1)
     one, script = person(here)
     show = Show()
-    watch = one.attends(lambda: None, show, show.watch)
+    on_event = one.attends(lambda: None, show, show.on_event)
     ballot = event(debate, "1.verdict.judge-2", json.dumps(puppets.ballot(rounds=1)))
     for n in (2, 1, 3):
         asking = Asked(turn=f"1.verdict.judge-{n}", brief="0" * 64, by="x")
         debate.take(asking)
-        watch(debate, asking)
+        on_event(debate, asking)
     for n in (2, 1, 3):
         one._private = True
         vote = ballot.model_copy(update={"turn": f"1.verdict.judge-{n}"})
         debate.take(vote)
-        watch(debate, vote)
+        on_event(debate, vote)
 
     assert show.seen[0] == "lent" and show.seen[-1] == "back" and len(show.seen) == 8
     assert script.cleared == 1

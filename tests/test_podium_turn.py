@@ -10,8 +10,8 @@ from pathlib import Path
 import puppets
 from podiums import Script, taken
 
-from debate_orchestrator.errors import BadFile
 from debate_orchestrator.podium.turn import SOON, Keeping
+from debate_orchestrator.util.errors import BadFile
 
 
 def test_what_is_wrong_with_a_reply(here: Path) -> None:

@@ -14,17 +14,17 @@ from typing import Any
 import pytest
 from weak_judges import CRITERIA, judge
 
-from debate_orchestrator import library
-from debate_orchestrator.briefs import brief
-from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Asked, Event, Reply
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import probe
 from debate_orchestrator.engine.probe import AT_ONCE, Case, ProbeRun
-from debate_orchestrator.errors import BadFile, BadJournal, Theirs
-from debate_orchestrator.journal import Writer, read
+from debate_orchestrator.prompting.briefs import brief
+from debate_orchestrator.prompting.replies import parse_reply as read_reply
 from debate_orchestrator.providers import rehearse
-from debate_orchestrator.replies import read as read_reply
 from debate_orchestrator.reports.scorecard import SIDES, other
+from debate_orchestrator.storage.journal import JournalWriter, read
+from debate_orchestrator.util import resources
+from debate_orchestrator.util.errors import BadFile, BadJournal, ExternalError
 
 CASES = probe.load()
 ORIGINALS = {case.debate.name: case for case in CASES if not case.probe}
@@ -53,7 +53,7 @@ def length(speeches: Sequence[str]) -> int:
     return sum(len(text.split()) for text in speeches)
 
 
-def ask(run: ProbeRun, stop: asyncio.Event | None = None) -> list[Theirs]:
+def ask(run: ProbeRun, stop: asyncio.Event | None = None) -> list[ExternalError]:
     return asyncio.run(run.run(stop or asyncio.Event()))
 
 
@@ -117,7 +117,7 @@ def test_a_judge_reads_the_debate_and_no_hint() -> None:
     """One ballot ends the debate. Its judge reads every speech, and nothing that tells of a probe."""
     for case in CASES:
         opened, speeches = probe.opening(case, "rehearse")
-        debate = Debate([opened, *speeches])
+        debate = DebateState([opened, *speeches])
         (turn,) = debate.due()
         asked = "\n".join(part for message in brief(debate, turn).messages for part in message.parts)
         debate.take(read_reply(debate, turn, Reply(text=rehearse.said(debate, turn), brief="", by="rehearse")))
@@ -142,9 +142,9 @@ def test_malformed_data(
     file: str, old: str, new: str, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A mistake in the files is reported with its place."""
-    path = shutil.copytree(library.prompts(), tmp_path / "prompts") / "probes" / file
+    path = shutil.copytree(resources.prompts(), tmp_path / "prompts") / "probes" / file
     path.write_text(path.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
-    monkeypatch.setattr(library, "prompts", lambda: tmp_path / "prompts")
+    monkeypatch.setattr(resources, "prompts", lambda: tmp_path / "prompts")
 
     with pytest.raises(BadFile) as refused:
         probe.load()
@@ -229,7 +229,7 @@ def test_a_ballot_on_something_else_is_refused(here: Path, change: str) -> None:
         speeches[0] = speeches[0].model_copy(update={"reply": speeches[0].reply.model_copy(update={"text": "Mine."})})
     path = Path(ballot.path)
     path.parent.mkdir(parents=True)
-    with Writer.create(path, opened.model_copy(update=updates.get(change, {}))) as writer:
+    with JournalWriter.create(path, opened.model_copy(update=updates.get(change, {}))) as writer:
         for event in speeches:
             writer.append(event)
     if change == "file":
@@ -269,12 +269,12 @@ def test_no_more_are_asked_at_once_than_the_limit(tmp_path: Path) -> None:
     under_way: set[str] = set()
     most = []
 
-    def watch(debate: Debate, event: Event) -> None:
+    def on_event(debate: DebateState, event: Event) -> None:
         nonce = debate.opened.nonce
         under_way.add(nonce) if isinstance(event, Asked) else under_way.discard(nonce)
         most.append(len(under_way))
 
-    asyncio.run(run.run(asyncio.Event(), watch))
+    asyncio.run(run.run(asyncio.Event(), on_event))
     assert max(most) == AT_ONCE < len(run.ballots) and run.pending() == []
 
 

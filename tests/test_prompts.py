@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from speakers import Speaker, begun, driven
 
-from debate_orchestrator import formats, library
-from debate_orchestrator.talk import Words
+from debate_orchestrator.formats import loader
+from debate_orchestrator.setup.session import QuestionTexts
+from debate_orchestrator.util import resources
 
-ROOT = library.prompts()
+ROOT = resources.prompts()
 
 
 def flat(text: str) -> str:
@@ -32,19 +33,19 @@ def briefs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {brief.turn: flat(brief.messages[-1].parts[-1]) for brief in speaker.briefs}
 
 
-@pytest.mark.parametrize("name", library.format_names())
+@pytest.mark.parametrize("name", resources.format_names())
 def test_every_format_loads(name: str) -> None:
     """Every shipped format is well made, with a template for each of its phases."""
-    assert formats.load(name).name == name
+    assert loader.load(name).name == name
 
 
 def test_every_template_is_somebodys() -> None:
     """No template lies about unused: each is a phase's, or named by another or by the code."""
     texts = [path.read_text(encoding="utf-8") for path in ROOT.rglob("*.j2")]
     code = [path.read_text(encoding="utf-8") for path in (ROOT.parent / "debate_orchestrator").rglob("*.py")]
-    made = [formats.load(name) for name in library.format_names()]
-    named = {formats.task(one, phase) for one in made for phase in one.phases()}
-    named |= {formats.systems(one)[0] for one in made}
+    made = [loader.load(name) for name in resources.format_names()]
+    named = {loader.task_template(one, phase) for one in made for phase in one.phases()}
+    named |= {loader.system_templates(one)[0] for one in made}
     paths = [path for path in ROOT.rglob("*.j2") if path.parent.name != "moderator"]
     unused = [path for path in paths if path.relative_to(ROOT).as_posix() not in named]
 
@@ -53,7 +54,7 @@ def test_every_template_is_somebodys() -> None:
 
 def test_words_are_the_interviews() -> None:
     """The interview's wording is complete: every key that the conversation asks for has its question."""
-    words = Words.model_validate(library.mapping("interview.yaml"))
+    words = QuestionTexts.model_validate(resources.read_yaml("interview.yaml"))
 
     assert list(words.questions) == [
         "topic",

@@ -16,12 +16,12 @@ import pytest
 from conftest import Run
 from messages_server import Server, serving
 
-from debate_orchestrator.briefs import brief
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Found, Reply, Unanswered
-from debate_orchestrator.errors import Failed, Trouble
-from debate_orchestrator.journal import read
-from debate_orchestrator.providers import maker
+from debate_orchestrator.core.events import CallFailed, FoundPage, Reply
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.prompting.briefs import brief
+from debate_orchestrator.providers.registry import maker
+from debate_orchestrator.storage.journal import read
+from debate_orchestrator.util.errors import ProviderFailed, TransientError
 
 SETUP = ("--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--output=r.md")
 KEY = "sk-test-0123456789abcdef"
@@ -38,7 +38,7 @@ def server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 def replied(spec: str, turn: str = "1.opening.a", patience: float = 4, **changes: Any) -> Reply:
     """One call of a model named so, for the first turn of a debate."""
     opened = debates.opening().model_copy(update={"patience": patience})
-    debate = Debate([opened])
+    debate = DebateState([opened])
     provider = maker(spec)(spec, debate)
 
     async def asked() -> Reply:
@@ -127,7 +127,7 @@ def test_search(server: Server) -> None:
     reply = replied("anthropic:m", search=True)
 
     assert reply.text == "First. Then."
-    assert reply.found == (Found(url="https://x/1", title="T", quote="so"),)
+    assert reply.found == (FoundPage(url="https://x/1", title="T", quote="so"),)
     assert [one["tools"][0]["name"] for one in server.requests] == ["web_search"] * 2
     resent = server.requests[1]["messages"][-1]
     assert resent["role"] == "assistant"
@@ -147,7 +147,7 @@ def test_a_server_without_search(server: Server) -> None:
 def test_pieces_are_told_as_they_come(server: Server) -> None:
     """What is heard on the way is, together, the speech; the first piece tells that it has begun."""
     opened = debates.opening()
-    debate, heard = Debate([opened]), []
+    debate, heard = DebateState([opened]), []
     provider = maker("anthropic:m")("anthropic:m", debate)
 
     async def asked() -> Reply:
@@ -162,7 +162,7 @@ def test_pieces_are_told_as_they_come(server: Server) -> None:
 def test_a_provider_outlives_its_event_loop(server: Server) -> None:
     """Closed, it can be asked again in another loop."""
     opened = debates.opening()
-    debate = Debate([opened])
+    debate = DebateState([opened])
     provider = maker("anthropic:m")("anthropic:m", debate)
 
     async def asked() -> str:
@@ -184,7 +184,7 @@ def test_an_independent_server_finds_no_fault_with_us(fault: str, llmock: Any, h
     """A server that grades its clients sees each fault survived: waits kept, backed off, no half taken for a whole."""
     getattr(llmock, fault)(**{"times": 1, **LLMOCK_FAULTS[fault]})
     ran = debate("run", *SETUP, "--rounds=1", "--patience=8", "--judge=host", "--a=anthropic:m", "--b=anthropic:m")
-    troubles = [event for event in read("r.journal.jsonl").events if isinstance(event, Unanswered)]
+    troubles = [event for event in read("r.journal.jsonl").events if isinstance(event, CallFailed)]
 
     assert ran.code == 3, ran.err  # both have spoken, and the host's judge is due
     assert "1.verdict.judge" in ran.err
@@ -193,7 +193,8 @@ def test_an_independent_server_finds_no_fault_with_us(fault: str, llmock: Any, h
 
 
 @pytest.mark.parametrize(
-    ("fault", "kind"), [({"status": 401}, Failed), ({"status": 404}, Failed), ({"status": 503}, Trouble)]
+    ("fault", "kind"),
+    [({"status": 401}, ProviderFailed), ({"status": 404}, ProviderFailed), ({"status": 503}, TransientError)],
 )
 def test_an_independent_server_refuses(fault: dict[str, int], kind: type[Exception], llmock: Any) -> None:
     """What another try can't mend is not tried again."""
@@ -223,7 +224,7 @@ def test_the_library_is_loaded_late(here: Path) -> None:
 def test_no_redirect_is_followed(server: Server) -> None:
     """A server that sends a call elsewhere gets it nowhere: a key would go along."""
     server.trouble = lambda request, n: {"status": 307, "headers": {"location": f"{server.url}/elsewhere"}}
-    with pytest.raises(Failed):
+    with pytest.raises(ProviderFailed):
         replied("anthropic:m")
 
     assert len(server.requests) == 1
@@ -233,5 +234,5 @@ def test_a_profile_that_is_none(server: Server, monkeypatch: pytest.MonkeyPatch)
     """Credentials that can't be had are a failure that names what to do, and not waited for."""
     monkeypatch.delenv("ANTHROPIC_API_KEY")
     monkeypatch.setenv("ANTHROPIC_PROFILE", "nope")
-    with pytest.raises(Failed, match="ANTHROPIC_API_KEY"):
+    with pytest.raises(ProviderFailed, match="ANTHROPIC_API_KEY"):
         replied("anthropic:m")

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator import models
 from debate_orchestrator.core.events import Usage
-from debate_orchestrator.providers.cache_model import Call, counted
+from debate_orchestrator.providers import pricing
+from debate_orchestrator.providers.caching import Call, counted
 
-RULES = models.table().cache
+RULES = pricing.table().cache
 READ = 0.1
 
 

@@ -7,59 +7,61 @@ from debates import opening, played
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator import models
-from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Opened
-from debate_orchestrator.providers.caching import Plan, family, filler, marks, placed, plans, seconds
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.providers import pricing
+from debate_orchestrator.providers.caching import CachePlan, cache_plans, family, filler, marks, placed_marks, seconds
 
 SONNET, OPUS = "anthropic:claude-sonnet-5-5", "anthropic:claude-opus-5-5"
-NOTHING, MINUTES, HOUR = Plan(), Plan(write=True), Plan(write=True, hour=True)
+NOTHING, MINUTES, HOUR = CachePlan(), CachePlan(write=True), CachePlan(write=True, hour=True)
 
 
-def debate(a: str = SONNET, b: str = SONNET, *judge: str, rounds: int = 3, **more: object) -> Debate:
+def debate(a: str = SONNET, b: str = SONNET, *judge: str, rounds: int = 3, **more: object) -> DebateState:
     """A debate with this cast, as it is opened."""
     cast = {"a": (a,), "b": (b,), "judge": judge or (OPUS,)}
-    return Debate([opening(rounds=rounds, cast=cast).model_copy(update=more)])
+    return DebateState([opening(rounds=rounds, cast=cast).model_copy(update=more)])
 
 
 def test_what_will_be_read_again_is_written() -> None:
     """The first of a family in each stage marks what the next stage of it reads, and those beside it read only."""
-    made = plans(debate())
+    made = cache_plans(debate())
 
     assert [made[turn] for turn in ("1.opening.a", "1.opening.b", "1.challenge.a", "1.rebuttal.a")] == [MINUTES] * 4
-    assert made["1.challenge.b"] == Plan(reads="1.opening.b")
-    assert made["1.rebuttal.b"] == Plan(reads="1.challenge.a")
+    assert made["1.challenge.b"] == CachePlan(reads="1.opening.b")
+    assert made["1.rebuttal.b"] == CachePlan(reads="1.challenge.a")
     assert [turn for turn, plan in made.items() if plan == NOTHING] == ["final.verdict.judge", "final.dissent.judge"]
 
 
 def test_the_last_of_a_family_only_reads() -> None:
     """A call after which there is none of its family reads what was marked before it, and marks nothing further."""
-    made = plans(debate(rounds=2))
+    made = cache_plans(debate(rounds=2))
 
-    assert made["2.rebuttal.a"] == made["2.rebuttal.b"] == Plan(reads="2.challenge.a")
-    assert made["2.verdict.judge"] == Plan(reads="1.verdict.judge")
+    assert made["2.rebuttal.a"] == made["2.rebuttal.b"] == CachePlan(reads="2.challenge.a")
+    assert made["2.verdict.judge"] == CachePlan(reads="1.verdict.judge")
 
 
 def test_the_mark_that_reads_stands_where_the_writer_set_it() -> None:
     """The one mark of a call that only reads is on the block that the writing call marked last."""
-    one = Debate(played(until="2.verdict.judge", rounds=2, cast={"a": (SONNET,), "b": (SONNET,), "judge": (OPUS,)}))
-    made = plans(one)
-    wrote = placed(made["1.verdict.judge"], one, 8)
+    one = DebateState(
+        played(until="2.verdict.judge", rounds=2, cast={"a": (SONNET,), "b": (SONNET,), "judge": (OPUS,)})
+    )
+    made = cache_plans(one)
+    wrote = placed_marks(made["1.verdict.judge"], one, 8)
 
-    assert placed(made["2.verdict.judge"], one, 14) == wrote[-1:] == [6]
-    assert placed(NOTHING, one, 14) == []
+    assert placed_marks(made["2.verdict.judge"], one, 14) == wrote[-1:] == [6]
+    assert placed_marks(NOTHING, one, 14) == []
 
 
 def test_what_nobody_reads_is_not_written() -> None:
     """In a debate of one round each judge's two kinds of ballot and B's opening have nobody after them."""
-    made = plans(debate(SONNET, OPUS, rounds=1))
+    made = cache_plans(debate(SONNET, OPUS, rounds=1))
 
     assert set(made.values()) == {NOTHING}
 
 
 def test_every_turn_has_a_plan() -> None:
     """Turns that are only taken if something is found have theirs, and are counted on by nobody."""
-    made = plans(debate(rounds=2))
+    made = cache_plans(debate(rounds=2))
 
     assert made["1.divergence.a"] == MINUTES
     assert made["2.divergence.a"].reads is not None
@@ -69,19 +71,19 @@ def test_every_turn_has_a_plan() -> None:
 def test_a_gap_of_a_host_takes_an_hour() -> None:
     """A judge between debaters whose turns take long has what will be read twice kept for an hour; what will be
     read once is not worth that, but what is there is read."""
-    made = plans(debate("host", "host", rounds=3))
+    made = cache_plans(debate("host", "host", rounds=3))
 
     assert [made[f"{n}.verdict.judge"] for n in (1, 2, 3)] == [
         HOUR,
-        Plan(reads="1.verdict.judge"),
-        Plan(reads="1.verdict.judge"),
+        CachePlan(reads="1.verdict.judge"),
+        CachePlan(reads="1.verdict.judge"),
     ]
 
 
 def test_nothing_is_kept_for_a_gap_of_hours(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where even an hour would be over before the next call, nothing is written at all."""
     monkeypatch.setattr("debate_orchestrator.providers.caching._SLOW", {"host": 3000.0})
-    made = plans(debate("host", "host", rounds=4))
+    made = cache_plans(debate("host", "host", rounds=4))
 
     assert {made[f"{n}.verdict.judge"] for n in (1, 2, 3, 4)} == {NOTHING}
 
@@ -89,15 +91,15 @@ def test_nothing_is_kept_for_a_gap_of_hours(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_leader_writes_for_those_beside_it() -> None:
     """Where parallel calls wait for the first of them, a panel's last ballots are read among themselves."""
     panel = [f"final.verdict.judge-{n}" for n in (1, 2, 3)]
-    together, led = (plans(debate(SONNET, SONNET, OPUS, OPUS, OPUS, leader_first=lead)) for lead in (False, True))
+    together, led = (cache_plans(debate(SONNET, SONNET, OPUS, OPUS, OPUS, leader_first=lead)) for lead in (False, True))
 
     assert {together[turn] for turn in panel} == {NOTHING}
-    assert [led[turn] for turn in panel] == [MINUTES, Plan(reads=panel[0]), Plan(reads=panel[0])]
+    assert [led[turn] for turn in panel] == [MINUTES, CachePlan(reads=panel[0]), CachePlan(reads=panel[0])]
 
 
 def test_a_leader_does_not_shorten_what_lasts() -> None:
     """That parallel calls read at once does not mean that the next stage comes soon."""
-    made = plans(debate("host", "host", OPUS, OPUS, leader_first=True))
+    made = cache_plans(debate("host", "host", OPUS, OPUS, leader_first=True))
 
     assert made["1.verdict.judge-1"] == HOUR
 
@@ -121,7 +123,7 @@ def test_families_hear_the_same(changed: dict[str, object]) -> None:
     if "heard_by" in changed:
         first, *rest = rules.round
         changed = {"round": (first.model_copy(update=changed), *rest)}
-    one = Debate([opened.model_copy(update={"format": rules.model_copy(update=changed)})])
+    one = DebateState([opened.model_copy(update={"format": rules.model_copy(update=changed)})])
     opening = one.format.round[0]
 
     assert family(one, opening, "a") != family(one, opening, "b")
@@ -148,7 +150,7 @@ def test_turns_take_their_time() -> None:
 def test_marks(blocks: int) -> None:
     """The last block is marked, and others so that a read finds what was marked up to fifty blocks ago; one mark
     is left for others."""
-    made, rules = marks(blocks), models.table().cache
+    made, rules = marks(blocks), pricing.table().cache
     reached = {place - back for place in made for back in range(rules.lookback)}
 
     assert made == sorted(made)

@@ -12,11 +12,12 @@ import pytest
 from core.folding import opened
 from evidence_site import ARTICLE, Site, answer, serving
 
-from debate_orchestrator import formats, providers, replies
-from debate_orchestrator.briefs import brief
-from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Reply, Voted
-from debate_orchestrator.providers import rehearse
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.formats import loader
+from debate_orchestrator.prompting import replies
+from debate_orchestrator.prompting.briefs import brief
+from debate_orchestrator.providers import registry, rehearse
 from debate_orchestrator.providers.clerk import Clerk, unchecked
 
 QUOTE = "The sea rose by 3.4 millimetres a year between 1993 and 2023"
@@ -29,24 +30,24 @@ def site() -> Iterator[Site]:
         yield site
 
 
-def cited(*urls: str | None, quote: str = QUOTE) -> Debate:
+def cited(*urls: str | None, quote: str = QUOTE) -> DebateState:
     """A debate on a claim in which the sides have cited these pages, and the clerk is due; None declines."""
-    debate = Debate([opened(2, rules=formats.load("claim"))])
+    debate = DebateState([opened(2, rules=loader.load("claim"))])
     for url in urls:
         (turn,) = debate.due()
         given = {"url": url, "quote": quote, "context": "A page.", "argument": "It shows so."}
         said = {"refused": False, "reason": None, **given}
         if url is None:
             said = {"refused": True, "reason": "It is not so.", **dict.fromkeys(given)}
-        debate.take(replies.read(debate, turn, Reply(text=json.dumps(said), brief="", by="host")))
+        debate.take(replies.parse_reply(debate, turn, Reply(text=json.dumps(said), brief="", by="host")))
     return debate
 
 
-def checks(debate: Debate, clerk: Clerk) -> list[dict[str, Any]]:
+def checks(debate: DebateState, clerk: Clerk) -> list[dict[str, Any]]:
     """What the clerk says, after it was found to be what the format asks for."""
     (turn,) = debate.due()
     made = asyncio.run(clerk.reply(brief(debate, turn), lambda piece: None))
-    event = replies.read(debate, turn, made)
+    event = replies.parse_reply(debate, turn, made)
     assert isinstance(event, Voted)
     found: list[dict[str, Any]] = event.ballot["checks"]
     return found
@@ -69,14 +70,14 @@ def test_pages_are_fetched_and_kept(site: Site, tmp_path: Path) -> None:
 def test_this_machine_is_out_of_bounds(site: Site) -> None:
     """As it is cast, the clerk fetches nothing from this machine or its network: that is blocked."""
     debate = cited(f"http://127.0.0.1:{site.port}/", "http://localhost/")
-    clerk = providers.seated(_cast(debate, "fetch"))["clerk"]
+    clerk = registry.make_providers(_cast(debate, "fetch"))["clerk"]
     assert isinstance(clerk, Clerk)
 
     assert [one["state"] for one in checks(debate, clerk)] == ["blocked", "blocked"]
     assert site.asked == []
 
 
-def _cast(debate: Debate, clerk: str) -> Debate:
+def _cast(debate: DebateState, clerk: str) -> DebateState:
     debate.cast = {**debate.cast, "clerk": (clerk,)}
     return debate
 
@@ -117,7 +118,7 @@ def test_a_rehearsal_looks_nothing_up() -> None:
 )
 def test_a_clerk_is_no_speaker(cast: dict[str, tuple[str, ...]], said: str) -> None:
     """`fetch` and `offline` fill the clerk's seat and no other, and take nothing after their name."""
-    (wrong,) = providers.complaints(cast)
+    (wrong,) = registry.complaints(cast)
 
     assert said in wrong
-    assert providers.complaints({"clerk": ("fetch",)}) == providers.complaints({"clerk": ("offline",)}) == []
+    assert registry.complaints({"clerk": ("fetch",)}) == registry.complaints({"clerk": ("offline",)}) == []

@@ -19,14 +19,15 @@ import puppets
 import pytest
 from debates import opening
 
-from debate_orchestrator import replies
-from debate_orchestrator.briefs import Brief, Message, brief
-from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Reply
-from debate_orchestrator.drive import drive
-from debate_orchestrator.errors import Failed, Trouble
-from debate_orchestrator.journal import Writer
-from debate_orchestrator.providers import command, complaints, seated
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine.loop import run_loop
+from debate_orchestrator.prompting import replies
+from debate_orchestrator.prompting.briefs import Brief, Message, brief
+from debate_orchestrator.providers import command
+from debate_orchestrator.providers.registry import complaints, make_providers
+from debate_orchestrator.storage.journal import JournalWriter
+from debate_orchestrator.util.errors import ProviderFailed, TransientError
 
 NONCE = opening().nonce
 SAID = (Message(role="user", parts=("The motion.", "B spoke.")), Message(role="assistant", parts=("Mine \ud800",)))
@@ -47,11 +48,11 @@ def program(tmp_path: Path) -> Callable[[str], str]:
 
 
 def provider(spec: str, patience: float = 30.0) -> command.Command:
-    return command.provider(spec, Debate([opening().model_copy(update={"patience": patience})]))
+    return command.provider(spec, DebateState([opening().model_copy(update={"patience": patience})]))
 
 
-def ask(spec: str, asked: Brief = BRIEF, hear: Callable[[str], Any] = str, patience: float = 30.0) -> Reply:
-    return asyncio.run(provider(spec, patience).reply(asked, hear))
+def ask(spec: str, asked: Brief = BRIEF, on_text: Callable[[str], Any] = str, patience: float = 30.0) -> Reply:
+    return asyncio.run(provider(spec, patience).reply(asked, on_text))
 
 
 def gone(pid: int) -> bool:
@@ -109,7 +110,7 @@ def test_it_is_heard_as_it_speaks(program: Callable[[str], str]) -> None:
     """Pieces of the reply are told as they are printed, and no piece ends within a character."""
     script = "import os, time\nfor b in 'aé€!'.encode():\n    os.write(1, bytes([b])); time.sleep(0.02)"
     heard: list[str] = []
-    reply = ask(program(script), hear=heard.append)
+    reply = ask(program(script), on_text=heard.append)
 
     assert len(heard) > 1
     assert "".join(heard) == reply.text == "aé€!"
@@ -133,7 +134,7 @@ def test_it_need_not_read(program: Callable[[str], str], script: str) -> None:
 )
 def test_a_failure(program: Callable[[str], str], script: str, said: str) -> None:
     """A program that fails is asked again; what it had printed is kept."""
-    with pytest.raises(Trouble, match=said) as failure:
+    with pytest.raises(TransientError, match=said) as failure:
         ask(program(script))
 
     partial = failure.value.partial
@@ -142,7 +143,7 @@ def test_a_failure(program: Callable[[str], str], script: str, said: str) -> Non
 
 def test_too_long() -> None:
     """A program has as long as the debate's patience, a second at least; what it had printed by then is kept."""
-    with pytest.raises(Trouble, match="no end after 1 s") as failure:
+    with pytest.raises(TransientError, match="no end after 1 s") as failure:
         ask("command:sh -c 'echo half of; sleep 60'", patience=0.1)
 
     assert isinstance(failure.value.partial, Reply) and failure.value.partial.text == "half of"
@@ -150,7 +151,7 @@ def test_too_long() -> None:
 
 def test_too_much(program: Callable[[str], str]) -> None:
     """A program that prints without end is ended once no reply could be so long."""
-    with pytest.raises(Trouble, match="more than 262,144 bytes") as failure:
+    with pytest.raises(TransientError, match="more than 262,144 bytes") as failure:
         ask(program("import sys\nwhile True: sys.stdout.write('x' * 9999)"))
 
     assert isinstance(failure.value.partial, Reply) and len(failure.value.partial.text) == replies.LARGEST
@@ -167,7 +168,7 @@ def test_secrets_stay_secret(program: Callable[[str], str], monkeypatch: pytest.
         "import os, sys; e = os.environ\n"
         "sys.exit(f\"{e['LONG_TOKEN']} {'.' * 150} {e['MY_API_KEY']} {e['DEPLOY_SECRET']} MIIEvQ9b8A7zLk2xT5w bad\")"
     )
-    with pytest.raises(Trouble, match="bad") as failure:
+    with pytest.raises(TransientError, match="bad") as failure:
         ask(program(script))
     told = str(failure.value)
 
@@ -177,7 +178,7 @@ def test_secrets_stay_secret(program: Callable[[str], str], monkeypatch: pytest.
 
 def test_only_the_end_of_what_it_complains_is_told(program: Callable[[str], str]) -> None:
     """Of what a program says on its standard error the end is told, since there is the reason."""
-    with pytest.raises(Trouble) as failure:
+    with pytest.raises(TransientError) as failure:
         ask(program("import sys; sys.stderr.write('noise ' * 100_000); sys.exit('the reason')"))
 
     assert "the reason)" in str(failure.value)
@@ -246,8 +247,8 @@ def test_nothing_is_left_when_it_is_called_off(
 ENDS_WITH_US = """
 import asyncio, sys
 from debates import opening
-from debate_orchestrator.briefs import Brief, Message
-from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.prompting.briefs import Brief; from debate_orchestrator.prompting.briefs import Message
+from debate_orchestrator.core.state import DebateState as Debate
 from debate_orchestrator.providers import command
 speaker = command.provider(sys.argv[1], Debate([opening()]))
 said = (Message(role="user", parts=("x",)),)
@@ -293,7 +294,7 @@ def test_it_is_run_as_it_would_be_alone(program: Callable[[str], str], monkeypat
 def test_small_pieces_are_bounded(program: Callable[[str], str]) -> None:
     """A program that prints a byte at a time and no line break, on both outputs, is ended all the same."""
     script = "import os\nwhile True: os.write(1, b'x'); os.write(2, b'y')"
-    with pytest.raises(Trouble, match="more than 262,144 bytes"):
+    with pytest.raises(TransientError, match="more than 262,144 bytes"):
         ask(program(script))
 
 
@@ -318,7 +319,7 @@ def test_a_stray_child_holds_nothing_up(
 def test_a_listener_s_failure_is_seen(program: Callable[[str], str]) -> None:
     """What goes wrong in whoever listens is no fault of the program, and is seen as it is."""
     with pytest.raises(ZeroDivisionError):
-        ask(program(ECHO), hear=lambda piece: 1 // 0)
+        ask(program(ECHO), on_text=lambda piece: 1 // 0)
 
 
 def test_what_can_not_be_run(tmp_path: Path) -> None:
@@ -331,7 +332,7 @@ def test_what_can_not_be_run(tmp_path: Path) -> None:
     assert complaints({"a": (f"command:{sys.executable} -c 'x\ny'",), "b": (wrong[-1],)})[0].startswith("cast: b")
     plain.chmod(0o755)  # it may be run, but is no program
     for spec in ("command:no-such-program -x", f"command:{plain}", "command:\ud800"):
-        with pytest.raises(Failed, match="expected a program"):
+        with pytest.raises(ProviderFailed, match="expected a program"):
             ask(spec)
 
 
@@ -347,10 +348,10 @@ print(json.dumps(said[kind]) if kind else "This is what I say.")
 """
     spec = program(script)
     begun = opening(rounds=1, cast={"a": (spec,), "b": (spec,), "judge": (spec,)})
-    with Writer.create(tmp_path / "j", begun) as journal:
-        debate = Debate(journal.events)
+    with JournalWriter.create(tmp_path / "j", begun) as journal:
+        debate = DebateState(journal.events)
         assert brief(debate, debate.due()[0]).system in command.document(brief(debate, debate.due()[0]), NONCE)
-        asyncio.run(drive(journal, debate, seated(debate)))
+        asyncio.run(run_loop(journal, debate, make_providers(debate)))
 
     assert debate.complete
     assert debate.result(1) is not None

@@ -11,24 +11,28 @@ from core.folding import many
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.errors import Failed, Paused, Theirs, Trouble
-from debate_orchestrator.providers.faults import Clock, broken, refused, retry_after, shown, with_partial
+from debate_orchestrator.providers.faults import SilenceClock, broken, refused, retry_after, shown, with_partial
 from debate_orchestrator.providers.limits import LIMITS
-from debate_orchestrator.speech import one_line
+from debate_orchestrator.util.errors import ExternalError, Paused, ProviderFailed, TransientError
+from debate_orchestrator.util.sanitize import one_line
 
 
 @pytest.mark.parametrize(
     ("status", "message", "code", "kind"),
     [
-        (429, "slow down", "rate_limit_error", Trouble), (529, "", "overloaded_error", Trouble), (500, "", "", Trouble),
-        (502, "<html>", "", Trouble), (408, "", "", Trouble), (200, "Overloaded", "overloaded_error", Trouble),
-        (401, "bad key", "", Failed), (403, "", "", Failed), (404, "no model", "", Failed), (400, "odd", "", Failed),
-        (413, "", "request_too_large", Failed), (400, "prompt is too long: 9 tokens", "", Failed),
-        (400, "", "context_length_exceeded", Failed), (402, "", "", Paused), (429, "x", "insufficient_quota", Paused),
+        (429, "slow down", "rate_limit_error", TransientError),
+        (529, "", "overloaded_error", TransientError), (500, "", "", TransientError),
+        (502, "<html>", "", TransientError), (408, "", "", TransientError),
+        (200, "Overloaded", "overloaded_error", TransientError),
+        (401, "bad key", "", ProviderFailed), (403, "", "", ProviderFailed),
+        (404, "no model", "", ProviderFailed), (400, "odd", "", ProviderFailed),
+        (413, "", "request_too_large", ProviderFailed), (400, "prompt is too long: 9 tokens", "", ProviderFailed),
+        (400, "", "context_length_exceeded", ProviderFailed),
+        (402, "", "", Paused), (429, "x", "insufficient_quota", Paused),
         (400, "Your credit balance is too low", "", Paused), (429, "monthly spend limit", "", Paused),
     ],
 )  # fmt: skip
-def test_statuses(status: int, message: str, code: str, kind: type[Theirs]) -> None:
+def test_statuses(status: int, message: str, code: str, kind: type[ExternalError]) -> None:
     """Each status is trouble that may pass, a pause until somebody pays, or a failure until the setup changes."""
     assert type(refused("m", status, message, {}, code)) is kind
 
@@ -72,10 +76,10 @@ def test_what_a_server_said_holds_no_key(before: str, key: str, after: str) -> N
 def test_what_had_come_goes_with_trouble_alone() -> None:
     """A partial answer is kept with a fault after which the call is made again."""
     assert with_partial(broken("m", "cut"), "half").partial == "half"  # type: ignore[attr-defined]
-    assert not hasattr(with_partial(Failed("no"), "half"), "partial")
+    assert not hasattr(with_partial(ProviderFailed("no"), "half"), "partial")
 
 
-def listened(clock: Clock, words: int, between: float = 0.1) -> float:
+def listened(clock: SilenceClock, words: int, between: float = 0.1) -> float:
     """Seconds until so many words, after which nothing comes, are given up."""
 
     async def heard() -> float:
@@ -93,7 +97,7 @@ def listened(clock: Clock, words: int, between: float = 0.1) -> float:
 
 def test_silence_ends_an_answer() -> None:
     """An answer that says nothing for half of the patience is given up; each word gives it as long again."""
-    clock = Clock(patience=0.4)
+    clock = SilenceClock(patience=0.4)
 
     assert 0.45 < listened(clock, 3) < 4
     assert clock.verdict() == "silence for 0.2 s"
@@ -101,16 +105,16 @@ def test_silence_ends_an_answer() -> None:
 
 def test_the_first_word_has_its_own_limit() -> None:
     """The first word may take as long as the patience, at most, and not only half of it."""
-    clock = Clock(patience=0.4)
+    clock = SilenceClock(patience=0.4)
 
     assert 0.35 < listened(clock, 0) < 4
     assert clock.verdict() == "no word for 0.4 s"
-    assert (Clock(10_000).first, Clock(10_000).silence) == (LIMITS.first, LIMITS.silence)
+    assert (SilenceClock(10_000).first, SilenceClock(10_000).silence) == (LIMITS.first, LIMITS.silence)
 
 
 def test_an_answer_has_an_end() -> None:
     """However lively, an answer may take only so long in all, and one in several requests no longer."""
-    clock = Clock(60, LIMITS._replace(total=0.3))
+    clock = SilenceClock(60, LIMITS._replace(total=0.3))
 
     assert 0.25 < listened(clock, 1_000, between=0.02) < 4
     assert clock.verdict().startswith("no end after")

@@ -9,18 +9,18 @@ import pytest
 from debates import opening
 from podiums import PEOPLE
 
-from debate_orchestrator import casts, providers
-from debate_orchestrator.briefs import Brief, brief
-from debate_orchestrator.core.bill import bill
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.rules import Turn
-from debate_orchestrator.drive import drive
-from debate_orchestrator.errors import Failed, Paused
-from debate_orchestrator.estimate import estimate
-from debate_orchestrator.journal import Writer
-from debate_orchestrator.providers import rehearse
+from debate_orchestrator.core.costs import costs_of
+from debate_orchestrator.core.phases import Turn
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine.budget import unpriced_seats
+from debate_orchestrator.engine.estimate import estimate
+from debate_orchestrator.engine.loop import run_loop
+from debate_orchestrator.prompting.briefs import Brief, brief
+from debate_orchestrator.providers import registry, rehearse
 from debate_orchestrator.providers.human import Human
-from debate_orchestrator.spending import unpriced
+from debate_orchestrator.storage.journal import JournalWriter
+from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.errors import Paused, ProviderFailed
 
 
 class Somebody:
@@ -32,7 +32,7 @@ class Somebody:
         self.tidied = 0
         self._leaves = leaves
 
-    async def answer(self, debate: Debate, turn: Turn, brief: Brief) -> str:
+    async def answer(self, debate: DebateState, turn: Turn, brief: Brief) -> str:
         self.asked.append(turn.id)
         self.at_once += 1
         self.most = max(self.most, self.at_once)
@@ -42,23 +42,23 @@ class Somebody:
             raise Paused("left")
         return rehearse.said(debate, turn)
 
-    def tidy(self, debate: Debate) -> None:
+    def tidy(self, debate: DebateState) -> None:
         self.tidied += 1
 
 
-def held(here: Path, somebody: Somebody) -> Debate:
+def held(here: Path, somebody: Somebody) -> DebateState:
     """A debate with persons in all seats."""
-    with Writer.create(here / "r.jsonl", opening(rounds=2, cast=PEOPLE)) as journal:
-        debate = Debate(journal.events)
-        seats = providers.seated(debate)
+    with JournalWriter.create(here / "r.jsonl", opening(rounds=2, cast=PEOPLE)) as journal:
+        debate = DebateState(journal.events)
+        seats = registry.make_providers(debate)
         [human] = {id(one): one for one in seats.values()}.values()
-        assert isinstance(human, providers.Personal)
+        assert isinstance(human, registry.Personal)
         human.person = somebody
         try:
-            asyncio.run(drive(journal, debate, seats))
+            asyncio.run(run_loop(journal, debate, seats))
         except Paused:
             pass
-        return Debate(journal.events)
+        return DebateState(journal.events)
 
 
 def test_a_debate_among_people(here: Path) -> None:
@@ -73,7 +73,7 @@ def test_a_debate_among_people(here: Path) -> None:
     assert {(one.by, one.model, one.usage, one.cost, one.called) for one in replies} == {
         ("human", None, None, 0.0, False)
     }
-    assert bill(debate).lines == ()
+    assert costs_of(debate).lines == ()
 
 
 def test_a_person_who_leaves(here: Path) -> None:
@@ -87,7 +87,7 @@ def test_a_person_who_leaves(here: Path) -> None:
 def test_the_brief_is_that_of_anybody(here: Path) -> None:
     """A reply is on record with the digest of the same brief that any other provider would get."""
     debate = held(here, Somebody())
-    others = Debate([opening(rounds=2)])
+    others = DebateState([opening(rounds=2)])
     turn = others.turn("1.opening.a")
 
     assert debate.asked["1.opening.a"][0].brief == brief(others, turn).digest
@@ -96,27 +96,27 @@ def test_the_brief_is_that_of_anybody(here: Path) -> None:
 
 def test_nobody_there() -> None:
     """Where nobody has said how to reach a person, that is told with what can be done instead."""
-    debate = Debate([opening(cast=PEOPLE)])
+    debate = DebateState([opening(cast=PEOPLE)])
 
-    with pytest.raises(Failed, match="debate open"):
+    with pytest.raises(ProviderFailed, match="debate open"):
         asyncio.run(Human(debate).reply(brief(debate, debate.turn("1.opening.a")), lambda piece: None))
 
 
 def test_how_a_person_is_named() -> None:
     """A person is `human` and nothing besides, argues or judges, and is no clerk and no moderator."""
-    assert providers.complaints(PEOPLE) == []
-    assert providers.complaints({"a": ("rehearse:human",)}) == []
-    assert "expected human" in providers.complaints({"a": ("human:Ann",)})[0]
-    assert [len(providers.complaints({seat: ("human",)})) for seat in ("clerk", "moderator")] == [1, 1]
-    assert "human" in providers.complaints({"a": ("nobody",)})[0]
+    assert registry.complaints(PEOPLE) == []
+    assert registry.complaints({"a": ("rehearse:human",)}) == []
+    assert "expected human" in registry.complaints({"a": ("human:Ann",)})[0]
+    assert [len(registry.complaints({seat: ("human",)})) for seat in ("clerk", "moderator")] == [1, 1]
+    assert "human" in registry.complaints({"a": ("nobody",)})[0]
 
 
 def test_what_a_person_costs() -> None:
     """A person is not called, has a price that is known, and stands in no estimate but as somebody who takes time."""
     told = estimate(opening(rounds=1, cast={**PEOPLE, "b": ("anthropic:claude-sonnet-5-5",)}))
 
-    assert not casts.is_called("human")
-    assert unpriced(PEOPLE) == []
+    assert not model_spec.is_called("human")
+    assert unpriced_seats(PEOPLE) == []
     assert told.calls == 1 and told.waits and told.persons
     assert "and what the other seats take" in told.said() and told.said().endswith("; a person's turns cost nothing")
     assert estimate(opening(cast=PEOPLE)).said() == "no calls; a person's turns cost nothing"

@@ -15,12 +15,12 @@ from conftest import Run
 from hostile import KINDS, begun, delta, ended, event, raw, said, sending
 from messages_server import Server, serving
 
-from debate_orchestrator.briefs import brief
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Reply, Unanswered
-from debate_orchestrator.errors import Failed, Theirs, Trouble
-from debate_orchestrator.journal import read
-from debate_orchestrator.providers import maker
+from debate_orchestrator.core.events import CallFailed, Reply
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.prompting.briefs import brief
+from debate_orchestrator.providers.registry import maker
+from debate_orchestrator.storage.journal import read
+from debate_orchestrator.util.errors import ExternalError, ProviderFailed, TransientError
 
 SETUP = ("--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--output=r.md", "--rounds=1")
 SECONDS = 25.0
@@ -29,7 +29,7 @@ SECONDS = 25.0
 
 def ask(spec: str, patience: float = 600.0, **changes: Any) -> Reply:
     """One call, for the first turn of a debate."""
-    debate = Debate([debates.opening().model_copy(update={"patience": patience})])
+    debate = DebateState([debates.opening().model_copy(update={"patience": patience})])
     provider = maker(spec)(spec, debate)
 
     async def asked() -> Reply:
@@ -43,7 +43,7 @@ def ask(spec: str, patience: float = 600.0, **changes: Any) -> Reply:
     return asyncio.run(asked())
 
 
-def fails(spec: str, said: str, kind: type[Theirs] = Trouble, **more: Any) -> Theirs:
+def fails(spec: str, said: str, kind: type[ExternalError] = TransientError, **more: Any) -> ExternalError:
     """The fault that one call amounts to, which must say this."""
     with pytest.raises(kind, match=said) as failure:
         ask(spec, **more)
@@ -73,7 +73,7 @@ def test_a_deeply_nested_event(kind: str, depth: int, hidden: bytes) -> None:
     with sending(lambda: [begun(kind), said(kind, "Half"), deep, ended(kind)]) as server:
         fault = fails(server.spec(kind), "nested more than")
 
-    assert isinstance(fault, Trouble) and isinstance(fault.partial, Reply) and fault.partial.text == "Half"
+    assert isinstance(fault, TransientError) and isinstance(fault.partial, Reply) and fault.partial.text == "Half"
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -103,7 +103,7 @@ def test_an_event_of_many_values(kind: str, values: int) -> None:
         fault = fails(server.spec(kind), "an event of more than 5,000 values")
 
     assert time.monotonic() - began < 10
-    assert isinstance(fault, Trouble) and isinstance(fault.partial, Reply) and fault.partial.text == "Half"
+    assert isinstance(fault, TransientError) and isinstance(fault.partial, Reply) and fault.partial.text == "Half"
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -137,7 +137,7 @@ def test_odd_values(kind: str, value: str) -> None:
     with sending(lambda: [begun(kind), raw(kind, value), ended(kind)]) as server:
         try:
             assert ask(server.spec(kind)).text == "x"
-        except Trouble as fault:
+        except TransientError as fault:
             assert "expected a whole answer" in str(fault)
 
 
@@ -151,7 +151,7 @@ def test_events_of_another_shape(kind: str, data: bytes) -> None:
     with sending(lambda: [begun(kind), odd, ended(kind)]) as server:
         try:
             assert ask(server.spec(kind)).text == ""
-        except Trouble as fault:
+        except TransientError as fault:
             assert "expected" in str(fault)
 
 
@@ -163,7 +163,7 @@ def test_an_answer_without_end(kind: str, size: int) -> None:
     with sending(forever(said(kind, "x" * size), first=begun(kind))) as server:
         fault = fails(server.spec(kind), "more than 262,144 characters")
 
-    assert isinstance(fault, Trouble) and fault.tries == 2
+    assert isinstance(fault, TransientError) and fault.tries == 2
     assert isinstance(fault.partial, Reply) and len(fault.partial.text) == 262_144
 
 
@@ -250,12 +250,12 @@ def test_the_first_word_may_take_longer_than_the_next(kind: str) -> None:
 def test_an_error_without_end(kind: str) -> None:
     """Of a refusal as much is read as tells why; how it is treated follows from its status."""
     with sending(forever(b"bad request " * 1_000), status=400) as server:
-        fails(server.spec(kind), "HTTP 400: bad request", Failed)
+        fails(server.spec(kind), "HTTP 400: bad request", ProviderFailed)
     with sending(forever(b"slow down " * 1_000), status=429, retry_after="7") as other:
         fault = fails(other.spec(kind), "HTTP 429")
 
     assert server.sent < 20_000_000 and other.sent < 20_000_000
-    assert isinstance(fault, Trouble) and fault.after == 7
+    assert isinstance(fault, TransientError) and fault.after == 7
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -271,7 +271,7 @@ def test_an_error_that_is_odd(kind: str, body: bytes) -> None:
 def test_an_error_that_can_not_be_unpacked(kind: str, packing: str) -> None:
     """The status decides where the body is packed in a way that is not known, or is broken."""
     with sending(lambda: [b"odd"], status=401, content_encoding=packing) as server:
-        fails(server.spec(kind), "HTTP 401", Failed)
+        fails(server.spec(kind), "HTTP 401", ProviderFailed)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -290,7 +290,9 @@ def test_a_body_that_unpacks_to_far_more(kind: str, status: int) -> None:
     bomb = gzip.compress(b"data: " + b"x" * 400_000_000, 1)
     with sending(lambda: [bomb], status=status, content_encoding="gzip") as server:
         began = time.monotonic()
-        expected: tuple[str, type[Theirs]] = ("an event of more", Trouble) if status == 200 else ("HTTP 400", Failed)
+        expected: tuple[str, type[ExternalError]] = (
+            ("an event of more", TransientError) if status == 200 else ("HTTP 400", ProviderFailed)
+        )
         fails(server.spec(kind), *expected)
 
     assert time.monotonic() - began < 10
@@ -327,7 +329,7 @@ def test_an_endless_answer_leaves_a_small_journal(debate: Run, monkeypatch: pyte
     with sending(forever(said("anthropic", "x" * 1_000), first=begun("anthropic"))) as server:
         spec = server.spec("anthropic")
         ran = debate("run", *SETUP, f"--a={spec}", f"--b={spec}", f"--judge={spec}")
-    troubles = [one for one in read("r.journal.jsonl").events if isinstance(one, Unanswered)]
+    troubles = [one for one in read("r.journal.jsonl").events if isinstance(one, CallFailed)]
 
     assert ran.code == 3, ran.err
     assert [one.wait is None for one in troubles] == [False, True]
@@ -383,7 +385,7 @@ def test_odd_fields(kind: str, value: Any) -> None:
             server.body = lambda whole=whole: whole
             try:
                 made: Reply | object = ask(server.spec(kind))
-            except Theirs as fault:
+            except ExternalError as fault:
                 made = getattr(fault, "partial", None)
                 assert len(str(fault)) < 1_000
             assert not isinstance(made, Reply) or len(made.model_dump_json()) < 300_000

@@ -8,11 +8,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from debate_orchestrator.providers.faults import Clock
+from debate_orchestrator.providers.faults import SilenceClock
 from debate_orchestrator.providers.limits import LIMITS, OverLimit
-from debate_orchestrator.providers.lines import cause, clean, is_beneath, listen, nobody_there, options
 from debate_orchestrator.providers.servers import key_name, server
-from debate_orchestrator.redaction import redact
+from debate_orchestrator.providers.sse import cause, clean, is_beneath, is_refused_connection, options, read_stream
+from debate_orchestrator.util.redact import redact
 
 URL = "https://models.example/v1"
 
@@ -32,7 +32,7 @@ def test_a_vendors_request_is_the_librarys(monkeypatch: pytest.MonkeyPatch) -> N
     """A request to the vendor is left as the library makes it, but for the packing that is asked for; no redirect is
     followed, and what is sent as a token, which may be from a profile, is redacted from then on."""
     monkeypatch.delenv("ANTHROPIC_BASE_URL", raising=False)
-    monkeypatch.setattr("debate_orchestrator.redaction._learned", set())
+    monkeypatch.setattr("debate_orchestrator.util.redact._learned", set())
     made = options(server("anthropic:m"))
     hooks = made.pop("event_hooks")
     headers = {"authorization": "Bearer oat-from-a-profile-1", "x-gateway": "g"}
@@ -67,7 +67,7 @@ def test_whether_somebody_is_there(error: Exception, nobody: bool) -> None:
     try:
         raise RuntimeError("wrapped") from error
     except RuntimeError as wrapped:
-        assert nobody_there(wrapped) is nobody
+        assert is_refused_connection(wrapped) is nobody
         assert cause(wrapped) is error
 
 
@@ -95,5 +95,5 @@ def test_too_much_is_not_heard() -> None:
         yield "x" * (LIMITS.answer + 1)
 
     with pytest.raises(OverLimit):
-        asyncio.run(listen(events(), Long(), Clock(9), heard.append))
+        asyncio.run(read_stream(events(), Long(), SilenceClock(9), heard.append))
     assert heard == []

@@ -11,7 +11,7 @@ from core.folding import many
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.core.events import EVENT, Found, Spoke, Usage
+from debate_orchestrator.core.events import EVENT, FoundPage, Spoke, Usage
 from debate_orchestrator.providers.messages import Answer
 
 SPEC = "anthropic:claude-opus-5-5"
@@ -126,8 +126,8 @@ def test_pages_that_were_found() -> None:
     reply = answer.reply(SPEC, [])
 
     assert reply.found == (
-        Found(url="https://x/0", title="T0"),
-        Found(url="https://x/1", title="T1", quote="so it says"),
+        FoundPage(url="https://x/0", title="T0"),
+        FoundPage(url="https://x/1", title="T1", quote="so it says"),
     )
     assert reply.usage is not None and reply.usage.searches == 2
     assert all("cited" not in one and "citations" not in one for one in answer.blocks_to_resend())

@@ -20,14 +20,15 @@ from llmock.pytest_plugin import LLMock
 from llmock.scenarios import Match
 from llmock.scenarios import Reply as Said
 
-from debate_orchestrator.briefs import Brief, Message, brief
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Reply, Unanswered, Usage
-from debate_orchestrator.drive import drive
-from debate_orchestrator.errors import Failed, Paused, Theirs, Trouble
-from debate_orchestrator.journal import Writer
-from debate_orchestrator.providers import complaints, openai, seated
+from debate_orchestrator.core.events import CallFailed, Reply, Usage
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine.loop import run_loop
+from debate_orchestrator.prompting.briefs import Brief, Message, brief
+from debate_orchestrator.providers import openai
+from debate_orchestrator.providers.registry import complaints, make_providers
 from debate_orchestrator.providers.servers import key_name
+from debate_orchestrator.storage.journal import JournalWriter
+from debate_orchestrator.util.errors import ExternalError, Paused, ProviderFailed, TransientError
 
 SPEC = "openai:gpt-x"
 SCHEMA = {"type": "object", "properties": {"x": {"type": "string"}}, "required": ["x"], "additionalProperties": False}
@@ -38,14 +39,14 @@ SHAPED = PLAIN.model_copy(update={"wants": "json", "json_schema": SCHEMA})
 TOLD = [{"content": "Hel"}, {"content": "lo."}]
 
 
-def ask(spec: str = SPEC, *asked: Brief, patience: float = 20.0, hear: Callable[[str], Any] = str) -> list[Reply]:
+def ask(spec: str = SPEC, *asked: Brief, patience: float = 20.0, on_text: Callable[[str], Any] = str) -> list[Reply]:
     """The replies of one provider to these briefs, each in an event loop of its own."""
-    debate = Debate([opening().model_copy(update={"patience": patience})])
+    debate = DebateState([opening().model_copy(update={"patience": patience})])
     provider = openai.provider(spec, debate)
 
     async def reply(one: Brief) -> Reply:
         try:
-            return await provider.reply(one, hear)
+            return await provider.reply(one, on_text)
         finally:
             await provider.close()
 
@@ -106,7 +107,7 @@ def test_a_reply(llmock: LLMock) -> None:
     """A reply is told verbatim as it comes, with the model, the counts, and how it ended; its price is unknown."""
     llmock.reply("Tabs, **always**.\n\nEnd.")
     heard: list[str] = []
-    (reply,) = ask(hear=heard.append)
+    (reply,) = ask(on_text=heard.append)
     body = llmock.last_request.body
 
     assert "".join(heard) == reply.text == "Tabs, **always**.\n\nEnd."
@@ -131,19 +132,19 @@ def test_a_structured_reply(llmock: LLMock) -> None:
     assert reply.lacked == ()
 
 
-FAULTS: dict[str, tuple[Callable[[LLMock], Any], type[Theirs], str]] = {
-    "load": (lambda mock: mock.rate_limit(retry_after=7), Trouble, "HTTP 429"),
-    "load, no time given": (lambda mock: mock.fail(429), Trouble, "HTTP 429"),
+FAULTS: dict[str, tuple[Callable[[LLMock], Any], type[ExternalError], str]] = {
+    "load": (lambda mock: mock.rate_limit(retry_after=7), TransientError, "HTTP 429"),
+    "load, no time given": (lambda mock: mock.fail(429), TransientError, "HTTP 429"),
     "credit": (lambda mock: mock.fail(429, code="insufficient_quota", message="no quota"), Paused, "Add credit"),
-    "server": (lambda mock: mock.fail(500), Trouble, "HTTP 500"),
-    "key": (lambda mock: mock.fail(401, message="bad llmock-test-key"), Failed, r"HTTP 401: bad \[key\]"),
-    "model": (lambda mock: mock.fail(404), Failed, "HTTP 404"),
-    "context": (lambda mock: mock.context_overflow(), Failed, "a transcript that fits"),
-    "end": (lambda mock: mock.truncate(after_chunks=4), Trouble, "without a finish_reason"),
-    "reset": (lambda mock: mock.disconnect(after_chunks=4), Trouble, "a whole answer"),
-    "garbage": (lambda mock: mock.corrupt(after_chunks=4), Trouble, "JSONDecodeError"),
-    "silence": (lambda mock: mock.stall(after_chunks=4), Trouble, "silence for 1 s"),
-    "silence at once": (lambda mock: mock.delay(4), Trouble, "no word for 2 s"),
+    "server": (lambda mock: mock.fail(500), TransientError, "HTTP 500"),
+    "key": (lambda mock: mock.fail(401, message="bad llmock-test-key"), ProviderFailed, r"HTTP 401: bad \[key\]"),
+    "model": (lambda mock: mock.fail(404), ProviderFailed, "HTTP 404"),
+    "context": (lambda mock: mock.context_overflow(), ProviderFailed, "a transcript that fits"),
+    "end": (lambda mock: mock.truncate(after_chunks=4), TransientError, "without a finish_reason"),
+    "reset": (lambda mock: mock.disconnect(after_chunks=4), TransientError, "a whole answer"),
+    "garbage": (lambda mock: mock.corrupt(after_chunks=4), TransientError, "JSONDecodeError"),
+    "silence": (lambda mock: mock.stall(after_chunks=4), TransientError, "silence for 1 s"),
+    "silence at once": (lambda mock: mock.delay(4), TransientError, "no word for 2 s"),
 }
 
 
@@ -167,7 +168,7 @@ def test_a_fault(llmock: LLMock, name: str) -> None:
 
 def test_no_server() -> None:
     """Where nobody listens, that is trouble with the line."""
-    with pytest.raises(Trouble, match="Connect"):
+    with pytest.raises(TransientError, match="Connect"):
         ask("openai:gpt-x@http://127.0.0.1:9/v1")
 
 
@@ -218,12 +219,14 @@ def test_an_end(sent: bytes, ended: str, text: str) -> None:
 )
 def test_no_answer(sent: bytes) -> None:
     """What is not the stream of an answer is a broken one, to be asked for again."""
-    with scripted(sent) as server, pytest.raises(Trouble):
+    with scripted(sent) as server, pytest.raises(TransientError):
         ask(f"openai:x@{server.url}")
 
 
-@pytest.mark.parametrize(("code", "kind"), [("402", Paused), ("401", Failed), ("context_length_exceeded", Failed)])
-def test_an_error_in_the_midst(code: str, kind: type[Theirs]) -> None:
+@pytest.mark.parametrize(
+    ("code", "kind"), [("402", Paused), ("401", ProviderFailed), ("context_length_exceeded", ProviderFailed)]
+)
+def test_an_error_in_the_midst(code: str, kind: type[ExternalError]) -> None:
     """An error that comes in a stream is judged by the code it gives."""
     error = b"data: " + json.dumps({"error": {"message": "no", "code": code}}).encode() + b"\n\n"
     with scripted(chunks(TOLD, None)[: -len(b"data: [DONE]\n\n")] + error) as server, pytest.raises(kind) as failure:
@@ -234,7 +237,7 @@ def test_an_error_in_the_midst(code: str, kind: type[Theirs]) -> None:
 
 def test_what_only_keeps_the_line_open(monkeypatch: pytest.MonkeyPatch) -> None:
     """Empty pieces don't count as something heard: a stream of nothing else is silence."""
-    monkeypatch.setattr("debate_orchestrator.providers.faults.Clock.heard", lambda clock: heard.append(1))
+    monkeypatch.setattr("debate_orchestrator.providers.faults.SilenceClock.heard", lambda clock: heard.append(1))
     heard: list[int] = []
     with scripted(chunks([{"role": "assistant"}, *[{"content": ""}] * 50, {"content": "x"}])) as server:
         ask(f"openai:x@{server.url}")
@@ -257,7 +260,7 @@ def test_a_server_that_does_not_count() -> None:
     refusal = (422, '{"detail": "stream_options: extra fields not permitted"}')
     with scripted(refusal, chunks(TOLD), (400, '{"error": {"message": "messages: odd", "metadata": 7}}')) as server:
         (reply,) = ask(f"openai:x@{server.url}")
-        with pytest.raises(Failed, match="HTTP 400: messages: odd"):
+        with pytest.raises(ProviderFailed, match="HTTP 400: messages: odd"):
             ask(f"openai:x@{server.url}")
 
     assert (reply.usage, reply.lacked) == (None, ())
@@ -282,7 +285,7 @@ def test_a_foreign_server_learns_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
         ask(f"openai:x@{server.url}")
         monkeypatch.setenv(key_name(server.url), "sk-own\n")
         ask(f"openai:x@{server.url}")
-        with pytest.raises(Failed, match="HTTP 307"):
+        with pytest.raises(ProviderFailed, match="HTTP 307"):
             ask(f"openai:x@{server.url}")
 
     assert [one["authorization"] for one in server.headers] == ["Bearer none", "Bearer sk-own", "Bearer sk-own"]
@@ -293,7 +296,7 @@ def test_a_foreign_server_learns_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the vendor's key nobody is asked, and the variable is named."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with pytest.raises(Failed, match="Set OPENAI_API_KEY in the environment"):
+    with pytest.raises(ProviderFailed, match="Set OPENAI_API_KEY in the environment"):
         ask()
 
 
@@ -309,23 +312,23 @@ def test_the_library_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("debate_orchestrator.providers.openai.find_spec", lambda name: None)
     assert 'pip install "debate-orchestrator[openai]"' in complaints({"a": (SPEC,)})[0]
-    with pytest.raises(Failed, match="pip install"):
+    with pytest.raises(ProviderFailed, match="pip install"):
         ask()
 
 
 def test_a_whole_debate(llmock: LLMock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A debate of one round between such models runs to its end, through faults of which each is on record."""
-    monkeypatch.setattr("debate_orchestrator.patience.FIRST", 0.1)
+    monkeypatch.setattr("debate_orchestrator.engine.retry.FIRST", 0.1)
     said = [puppets.ballot(rounds=1), puppets.final(), puppets.dissent()]
     llmock.add(*(Said(text=json.dumps(one), match=Match(model="gpt-judge")) for one in said))
     llmock.rate_limit(retry_after=0.05).truncate().disconnect(after_chunks=2).fail(500)
     cast: dict[str, tuple[str, ...]] = {"a": (SPEC,), "b": (SPEC,), "judge": ("openai:gpt-judge",)}
     begun = opening(rounds=1, cast=cast).model_copy(update={"patience": 60})
-    with Writer.create(tmp_path / "j", begun) as journal:
-        debate = Debate(journal.events)
+    with JournalWriter.create(tmp_path / "j", begun) as journal:
+        debate = DebateState(journal.events)
         first = brief(debate, debate.due()[0])
-        asyncio.run(drive(journal, debate, seated(debate)))
-        failed = [event for event in journal.events if isinstance(event, Unanswered)]
+        asyncio.run(run_loop(journal, debate, make_providers(debate)))
+        failed = [event for event in journal.events if isinstance(event, CallFailed)]
 
     assert debate.complete and debate.result(1) is not None
     assert len(failed) == 4

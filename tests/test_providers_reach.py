@@ -14,8 +14,9 @@ import pytest
 from conftest import Run
 from hostile import sending
 
-from debate_orchestrator.errors import BadAnswers
-from debate_orchestrator.providers import complaints, reach
+from debate_orchestrator.providers import discovery
+from debate_orchestrator.providers.registry import complaints
+from debate_orchestrator.util.errors import BadSettings
 
 VARIABLES = (
     "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_PROFILE", "ANTHROPIC_FEDERATION_RULE_ID",
@@ -56,16 +57,16 @@ def server() -> Iterator[str]:
         made.shutdown()
 
 
-def found(seat: str) -> reach.Reach:
-    return next(one for one in reach.found() if one.seat.startswith(seat))
+def found(seat: str) -> discovery.Available:
+    return next(one for one in discovery.available() if one.seat.startswith(seat))
 
 
 def test_nothing_is_there() -> None:
     """Each way that is not there says what is missing; a host and a recording are always there."""
-    found = reach.found()
+    found = discovery.available()
     ways = {one.seat.partition(":")[0]: one for one in reversed(found)}
 
-    assert [one.seat for one in found if one.ready] == list(reach._ALWAYS)
+    assert [one.seat for one in found if one.ready] == list(discovery._ALWAYS)
     assert "ANTHROPIC_API_KEY" in ways["anthropic"].about
     assert "OPENROUTER_API_KEY" in ways["openrouter"].about
     assert "127.0.0.1:9" in ways["ollama"].about
@@ -87,8 +88,8 @@ def test_with_nothing_what_works_is_offered(debate: Run) -> None:
     ):
         assert way in ran.err
     assert ran.err.count("nobody") == 1
-    with pytest.raises(BadAnswers):
-        reach.default("judge")
+    with pytest.raises(BadSettings):
+        discovery.default("judge")
 
 
 @pytest.mark.parametrize("variable", ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"])
@@ -117,14 +118,14 @@ def test_defaults_come_from_what_is_there(server: str, here: Path, monkeypatch: 
     """An Opus-level judge and capable debaters: by the vendor, else by OpenRouter. A local server's models are
     named and never chosen."""
     monkeypatch.setenv("OLLAMA_HOST", server)
-    with pytest.raises(BadAnswers, match=r"llama.*Name a model"):
-        reach.default("judge")
+    with pytest.raises(BadSettings, match=r"llama.*Name a model"):
+        discovery.default("judge")
     monkeypatch.setenv("OPENROUTER_API_KEY", "k")
-    assert reach.default("judge") == "openrouter:anthropic/claude-opus-5.5"
+    assert discovery.default("judge") == "openrouter:anthropic/claude-opus-5.5"
     (here / "nothing" / "configs").mkdir(parents=True)
     (here / "nothing" / "configs" / "default.json").write_text("{}", encoding="utf-8")
-    assert reach.default("judge") == "anthropic:claude-opus-5-5"
-    assert reach.default("a") == reach.default("b") == "anthropic:claude-sonnet-5-5"
+    assert discovery.default("judge") == "anthropic:claude-opus-5-5"
+    assert discovery.default("a") == discovery.default("b") == "anthropic:claude-sonnet-5-5"
 
 
 def test_programs_are_looked_up(here: Path) -> None:
@@ -147,7 +148,7 @@ def test_models_for_programs(debate: Run) -> None:
 @pytest.mark.parametrize("seat", ["a", "b", "judge", "moderator"])
 def test_a_rehearsal_needs_nothing(seat: str) -> None:
     """Where nothing is there, a rehearsal is of the models that would be asked at best."""
-    assert reach.best(seat).startswith("anthropic:claude-")
+    assert discovery.best(seat).startswith("anthropic:claude-")
 
 
 def dripping(part: bytes) -> Iterator[bytes]:

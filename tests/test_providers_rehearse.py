@@ -11,18 +11,18 @@ from debates import opening
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.briefs import Brief, Message
-from debate_orchestrator.core.bill import bill
-from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Spoke, Voted
-from debate_orchestrator.core.shapes import Field, Shape, Terms, check, json_schema
-from debate_orchestrator.drive import drive
-from debate_orchestrator.journal import Writer
-from debate_orchestrator.providers import complaints, seated
+from debate_orchestrator.core.schema import Field, Shape, ShapeContext, check, json_schema
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine.loop import run_loop
+from debate_orchestrator.prompting.briefs import Brief, Message
+from debate_orchestrator.providers.registry import complaints, make_providers
 from debate_orchestrator.providers.rehearse import filled, fitting, provider
+from debate_orchestrator.storage.journal import JournalWriter
 
 STAND_IN = "rehearse:anthropic:claude-opus-5-5"
-TERMS = Terms(
+TERMS = ShapeContext(
     sides=("a", "b"),
     criteria=("x", "y"),
     least=1,
@@ -34,12 +34,12 @@ TERMS = Terms(
 )
 
 
-def rehearsed(path: Path, judges: int = 1, **setup: object) -> Debate:
+def rehearsed(path: Path, judges: int = 1, **setup: object) -> DebateState:
     """A debate driven to its end with stand-ins in every seat."""
     cast = {"a": (STAND_IN,), "b": ("rehearse",), "judge": ("rehearse:host",) * judges}
-    with Writer.create(path, opening(cast=cast, **setup)) as journal:  # type: ignore[arg-type]
-        debate = Debate(journal.events)
-        return asyncio.run(drive(journal, debate, seated(debate)))
+    with JournalWriter.create(path, opening(cast=cast, **setup)) as journal:  # type: ignore[arg-type]
+        debate = DebateState(journal.events)
+        return asyncio.run(run_loop(journal, debate, make_providers(debate)))
 
 
 @pytest.mark.parametrize("judges", [1, 3])
@@ -92,7 +92,7 @@ def test_marks_vary_and_agree(tmp_path: Path) -> None:
 
 def test_it_costs_nothing(tmp_path: Path) -> None:
     """Nobody was called, so that nothing is on the bill."""
-    assert bill(rehearsed(tmp_path / "j", rounds=1)).lines == ()
+    assert costs_of(rehearsed(tmp_path / "j", rounds=1)).lines == ()
 
 
 @pytest.mark.parametrize("spec", ["rehearse", "rehearse:host", STAND_IN, "rehearse:ollama:qwen3"])
@@ -127,7 +127,7 @@ def test_it_does_the_moderators_work_too() -> None:
         json_schema=schema,
     )
     heard: list[str] = []
-    reply = asyncio.run(provider("rehearse", Debate([opening()])).reply(asked, heard.append))
+    reply = asyncio.run(provider("rehearse", DebateState([opening()])).reply(asked, heard.append))
 
     assert json.loads(reply.text) == {"a": "Rehearsed words for setup.positions.moderator, a.", "b": None}
     assert heard == [reply.text]

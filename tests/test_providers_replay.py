@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from speakers import Speaker, begun, driven
 
-from debate_orchestrator.briefs import brief
-from debate_orchestrator.core.bill import bill
-from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Usage
-from debate_orchestrator.drive import drive
-from debate_orchestrator.errors import BadAnswers, Failed
-from debate_orchestrator.journal import read
-from debate_orchestrator.providers import complaints, maker, seated
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine.loop import run_loop
+from debate_orchestrator.prompting.briefs import brief
+from debate_orchestrator.providers.registry import complaints, make_providers, maker
+from debate_orchestrator.storage.journal import read
+from debate_orchestrator.util.errors import BadSettings, ProviderFailed
 
 
 @pytest.fixture
@@ -29,10 +29,10 @@ def test_it_answers_by_turn(recording: Path, tmp_path: Path) -> None:
     """A debate replayed into another journal has the same answers, turn by turn."""
     seat = f"replay:{recording}"
     with begun(tmp_path / "again", judges=2) as journal:
-        again = Debate(journal.events)
+        again = DebateState(journal.events)
         again.cast = {"a": (seat,), "b": (seat,), "judge": (seat, seat)}
-        asyncio.run(drive(journal, again, seated(again)))
-    recorded = Debate(read(recording).events)
+        asyncio.run(run_loop(journal, again, make_providers(again)))
+    recorded = DebateState(read(recording).events)
 
     assert again.complete
     assert {t: a.reply.text for t, a in again.answers.items()} == {t: a.reply.text for t, a in recorded.answers.items()}
@@ -41,11 +41,11 @@ def test_it_answers_by_turn(recording: Path, tmp_path: Path) -> None:
 def test_it_fails_plainly_on_a_turn_without_recording(recording: Path, tmp_path: Path) -> None:
     """A turn that was never recorded is a failure that names the turn, not an invention."""
     with begun(tmp_path / "other") as journal:
-        debate = Debate(journal.events)
+        debate = DebateState(journal.events)
         provider = maker(f"replay:{recording}")(f"replay:{recording}", debate)
         asked = brief(debate, debate.due()[0]).model_copy(update={"turn": "7.opening.a"})
 
-    with pytest.raises(Failed, match=r"no recorded reply to 7\.opening\.a"):
+    with pytest.raises(ProviderFailed, match=r"no recorded reply to 7\.opening\.a"):
         asyncio.run(provider.reply(asked, lambda piece: None))
 
 
@@ -55,10 +55,10 @@ def test_unknown_fillers_are_told_all_at_once(tmp_path: Path) -> None:
 
     assert len(complaints(cast)) == 2
     with begun(tmp_path / "other") as journal:
-        debate = Debate(journal.events)
+        debate = DebateState(journal.events)
         debate.cast = cast
-        with pytest.raises(BadAnswers, match="one of host, human, anthropic:"):
-            seated(debate)
+        with pytest.raises(BadSettings, match="one of host, human, anthropic:"):
+            make_providers(debate)
 
 
 def test_only_who_fits_a_seat_is_named() -> None:
@@ -76,9 +76,9 @@ def test_a_recording_costs_nothing(tmp_path: Path) -> None:
         first = driven(journal, paid)
     seat = f"replay:{tmp_path / 'recorded'}"
     with begun(tmp_path / "again") as journal:
-        again = Debate(journal.events)
+        again = DebateState(journal.events)
         again.cast = dict.fromkeys(again.cast, (seat,))
-        asyncio.run(drive(journal, again, seated(again)))
+        asyncio.run(run_loop(journal, again, make_providers(again)))
 
-    assert bill(first).total.cost > 1
-    assert bill(again).lines == ()
+    assert costs_of(first).total.cost > 1
+    assert costs_of(again).lines == ()

@@ -72,8 +72,7 @@ def test_the_map_is_the_tree() -> None:
     rooms = {path.stem for path in (ROOT / "debate_orchestrator").iterdir() if not path.name.startswith(("_", "py"))}
 
     assert named <= rooms
-    unnamed = {"errors", "speech", "datafiles", "files", "library", "formats", "host", "patience", "plain_yaml"}
-    assert rooms - named <= unnamed | {"spending", "unsaved"}
+    assert rooms - named == set()
 
 
 def test_the_journal_can_be_checked_as_the_page_says(here: Path) -> None:

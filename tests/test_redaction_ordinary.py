@@ -15,11 +15,11 @@ from debates import opening
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.core.events import Event, Raised, Reply, Spoke, Unanswered, Voted
+from debate_orchestrator.core.events import CallFailed, Event, QuestionAsked, Reply, Spoke, Voted
 from debate_orchestrator.core.values import FREE, Value
-from debate_orchestrator.journal import Writer, read
-from debate_orchestrator.providers import complaints
-from debate_orchestrator.redaction import redact, secrets
+from debate_orchestrator.providers.registry import complaints
+from debate_orchestrator.storage.journal import JournalWriter, read
+from debate_orchestrator.util.redact import redact, secrets
 
 ENVIRONMENTS = {
     "names": {
@@ -192,13 +192,16 @@ def test_a_cast_of_ordinary_words(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 STRUCTURE = (
-    "Asked.brief Asked.by Asked.turn Course.closed_after Course.conceded Course.digest Course.interventions Course.root"
-    " Course.winner Course.strength Declined.turn EarlierRound.winner Field.of Field.only_if Field.unless"
+    "Asked.brief Asked.by Asked.turn EarlierCourse.closed_after EarlierCourse.conceded EarlierCourse.digest"
+    " EarlierCourse.interventions EarlierCourse.root"
+    " EarlierCourse.winner EarlierCourse.strength Declined.turn EarlierRound.winner Field.of Field.only_if"
+    " Field.unless"
     " Format.context_heard_by Format.judged_by Format.name Format.private Format.winner_of Opened.cast Opened.nonce"
     " Opened.prompts Opened.version Phase.heard_by Phase.name Phase.tag Phase.refusals_heard_by Phase.reply"
-    " Phase.seats Phase.template Quotes.tag Quotes.unverified Quotes.verified Raised.to Recast.seat Recast.who"
-    " Reply.brief Reply.by Reply.lacked Seat.tag Setup.first Setup.strictness Spoiled.turn Spoke.turn Unanswered.by"
-    " Unanswered.turn Voted.turn When.strictness"
+    " Phase.seats Phase.template Quotes.tag Quotes.unverified Quotes.verified QuestionAsked.to"
+    " Reassigned.seat Reassigned.who"
+    " Reply.brief Reply.by Reply.lacked Seat.tag Setup.first Setup.strictness Rejected.turn Spoke.turn CallFailed.by"
+    " CallFailed.turn Voted.turn Condition.strictness"
 )
 
 
@@ -234,18 +237,19 @@ def test_every_string_of_an_event_is_text_or_structure() -> None:
 
 
 def test_structure_is_never_redacted(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A key that is spelled like a turn's id, a seat or a cast changes these nowhere, and is taken out of free text."""
+    """A key that is spelled like a turn's id, a seat or a cast changes these nowhere, and is taken out of"
+    " free text."""
     reply = Reply(text="Not 1.opening.a!", brief="0" * 64, by="judge-1", model="judge-1", stop="judge-1", called=True)
     events: list[Event] = [
         opening(topic="Is 1.opening.a safe?", cast={"a": ("host",), "b": ("host",), "judge": ("judge-1",)}),
         Spoke(turn="1.opening.a", reply=reply),
         Voted(turn="1.verdict.judge-1", ballot={"judge-1": "It is 1.opening.a."}, reply=reply),
-        Unanswered(turn="1.opening.a", by="judge-1", trouble="1.opening.a: no", reply=reply),
-        Raised(question="Why 1.opening.a?", to=("judge-1",)),
+        CallFailed(turn="1.opening.a", by="judge-1", trouble="1.opening.a: no", reply=reply),
+        QuestionAsked(question="Why 1.opening.a?", to=("judge-1",)),
     ]  # fmt: skip
     monkeypatch.setenv("DEBATE_KEY_A", "1.opening.a")
     monkeypatch.setenv("DEBATE_KEY_B", "judge-1")
-    with Writer.create("j.jsonl", events[0]) as journal:  # type: ignore[arg-type]
+    with JournalWriter.create("j.jsonl", events[0]) as journal:  # type: ignore[arg-type]
         for event in events[1:]:
             journal.append(event)
     opened, spoke, voted, unanswered, raised = (one.model_dump() for one in read("j.jsonl").events)

@@ -12,7 +12,7 @@ from core.folding import many
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.redaction import Pieces, Redactor, forms, learn, redact, secrets
+from debate_orchestrator.util.redact import Redactor, StreamRedactor, add_secret, forms, redact, secrets
 
 KEY = 'sk-Ab "0/1+2\\3 é=&z'
 
@@ -94,7 +94,7 @@ def test_pieces(parts: list[str], data: st.DataObject) -> None:
     """However a text is cut into pieces, what is told of them is the text, redacted, and at no time a key."""
     text = "".join(parts)
     heard: list[str] = []
-    pieces = Pieces(heard.append)
+    pieces = StreamRedactor(heard.append)
     while text:
         size = data.draw(st.integers(1, len(text)))
         pieces.take(text[:size])
@@ -110,7 +110,7 @@ def test_pieces(parts: list[str], data: st.DataObject) -> None:
 def test_pieces_do_not_wait_for_ordinary_text() -> None:
     """What can be no part of a key is told at once, and each piece is told of, even if nothing of it is sure."""
     heard: list[str] = []
-    pieces = Pieces(heard.append)
+    pieces = StreamRedactor(heard.append)
     for piece in ("", "It is so", "; sk-A", "nd so on"):
         pieces.take(piece)
     assert heard == ["", "It is so", "; ", "sk-And so on"]
@@ -151,11 +151,11 @@ def test_many_secrets_in_one_piece() -> None:
 
 def test_a_secret_that_is_learned_while_pieces_come(monkeypatch: pytest.MonkeyPatch) -> None:
     """A token that becomes known after the first piece is held back and taken out of those that follow."""
-    monkeypatch.setattr("debate_orchestrator.redaction._learned", set())
+    monkeypatch.setattr("debate_orchestrator.util.redact._learned", set())
     heard: list[str] = []
-    pieces = Pieces(heard.append)
+    pieces = StreamRedactor(heard.append)
     pieces.take("It is: ")
-    learn("oat-from-a-profile-1")
+    add_secret("oat-from-a-profile-1")
     for one in "oat-from-a-profile-1, as they say.":
         pieces.take(one)
     pieces.end()

@@ -11,10 +11,10 @@ from core.plain import PLAIN, phase, rules
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import EVENT, Declined, Reply, Spoke, Voted
-from debate_orchestrator.errors import BadReply
-from debate_orchestrator.replies import LARGEST, decode, read, structured
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.prompting.replies import LARGEST, decode, parse_reply, parse_structured
+from debate_orchestrator.util.errors import BadReply
 
 SPEECH, BALLOT = debated(until="1.opening.b"), debated(until="1.verdict.judge")
 
@@ -23,9 +23,9 @@ def reply(text: str) -> Reply:
     return Reply(text=text, brief="0" * 64, by="host")
 
 
-def said(text: str, debate: Debate = SPEECH) -> Spoke | Declined | Voted:
+def said(text: str, debate: DebateState = SPEECH) -> Spoke | Declined | Voted:
     """The event that a text amounts to for the turn that is due."""
-    return read(debate, debate.due()[0], reply(text))
+    return parse_reply(debate, debate.due()[0], reply(text))
 
 
 def vote(**changes: Any) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def test_a_debater_may_decline(text: str) -> None:
 
 @pytest.mark.parametrize("debate", [SPEECH, BALLOT])
 @pytest.mark.parametrize("text", ["", " ", "\n\t\n", "\u2003"])
-def test_nothing_is_no_reply(text: str, debate: Debate) -> None:
+def test_nothing_is_no_reply(text: str, debate: DebateState) -> None:
     """An empty reply is refused for a speech and for a ballot."""
     with pytest.raises(BadReply, match="empty reply"):
         said(text, debate)
@@ -188,7 +188,7 @@ def test_nothing_is_fished_out_of_prose(form: str) -> None:
 def test_json_is_read_strictly(text: str, why: str) -> None:
     """What a lenient reader would take without a word is refused in one short line."""
     with pytest.raises(BadReply, match=why) as refused:
-        structured("1.verdict.judge", text)
+        parse_structured("1.verdict.judge", text)
     assert [len(one) < 300 and "\n" not in one for one in refused.value.complaints] == [True]
 
 
@@ -213,7 +213,7 @@ def test_a_judge_can_not_decline() -> None:
         said(DECLINE, BALLOT)
     question = ADVERSARIAL.round[0].model_copy(update={"seats": ("judge",)})
     asking = ADVERSARIAL.model_copy(update={"round": (question,)})
-    assert isinstance(said(DECLINE, Debate([opened(rules=asking)])), Spoke)
+    assert isinstance(said(DECLINE, DebateState([opened(rules=asking)])), Spoke)
 
 
 @pytest.mark.parametrize("escape", ["\\u0000", "\\u202e", "\\ud83d\\ude00", "\\\\ud800", "\\u2028"])
@@ -229,7 +229,7 @@ def test_whatever_is_taken_can_be_written_down(escape: str) -> None:
 def test_half_a_character_is_refused(place: str, half: str) -> None:
     """Half of a surrogate pair, in a value or in a key, is no character and is refused."""
     with pytest.raises(BadReply, match="half a surrogate pair"):
-        structured("1.verdict.judge", "{" + place.replace("{}", half) + "}")
+        parse_structured("1.verdict.judge", "{" + place.replace("{}", half) + "}")
 
 
 @many
@@ -243,13 +243,13 @@ def test_any_text_is_a_ballot_or_refused(left: str, right: str) -> None:
 # What others would hear of it
 
 
-def held(**changes: Any) -> Debate:
+def held(**changes: Any) -> DebateState:
     """A debate whose debaters work in private and must say at least three words."""
     least = tuple(
         phase.model_copy(update={"least_words": 3, "most_words": 6}) if phase.reply == "text" else phase
         for phase in ADVERSARIAL.round
     )
-    return Debate([opened(rules=ADVERSARIAL.model_copy(update={"private": "thinking", "round": least} | changes))])
+    return DebateState([opened(rules=ADVERSARIAL.model_copy(update={"private": "thinking", "round": least} | changes))])
 
 
 @pytest.mark.parametrize("text", ["<thinking>All of it.</thinking>", "<thinking>One two three", "so</thinking>\n"])
@@ -295,7 +295,7 @@ def test_only_what_is_said_aloud_makes_a_speech_long(text: str, fits: bool) -> N
 
 def test_judges_are_held_to_no_length() -> None:
     """Without a least length any speech will do."""
-    assert isinstance(said("So.", Debate([opened()])), Spoke)
+    assert isinstance(said("So.", DebateState([opened()])), Spoke)
 
 
 @pytest.mark.parametrize("line", [DECLINE, CONCEDE])
@@ -320,10 +320,10 @@ def test_what_is_said_in_private_is_said_to_nobody(line: str) -> None:
 CASE = {"refused": {"kind": "flag"}, "claim": {"kind": "text", "unless": {"refused": True}}}
 
 
-def form() -> Debate:
+def form() -> DebateState:
     """A debate in which a side's form is due."""
     shapes = PLAIN["shapes"] | {"case": CASE}
-    return Debate([opened(rules=rules(shapes=shapes, round=[phase("case", "a", "b", reply="case")]))])
+    return DebateState([opened(rules=rules(shapes=shapes, round=[phase("case", "a", "b", reply="case")]))])
 
 
 def test_a_form_is_taken_as_a_ballot_is() -> None:
@@ -341,6 +341,6 @@ def test_a_providers_refusal_is_a_sides_own() -> None:
     """Where a provider refuses for a side, the side declines, in a form too; a judge's refusal is no reply."""
     refused = Reply(text="", brief="0", by="x", ended="refused")
     for debate in (SPEECH, form()):
-        assert isinstance(read(debate, debate.due()[0], refused), Declined)
+        assert isinstance(parse_reply(debate, debate.due()[0], refused), Declined)
     with pytest.raises(BadReply):
-        read(BALLOT, BALLOT.due()[0], refused)
+        parse_reply(BALLOT, BALLOT.due()[0], refused)

@@ -11,8 +11,8 @@ from dealing import Deal, handfuls, hold
 from debates import CONCEDE, DECLINE, hostile, played, saying
 from nasty import SAID
 
-from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Event
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports.announcements import announcements
 
 SCORES = ("Scores: A: 7 | B: 6 | Winner: A", "It was better argued.")
@@ -27,7 +27,7 @@ PERSISTED = "Both researchers maintained convergence despite intervention — co
 
 def said(events: list[Event]) -> list[str]:
     """What was announced after these events."""
-    return announcements(Debate(events))
+    return announcements(DebateState(events))
 
 
 def test_rounds_are_announced() -> None:

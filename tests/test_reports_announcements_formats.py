@@ -11,7 +11,7 @@ from dealing import Deal, handfuls, hold
 from nasty import SAID
 from tellings import FETCHED, check, checks, events, label, refusal, rules, said
 
-from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports.announcements import announcements
 
 SCORES = rules("panel").rubric.criteria
@@ -160,7 +160,7 @@ def test_nothing_is_taken_back(name: str) -> None:
     """After every event, what was announced begins with what was announced before it."""
     how: dict[str, Any] = {"rounds": 2, "panel": 3, "mirror": True, "blind": True, "quorum": 2, "each_round": True}
     all_of_them = events(name, **how)
-    made = [announcements(Debate(all_of_them[:n])) for n in range(1, len(all_of_them) + 1)]
+    made = [announcements(DebateState(all_of_them[:n])) for n in range(1, len(all_of_them) + 1)]
 
     assert all(later[: len(earlier)] == earlier for earlier, later in pairwise(made))
 

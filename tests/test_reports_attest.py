@@ -14,22 +14,22 @@ from journals import written
 from shapes import CLAIM, REHEARSED
 from tellings import FETCHED, events
 
-from debate_orchestrator import library
 from debate_orchestrator.core.events import Event, Noted
-from debate_orchestrator.errors import BadFile, Damaged
-from debate_orchestrator.files import JOURNAL
-from debate_orchestrator.journal import Entry, Writer, read
-from debate_orchestrator.reports import forms, seal
-from debate_orchestrator.reports.attest import Attested, attest, beside, integrity
-from debate_orchestrator.reports.attest import given as files_of
-from debate_orchestrator.reports.story import story
+from debate_orchestrator.reports import checksum, forms
+from debate_orchestrator.reports.model import build_report
+from debate_orchestrator.reports.verify import Verification, beside, integrity, verify
+from debate_orchestrator.reports.verify import given as files_of
+from debate_orchestrator.storage.journal import Entry, JournalWriter, read
+from debate_orchestrator.storage.paths import JOURNAL
+from debate_orchestrator.util import resources
+from debate_orchestrator.util.errors import BadFile, DamagedJournal
 
 RUNS: dict[str, list[Event]] = {
     "host-run": played(rounds=2),
     "paused": played(until="1.verdict.judge"),
     "rehearsed": events("adversarial", cast=REHEARSED),
     "a claim, looked up": events("claim", CLAIM, cast=FETCHED),
-    **{name: events(name) for name in library.format_names()},
+    **{name: events(name) for name in resources.format_names()},
 }
 MORE = Noted(note="one agent")
 
@@ -42,19 +42,19 @@ def kept(folder: Path, made: list[Event], name: str = "d") -> list[Entry]:
 
 
 def report(entries: list[Entry], ending: str = ".md") -> bytes:
-    return forms.rendered(story(entries), ending).encode()
+    return forms.rendered(build_report(entries), ending).encode()
 
 
 def sealed_anew(data: bytes, ending: str) -> bytes:
     """A report as somebody seals it who has changed it, with nothing but a hash at hand."""
-    found = seal.read(data, ending)
+    found = checksum.read(data, ending)
     assert found is not None
     blank = data.replace(found.digest.encode(), b"0" * 64)
     return data.replace(found.digest.encode(), hashlib.sha256(blank).hexdigest().encode())
 
 
-def told(data: bytes, entries: list[Entry], ending: str = ".md") -> Attested:
-    return attest(f"r{ending}", data, entries)
+def told(data: bytes, entries: list[Entry], ending: str = ".md") -> Verification:
+    return verify(f"r{ending}", data, entries)
 
 
 @pytest.mark.parametrize("ending", forms.FORMS)
@@ -114,7 +114,7 @@ def test_a_journal_with_more_to_come(tmp_path: Path) -> None:
     """What is written after a report was made leaves it the report of an earlier state, to the same reader."""
     entries = kept(tmp_path, played(rounds=1))
     data = report(entries)
-    with Writer(tmp_path / f"d{JOURNAL}") as writer:
+    with JournalWriter(tmp_path / f"d{JOURNAL}") as writer:
         writer.append(MORE)
 
     assert told(data, read(tmp_path / f"d{JOURNAL}").entries).state == "earlier"
@@ -183,7 +183,7 @@ def test_a_changed_journal_is_told(data: st.DataObject, tmp_path_factory: pytest
         try:
             entries = read(folder / f"c{JOURNAL}").entries
         except Exception as error:  # a journal without its first line is none
-            assert isinstance(error, Damaged) or n == 0 or m == 0
+            assert isinstance(error, DamagedJournal) or n == 0 or m == 0
             continue
         assert told(made, entries).well == (changed == lines)
 
@@ -200,7 +200,7 @@ def test_a_journal_that_was_written_anew(tmp_path: Path) -> None:
 @pytest.mark.parametrize("ending", forms.FORMS)
 def test_another_version_that_tells_it_the_same(ending: str, short: list[Entry]) -> None:
     """A report that another version made is compared all the same, but for the version's number."""
-    data = seal.made_by("0.0.9", report(short, ending), ending)
+    data = checksum.made_by("0.0.9", report(short, ending), ending)
     found = told(data, short, ending)
 
     assert (found.state, found.remade, found.well) == ("unchanged", "same", True)
@@ -211,7 +211,7 @@ def test_another_version_that_tells_it_the_same(ending: str, short: list[Entry])
 def test_another_version_that_tells_it_otherwise(ending: str, short: list[Entry]) -> None:
     """Where the versions tell a journal otherwise, the seal alone speaks, and that nobody could compare is said."""
     data = report(short, ending).replace(b"Researcher", b"Debater")
-    found = told(seal.made_by("0.0.9", data, ending), short, ending)
+    found = told(checksum.made_by("0.0.9", data, ending), short, ending)
 
     assert (found.state, found.remade, found.well) == ("unchanged", "not compared", True)
     assert "Version 0.0.9 made it" in found.said and "only that version can compare" in found.said
@@ -219,7 +219,7 @@ def test_another_version_that_tells_it_otherwise(ending: str, short: list[Entry]
 
 def test_a_report_without_a_seal(short: list[Entry]) -> None:
     """It is well only where it says, to the byte, what the journal says; else nothing shows that it does."""
-    bare = seal.unsealed(report(short), ".md")
+    bare = checksum.without_checksum(report(short), ".md")
     same, other = told(bare, short), told(bare.replace(b"narrow", b"decisive"), short)
 
     assert (same.state, same.remade, same.well) == ("unsealed", "same", True)

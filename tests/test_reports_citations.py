@@ -8,7 +8,7 @@ from hypothesis import given
 from nasty import texts
 from tellings import FETCHED, check, checks, events, label, refusal, told
 
-from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports.citations import Citation, Weighed, citations, is_after, provenance, who
 
 BOTH = {"1.check.clerk": checks(check("1.argument.a"), check("1.argument.b", "not found", why="nothing is close"))}
@@ -16,7 +16,7 @@ BOTH = {"1.check.clerk": checks(check("1.argument.a"), check("1.argument.b", "no
 
 def cited(script: object = None, **how: object) -> tuple[Citation, ...]:
     """What was cited in a debate over a claim."""
-    return citations(Debate(events("claim", script, **how)))  # type: ignore[arg-type]
+    return citations(DebateState(events("claim", script, **how)))  # type: ignore[arg-type]
 
 
 def test_what_was_found_stands_by_what_was_cited() -> None:
@@ -42,7 +42,7 @@ def test_who_declines_cites_nothing() -> None:
     script = {"1.argument.a": refusal("No."), "1.argument.b": refusal("No.")}
 
     assert [one.turn for one in cited({"1.argument.b": refusal("No.")})] == ["1.argument.a"]
-    assert provenance(Debate(events("claim", script))) == []
+    assert provenance(DebateState(events("claim", script))) == []
 
 
 def test_judges_weigh_the_source() -> None:
@@ -144,4 +144,4 @@ def test_how_much_was_verified_and_by_whom(clerk: str, script: dict[str, object]
 
 def test_who_will_look() -> None:
     """Before anything was looked up, nobody has."""
-    assert who(Debate(events("claim", until="1.check.clerk", cast=FETCHED))) == "nobody has looked yet"
+    assert who(DebateState(events("claim", until="1.check.clerk", cast=FETCHED))) == "nobody has looked yet"

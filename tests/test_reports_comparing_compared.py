@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from runs import SWAPPED, again, debated, for_b, kind, runs
 
-from debate_orchestrator.core.parts import TIE
-from debate_orchestrator.reports.comparing.compared import FINAL, named_by, turned, word
+from debate_orchestrator.core.phases import TIE
+from debate_orchestrator.reports.compare import FINAL, named_by, side_word, turned
 
 
 def test_exchanged_sides_are_exchanged_back() -> None:
@@ -67,4 +67,9 @@ def test_unfinished_runs_have_no_winner() -> None:
 
 def test_winners_have_their_words() -> None:
     """Sides are capitals; labels stay what they are."""
-    assert [word(one) for one in ("a", TIE, "no decision", "misleading")] == ["A", "Tie", "no decision", "misleading"]
+    assert [side_word(one) for one in ("a", TIE, "no decision", "misleading")] == [
+        "A",
+        "Tie",
+        "no decision",
+        "misleading",
+    ]

@@ -15,7 +15,7 @@ from nasty import NASTY, SAID, heard, texts
 from runs import SWAPPED, again, compared, debated, for_b, kind
 from tellings import section
 
-from debate_orchestrator.core.bill import Bill, Line
+from debate_orchestrator.core.costs import CostLine, Costs
 from debate_orchestrator.reports import markdown
 
 KINDS = ("adversarial", "panel", "question", "claim", "conversation", "transcript")
@@ -117,8 +117,8 @@ def test_one_run_alone_recurs_nowhere() -> None:
 
 def test_costs_stand_beside_each_other() -> None:
     """What each run's calls cost is told, and unknown stays unknown."""
-    paid = Bill(lines=(Line(seat="a", phase="opening", calls=3, cost=0.5),))
-    free = Bill(lines=(Line(seat="a", phase="opening", calls=2, unknown=2),))
+    paid = Costs(lines=(CostLine(seat="a", phase="opening", calls=3, cost=0.5),))
+    free = Costs(lines=(CostLine(seat="a", phase="opening", calls=2, unknown=2),))
     made = compared(debated("1").model_copy(update={"bill": paid}), debated("2").model_copy(update={"bill": free}))
 
     assert made.costs is not None and made.costs.rows == (("1", "3", "$0.5000"), ("2", "2", "unknown"))

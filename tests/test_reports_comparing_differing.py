@@ -6,7 +6,7 @@ import puppets
 from debates import saying
 from runs import again, debated, for_b, kind, runs
 
-from debate_orchestrator.reports.comparing.differing import agreement, flips
+from debate_orchestrator.reports.compare import agreement, flips
 
 CLAUDE = {"a": ("host",), "b": ("host",), "judge": ("anthropic:m",)}
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nasty import NASTY, texts
 
-from debate_orchestrator.reports.comparing.wording import ALIKE, grouped, likeness, words
+from debate_orchestrator.reports.compare import ALIKE, grouped, likeness, words
 
 said = st.lists(st.sampled_from(NASTY) | texts | st.text(max_size=40), max_size=12)
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from debates import entries, played, report
 
-from debate_orchestrator.core.bill import Bill, Line
+from debate_orchestrator.core.costs import CostLine, Costs
 from debate_orchestrator.core.events import Event, Spoke, Usage, Voted
 from debate_orchestrator.reports import markdown
-from debate_orchestrator.reports.costs import money, table
-from debate_orchestrator.reports.story import Story, story
+from debate_orchestrator.reports.model import ReportModel, build_report
+from debate_orchestrator.reports.sections import cost_table, money
 
 SECTION = "## Calls and Cost"
 USAGE = Usage(fresh=1000, cached=20, written=300, written_hour=40, output=5)
@@ -35,12 +35,12 @@ def _by(turn: str) -> str:
 
 def told(events: list[Event]) -> str:
     """The report of a debate."""
-    return markdown.render(story(entries(events)))
+    return markdown.render(build_report(entries(events)))
 
 
-def billed(*lines: Line, **changes: Any) -> Story:
+def billed(*lines: CostLine, **changes: Any) -> ReportModel:
     """A story with that bill."""
-    return story(entries(played(rounds=1))).model_copy(update={"bill": Bill(lines=lines), **changes})
+    return build_report(entries(played(rounds=1))).model_copy(update={"bill": Costs(lines=lines), **changes})
 
 
 def test_it_is_told() -> None:
@@ -68,13 +68,13 @@ def test_it_is_last() -> None:
 
 def test_nobody_was_called() -> None:
     """A debate of the host's agents has no such section."""
-    assert table(story(entries(played(rounds=1)))) is None
+    assert cost_table(build_report(entries(played(rounds=1)))) is None
     assert SECTION not in report(rounds=1)
 
 
 def test_the_unknown_is_told() -> None:
     """A price that nobody knows is unknown in its row and in the sum, and a sentence says so; it is never $0."""
-    made = table(story(entries(paid(cost=None, usage=None))))
+    made = cost_table(build_report(entries(paid(cost=None, usage=None))))
 
     assert made is not None
     assert {row[-1] for row in (*made.rows, made.total)} == {"unknown"}
@@ -96,13 +96,13 @@ def test_the_unknown_is_told() -> None:
 )
 def test_money(line: dict[str, Any], said: str) -> None:
     """What is known is told to four places, with the number of calls beside it that nobody can price."""
-    assert money(Line(seat="a", phase="opening", **line)) == said
+    assert money(CostLine(seat="a", phase="opening", **line)) == said
 
 
 def test_searches_have_a_column_where_there_were_any() -> None:
     """Searches of the web are told where somebody searched."""
     usage = USAGE.model_copy(update={"searches": 3})
-    made = table(billed(Line(seat="a", phase="opening", calls=1, usage=usage)))
+    made = cost_table(billed(CostLine(seat="a", phase="opening", calls=1, usage=usage)))
 
     assert made is not None
     assert made.heads[-2:] == ("Searches", "Cost")
@@ -112,7 +112,7 @@ def test_searches_have_a_column_where_there_were_any() -> None:
 
 def test_the_moderator_has_a_row() -> None:
     """What was asked for before the debate is told under its own seat."""
-    made = table(billed(Line(seat="moderator", phase="setup", calls=1, cost=0.5)))
+    made = cost_table(billed(CostLine(seat="moderator", phase="setup", calls=1, cost=0.5)))
 
     assert made is not None
     assert made.rows[0][:2] == ("Moderator", "setup")
@@ -120,7 +120,7 @@ def test_the_moderator_has_a_row() -> None:
 
 def test_a_rehearsal_says_why_it_is_free() -> None:
     """A rehearsal's costs of nothing are explained."""
-    made = table(billed(Line(seat="a", phase="opening", calls=1), rehearsed=True))
+    made = cost_table(billed(CostLine(seat="a", phase="opening", calls=1), rehearsed=True))
 
     assert made is not None
     assert made.notes[-1] == "A stand-in calls no model and costs nothing."

@@ -11,38 +11,38 @@ from nasty import HTML
 from reading import headings, tables
 from tellings import told
 
-from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Event
-from debate_orchestrator.core.figures import decimals
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import rejudge
 from debate_orchestrator.reports import markdown
-from debate_orchestrator.reports.earlier import earlier
-from debate_orchestrator.reports.phrases import Phrase
-from debate_orchestrator.reports.story import Story, story
+from debate_orchestrator.reports.model import ReportModel, build_report
+from debate_orchestrator.reports.rich_text import Phrase
+from debate_orchestrator.reports.sections import earlier
+from debate_orchestrator.util.numbers import decimals
 
 
-def again(old: list[Event], say: puppets.Say | None = None, **how: Any) -> Story:
+def again(old: list[Event], say: puppets.Say | None = None, **how: Any) -> ReportModel:
     """The story of a judging of those events, in which the judge says what `say` tells."""
     made = rejudge.of_journal(entries(old), "old.journal.jsonl", ("new:judge",))[0]
     if how:
         assert made.course is not None
         made = made.model_copy(update={"course": made.course.model_copy(update=how)})
-    replayed = {turn: answer.reply.text for turn, answer in Debate(old).answers.items() if "judge" not in turn}
+    replayed = {turn: answer.reply.text for turn, answer in DebateState(old).answers.items() if "judge" not in turn}
 
     def both(turn: dict[str, Any]) -> Any:
         return replayed.get(turn["turn"]) or (say(turn) if say else None)
 
-    debate, events = Debate([made]), [made]
+    debate, events = DebateState([made]), [made]
 
     while due := debate.due():
         for turn in due:
             for event in answers(debate, turn, both):
                 debate.take(event)
                 events.append(event)
-    return story(entries(events))
+    return build_report(entries(events))
 
 
-def compared(told: Story) -> SimpleNamespace | None:
+def compared(told: ReportModel) -> SimpleNamespace | None:
     """The comparison in plain words."""
     found = earlier(told)
     if found is None:
@@ -61,8 +61,8 @@ def words(said: Phrase) -> str:
 
 def test_a_debate_that_was_held_has_none() -> None:
     """Only a debate that is judged again has an earlier verdict."""
-    assert earlier(story(entries(played(rounds=1)))) is None
-    assert "Earlier Verdict" not in markdown.render(story(entries([opening()])))
+    assert earlier(build_report(entries(played(rounds=1)))) is None
+    assert "Earlier Verdict" not in markdown.render(build_report(entries([opening()])))
 
 
 def test_both_stand_side_by_side() -> None:
@@ -110,7 +110,7 @@ def test_an_undecided_verdict() -> None:
 def test_scores_are_shown_as_they_were() -> None:
     """A score that is no decimal is rounded as its own report rounded it."""
     old = played(saying(_1_verdict_judge=puppets.ballot(6.675, 5.005, rounds=1)), rounds=1)
-    result = Debate(old).result(1)
+    result = DebateState(old).result(1)
     found = compared(again(old))
 
     assert found is not None and result is not None

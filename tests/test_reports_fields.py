@@ -10,14 +10,14 @@ from hypothesis import given
 from nasty import SAID, texts
 from tellings import evidence, rules
 
-from debate_orchestrator.core.shapes import Field, Shape
+from debate_orchestrator.core.schema import Field, Shape
 from debate_orchestrator.reports import markup
-from debate_orchestrator.reports.fields import Fields
-from debate_orchestrator.reports.pen import Pen
+from debate_orchestrator.reports.markdown import MarkdownWriter
+from debate_orchestrator.reports.rich_text import FieldText
 
 SEATS = {"a": "Debater A", "b": "Debater B", "judge": "Judge"}
-FIELDS = Fields(SEATS)
-PEN = Pen(lambda turn: f"[{turn}](#{turn.replace('.', '-')})")
+FIELDS = FieldText(SEATS)
+PEN = MarkdownWriter(lambda turn: f"[{turn}](#{turn.replace('.', '-')})")
 EVIDENCE = rules("claim").shapes["evidence"]
 ROW: Shape = {
     "seat": Field(kind="choice"),

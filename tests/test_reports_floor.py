@@ -9,19 +9,19 @@ from dealing import Deal, handfuls, hold
 from debates import answers, entries, played
 from nasty import NASTY
 
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Closed, Event, Raised
-from debate_orchestrator.engine.transcript import parse
-from debate_orchestrator.reports import floor, markdown
-from debate_orchestrator.reports.story import story
+from debate_orchestrator.core.events import EndedEarly, Event, QuestionAsked
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine.transcript_file import parse
+from debate_orchestrator.reports import markdown, wording
+from debate_orchestrator.reports.model import build_report
 
 WHY = "Why not next year?"
 
 
 def closed(until: str, *more: Event) -> list[Event]:
     """A debate that is ended early where a turn is due, after which `more` happens; to its end."""
-    events: list[Event] = [*played(until=until), *more, Closed()]
-    debate = Debate(events)
+    events: list[Event] = [*played(until=until), *more, EndedEarly()]
+    debate = DebateState(events)
     while due := debate.due():
         for turn in due:
             for event in answers(debate, turn, None):
@@ -32,18 +32,20 @@ def closed(until: str, *more: Event) -> list[Event]:
 
 def test_what_is_announced() -> None:
     """A question is announced with those it is put to, an early end with the phase it follows; nothing else is."""
-    debate = Debate(played(until="1.challenge.a"))
-    asked = Raised(question=f"{WHY}\n## No", to=("a", "b", "judge"))
-    assert floor.announced(debate, asked) == f"From the floor, to Researcher A, Researcher B and Judge: {WHY} ## No"
-    assert floor.announced(debate, debate.opened) is None
-    debate.take(Closed())
-    assert floor.announced(debate, Closed()) == "Ended early, after Opening Statement of round 1."
+    debate = DebateState(played(until="1.challenge.a"))
+    asked = QuestionAsked(question=f"{WHY}\n## No", to=("a", "b", "judge"))
+    assert wording.announced(debate, asked) == f"From the floor, to Researcher A, Researcher B and Judge: {WHY} ## No"
+    assert wording.announced(debate, debate.opened) is None
+    debate.take(EndedEarly())
+    assert wording.announced(debate, EndedEarly()) == "Ended early, after Opening Statement of round 1."
 
 
 def test_a_question_stands_above_the_turn_that_heard_it() -> None:
     """The report has it under the heading of the first turn that heard it, above its tag, and nowhere else."""
     before = played(until="1.challenge.a")
-    report = markdown.render(story(entries([*before, Raised(question=WHY, to=("a",)), *played()[len(before) :]])))
+    report = markdown.render(
+        build_report(entries([*before, QuestionAsked(question=WHY, to=("a",)), *played()[len(before) :]]))
+    )
     line = f"*From the floor:* {WHY}"
     assert report.count(line) == 1
     above, below = report.split(line)
@@ -55,8 +57,8 @@ def test_a_question_stands_above_the_turn_that_heard_it() -> None:
 def test_reviewers_read_what_the_sides_were_asked() -> None:
     """The blind transcript has a question under the heading of the side that answers it, and none of the judges'."""
     before = played(until="1.challenge.a")
-    asked = [Raised(question=WHY, to=("a", "judge")), Raised(question="Is # A *ahead*?", to=("judge",))]
-    made = story(entries([*before, *asked, *played()[len(before) :]]))
+    asked = [QuestionAsked(question=WHY, to=("a", "judge")), QuestionAsked(question="Is # A *ahead*?", to=("judge",))]
+    made = build_report(entries([*before, *asked, *played()[len(before) :]]))
     blind = markdown.render_blind(made)
     above, below = blind.split(f"*From the floor:* {WHY}\n\n")
 
@@ -67,22 +69,24 @@ def test_reviewers_read_what_the_sides_were_asked() -> None:
 
 def test_a_question_that_nobody_heard_is_told() -> None:
     """One that was put and heard by nobody stands at the head, and says `yet` while there may be somebody."""
-    events = [*played(until="1.challenge.a"), Raised(question=WHY, to=("a",))]
-    assert f"was heard by nobody yet: {WHY}" in markdown.render(story(entries(events)))
-    ended = closed("1.challenge.a", Raised(question=WHY, to=("a",)))
+    events = [*played(until="1.challenge.a"), QuestionAsked(question=WHY, to=("a",))]
+    assert f"was heard by nobody yet: {WHY}" in markdown.render(build_report(entries(events)))
+    ended = closed("1.challenge.a", QuestionAsked(question=WHY, to=("a",)))
     assert f"A question from the floor, to Researcher A, was heard by nobody: {WHY}" in markdown.render(
-        story(entries(ended))
+        build_report(entries(ended))
     )
 
 
 def test_the_same_question_to_another_is_another() -> None:
     """One that was heard does not stand for one in the same words that was not."""
     before = played(until="final.verdict.judge")
-    events = [Raised(question=WHY, to=("judge",)), *played()[len(before) :]]
+    events = [QuestionAsked(question=WHY, to=("judge",)), *played()[len(before) :]]
     complete = played()
     first = played(until="1.challenge.a")
     report = markdown.render(
-        story(entries([*first, Raised(question=WHY, to=("a",)), *complete[len(first) : len(before)], events[0]]))
+        build_report(
+            entries([*first, QuestionAsked(question=WHY, to=("a",)), *complete[len(first) : len(before)], events[0]])
+        )
     )
     assert f"A question from the floor, to Judge, was heard by nobody yet: {WHY}" in report
     assert "2 questions were put from the floor." in report
@@ -90,7 +94,7 @@ def test_the_same_question_to_another_is_another() -> None:
 
 def test_an_early_end_is_told() -> None:
     """The report of a debate that was ended early says so, counts the rounds that were judged, and has its verdict."""
-    report = markdown.render(story(entries(closed("2.challenge.a"))))
+    report = markdown.render(build_report(entries(closed("2.challenge.a"))))
     assert "Ended early, after Constructive of round 2." in report
     assert "What was said in round 2 was not voted on by itself." in report
     assert "**Rounds Completed:** 1 / 3" in report
@@ -107,8 +111,8 @@ def small(until: str | None) -> tuple[Event, ...]:
 def lines_with(questions: tuple[str, ...]) -> list[str]:
     """The lines by which a reader finds their way, in the report of a debate in which these were asked."""
     before, whole = small("1.challenge.a"), small(None)
-    asked = [Raised(question=question[:2000], to=("a",)) for question in questions]
-    report = markdown.render(story(entries([*before, *asked, *whole[len(before) :]])))
+    asked = [QuestionAsked(question=question[:2000], to=("a",)) for question in questions]
+    report = markdown.render(build_report(entries([*before, *asked, *whole[len(before) :]])))
     return [line for line in report.split("\n") if line.startswith(("#", "[", "|", "---", "```", "<"))]
 
 
@@ -125,6 +129,8 @@ def test_a_question_can_not_forge_anything(deal: Deal) -> None:
 def test_a_report_with_a_question_is_read_back() -> None:
     """The speeches of a report that tells a question are those it has without: the question is nobody's words."""
     before = played(until="1.challenge.a")
-    plain = markdown.render(story(entries(played())))
-    asked = markdown.render(story(entries([*before, Raised(question=WHY, to=("a",)), *played()[len(before) :]])))
+    plain = markdown.render(build_report(entries(played())))
+    asked = markdown.render(
+        build_report(entries([*before, QuestionAsked(question=WHY, to=("a",)), *played()[len(before) :]]))
+    )
     assert parse(asked, "x").speeches == parse(plain, "x").speeches

@@ -9,15 +9,15 @@ import pytest
 from debates import entries, played
 from reviewers import debated
 
-from debate_orchestrator.errors import BadFile
 from debate_orchestrator.reports import forms
-from debate_orchestrator.reports.story import story
+from debate_orchestrator.reports.model import build_report
+from debate_orchestrator.util.errors import BadFile
 
 
 @pytest.mark.parametrize("ending", forms.FORMS)
 def test_what_is_written_is_known_again_as_a_report(ending: str, tmp_path: Path) -> None:
     """A report of every form begins as its form says, so that it can be written again over itself."""
-    told, path = story(entries(played())), str(tmp_path / f"report{ending}")
+    told, path = build_report(entries(played())), str(tmp_path / f"report{ending}")
     assert forms.write(told, path) == path
     first = Path(path).read_bytes()
     assert first.startswith(forms.FORMS[ending].begins)
@@ -31,7 +31,7 @@ def test_a_file_that_is_no_report_stays(ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"notes{ending}"
     path.write_text("My notes of the year.\n", encoding="utf-8")
     with pytest.raises(BadFile, match="holds something else"):
-        forms.write(story(entries(played())), str(path))
+        forms.write(build_report(entries(played())), str(path))
     assert path.read_text(encoding="utf-8") == "My notes of the year.\n"
     path.write_text("", encoding="utf-8")
     assert forms.place(str(path)) == str(path)
@@ -48,7 +48,7 @@ def test_another_ending_is_refused(name: str) -> None:
 def test_a_report_that_somebody_edited_is_kept(ending: str, tmp_path: Path) -> None:
     """A report whose bytes were changed since is put aside before it is written anew, each time under a free name, and
     that is told; one that nobody changed is simply written again."""
-    told, path, said = story(debated()), tmp_path / f"r{ending}", list[str]()
+    told, path, said = build_report(debated()), tmp_path / f"r{ending}", list[str]()
     for worse in ("worse", "dearer"):
         forms.write(told, str(path), said.append)
         path.write_text(
@@ -67,7 +67,7 @@ def test_a_report_that_somebody_edited_is_kept(ending: str, tmp_path: Path) -> N
 def test_a_report_without_its_seal_is_kept(ending: str, tmp_path: Path) -> None:
     """A report whose seal was removed, and a file that merely begins as one, are kept byte for byte, and that is
     told."""
-    told, path, said = story(debated()), tmp_path / f"r{ending}", list[str]()
+    told, path, said = build_report(debated()), tmp_path / f"r{ending}", list[str]()
     report = forms.rendered(told, ending).encode()
     without = report.replace(b"Sealed by debate-orchestrator", b"My notes:").replace(b'  "digest": "', b'  "notes": "')
     only_begun = forms.FORMS[ending].begins[0] + b"\n\nEverything here is my own work.\n"
@@ -84,8 +84,8 @@ def test_a_report_without_its_seal_is_kept(ending: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("ending", forms.FORMS)
 def test_a_link_in_a_reports_place_is_kept(ending: str, tmp_path: Path) -> None:
     """A link in a report's place is moved aside, and what it points to stays as it is, a real report too."""
-    told, path, said = story(debated()), tmp_path / f"r{ending}", list[str]()
-    other = forms.rendered(story(debated(rounds=1)), ending).encode()
+    told, path, said = build_report(debated()), tmp_path / f"r{ending}", list[str]()
+    other = forms.rendered(build_report(debated(rounds=1)), ending).encode()
     (tmp_path / "archive").write_bytes(other)
     path.symlink_to("archive")
     forms.write(told, str(path), said.append)
@@ -102,5 +102,5 @@ def test_a_pipe_in_a_reports_place_is_refused(ending: str, tmp_path: Path) -> No
     path = tmp_path / f"r{ending}"
     os.mkfifo(path)
     with pytest.raises(BadFile, match="a pipe"):
-        forms.write(story(debated()), str(path))
+        forms.write(build_report(debated()), str(path))
     assert path.is_fifo()

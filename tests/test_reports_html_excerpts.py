@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from nasty import texts
 
-from debate_orchestrator.reports.html.excerpts import LONGEST, opening, shortened, telling
-from debate_orchestrator.speech import one_line, words
+from debate_orchestrator.reports.html.flow import LONGEST, opening, shortened, telling
+from debate_orchestrator.util.sanitize import count_words, one_line
 
 OWN = "That source counts desks, and no hearts at all."
 
@@ -80,7 +80,7 @@ def test_no_word_is_lost_or_made_up(text: str) -> None:
 
     assert one_line(text).startswith(kept.removesuffix("…")) or one_line(text).startswith(kept)
     assert len(kept) <= 51
-    assert more <= words(text)
+    assert more <= count_words(text)
 
 
 def test_lines_are_cut_between_words() -> None:

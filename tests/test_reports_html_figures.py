@@ -8,7 +8,7 @@ from debates import told as adversarial
 from puppets import ballot, final
 from tellings import label, rules, told
 
-from debate_orchestrator.reports.html.figures import WIDE, chart, gauge
+from debate_orchestrator.reports.html.charts import WIDE, chart, gauge
 
 PANEL = {"scores": {side: dict.fromkeys(rules("panel").rubric.criteria, n) for side, n in (("a", 8), ("b", 4))}}
 

@@ -11,17 +11,16 @@ from nasty import NASTY, texts
 from puppets import ballot
 from tellings import FETCHED, check, checks, evidence, told
 
-from debate_orchestrator.reports.html.excerpts import LONGEST
-from debate_orchestrator.reports.html.flow import Call, Leg, Note, Row, flow, gist
-from debate_orchestrator.reports.story import Story
-from debate_orchestrator.reports.told import Told
+from debate_orchestrator.reports.html.flow import LONGEST, Call, Leg, Note, Row, flow, gist
+from debate_orchestrator.reports.model import ReportModel
+from debate_orchestrator.reports.model_turns import TurnReport
 
 CONVERGED = ballot(7, 6, rounds=2) | {
     "convergence": {"detected": True, "criteria": ["same claim", "only quibbles"], "side": "b"}
 }
 
 
-def sheet(story: Story) -> tuple[Leg, ...]:
+def sheet(story: ReportModel) -> tuple[Leg, ...]:
     return flow(story, "Before", "After")
 
 
@@ -30,9 +29,9 @@ def notes(legs: tuple[Leg, ...]) -> dict[str, Note]:
     return {note.turn.id: note for row in rows for _, cell in row.cells for note in cell}
 
 
-def speech(text: str, **changes: object) -> Told:
+def speech(text: str, **changes: object) -> TurnReport:
     made = {"id": "1.opening.a", "seat": "a", "heading": "Opening", "tag": "[R1]", "text": text}
-    return Told.model_validate(made | changes)
+    return TurnReport.model_validate(made | changes)
 
 
 def test_a_row_for_each_phase() -> None:

@@ -16,7 +16,7 @@ from puppets import ballot, final
 from tellings import FETCHED, check, checks, label, rules, told
 
 from debate_orchestrator.reports.html.page import render
-from debate_orchestrator.reports.story import Story
+from debate_orchestrator.reports.model import ReportModel
 
 FORMATS: dict[str, dict[str, Any]] = {
     "adversarial": {},
@@ -31,7 +31,7 @@ FORMATS: dict[str, dict[str, Any]] = {
 }
 
 
-def of(name: str, **how: Any) -> Story:
+def of(name: str, **how: Any) -> ReportModel:
     return told(name, rounds=1 if name in ("question-blind", "question-open") else 2, **(FORMATS[name] | how))
 
 

@@ -19,20 +19,20 @@ from puppets import final
 from tellings import FETCHED, Cast, check, checks, evidence, label, told
 
 from debate_orchestrator.reports.html.page import render
-from debate_orchestrator.reports.story import Story
-from debate_orchestrator.speech import tame
+from debate_orchestrator.reports.model import ReportModel
+from debate_orchestrator.util.sanitize import sanitize
 
-Made = Callable[[Deal], Story]
+Made = Callable[[Deal], ReportModel]
 
 
-def debate(deal: Deal) -> Story:
+def debate(deal: Deal) -> ReportModel:
     """An adversarial debate in which everybody says what they are dealt, everywhere."""
     hand = deal.hand()
     topic, positions = hand(), (hand(), hand())
     return adversarial(hostile(deal, rounds=2), rounds=2, topic=topic, positions=positions)
 
 
-def consensus(deal: Deal) -> Story:
+def consensus(deal: Deal) -> ReportModel:
     """A debate with the same that ends in consensus, in which programs of such names fill the seats."""
     hand, usual = deal.hand(), hostile(deal, rounds=1)
     last = reworded(final("consensus"), hand)
@@ -40,7 +40,7 @@ def consensus(deal: Deal) -> Story:
     return adversarial(lambda turn: last if turn["turn"] == "final.verdict.judge" else usual(turn), rounds=1, cast=cast)
 
 
-def claim(deal: Deal) -> Story:
+def claim(deal: Deal) -> ReportModel:
     """A claim's debate with the same, its pages and what was found on them included."""
     hand = deal.hand()
 
@@ -56,7 +56,7 @@ def claim(deal: Deal) -> Story:
     return told("claim", script, cast=FETCHED, topic=hand(), positions=(hand(), hand()))
 
 
-def question(deal: Deal) -> Story:
+def question(deal: Deal) -> ReportModel:
     """A question with the same, with material to quote from."""
     hand = deal.hand()
     material = hand()
@@ -66,7 +66,7 @@ def question(deal: Deal) -> Story:
     return told("question", script, material=material, topic=hand(), positions=(hand(), hand()), mirror=False)
 
 
-def conversation(deal: Deal) -> Story:
+def conversation(deal: Deal) -> ReportModel:
     """A conversation with the same, of which the transcript alone is told, with who spoke."""
     hand = deal.hand()
     script = {f"{n}.argument.{side}": hand() for n in range(1, 7) for side in "ab"}
@@ -98,7 +98,7 @@ def must_be_genuine(name: str, deal: Deal) -> None:
 
     assert page.odd == []
     assert shape(page) == harmless(name)
-    assert html == tame(html)
+    assert html == sanitize(html)
     assert not re.search(r"[\u202a-\u202e\u2066-\u2069\u200b\x1b]", html)
 
 

@@ -8,13 +8,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nasty import NASTY, texts
 
-from debate_orchestrator.reports.fields import Part
-from debate_orchestrator.reports.html.pen import Pen, anchor
-from debate_orchestrator.reports.phrases import cell, found, literal, page, phrase, plain, prose, resting, strong, turn
-from debate_orchestrator.reports.tables import Table
+from debate_orchestrator.reports.html.writer import HtmlWriter, anchor
+from debate_orchestrator.reports.rich_text import (
+    FieldPart,
+    Table,
+    cell,
+    found,
+    literal,
+    page,
+    phrase,
+    plain,
+    prose,
+    resting,
+    strong,
+    turn,
+)
 
 PLACES = {"1.opening.a": (1, "opening A"), "1.opening.b": (1, "opening B"), "start.blind.judge": (0, "blind JUDGE")}
-PEN = Pen(PLACES, PLACES)
+PEN = HtmlWriter(PLACES, PLACES)
 REL = 'rel="nofollow noopener noreferrer"'
 
 
@@ -64,9 +75,9 @@ def test_a_table_has_its_scopes() -> None:
 
 def test_parts_are_paragraphs_or_points() -> None:
     """A reply in fields is written as paragraphs, or as the items of a list."""
-    parts = [Part("line", "Why", prose("So.")), Part("list", "Notes", items=(prose("one"), prose("two")))]
+    parts = [FieldPart("line", "Why", prose("So.")), FieldPart("list", "Notes", items=(prose("one"), prose("two")))]
 
-    assert PEN.block([*parts, Part("quote", said=prose("It is.")), Part("speech", text="All.")]) == (
+    assert PEN.block([*parts, FieldPart("quote", said=prose("It is.")), FieldPart("speech", text="All.")]) == (
         "<p><strong>Why:</strong> So.</p>\n<div><strong>Notes:</strong> <ul><li>one</li><li>two</li></ul></div>\n"
         "<blockquote><p>It is.</p></blockquote>\n<p>All.</p>\n"
     )

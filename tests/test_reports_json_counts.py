@@ -12,8 +12,8 @@ from tellings import label
 from tellings import told as any_told
 
 from debate_orchestrator.reports.json.data import report
-from debate_orchestrator.reports.lines import Scales
-from debate_orchestrator.reports.story import story
+from debate_orchestrator.reports.model import build_report
+from debate_orchestrator.reports.wording import Scales
 
 UNEVEN = {"argument_quality": 8, "use_of_evidence": 7, "directness_of_rebuttals": 7}
 """Marks whose mean has no end."""
@@ -149,7 +149,7 @@ def test_what_nobody_knows_is_null() -> None:
     unknown = report(SHAPES["paid for, nobody knows how much"]()).costs
     made = test_reports_costs.paid()
     reply = made[1].reply.model_copy(update={"cost": None})  # type: ignore[union-attr]
-    partly = report(story(entries([made[0], made[1].model_copy(update={"reply": reply}), *made[2:]]))).costs
+    partly = report(build_report(entries([made[0], made[1].model_copy(update={"reply": reply}), *made[2:]]))).costs
 
     assert unknown is not None and partly is not None
     for one in (*unknown.lines, *unknown.seats, unknown.total):
@@ -170,4 +170,4 @@ def test_an_earlier_verdict_is_kept() -> None:
         (1, {"a": 7, "b": 6}, "a"),
         (2, {"a": 7, "b": 6}, "a"),
     ]
-    assert report(story(entries(played(rounds=1)))).recorded is None
+    assert report(build_report(entries(played(rounds=1)))).recorded is None

@@ -22,12 +22,12 @@ from debate_orchestrator import __version__
 from debate_orchestrator.reports import forms
 from debate_orchestrator.reports.json import facts
 from debate_orchestrator.reports.json.data import render, report
-from debate_orchestrator.reports.story import Story, closing, story
+from debate_orchestrator.reports.model import ReportModel, build_report, closing_line
 
 SCHEMA = Draft202012Validator(facts.schema())
 
 
-def read(story: Story) -> dict[str, Any]:
+def read(story: ReportModel) -> dict[str, Any]:
     """The report of a story as a program reads it, which must be in the published form."""
     made = json.loads(render(story))
     assert [error.message for error in SCHEMA.iter_errors(made)] == []
@@ -45,7 +45,7 @@ def test_every_shape_has_the_published_form(shape: str) -> None:
     assert SCHEMA.is_valid(sealed)
     assert sealed | {"digest": ""} == made | {"digest": ""}
     assert (made["status"], made["topic"], made["positions"]) == (one.status, one.topic, one.positions)
-    assert (made["provenance"], made["summary"]) == (list(one.provenance), closing(one, None))
+    assert (made["provenance"], made["summary"]) == (list(one.provenance), closing_line(one, None))
     assert (made["journal"]["head"], made["journal"]["lines"]) == (one.digest, one.lines)
     assert {turn.id for turn in one.every} <= {turn["id"] for turn in made["turns"]}
     assert made["run"]["cast"] == {seat: list(who) for seat, who in one.run.cast.items()}
@@ -171,7 +171,7 @@ def test_reviewers_whose_ballots_do_not_count_are_named() -> None:
     debate = reviewers.debated(rounds=1)
     asked = reviewers.paper(debate)
     given = reviewers.gathered(asked, reviewers.filled(asked, "ada"), left_out=("x.yaml: no ballot.",))
-    made = read(story(debate, given))["reviewers"]
+    made = read(build_report(debate, given))["reviewers"]
 
     assert (made["count"], made["left_out"]) == (1, ["x.yaml: no ballot."])
 

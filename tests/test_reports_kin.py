@@ -6,9 +6,9 @@ import pytest
 from debates import entries, played
 from tellings import Cast, events, told
 
-from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import rejudge
-from debate_orchestrator.reports.kin import kin
+from debate_orchestrator.reports.provenance import conflicts_of_interest
 
 OPUS, SONNET, GPT = "anthropic:claude-opus-5-5", "anthropic:claude-sonnet-5-5", "openai:gpt-6"
 
@@ -19,7 +19,7 @@ def cast(a: str, b: str, *judges: str) -> Cast:
 
 def warned(a: str, b: str, *judges: str) -> tuple[str, ...]:
     """What is said of a debate of these."""
-    return kin(Debate(events("adversarial", cast=cast(a, b, *judges), panel=len(judges))))
+    return conflicts_of_interest(DebateState(events("adversarial", cast=cast(a, b, *judges), panel=len(judges))))
 
 
 def test_the_same_model() -> None:
@@ -68,11 +68,11 @@ def test_a_debate_that_was_held_before() -> None:
     old = played(rounds=1, cast=cast(SONNET, GPT, "host"))
     opened, _ = rejudge.of_journal(entries(old), "old.journal.jsonl", (OPUS,))
     made = told("adversarial", cast={"a": ("replay:x",), "b": ("replay:x",), "judge": (OPUS,)})
-    debate = Debate(events("adversarial", cast=cast("replay:x", "replay:x", OPUS)))
+    debate = DebateState(events("adversarial", cast=cast("replay:x", "replay:x", OPUS)))
     debate.opened = debate.opened.model_copy(update={"course": opened.course})
 
     assert made.judging.kin == ()
-    assert kin(debate) == ("Judge is a model of the same vendor as Researcher A: anthropic.",)
+    assert conflicts_of_interest(debate) == ("Judge is a model of the same vendor as Researcher A: anthropic.",)
 
 
 def test_it_is_told_in_the_report() -> None:

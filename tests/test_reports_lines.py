@@ -8,11 +8,11 @@ import pytest
 from core.folding import absent
 from tellings import events, label, rules
 
-from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import RoundResult, Verdict
-from debate_orchestrator.core.votes import Reading, Vote
-from debate_orchestrator.reports import lines
-from debate_orchestrator.reports.lines import Scales
+from debate_orchestrator.core.votes import BallotReading, Vote
+from debate_orchestrator.reports import wording
+from debate_orchestrator.reports.wording import Scales
 
 TEN = Scales(score="10")
 
@@ -23,9 +23,9 @@ def names(seat: str) -> str:
 
 def vote(winner: str, mirrored: str | None = None, *, judge: str = "judge-1", **said: str) -> Vote:
     """A judge's vote; mirrored where a second winner is given."""
-    other = None if mirrored is None else Reading(winner=mirrored)
+    other = None if mirrored is None else BallotReading(winner=mirrored)
     return Vote(
-        judge=judge, turn="x", straight=Reading(winner=winner, **said), mirrored=other, twice=mirrored is not None
+        judge=judge, turn="x", straight=BallotReading(winner=winner, **said), mirrored=other, twice=mirrored is not None
     )
 
 
@@ -35,14 +35,14 @@ def missing(judge: str = "judge-2") -> Vote:
 
 def verdict(name: str, script: object = None, **how: object) -> Verdict:
     """The verdict of a debate of that format."""
-    made = Debate(events(name, script, **how)).verdict()  # type: ignore[arg-type]
+    made = DebateState(events(name, script, **how)).verdict()  # type: ignore[arg-type]
     assert made is not None
     return made
 
 
 def test_winners_have_their_words() -> None:
     """A side is a capital, everything else a word."""
-    said = [lines.winner_word(one) for one in ("a", "b", "tie", "consensus", "no decision")]
+    said = [wording.winner_word(one) for one in ("a", "b", "tie", "consensus", "no decision")]
 
     assert said == ["A", "B", "Tie", "Consensus", "no decision"]
 
@@ -52,13 +52,13 @@ def test_scores_stand_on_a_line() -> None:
     scores = {"a": Fraction(22, 3), "b": Fraction(13, 2)}
     result = RoundResult(round=1, scores=scores, winner="a", ballots=1)
 
-    assert lines.score_line(result) == "A: 7.33 | B: 6.5 | Winner: A"
+    assert wording.score_line(result) == "A: 7.33 | B: 6.5 | Winner: A"
 
 
 def test_the_scales_of_a_format() -> None:
     """The most that a score may be, and what is certain, are the format's."""
-    assert lines.scales(rules("claim")).score == TEN.score
-    assert lines.scales(rules("question")) == Scales(certain=Fraction(1))
+    assert wording.scales(rules("claim")).score == TEN.score
+    assert wording.scales(rules("question")) == Scales(certain=Fraction(1))
     assert TEN.of(Fraction(15, 2), " / ") == "7.5 / 10"
     assert TEN.of(None) == "none"
     assert TEN.labelled("misleading", Fraction(4)) == "misleading (4/10)"
@@ -69,37 +69,37 @@ def test_the_scales_of_a_format() -> None:
 @pytest.mark.parametrize(
     ("reading", "said"),
     [
-        (Reading(winner="a"), "A"),
-        (Reading(winner="a", scores={"a": Fraction(37, 5), "b": Fraction(7)}), "A (A 7.4, B 7)"),
-        (Reading(winner="b", probability=Fraction(17, 20)), "B (85%)"),
-        (Reading(winner="tie", label="misleading", score=Fraction(4)), "misleading (4/10)"),
-        (Reading(winner="no decision", label="needs more evidence"), "needs more evidence"),
+        (BallotReading(winner="a"), "A"),
+        (BallotReading(winner="a", scores={"a": Fraction(37, 5), "b": Fraction(7)}), "A (A 7.4, B 7)"),
+        (BallotReading(winner="b", probability=Fraction(17, 20)), "B (85%)"),
+        (BallotReading(winner="tie", label="misleading", score=Fraction(4)), "misleading (4/10)"),
+        (BallotReading(winner="no decision", label="needs more evidence"), "needs more evidence"),
     ],
 )
-def test_a_ballot_in_a_few_words(reading: Reading, said: str) -> None:
+def test_a_ballot_in_a_few_words(reading: BallotReading, said: str) -> None:
     """A ballot is told by its winner with scores or probability, or by its label."""
-    assert lines.reading_line(reading, TEN) == said
+    assert wording.reading_line(reading, TEN) == said
 
 
 def test_what_a_vote_counts_as() -> None:
     """A vote counts for what it is for, unless it is missing, changed or an abstention."""
-    assert lines.vote_line(vote("a")) == "A"
-    assert lines.vote_line(vote("tie", label="misleading")) == "misleading"
-    assert lines.vote_line(vote("a", "b")) == "an abstention, since it changed"
-    assert lines.vote_line(vote("no decision")) == "an abstention"
-    assert lines.vote_line(missing()) == "absent"
+    assert wording.vote_line(vote("a")) == "A"
+    assert wording.vote_line(vote("tie", label="misleading")) == "misleading"
+    assert wording.vote_line(vote("a", "b")) == "an abstention, since it changed"
+    assert wording.vote_line(vote("no decision")) == "an abstention"
+    assert wording.vote_line(missing()) == "absent"
 
 
 def test_why_there_is_no_decision() -> None:
     """A panel that falls short of its quorum says who is missing and why."""
     panel = [vote("a"), vote("a", "b", judge="judge-2"), missing("judge-3"), vote("no decision", judge="judge-4")]
 
-    assert lines.shortfall(panel, 2, names) == (
+    assert wording.shortfall(panel, 2, names) == (
         "1 of 4 votes counts, and 2 are needed: Judge 2 changed its vote when the sides were exchanged; "
         "Judge 3 cast no ballot that counts; Judge 4 abstained."
     )
-    assert lines.shortfall(panel, 1, names) == ""
-    assert lines.shortfall([missing()], 1, names).startswith("0 of 1 vote count, and 1 is needed: ")
+    assert wording.shortfall(panel, 1, names) == ""
+    assert wording.shortfall([missing()], 1, names).startswith("0 of 1 vote count, and 1 is needed: ")
 
 
 def test_every_label_counts() -> None:
@@ -107,27 +107,29 @@ def test_every_label_counts() -> None:
     open_one = vote("no decision", label="needs more evidence")
     panel = [open_one, vote("a", judge="judge-2", label="supported"), missing("judge-3")]
 
-    assert lines.shortfall(panel, 2, names) == ""
-    assert lines.shortfall(panel, 3, names) == (
+    assert wording.shortfall(panel, 2, names) == ""
+    assert wording.shortfall(panel, 3, names) == (
         "2 of 3 votes count, and 3 are needed: Judge 3 cast no ballot that counts."
     )
 
 
 def test_what_was_decided() -> None:
     """The winner has its strength or probability beside it, a label its score, and nothing else has anything."""
-    assert lines.decided(verdict("adversarial"), Scales()) == "Winner: A (narrow)"
-    assert lines.decided(verdict("adversarial", {"final.verdict.judge": {"winner": "tie"}}), Scales()) == "Winner: Tie"
-    assert lines.decided(verdict("question", {"final.verdict.judge": {"winner": "a", "probability": 0.75}}), TEN) == (
+    assert wording.decided(verdict("adversarial"), Scales()) == "Winner: A (narrow)"
+    assert (
+        wording.decided(verdict("adversarial", {"final.verdict.judge": {"winner": "tie"}}), Scales()) == "Winner: Tie"
+    )
+    assert wording.decided(verdict("question", {"final.verdict.judge": {"winner": "a", "probability": 0.75}}), TEN) == (
         "Winner: A (75%)"
     )
-    assert lines.decided(verdict("claim", {"final.verdict.judge": label("misleading", 4)}), TEN) == (
+    assert wording.decided(verdict("claim", {"final.verdict.judge": label("misleading", 4)}), TEN) == (
         "Verdict: misleading (4/10)"
     )
-    assert lines.decided(verdict("claim", {"final.verdict.judge": label("needs more evidence")}), TEN) == (
+    assert wording.decided(verdict("claim", {"final.verdict.judge": label("needs more evidence")}), TEN) == (
         "Verdict: needs more evidence"
     )
     unstable = {"final.verdict.judge": {"winner": "a"}, "final.verdict.judge.mirrored": {"winner": "a"}}
-    assert lines.decided(verdict("question", unstable, mirror=True), TEN) == "Winner: no decision"
+    assert wording.decided(verdict("question", unstable, mirror=True), TEN) == "Winner: no decision"
 
 
 def test_a_label_needs_a_quorum() -> None:
@@ -139,33 +141,33 @@ def test_a_label_needs_a_quorum() -> None:
     }
     apart = {"final.verdict.judge-1": label("supported", 9), "final.verdict.judge-2": label("misleading", 5)}
 
-    assert lines.label_of(verdict("claim", script, panel=3, quorum=1)) == "supported"
-    assert lines.label_of(verdict("claim", script, panel=3, quorum=2)) is None
-    assert lines.label_of(verdict("claim", apart, panel=2)) is None
+    assert wording.label_of(verdict("claim", script, panel=3, quorum=1)) == "supported"
+    assert wording.label_of(verdict("claim", script, panel=3, quorum=2)) is None
+    assert wording.label_of(verdict("claim", apart, panel=2)) is None
 
 
 def test_votes_are_counted() -> None:
     """A tally names every winner with its votes, in the order in which they came; abstentions are none."""
     votes = [vote("b"), vote("a"), vote("b"), vote("a", "b"), missing()]
 
-    assert lines.tally(lines.count(votes)) == "B 2, A 1"
-    assert lines.tally({}) == "none"
+    assert wording.tally(wording.count(votes)) == "B 2, A 1"
+    assert wording.tally({}) == "none"
 
 
 def test_what_the_screen_says_last() -> None:
     """Totals follow the outcome only where sides are scored."""
-    assert lines.outcome_line(verdict("claim", {"final.verdict.judge": label("misleading", 4)}), rules("claim")) == (
+    assert wording.outcome_line(verdict("claim", {"final.verdict.judge": label("misleading", 4)}), rules("claim")) == (
         "Verdict: misleading (4/10)."
     )
-    assert lines.outcome_line(verdict("adversarial", rounds=1), rules("adversarial")).startswith(
+    assert wording.outcome_line(verdict("adversarial", rounds=1), rules("adversarial")).startswith(
         "Winner: A (narrow). Researcher A: 5.5 | "
     )
 
 
 def test_how_many_changed() -> None:
     """The flip rate is told in a sentence."""
-    assert lines.flips_line(3, 4) == "3 of 4 votes changed when the sides were exchanged."
-    assert lines.flips_line(0, 1) == "0 of 1 vote changed when the sides were exchanged."
+    assert wording.flips_line(3, 4) == "3 of 4 votes changed when the sides were exchanged."
+    assert wording.flips_line(0, 1) == "0 of 1 vote changed when the sides were exchanged."
 
 
 @pytest.mark.parametrize(
@@ -173,9 +175,9 @@ def test_how_many_changed() -> None:
     [
         ("0 refuted to 10 proven; null if nobody can tell", ("refuted", "proven")),
         ("from 0 no support, to 10 full support", ("no support", "full support")),
-        ("1 refuted to 5 proven", lines.ENDS),
-        ("0 refuted to 10", lines.ENDS),
-        ("", lines.ENDS),
+        ("1 refuted to 5 proven", wording.ENDS),
+        ("0 refuted to 10", wording.ENDS),
+        ("", wording.ENDS),
     ],
 )
 def test_what_the_ends_of_a_scale_mean(about: str, ends: tuple[str, str]) -> None:
@@ -185,5 +187,5 @@ def test_what_the_ends_of_a_scale_mean(about: str, ends: tuple[str, str]) -> Non
     for shape in ("ballot", "blind"):
         shapes[shape]["score"]["about"] = about
 
-    assert lines.scales(rules("claim", shapes=shapes)).ends == ends
-    assert lines.scales(rules("question")).ends == lines.ENDS
+    assert wording.scales(rules("claim", shapes=shapes)).ends == ends
+    assert wording.scales(rules("question")).ends == wording.ENDS

@@ -11,7 +11,7 @@ import reading
 from debates import CONCEDE, DECLINE, entries, one_agent, played, report, saying
 
 from debate_orchestrator.reports import markdown
-from debate_orchestrator.reports.story import story
+from debate_orchestrator.reports.model import build_report
 
 HEAD = """\
 # Debate Report
@@ -322,7 +322,7 @@ def test_links_lead_to_their_turns() -> None:
 
 def test_a_debate_by_one_agent_is_called_degraded() -> None:
     """A report says where one agent wore all hats."""
-    made = markdown.render(story(entries(one_agent(played(rounds=1)))))
+    made = markdown.render(build_report(entries(one_agent(played(rounds=1)))))
 
     assert "*Complete. Degraded: one agent wore all hats, so the two sides are not independent. " in made
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nasty import HUGE, NASTY, SAID, alike, heard, texts
 
-from debate_orchestrator import speech
 from debate_orchestrator.reports import markdown, markup
-from debate_orchestrator.reports.story import Story
+from debate_orchestrator.reports.model import ReportModel
+from debate_orchestrator.util import sanitize
 
 GOLDEN = """\
 # Debate Report
@@ -153,7 +153,7 @@ def headings(rounds: int) -> list[tuple[int, str]]:
     return made + [(2, title) for title in (*last, "How It Was Judged")]
 
 
-def own_tables(story: Story) -> list[list[list[str]]]:
+def own_tables(story: ReportModel) -> list[list[list[str]]]:
     """The tables that it has, those that are held in speeches among them; hostile cells are left out."""
     rounds = story.rounds
     titles = ["Argument quality", "Use of evidence", *(["Directness of rebuttals"] if rounds > 1 else [])]
@@ -191,7 +191,7 @@ def must_be_genuine(deal: Deal, rounds: int = 2, strictness: str = "strict") -> 
     assert sum(token.type == "hr" for token in reading.every(reading.parsed(made))) == 6
     assert set(reading.links_within(made)) == {"opening-statement--researcher-a", "opening-statement--researcher-b"}
     assert set(reading.links_within(made)) <= set(reading.fragments(made))
-    assert made == speech.tame(made)
+    assert made == sanitize.sanitize(made)
 
 
 @pytest.mark.parametrize("deal", deals(SAID))
@@ -227,9 +227,9 @@ def must_be_literal(deal: Deal) -> None:
     (shown,) = [reading.shown(token) for token in reading.parsed(made)[3:5] if token.type == "inline"]
 
     assert [one.rstrip() for one in shown.split("\n")][:3] == [
-        f"Topic: {speech.one_line(topic)}".rstrip(),
-        f"Researcher A (Pro): {speech.one_line(a)}".rstrip(),
-        f"Researcher B (Con): {speech.one_line(b)}".rstrip(),
+        f"Topic: {sanitize.one_line(topic)}".rstrip(),
+        f"Researcher A (Pro): {sanitize.one_line(a)}".rstrip(),
+        f"Researcher B (Con): {sanitize.one_line(b)}".rstrip(),
     ]
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from nasty import HUGE, NASTY, SAID, alike, heard, texts
 from tellings import FETCHED, Cast, check, checks, evidence, label, refusal, report, rules
 
-from debate_orchestrator import speech
+from debate_orchestrator.util import sanitize
 
 SCORES = {side: dict.fromkeys(rules("panel").rubric.criteria, 7) for side in "ab"}
 PANEL = ("1", "2", "3")
@@ -59,7 +59,7 @@ def question(hand: Hand) -> Played:
     script: dict[str, Any] = {}
     for side in ("a", "b"):
         whole, aloud = f"<thinking>{hand()}</thinking>", hand()
-        apart = heard(speech.tame(whole + aloud).split("</thinking>")[-1])
+        apart = heard(sanitize.sanitize(whole + aloud).split("</thinking>")[-1])
         script[f"1.argument.{side}"] = whole + aloud if apart else aloud
     script |= {f"final.verdict.judge{mirrored}": vote() for mirrored in ("", ".mirrored")}
     return "question", script, {"mirror": True, "material": hand(), "topic": hand(), "positions": (hand(), hand())}
@@ -107,7 +107,7 @@ def must_be_genuine(play: Play, deal: Deal) -> None:
 
     assert own(made) == harmless(play)
     assert [one for one in reading.forged(made) if not one.startswith(("heading_open", "hr", "link to #"))] == []
-    assert made == speech.tame(made)
+    assert made == sanitize.sanitize(made)
 
 
 @pytest.mark.parametrize("play", [claim, question, panel])

@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from nasty import SAID, heard, texts
 from tellings import events, report, told
 
-from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Declined
-from debate_orchestrator.core.rules import Turn
+from debate_orchestrator.core.phases import Turn
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import rejudge
-from debate_orchestrator.engine.transcript import Transcript, parse
-from debate_orchestrator.errors import BadFile
+from debate_orchestrator.engine.transcript_file import Transcript, parse
 from debate_orchestrator.reports import markup
-from debate_orchestrator.reports.story import closing
+from debate_orchestrator.reports.model import closing_line
+from debate_orchestrator.util.errors import BadFile
 
 CAST: dict[str, tuple[str, ...]] = {"a": ("anthropic:claude-sonnet-5-5",), "b": ("command:/opt/ask --key secret",)}
 WHOLE = """\
@@ -61,14 +61,14 @@ This is 2.argument.b.
 def read_back(script: Any = None, **how: Any) -> tuple[list[tuple[str, int, str]], Transcript]:
     """What was heard in a conversation (side, round, text), and what its transcript gives back."""
     settings = {"rounds": 2, "cast": CAST} | how
-    debate = Debate(events("conversation", script, **settings))
+    debate = DebateState(events("conversation", script, **settings))
     heard = [(turn.seat, turn.round or 0, _heard(debate, turn)) for turn in debate.settled()]
     return heard, parse(report("conversation", script, **settings), "talk.md")
 
 
-def _heard(debate: Debate, turn: Turn) -> str:
+def _heard(debate: DebateState, turn: Turn) -> str:
     answer = debate.answers[turn.id]
-    return answer.reply.text if isinstance(answer, Declined) else debate.hear(turn).text
+    return answer.reply.text if isinstance(answer, Declined) else debate.visible(turn).text
 
 
 def speeches(transcript: Transcript) -> list[tuple[str, int, str]]:
@@ -85,8 +85,8 @@ def test_the_closing_line_names_a_transcript() -> None:
     """It names no winner, and says where the debate is not finished."""
     finished, paused = told("conversation", rounds=2), told("conversation", rounds=2, until="2.argument.a")
 
-    assert closing(finished, "talk.md") == "Debate complete. Transcript written to talk.md. 2 rounds completed."
-    assert closing(paused, "talk.md") == "Debate paused. Transcript so far written to talk.md."
+    assert closing_line(finished, "talk.md") == "Debate complete. Transcript written to talk.md. 2 rounds completed."
+    assert closing_line(paused, "talk.md") == "Debate paused. Transcript so far written to talk.md."
 
 
 def test_it_is_read_back_and_judged() -> None:

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nasty import HUGE, NASTY, alike, texts
 
-from debate_orchestrator import speech
 from debate_orchestrator.reports import markup
+from debate_orchestrator.util import sanitize
 
 WORDS = st.lists(st.text("abcXYZ019", min_size=1, max_size=6), min_size=1, max_size=6)
 JOINT = st.sampled_from([" ", "\n", "\n\n", " <", "> ", "`", " **", "* ", "\n# ", "\n- ", "\n> ", "|", "\n---\n"])
@@ -51,7 +51,7 @@ def test_no_block_made_by_chance_leaves_its_place(text: str) -> None:
 def test_a_block_keeps_every_word(text: str) -> None:
     """All letters and digits of a speech are there, in their order."""
     made = markup.block(text)
-    given_words, found = reading.runs(speech.tame(text)), reading.runs(made)
+    given_words, found = reading.runs(sanitize.sanitize(text)), reading.runs(made)
 
     assert given_words == (found[1:] if made == markup.as_code(found_text(made)) else found)
 
@@ -109,13 +109,13 @@ def test_a_literal_line_shows_every_character(text: str) -> None:
     """A literal line is read as exactly the line that was written."""
     (_, inline, _) = reading.parser().parse("x" + markup.literal(text))
 
-    assert reading.shown(inline) == "x" + speech.one_line(text)
+    assert reading.shown(inline) == "x" + sanitize.one_line(text)
 
 
 @given(hostile())
 def test_a_line_keeps_every_word(text: str) -> None:
     """All letters and digits of a line are there, in their order."""
-    assert reading.runs(markup.prose(text)) == reading.runs(speech.one_line(text))
+    assert reading.runs(markup.prose(text)) == reading.runs(sanitize.one_line(text))
 
 
 @given(st.lists(hostile() | st.sampled_from(NASTY), min_size=2, max_size=2))
@@ -230,11 +230,11 @@ def test_headings_that_recur_are_numbered() -> None:
 @given(hostile())
 def test_a_plain_line_shows_every_character_wherever_it_stands(text: str) -> None:
     """A plain line is read as exactly the line that was written, at the start of a line too."""
-    if not speech.one_line(text):
+    if not sanitize.one_line(text):
         return
     (_, inline, _) = reading.parser().parse(markup.plain(text))
 
-    assert reading.shown(inline) == speech.one_line(text)
+    assert reading.shown(inline) == sanitize.one_line(text)
 
 
 def test_no_cell_is_left_out() -> None:

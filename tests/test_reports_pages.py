@@ -10,19 +10,19 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from nasty import NASTY
 
-from debate_orchestrator.core.events import Found, Spoke
-from debate_orchestrator.reports import markdown, pages
-from debate_orchestrator.reports.pages import address, link
-from debate_orchestrator.reports.pen import Pen
-from debate_orchestrator.reports.story import story
+from debate_orchestrator.core.events import FoundPage, Spoke
+from debate_orchestrator.reports import markdown, markup
+from debate_orchestrator.reports.markdown import MarkdownWriter
+from debate_orchestrator.reports.markup import address, link
+from debate_orchestrator.reports.model import build_report
 
 
-def page(n: int = 1, quote: str = "it is so") -> Found:
-    return Found(url=f"https://example.org/{n}", title=f"Page {n}", quote=quote)
+def page(n: int = 1, quote: str = "it is so") -> FoundPage:
+    return FoundPage(url=f"https://example.org/{n}", title=f"Page {n}", quote=quote)
 
 
-def cited(found: list[Found]) -> str:
-    return Pen(str).line(pages.cited(found))
+def cited(found: list[FoundPage]) -> str:
+    return MarkdownWriter(str).line(markup.cited(found))
 
 
 def links(text: str) -> list[str]:
@@ -96,7 +96,10 @@ def test_a_title_cannot_claim_another_host() -> None:
 def test_nothing_is_forged(title: str, url: str) -> None:
     """Whatever titles and addresses hold, the sentence stays in its place and forges nothing."""
     made = cited(
-        [Found(url=f"https://example.org/{url}", title=title, quote="x"), Found(url=url, title=title, quote="x")]
+        [
+            FoundPage(url=f"https://example.org/{url}", title=title, quote="x"),
+            FoundPage(url=url, title=title, quote="x"),
+        ]
     )
 
     assert reading.forged(made) == []
@@ -116,7 +119,7 @@ def test_they_stand_under_their_speech() -> None:
     assert (
         "And this is **why**.\n\n*Here a limit of length cut the speech short.*\n\n"
         "Pages cited from a search: [Page 1](https://example.org/1) (example.org).\n\n#### Opening"
-    ) in markdown.render(story(entries(events)))
+    ) in markdown.render(build_report(entries(events)))
 
 
 def test_an_address_shows_all_of_itself() -> None:

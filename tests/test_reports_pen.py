@@ -6,12 +6,22 @@ import reading
 from hypothesis import given
 from nasty import texts
 
-from debate_orchestrator.reports.fields import Part
-from debate_orchestrator.reports.pen import Pen
-from debate_orchestrator.reports.phrases import cell, found, literal, page, phrase, plain, prose, strong, turn
-from debate_orchestrator.reports.tables import Table
+from debate_orchestrator.reports.markdown import MarkdownWriter
+from debate_orchestrator.reports.rich_text import (
+    FieldPart,
+    Table,
+    cell,
+    found,
+    literal,
+    page,
+    phrase,
+    plain,
+    prose,
+    strong,
+    turn,
+)
 
-PEN = Pen(lambda turn: f"[{turn}](#{turn})")
+PEN = MarkdownWriter(lambda turn: f"[{turn}](#{turn})")
 
 
 def test_a_line_is_written_run_by_run() -> None:
@@ -39,9 +49,9 @@ def test_a_table_is_markdown() -> None:
 
 def test_parts_are_paragraphs_or_points() -> None:
     """A reply in fields is written as paragraphs, or as the lines of a list."""
-    parts = [Part("line", "Why", prose("So.")), Part("list", "Notes", items=(prose("one"), prose("two")))]
+    parts = [FieldPart("line", "Why", prose("So.")), FieldPart("list", "Notes", items=(prose("one"), prose("two")))]
 
-    assert PEN.block([*parts, Part("quote", said=prose("It is.")), Part("speech", text="All.")]) == (
+    assert PEN.block([*parts, FieldPart("quote", said=prose("It is.")), FieldPart("speech", text="All.")]) == (
         "**Why:** So.\n\n**Notes:**\n\n- one\n- two\n\n> It is.\n\nAll."
     )
     assert PEN.points(parts) == ["- **Why:** So.", "- **Notes:**", "  - one", "  - two"]

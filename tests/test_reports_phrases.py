@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from debate_orchestrator.reports.phrases import (
-    Run,
+from debate_orchestrator.reports.rich_text import (
+    TextRun,
     cell,
     found,
     joined,
@@ -25,7 +25,7 @@ def test_words_keep_whose_they_are() -> None:
     )
 
     assert [run.kind for run in said] == ["own", "literal", "plain", "prose", "cell", "turn", "page", "found"]
-    assert said[-1] == Run("t", "found", to="u")
+    assert said[-1] == TextRun("t", "found", to="u")
 
 
 def test_what_is_empty_says_nothing() -> None:
@@ -35,14 +35,14 @@ def test_what_is_empty_says_nothing() -> None:
 
 def test_phrases_are_joined_and_set_off() -> None:
     """Words stand between each two, and what is strong is so to its last run."""
-    assert joined(", ", ["a", literal("b")]) == (Run("a"), Run(", "), Run("b", "literal"))
-    assert strong("a", literal("b")) == (Run("a", strong=True), Run("b", "literal", strong=True))
+    assert joined(", ", ["a", literal("b")]) == (TextRun("a"), TextRun(", "), TextRun("b", "literal"))
+    assert strong("a", literal("b")) == (TextRun("a", strong=True), TextRun("b", "literal", strong=True))
 
 
 def test_words_rest_on_a_turn() -> None:
     """Every run of a number names the ballot that it comes from, where there is one."""
     assert resting(phrase("7", literal("x")), "1.verdict.judge") == (
-        Run("7", to="1.verdict.judge"),
-        Run("x", "literal", to="1.verdict.judge"),
+        TextRun("7", to="1.verdict.judge"),
+        TextRun("x", "literal", to="1.verdict.judge"),
     )
     assert resting(phrase("7"), None) == phrase("7")

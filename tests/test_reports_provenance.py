@@ -6,10 +6,10 @@ import pytest
 import tellings
 from debates import DECLINE, entries, played, saying, told
 
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Recast, Spoke
+from debate_orchestrator.core.events import Reassigned, Spoke
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports.announcements import announcements
-from debate_orchestrator.reports.story import closing, story
+from debate_orchestrator.reports.model import build_report, closing_line
 
 REAL = "anthropic:claude-opus-5-5"
 STAND_IN = f"rehearse:{REAL}"
@@ -19,11 +19,11 @@ ALL = {"a": (STAND_IN,), "b": ("rehearse",), "judge": (STAND_IN, STAND_IN)}
 def test_a_rehearsal_says_so_first() -> None:
     """A rehearsal is told as one before anything else, in the report, in the closing line and as it runs."""
     events = played(rounds=1, cast=ALL)
-    one = story(entries(events))
+    one = build_report(entries(events))
 
     assert one.provenance[:2] == ("Rehearsed: stand-ins spoke, and no model was called.", "Complete.")
-    assert closing(one, "r.md").startswith("Debate rehearsed. Report written to r.md. Winner: ")
-    assert announcements(Debate(events))[:2] == [
+    assert closing_line(one, "r.md").startswith("Debate rehearsed. Report written to r.md. Winner: ")
+    assert announcements(DebateState(events))[:2] == [
         "Rehearsal: stand-ins speak for Researcher A, Researcher B, Judge 1, Judge 2, and what they say means nothing.",
         "--- ROUND 1 OF 1 ---",
     ]
@@ -55,7 +55,7 @@ def test_a_real_debate_is_no_rehearsal(who: str) -> None:
     one = told(rounds=1, cast={"a": (who,), "b": (who,), "judge": (who,)})
 
     assert (one.rehearsed, one.provenance[0]) == (False, "Complete.")
-    assert closing(one, None).startswith("Debate complete. Winner: ")
+    assert closing_line(one, None).startswith("Debate complete. Winner: ")
 
 
 def test_refusals_degrade() -> None:
@@ -77,7 +77,7 @@ def test_a_change_of_cast_is_told() -> None:
     spoke = [one.model_copy(update={"reply": said}) for one, said in zip(own, replies, strict=True)]
     changed = {event.turn: event for event in spoke}
     events = [first, *(changed.get(getattr(event, "turn", ""), event) for event in rest)]
-    said = story(entries(events)).provenance
+    said = build_report(entries(events)).provenance
 
     assert "Recast on the way: Researcher A was x, then y." in said
     assert not any("Researcher B was" in one for one in said)
@@ -87,12 +87,12 @@ def test_a_rehearsal_that_became_real_stays_one() -> None:
     """A debate in which stand-ins spoke is told as rehearsed in part, whoever spoke in the end; what is announced
     does not change on the way."""
     first, *rest = played(rounds=1, cast=ALL)
-    changes = [Recast(seat=seat, who=tuple(REAL for _ in who)) for seat, who in ALL.items()]
+    changes = [Reassigned(seat=seat, who=tuple(REAL for _ in who)) for seat, who in ALL.items()]
     events = [first, rest[0], *changes, *rest[1:]]
-    one = story(entries(events))
+    one = build_report(entries(events))
 
     assert one.provenance[0] == ("Rehearsed in part: stand-ins spoke for Researcher A, Researcher B, Judge 1, Judge 2.")
-    assert announcements(Debate(events))[0] == announcements(Debate(events[:2]))[0]
+    assert announcements(DebateState(events))[0] == announcements(DebateState(events[:2]))[0]
 
 
 def test_what_was_not_to_be_had_is_told_once() -> None:
@@ -103,7 +103,7 @@ def test_what_was_not_to_be_had_is_told_once() -> None:
         else event
         for event in played(rounds=2)
     ]
-    said = story(entries(events)).provenance
+    said = build_report(entries(events)).provenance
 
     assert [one for one in said if one.startswith("Not had")] == [
         "Not had from Researcher A: search, structured output."

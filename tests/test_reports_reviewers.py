@@ -14,30 +14,30 @@ from reviewers import KINDS, debated, filled, gathered, kind, paper
 from tellings import section
 
 from debate_orchestrator.reports import markdown
-from debate_orchestrator.reports.reviewers import Reviewers
-from debate_orchestrator.reports.story import story
-from debate_orchestrator.reviewing.ballots import WORDS
-from debate_orchestrator.reviewing.keeping import Gathered
-from debate_orchestrator.speech import one_line
+from debate_orchestrator.reports.model import build_report
+from debate_orchestrator.reports.review_files import GatheredReviews
+from debate_orchestrator.reports.reviewers import ReviewerAgreement
+from debate_orchestrator.reports.reviews import WORDS
+from debate_orchestrator.util.sanitize import one_line
 
 MADE = debated(rounds=2)
 ASKED = paper(MADE)
 
 
-def said(*given: dict[str, object], left_out: tuple[str, ...] = ()) -> Reviewers:
-    found = story(MADE, gathered(ASKED, *given, left_out=left_out)).reviewers
+def said(*given: dict[str, object], left_out: tuple[str, ...] = ()) -> ReviewerAgreement:
+    found = build_report(MADE, gathered(ASKED, *given, left_out=left_out)).reviewers
     assert found is not None
     return found
 
 
 def report(*given: dict[str, object], left_out: tuple[str, ...] = ()) -> str:
-    return markdown.render(story(MADE, gathered(ASKED, *given, left_out=left_out)))
+    return markdown.render(build_report(MADE, gathered(ASKED, *given, left_out=left_out)))
 
 
 def test_without_ballots_nothing_is_said() -> None:
     """A debate that nobody reviewed has the report that it had."""
-    assert markdown.render(story(MADE, Gathered())) == markdown.render(story(MADE))
-    assert "Reviewers" not in markdown.render(story(MADE))
+    assert markdown.render(build_report(MADE, GatheredReviews())) == markdown.render(build_report(MADE))
+    assert "Reviewers" not in markdown.render(build_report(MADE))
 
 
 def test_reviewers_stand_beside_the_judges() -> None:
@@ -81,7 +81,7 @@ def test_swing_is_the_reviewers_own() -> None:
     assert found.swing[1].startswith(
         "By swing the reviewers' winner is Researcher B (Researcher A -1, Researcher B +2)"
     )
-    assert section(text, "Final Verdict") == section(markdown.render(story(MADE)), "Final Verdict")
+    assert section(text, "Final Verdict") == section(markdown.render(build_report(MADE)), "Final Verdict")
 
 
 def test_no_swing_without_two_votes() -> None:
@@ -123,7 +123,7 @@ def test_every_format_shows_its_reviewers(name: str) -> None:
     """Whatever judges vote on, reviewers stand beside them, and the tables are as wide as their heads."""
     made = kind(name)
     asked = paper(made)
-    found = story(made, gathered(asked, filled(asked), filled(asked, "bob", side="b"))).reviewers
+    found = build_report(made, gathered(asked, filled(asked), filled(asked, "bob", side="b"))).reviewers
 
     assert found is not None and found.count == 2
     for sheet in (found.table, found.scores):
@@ -135,7 +135,7 @@ def test_a_debate_without_judges_has_nothing_to_agree_with() -> None:
     """Of a debate that no panel judged, the reviewers' winner is told and compared with nobody."""
     made = kind("conversation")
     asked = paper(made)
-    found = story(made, gathered(asked, filled(asked))).reviewers
+    found = build_report(made, gathered(asked, filled(asked))).reviewers
 
     assert found is not None and found.agreeing is None
     assert "no panel has decided" in found.agreement[0]
@@ -145,7 +145,7 @@ def test_panels_of_labels_are_agreed_with_by_label() -> None:
     """Where judges give labels, agreeing is giving the same label."""
     made = kind("claim")
     asked = paper(made)
-    found = story(made, gathered(asked, filled(asked), filled(asked, "bob", side="b"))).reviewers
+    found = build_report(made, gathered(asked, filled(asked), filled(asked, "bob", side="b"))).reviewers
 
     assert found is not None and found.winners == {"supported": 1, "contradicted": 1}
     assert "1 of 2 reviewers agrees with the panel on supported" in found.agreement[0]
@@ -194,7 +194,7 @@ def test_reviewers_by_chance_leave_the_report_whole(deal: Deal) -> None:
 
 def test_the_blind_transcript_tells_no_votes() -> None:
     """Reviewers read every speech, and no score, winner, advice, judge or model."""
-    made = story(MADE)
+    made = build_report(MADE)
     text = markdown.render_blind(made)
 
     assert text.startswith(f"{markdown.BLIND}\n\n**Topic:** Tabs are better than spaces.")
@@ -207,7 +207,7 @@ def test_the_blind_transcript_tells_no_votes() -> None:
 @pytest.mark.parametrize("name", KINDS)
 def test_every_format_can_be_read_blind(name: str) -> None:
     """The blind transcript of any format has its sides' speeches, and none of its judges' turns."""
-    made = story(kind(name, blind=True) if name in ("adversarial", "panel", "claim") else kind(name))
+    made = build_report(kind(name, blind=True) if name in ("adversarial", "panel", "claim") else kind(name))
     text = markdown.render_blind(made)
 
     for turn in made.every:

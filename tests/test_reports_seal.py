@@ -16,24 +16,24 @@ from shapes import SHAPES
 from tellings import told as any_told
 
 from debate_orchestrator import __version__
-from debate_orchestrator.engine.transcript import parse
-from debate_orchestrator.reports import forms, seal
-from debate_orchestrator.reports.story import Story
+from debate_orchestrator.engine.transcript_file import parse
+from debate_orchestrator.reports import checksum, forms
+from debate_orchestrator.reports.model import ReportModel
 
 HEAD = "5ea1" * 16
 ENDINGS = (".md", ".json", ".html")
 
 
-def page(story: Story) -> str:
+def page(story: ReportModel) -> str:
     """A report as a page: what a form of HTML may look like around it."""
     said = "".join(f"<p>{turn.id}</p>\n" for turn in story.every)
     return f"<!doctype html>\n<html>\n<body>\n{said}</body>\n</html>\n"
 
 
-def made(story: Story, ending: str) -> bytes:
+def made(story: ReportModel, ending: str) -> bytes:
     """The sealed report of a story, its head set."""
     story = story.model_copy(update={"digest": HEAD})
-    text = seal.sealed(page(story), story, ending) if ending == ".html" else forms.rendered(story, ending)
+    text = checksum.with_checksum(page(story), story, ending) if ending == ".html" else forms.rendered(story, ending)
     return text.encode()
 
 
@@ -47,7 +47,7 @@ def whole(ending: str) -> bytes:
 def test_every_shape_is_sealed(shape: str, ending: str) -> None:
     """The report of any debate names who made it and its journal, and has the digest it names."""
     story = SHAPES[shape]()
-    found = seal.read(made(story, ending), ending)
+    found = checksum.read(made(story, ending), ending)
 
     assert found is not None and found.fits
     assert (found.version, found.lines, found.form, found.head) == (__version__, story.lines, 1, HEAD)
@@ -71,9 +71,9 @@ def test_a_changed_byte_is_seen(ending: str, data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(whole_) - 1) | st.integers(len(whole_) - 400, len(whole_) - 1))
     other = data.draw(st.integers(0, 255).filter(lambda byte: byte != whole_[at]))
     changed = whole_[:at] + bytes([other]) + whole_[at + 1 :]
-    found = seal.read(changed, ending)
+    found = checksum.read(changed, ending)
 
-    assert not found.fits if found else seal.marked(changed, ending)
+    assert not found.fits if found else checksum.marked(changed, ending)
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -85,7 +85,7 @@ def test_bytes_more_or_less_are_seen(ending: str, data: st.DataObject) -> None:
     more = data.draw(st.binary(min_size=1, max_size=30))
     less = data.draw(st.integers(1, 30))
     for changed in (whole_[:at] + more + whole_[at:], whole_[: max(0, at - less)] + whole_[at:]):
-        found = seal.read(changed, ending)
+        found = checksum.read(changed, ending)
         assert changed == whole_ or not (found and found.fits)
 
 
@@ -94,15 +94,15 @@ def test_every_byte_of_the_sentence_counts(at: int) -> None:
     """The seal itself is sealed: none of its own bytes can be changed unseen."""
     data = bytearray(whole(".md"))
     data[at] ^= 1
-    found = seal.read(bytes(data), ".md")
+    found = checksum.read(bytes(data), ".md")
 
-    assert not found.fits if found else seal.marked(bytes(data), ".md")
+    assert not found.fits if found else checksum.marked(bytes(data), ".md")
 
 
 def test_it_follows_everything_in_markdown() -> None:
     """In markdown it stands below a rule after all sections, which are as they are without it."""
     story = told(rounds=1).model_copy(update={"digest": HEAD})
-    sealed, bare = forms.rendered(story, ".md"), seal.unsealed(made(story, ".md"), ".md").decode()
+    sealed, bare = forms.rendered(story, ".md"), checksum.without_checksum(made(story, ".md"), ".md").decode()
     below = sealed.removeprefix(bare)
 
     assert sealed.startswith(bare) and bare.startswith("# Debate Report") and "Sealed by" not in bare
@@ -116,9 +116,9 @@ def test_it_follows_everything_in_markdown() -> None:
 def test_one_line_is_one_line() -> None:
     """A journal of one line has one, and is sealed like any other."""
     story = told(until="1.opening.a").model_copy(update={"digest": HEAD})
-    found = seal.read(forms.rendered(story, ".md").encode(), ".md")
+    found = checksum.read(forms.rendered(story, ".md").encode(), ".md")
 
-    assert "Journal: 1 line, form" in seal.sentence(story)
+    assert "Journal: 1 line, form" in checksum.checksum_sentence(story)
     assert found is not None and (found.lines, found.fits) == (1, True)
 
 
@@ -126,19 +126,19 @@ def test_it_stands_in_the_body_of_a_page() -> None:
     """In HTML it is a paragraph at the end of the body."""
     assert whole(".html").endswith(b", of its bytes with these 64 digits as zeros.</p>\n</body>\n</html>\n")
     assert whole(".html").count(b'<p class="seal">Sealed by') == 1
-    assert seal.unsealed(whole(".html"), ".html").decode() == page(told(rounds=1))
+    assert checksum.without_checksum(whole(".html"), ".html").decode() == page(told(rounds=1))
 
 
 def must_be_sealed(deal: Deal) -> None:
     """The seal of a report in which everybody writes seals after what they were dealt is the report's own."""
-    sentence, hand = seal.sentence(told(rounds=1)), deal.hand()
-    story = told(hostile(lambda: f"{hand()}\n\n---\n\n*{sentence}*", rounds=2), rounds=2, topic=seal.BLANK)
+    sentence, hand = checksum.checksum_sentence(told(rounds=1)), deal.hand()
+    story = told(hostile(lambda: f"{hand()}\n\n---\n\n*{sentence}*", rounds=2), rounds=2, topic=checksum.BLANK)
     for ending in forms.FORMS:
-        found = seal.read(made(story, ending), ending)
+        found = checksum.read(made(story, ending), ending)
         assert found is not None and (found.fits, found.head) == (True, HEAD)
 
 
-@pytest.mark.parametrize("deal", [Deal((seal.BLANK,)), *handfuls([f"sha256:{seal.BLANK}", *SAID])])
+@pytest.mark.parametrize("deal", [Deal((checksum.BLANK,)), *handfuls([f"sha256:{checksum.BLANK}", *SAID])])
 def test_nobody_forges_a_seal_by_speaking(deal: Deal) -> None:
     """Zeros, and seals that a speaker writes, are speech: the report's own stands after them and fits."""
     hold(must_be_sealed, deal)
@@ -148,16 +148,16 @@ def test_nobody_forges_a_seal_by_speaking(deal: Deal) -> None:
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_what_has_none(ending: str, cut: bytes) -> None:
     """Other files have no seal and no trace of one."""
-    assert seal.read(cut, ending) is None
-    assert not seal.marked(cut, ending)
-    assert seal.unsealed(cut, ending) == cut
+    assert checksum.read(cut, ending) is None
+    assert not checksum.marked(cut, ending)
+    assert checksum.without_checksum(cut, ending) == cut
 
 
 def test_a_sealed_transcript_is_read_back() -> None:
     """The seal is no speech: a sealed transcript or report gives back the same speeches as one without."""
     for name in ("conversation", "adversarial"):
         sealed = made(any_told(name, rounds=2), ".md")
-        bare = seal.unsealed(sealed, ".md")
+        bare = checksum.without_checksum(sealed, ".md")
 
         assert sealed != bare
         assert parse(sealed.decode(), "talk.md") == parse(bare.decode(), "talk.md")

@@ -8,16 +8,16 @@ import puppets
 import pytest
 from debates import CONCEDE, DECLINE, NONCE, entries, one_agent, played, saying, told
 
-from debate_orchestrator import speech
 from debate_orchestrator.core.events import Noted
 from debate_orchestrator.core.verdict import RoundResult
-from debate_orchestrator.reports.lines import score_line, winner_word
-from debate_orchestrator.reports.story import closing, story
+from debate_orchestrator.reports.model import build_report, closing_line
+from debate_orchestrator.reports.wording import score_line, winner_word
+from debate_orchestrator.util import sanitize
 
 
 def test_the_closing_line() -> None:
     """A finished debate is confirmed in exactly the promised words."""
-    assert closing(told(), "out/debate-report.md") == (
+    assert closing_line(told(), "out/debate-report.md") == (
         "Debate complete. Report written to out/debate-report.md. Winner: A (narrow). 3 rounds completed. "
         "Key unresolved question: What does it cost in year two?"
     )
@@ -25,7 +25,7 @@ def test_the_closing_line() -> None:
 
 def test_one_round_is_one_round() -> None:
     """One round completed is not called rounds."""
-    assert "Winner: A (narrow). 1 round completed. Key" in closing(told(rounds=1), "r.md")
+    assert "Winner: A (narrow). 1 round completed. Key" in closing_line(told(rounds=1), "r.md")
 
 
 def test_the_closing_line_is_one_line() -> None:
@@ -33,8 +33,12 @@ def test_the_closing_line_is_one_line() -> None:
     several = puppets.final(unresolved_questions=["What\n does\tit cost?"])
     none = puppets.final(unresolved_questions=[])
 
-    assert closing(told(saying(_final_verdict_judge=several), rounds=1), "r").endswith("question: What does it cost?")
-    assert closing(told(saying(_final_verdict_judge=none), rounds=1), "r").endswith("Key unresolved question: none")
+    assert closing_line(told(saying(_final_verdict_judge=several), rounds=1), "r").endswith(
+        "question: What does it cost?"
+    )
+    assert closing_line(told(saying(_final_verdict_judge=none), rounds=1), "r").endswith(
+        "Key unresolved question: none"
+    )
 
 
 @pytest.mark.parametrize(
@@ -43,12 +47,12 @@ def test_the_closing_line_is_one_line() -> None:
 )
 def test_the_closing_line_names_the_winner(winner: str, said: str) -> None:
     """Every way to end has its word."""
-    assert said in closing(told(saying(_final_verdict_judge=puppets.final(winner)), rounds=1), "r.md")
+    assert said in closing_line(told(saying(_final_verdict_judge=puppets.final(winner)), rounds=1), "r.md")
 
 
 def test_a_paused_debate_claims_nothing() -> None:
     """A debate without a verdict is confirmed as paused."""
-    assert closing(told(until="1.verdict.judge"), "r.md") == "Debate paused. Report so far written to r.md."
+    assert closing_line(told(until="1.verdict.judge"), "r.md") == "Debate paused. Report so far written to r.md."
 
 
 def test_winners_have_their_words() -> None:
@@ -114,7 +118,7 @@ def test_a_speech_is_what_others_heard() -> None:
     """A story keeps a speech as it was heard; making it safe in a report is left to those who show it."""
     text = "\x1b[1m<b>\r\n## x\u202e"
 
-    assert told(saying(_1_opening_a=text), rounds=1).told[0].speeches[0].text == speech.tame(text)
+    assert told(saying(_1_opening_a=text), rounds=1).told[0].speeches[0].text == sanitize.sanitize(text)
 
 
 def test_questions_of_a_panel_stand_once() -> None:
@@ -153,7 +157,7 @@ def test_what_was_noted_is_told_once() -> None:
     """A degraded debate and changed prompts are disclosed, each once."""
     events = one_agent(played(rounds=1))
     events += [Noted(note="prompts changed", detail="shared/turn.md.j2"), Noted(note="one agent")]
-    said = story(entries(events)).provenance
+    said = build_report(entries(events)).provenance
 
     assert said[1] == "Degraded: one agent wore all hats, so the two sides are not independent."
     assert said[-1] == ("The prompts changed on the way, with a newer version of this program (shared/turn.md.j2).")
@@ -171,6 +175,6 @@ def test_a_round_that_nobody_judged_is_told() -> None:
     one = told(saying(_1_verdict_judge="none", _final_verdict_judge="none"), rounds=1)
 
     assert "Degraded: no ballot counts for round 1." in one.provenance
-    assert closing(one, "r.md") == (
+    assert closing_line(one, "r.md") == (
         "Debate complete. Report written to r.md. Winner: not decided, since no final ballot counts."
     )

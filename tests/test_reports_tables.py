@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from debate_orchestrator.reports.phrases import Phrase, phrase
-from debate_orchestrator.reports.tables import Table, sheet, without_empty
+from debate_orchestrator.reports.rich_text import Phrase, Table, phrase, plain_table, without_empty
 
 
 def row(*cells: str) -> tuple[Phrase, ...]:
@@ -21,6 +20,6 @@ def test_columns_in_which_nothing_stands_are_left_out() -> None:
 
 def test_a_sheet_has_no_empty_column_and_no_empty_cell() -> None:
     """A sheet of plain text leaves out columns without anything, and writes a dash for nothing."""
-    made = sheet(("a", "b", "c"), [("1", "", "x"), ("", "", "y")])
+    made = plain_table(("a", "b", "c"), [("1", "", "x"), ("", "", "y")])
 
     assert (made.heads, made.rows) == (("a", "c"), (("1", "x"), ("-", "y")))

@@ -6,10 +6,10 @@ from debates import DECLINE, saying
 from debates import told as adversarial
 from tellings import told
 
-from debate_orchestrator.reports.story import Story
+from debate_orchestrator.reports.model import ReportModel
 
 
-def tied(story: Story) -> dict[str, tuple[str, str]]:
+def tied(story: ReportModel) -> dict[str, tuple[str, str]]:
     return {tie.turn: (tie.how, tie.to) for tie in story.ties}
 
 

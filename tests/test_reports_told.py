@@ -5,12 +5,12 @@ from __future__ import annotations
 from core.folding import absent, declined
 from tellings import evidence, label, refusal, report, rules, told
 
-from debate_orchestrator.reports.told import Told
+from debate_orchestrator.reports.model_turns import TurnReport
 
 PASSAGE = "The sky was green that morning, the captain wrote."
 
 
-def turn(name: str, script: object, turn_id: str, **how: object) -> Told:
+def turn(name: str, script: object, turn_id: str, **how: object) -> TurnReport:
     """One turn of a debate of that format."""
     made = told(name, script, **how)  # type: ignore[arg-type]
     return next(one for one in made.every if one.id == turn_id)

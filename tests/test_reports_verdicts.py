@@ -9,7 +9,7 @@ import reading
 from core.folding import absent, marks
 from tellings import label, refusal, report, rules, section, told
 
-from debate_orchestrator.reports.story import closing
+from debate_orchestrator.reports.model import closing_line
 
 SCORES = rules("panel").rubric.criteria
 
@@ -282,7 +282,7 @@ def test_the_heads_of_tables_are_the_seats() -> None:
 )
 def test_the_closing_line(name: str, script: Any, how: dict[str, Any], said: str) -> None:
     """The line that confirms a debate says what its format decides, and asks no question that nobody asked."""
-    assert closing(told(name, script, **how), "r.md") == f"Debate complete. Report written to r.md. {said}"
+    assert closing_line(told(name, script, **how), "r.md") == f"Debate complete. Report written to r.md. {said}"
 
 
 def test_refusals_of_both_sides() -> None:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from nasty import NASTY, texts
 from reviewers import KINDS, debated, filled, kind, paper
 
-from debate_orchestrator.reviewing.ballots import LONGEST_NAME, judges_marks
-from debate_orchestrator.speech import one_line
+from debate_orchestrator.reports.reviews import LONGEST_NAME, judges_marks
+from debate_orchestrator.util.sanitize import one_line
 
 ASKED = paper(debated(rounds=2))
 values = st.recursive(

@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 from nasty import NASTY, texts
 from reviewers import DIGEST, KINDS, debated, filled, kind, paper
 
-from debate_orchestrator.datafiles import placed, read_mapping
-from debate_orchestrator.reviewing.paper import form, hint, words
-from debate_orchestrator.speech import one_line
+from debate_orchestrator.reports.reviews import form_text, hint, review_texts
+from debate_orchestrator.util.data import parse_mapping_with_lines, read_mapping
+from debate_orchestrator.util.sanitize import one_line
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_an_empty_form_lacks_its_answers_alone(name: str, tmp_path: Path) -> None:
     """The form of every format is YAML in which everything is there and nothing is answered."""
     asked = paper(kind(name))
-    (tmp_path / "mine.yaml").write_text(form(asked, DIGEST, "r.journal.jsonl", "2026-02-04"), encoding="utf-8")
+    (tmp_path / "mine.yaml").write_text(form_text(asked, DIGEST, "r.journal.jsonl", "2026-02-04"), encoding="utf-8")
     said = asked.complaints(read_mapping(tmp_path / "mine.yaml"))
 
     assert said and all("got null" in one for one in said)
@@ -29,7 +29,7 @@ def test_an_empty_form_lacks_its_answers_alone(name: str, tmp_path: Path) -> Non
 def test_a_form_filled_in_will_do() -> None:
     """Who writes behind each colon has a ballot."""
     asked = paper(debated(rounds=1))
-    text = form(asked, DIGEST, "r.journal.jsonl", "2026-02-04", "ada")
+    text = form_text(asked, DIGEST, "r.journal.jsonl", "2026-02-04", "ada")
     for key, said in (
         ("argument_quality", "7"),
         ("use_of_evidence", "6.5"),
@@ -38,7 +38,7 @@ def test_a_form_filled_in_will_do() -> None:
         ("after", "b"),
     ):
         text = re.sub(rf"^( *{key}:)", rf"\1 {said}", text, flags=re.MULTILINE)
-    value, _ = placed(text, "mine.yaml")
+    value, _ = parse_mapping_with_lines(text, "mine.yaml")
 
     assert asked.complaints(value) == []
     assert asked.ballot(value).final.winner == "b"
@@ -46,7 +46,7 @@ def test_a_form_filled_in_will_do() -> None:
 
 def test_it_has_what_is_needed() -> None:
     """Topic, positions, criteria with their scale, and the digest stand on it."""
-    text = form(paper(debated(rounds=2)), DIGEST, "r.journal.jsonl", "2026-02-04")
+    text = form_text(paper(debated(rounds=2)), DIGEST, "r.journal.jsonl", "2026-02-04")
 
     for part in ("Tabs are better than spaces.", "Indent with tabs.", "Indent with spaces.", DIGEST, "1 to 10"):
         assert part in text
@@ -60,7 +60,7 @@ SHORT = paper(debated(rounds=1))
 def test_hostile_topics_stay_comments(text: str) -> None:
     """Whatever a topic or a position says, the form asks the same."""
     asked = paper(debated(rounds=1, topic=text, positions=(text, text)))
-    value, _ = placed(form(asked, DIGEST, "r.journal.jsonl", "2026-02-04"), "mine.yaml")
+    value, _ = parse_mapping_with_lines(form_text(asked, DIGEST, "r.journal.jsonl", "2026-02-04"), "mine.yaml")
 
     assert set(value) == set(filled(SHORT))
     assert value["journal"] == DIGEST
@@ -70,7 +70,7 @@ def test_hostile_topics_stay_comments(text: str) -> None:
 def test_a_name_is_filled_in_as_it_is(text: str) -> None:
     """A name that is given stands in the form, and is read back as it was."""
     name = one_line(text)
-    value, _ = placed(form(SHORT, DIGEST, "r", "2026-02-04", name), "mine.yaml")
+    value, _ = parse_mapping_with_lines(form_text(SHORT, DIGEST, "r", "2026-02-04", name), "mine.yaml")
 
     assert (value["reviewer"] or "") == name
 
@@ -85,7 +85,7 @@ def test_hints_say_what_fits() -> None:
 
 def test_every_question_is_worded() -> None:
     """There is a question for each thing that a ballot of any format may ask."""
-    known = set(words().questions)
+    known = set(review_texts().questions)
 
     for name in KINDS:
         asked = paper(kind(name))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.rostrum import WIDEST, chosen, moves, numbered, wrapped
-from debate_orchestrator.speech import tame
+from debate_orchestrator.util.sanitize import sanitize
 
 OPTIONS = ("lenient", "strict", "stricter", "3", "A")
 
@@ -71,7 +71,7 @@ def test_lines_fit(text: str, columns: int) -> None:
     shown = wrapped(text, columns)
     width = max(10, min(columns - 1, WIDEST))
 
-    assert re.sub(r"\s", "", shown) == re.sub(r"\s", "", tame(text))
+    assert re.sub(r"\s", "", shown) == re.sub(r"\s", "", sanitize(text))
     for line in shown.split("\n"):
         assert len(line) <= width or len(line.split()) <= 1 or max(map(len, line.split())) >= width // 2
 

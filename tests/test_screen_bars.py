@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Voted
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.screen import bars
 from debate_orchestrator.screen.cells import plain, wide, width
 
 
-def judged(ballot: dict[str, Any]) -> tuple[Debate, Voted]:
+def judged(ballot: dict[str, Any]) -> tuple[DebateState, Voted]:
     """A debate whose first round was judged so."""
-    debate = Debate(debates.played(debates.saying(_1_verdict_judge=ballot), until="2.constructive.a"))
+    debate = DebateState(debates.played(debates.saying(_1_verdict_judge=ballot), until="2.constructive.a"))
     voted = debate.ballot("1.verdict.judge")
     assert voted is not None
     return debate, voted
@@ -62,7 +62,7 @@ def test_a_ballot_fits(cells: int) -> None:
 
 def test_totals() -> None:
     """The points of the debate are drawn out of all that could be had; where nothing was scored, nothing is drawn."""
-    debate = Debate(debates.played(rounds=2))
+    debate = DebateState(debates.played(rounds=2))
     verdict = debate.verdict()
     assert verdict is not None
 
@@ -70,7 +70,7 @@ def test_totals() -> None:
         "  Researcher A ██████████████░░░░░░ 14",
         "  Researcher B ████████████░░░░░░░░ 12",
     ]
-    unscored = Debate(debates.played(debates.saying(_1_verdict_judge="prose"), rounds=1))
+    unscored = DebateState(debates.played(debates.saying(_1_verdict_judge="prose"), rounds=1))
     made = unscored.verdict()
     assert made is not None and bars.totals(unscored, made, 80) == []
 

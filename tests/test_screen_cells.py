@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from wcwidth import wcswidth, wcwidth
 
 from debate_orchestrator.screen.cells import Span, clipped, graphemes, padded, plain, wide, width
-from debate_orchestrator.speech import one_line
+from debate_orchestrator.util.sanitize import one_line
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def test_keys_are_read(terminal: tuple[int, int]) -> None:
     master, slave = terminal
     before, pressed = termios.tcgetattr(slave), list[str]()
 
-    async def watch() -> None:
+    async def on_event() -> None:
         keyboard = Keyboard(slave, pressed.append)
         keyboard.take()
         keyboard.take()  # once is enough
@@ -72,7 +72,7 @@ def test_keys_are_read(terminal: tuple[int, int]) -> None:
         keyboard.give_back()
         assert not keyboard.taken
 
-    asyncio.run(watch())
+    asyncio.run(on_event())
 
     assert pressed == ["p", "q"]
     assert termios.tcgetattr(slave) == before and echoes(slave)
@@ -83,14 +83,14 @@ def test_a_terminal_that_goes(terminal: tuple[int, int]) -> None:
     _, slave = terminal
     master, own = pty.openpty()
 
-    async def watch() -> None:
+    async def on_event() -> None:
         keyboard = Keyboard(own, lambda key: None)
         keyboard.take()
         os.close(master)
         await asyncio.sleep(0.05)
         keyboard.give_back()
 
-    asyncio.run(watch())
+    asyncio.run(on_event())
     os.close(own)
     assert echoes(slave)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from debate_orchestrator.screen.cells import Line, plain, wide
 from debate_orchestrator.screen.layout import Flow, paragraph
-from debate_orchestrator.speech import tame
+from debate_orchestrator.util.sanitize import sanitize
 
 widths = st.integers(2, 130)
 texts = st.one_of(st.text(), nasty.texts, st.sampled_from(nasty.NASTY))
@@ -51,14 +51,14 @@ def test_no_line_is_too_wide(text: str, cells: int, markup: bool, indent: int) -
 def test_nothing_moves_a_cursor(text: str, cells: int) -> None:
     """No control character and nothing that hides or reorders text is left in any line."""
     for line in shown(text, cells, markup=True):
-        assert tame(line) == line and "\n" not in line and "\t" not in line
+        assert sanitize(line) == line and "\n" not in line and "\t" not in line
 
 
 @given(texts, widths, st.booleans())
 def test_nothing_is_lost(text: str, cells: int, markup: bool) -> None:
     """Every character that is not blank is shown, in its place; only signs that become a style may be missing."""
     made = "".join(shown(text, cells, markup=markup))
-    expected = re.sub(r"\s", "", tame(text))
+    expected = re.sub(r"\s", "", sanitize(text))
 
     assert black(made) == black(expected)
     if not markup:
@@ -68,7 +68,7 @@ def test_nothing_is_lost(text: str, cells: int, markup: bool) -> None:
 @given(texts, st.lists(st.integers(0, 500), max_size=12), widths)
 def test_streaming_loses_nothing(text: str, cuts: list[int], cells: int) -> None:
     """A text that comes in pieces, each line taken off as soon as it is whole, is all shown, at every width."""
-    assert black("".join(streamed(text, cuts, cells))) == black(tame(text))
+    assert black("".join(streamed(text, cuts, cells))) == black(sanitize(text))
 
 
 @given(texts, st.lists(st.integers(0, 500), max_size=12), st.integers(40, 130))
@@ -86,7 +86,7 @@ def test_a_width_may_change_in_the_middle(text: str, taken: list[tuple[int, int]
         flow.take(lines)
         made += [plain(one.line) for one in lines]
 
-    assert black("".join(made)) == black(tame(text))
+    assert black("".join(made)) == black(sanitize(text))
 
 
 @pytest.mark.parametrize(

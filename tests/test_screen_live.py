@@ -14,17 +14,9 @@ from dealing import Deal, dealt_by_chance
 from hall import Hall, whole
 from hypothesis import given, settings
 
-from debate_orchestrator import replies
-from debate_orchestrator.core import presentation
-from debate_orchestrator.core.events import (
-    Closed,
-    Declined,
-    Opened,
-    Raised,
-    Reply,
-    Spoiled,
-    Unanswered,
-)
+from debate_orchestrator.core import transcript
+from debate_orchestrator.core.events import CallFailed, Declined, EndedEarly, Opened, QuestionAsked, Rejected, Reply
+from debate_orchestrator.prompting import replies
 from debate_orchestrator.reports.announcements import announcements
 
 
@@ -90,7 +82,7 @@ def test_a_call_in_trouble() -> None:
     hall = Hall()
     hall.ask("1.opening.a")
     hall.hear("1.opening.a", "I was about")
-    hall.happen(Unanswered(turn="1.opening.a", by="anthropic:m", trouble="the line dropped.", wait=5, unsure=True))
+    hall.happen(CallFailed(turn="1.opening.a", by="anthropic:m", trouble="the line dropped.", wait=5, unsure=True))
     hall.time = 2
     hall.live.paint()
     assert "Researcher A: asked again in 3 s" in hall.status
@@ -111,14 +103,14 @@ def test_replies_that_will_not_do() -> None:
     hall = Hall(rounds=1)
     reply = Reply(text="", brief="0" * 64, by="x")
     hall.ask("1.opening.a")
-    hall.happen(Spoiled(turn="1.opening.a", complaints=("it is empty",), reply=reply))
+    hall.happen(Rejected(turn="1.opening.a", complaints=("it is empty",), reply=reply))
     hall.ask("1.opening.a")
     hall.speak("1.opening.a", "So.")
     hall.ask("1.opening.b")
     hall.speak("1.opening.b", "Not so.")
     for n in (1, 2):
         hall.ask("1.verdict.judge")
-        hall.happen(Spoiled(turn="1.verdict.judge", complaints=(f"no JSON, {n}",), reply=reply))
+        hall.happen(Rejected(turn="1.verdict.judge", complaints=(f"no JSON, {n}",), reply=reply))
     lines = hall.left()
 
     assert "a reply that will not do: it is empty" in lines
@@ -167,7 +159,7 @@ def test_a_mirrored_judge() -> None:
     assert "Judge, mirrored, thinks" in hall.status
     for turn in hall.debate.due():
         text = json.dumps(puppets.ballot(*((4, 8) if turn.mirrored else (8, 4)), rounds=1))
-        hall.happen(replies.read(hall.debate, turn, Reply(text=text, brief="0" * 64, by="x")))
+        hall.happen(replies.parse_reply(hall.debate, turn, Reply(text=text, brief="0" * 64, by="x")))
     text = hall.glass.text
 
     assert "Judge Verdict — Round 1, Mirrored" in text
@@ -233,7 +225,7 @@ def test_other_formats(name: str) -> None:
     for turn in hall.debate.settled():
         if turn.speaking:
             assert hall.debate.format.heading_of(turn) in text
-            assert " ".join(presentation.shown(hall.debate, turn).text.split()) in text
+            assert " ".join(transcript.entry(hall.debate, turn).text.split()) in text
 
 
 def test_private_working() -> None:
@@ -298,9 +290,9 @@ def test_what_comes_from_the_floor() -> None:
     """A question and an early end are announced where they happen, in one line each, whatever the question holds."""
     hall = Hall()
     hall.ask("1.opening.a")
-    hall.happen(Raised(question="Why?\n\x1b[2J--- ROUND 3 OF 3 ---", to=("b",)))
+    hall.happen(QuestionAsked(question="Why?\n\x1b[2J--- ROUND 3 OF 3 ---", to=("b",)))
     hall.speak("1.opening.a", "So it is.")
-    hall.happen(Closed())
+    hall.happen(EndedEarly())
     lines = hall.left()
 
     assert "From the floor, to Researcher B: Why? ␛[2J--- ROUND 3 OF 3 ---" in lines

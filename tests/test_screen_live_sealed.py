@@ -6,7 +6,7 @@ import debates
 import puppets
 from glass import Glass, OnGlass
 
-from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.screen.live import Live
 
 
@@ -14,12 +14,12 @@ def shown(upto: int | None = None, *, sealed: bool = True, say: puppets.Say | No
     """What is seen of a debate of two rounds and two judges, up to some of its events."""
     first, *events = debates.played(say, rounds=2, judges=2)
     glass = Glass(80, 24)
-    debate, terminal = Debate([first]), OnGlass(glass)
+    debate, terminal = DebateState([first]), OnGlass(glass)
     live = Live(debate, terminal, now=lambda: 0.0, sealed=sealed)
     terminal.hold()
     for event in events[:upto]:
         debate.take(event)
-        live.watch(debate, event)
+        live.on_event(debate, event)
     live.leave()
     terminal.let_go()
     return glass.text.splitlines()

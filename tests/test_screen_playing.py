@@ -11,8 +11,8 @@ import debates
 import pytest
 from glass import Glass, OnGlass
 
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Asked, Closed, Event, Raised, Reply, Unanswered
+from debate_orchestrator.core.events import Asked, CallFailed, EndedEarly, Event, QuestionAsked, Reply
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.screen import playing
 from debate_orchestrator.screen.live import Live
 from debate_orchestrator.screen.playing import Player, stages
@@ -47,7 +47,7 @@ def player(events: Iterable[Event], pace: float | None, columns: int = 80) -> tu
     """A player of these events, and the glass on which it plays."""
     first, *rest = events
     glass = Glass(columns)
-    debate, terminal = Debate([first]), OnGlass(glass)
+    debate, terminal = DebateState([first]), OnGlass(glass)
     live = Live(debate, terminal, now=lambda: 0.0, money=False)
     terminal.hold()
     return Player(debate, rest, live, pace), glass
@@ -174,7 +174,7 @@ def test_what_broke_off_is_played_too() -> None:
     """Attempts that came to nothing are shown as they were."""
     events = recorded(rounds=1)
     lost = Reply(text="I was about", brief="0" * 64, by="host")
-    events.insert(2, Unanswered(turn="1.opening.a", by="host", trouble="it hung up.", reply=lost))
+    events.insert(2, CallFailed(turn="1.opening.a", by="host", trouble="it hung up.", reply=lost))
     events.insert(3, Asked(turn="1.opening.a", brief="0" * 64, by="host"))
     one, glass = player(events, None)
     play(one)
@@ -185,7 +185,7 @@ def test_what_broke_off_is_played_too() -> None:
 def test_stages_in_the_order_of_the_agenda() -> None:
     """Whoever answered first, the speeches of a stage are played in the agenda's order, after all that came before."""
     events = debates.played(until="1.rebuttal.a")
-    debate, rest = Debate(events[:3]), events[3:][::-1]
+    debate, rest = DebateState(events[:3]), events[3:][::-1]
     asked = [Asked(turn=one.turn, brief="0" * 64, by="host") for one in rest]  # type: ignore[union-attr]
     (stage,) = stages(debate, [asked[0], rest[0], asked[1], rest[1]])
 
@@ -212,10 +212,10 @@ def test_an_early_end_keeps_its_place() -> None:
     """An early end that came while speeches were under way is played before them, as it happened: the debate that is
     played takes every event that the recorded one took."""
     events = recorded(until="1.challenge.a")
-    debate = Debate(events)
+    debate = DebateState(events)
     under_way: list[Event] = [Asked(turn=f"1.challenge.{side}", brief="0" * 64, by="host") for side in "ab"]
     spoken = [one for one in recorded() if one.kind == "spoke" and one.turn in ("1.challenge.a", "1.challenge.b")]  # type: ignore[union-attr]
-    events += [*under_way, Raised(question="Why?", to=("judge",)), Closed(), *reversed(spoken)]
+    events += [*under_way, QuestionAsked(question="Why?", to=("judge",)), EndedEarly(), *reversed(spoken)]
     for one in events[len(debate.answers) * 2 + 1 :]:
         debate.take(one)
     one, glass = player(events, None)

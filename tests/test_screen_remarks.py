@@ -5,11 +5,11 @@ from __future__ import annotations
 import debates
 import pytest
 
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Reply, Spoiled, Spoke, Unanswered
+from debate_orchestrator.core.events import CallFailed, Rejected, Reply, Spoke
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.screen.remarks import lost, lost_under_seal, noted
 
-SPOILED = Spoiled(
+SPOILED = Rejected(
     turn="1.verdict.judge",
     complaints=("winner: got 'A, by far'; expected a, b or tie.",),
     reply=Reply(text="{}", brief="0" * 64, by="host"),
@@ -19,7 +19,7 @@ SPOILED = Spoiled(
 def spoken(text: str, ended: str = "whole") -> str:
     """What is noted of the first opening."""
     first = debates.opening(rounds=1)
-    debate = Debate([first])
+    debate = DebateState([first])
     turn = debate.turn("1.opening.a")
     event = Spoke(
         turn=turn.id, reply=Reply.model_validate({"text": text, "brief": "0" * 64, "by": "host", "ended": ended})
@@ -38,15 +38,15 @@ def test_what_is_noted() -> None:
 @pytest.mark.parametrize(("wait", "ending"), [(None, "Lost."), (4.0, "Lost. Asked again in 4 s.")])
 def test_what_got_no_answer(wait: float | None, ending: str) -> None:
     """Trouble is told as it is, under a seal too, with the wait where there is one."""
-    event = Unanswered(turn="1.verdict.judge", by="x", trouble="Lost.", wait=wait)
-    debate = Debate(debates.played(until="1.verdict.judge"))
+    event = CallFailed(turn="1.verdict.judge", by="x", trouble="Lost.", wait=wait)
+    debate = DebateState(debates.played(until="1.verdict.judge"))
 
     assert lost(event) == lost_under_seal(debate, event) == ending
 
 
 def test_what_is_told_under_a_seal() -> None:
     """A complaint quotes the reply, and is told whole where nothing is sealed; under a seal nothing of it is."""
-    debate = Debate(debates.played(until="1.verdict.judge"))
+    debate = DebateState(debates.played(until="1.verdict.judge"))
 
     assert "A, by far" in lost(SPOILED)
     assert lost_under_seal(debate, SPOILED) == "a reply that will not do. It is asked for again."

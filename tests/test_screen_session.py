@@ -12,8 +12,8 @@ import pytest
 from glass import Glass, OnGlass
 from viewer import Viewer, watching
 
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.screen import session as holding
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.screen import session as session_module
 from debate_orchestrator.screen.keys import Press
 from debate_orchestrator.screen.live import Live
 from debate_orchestrator.screen.session import Session
@@ -100,7 +100,7 @@ def test_it_is_lent(given_back: bool) -> None:
     async def lending() -> str:
         glass = Glass()
         terminal = OnGlass(glass)
-        live = Live(Debate([debates.opening()]), terminal)
+        live = Live(DebateState([debates.opening()]), terminal)
         async with Session(live, terminal, lambda key: None) as session:
             live.say("before")
             session.lend()
@@ -141,16 +141,16 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> type[Keys]:
     class Own(Keys):
         pass
 
-    monkeypatch.setattr(holding, "Keyboard", Own)
-    monkeypatch.setattr(holding, "_descriptor", lambda: 0)
-    monkeypatch.setattr(holding, "in_front", lambda descriptor: Own.front)
-    monkeypatch.setattr(holding, "TICK", 0.001)
+    monkeypatch.setattr(session_module, "Keyboard", Own)
+    monkeypatch.setattr(session_module, "_descriptor", lambda: 0)
+    monkeypatch.setattr(session_module, "in_front", lambda descriptor: Own.front)
+    monkeypatch.setattr(session_module, "TICK", 0.001)
     return Own
 
 
 def on_glass() -> Session:
     terminal = OnGlass(Glass())
-    return Session(Live(Debate([debates.opening()]), terminal), terminal, lambda key: None)
+    return Session(Live(DebateState([debates.opening()]), terminal), terminal, lambda key: None)
 
 
 async def heard(session: Session, hears: bool) -> None:

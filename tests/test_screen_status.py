@@ -7,18 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Asked, Reply, Unanswered
+from debate_orchestrator.core.events import Asked, CallFailed, Reply
 from debate_orchestrator.core.events import Spoke as Said
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.screen import status
 from debate_orchestrator.screen.cells import plain, wide
 
 
 def test_where_it_stands() -> None:
     """Round and phase are those of what is due; after the rounds it is the phase alone."""
-    assert status.where(Debate(debates.played(until="2.challenge.a"))) == ["Round 2 of 3", "Challenge"]
-    assert status.where(Debate(debates.played(until="final.verdict.judge"))) == ["Final Verdict"]
-    assert status.where(Debate(debates.played(rounds=1))) == ["Dissent Record"]
+    assert status.where(DebateState(debates.played(until="2.challenge.a"))) == ["Round 2 of 3", "Challenge"]
+    assert status.where(DebateState(debates.played(until="final.verdict.judge"))) == ["Final Verdict"]
+    assert status.where(DebateState(debates.played(rounds=1))) == ["Dissent Record"]
 
 
 @pytest.mark.parametrize(
@@ -46,11 +46,11 @@ def test_durations(seconds: float, said: str) -> None:
 
 def test_what_was_spent() -> None:
     """What calls have cost is told with what is not known; where nobody was called nothing is."""
-    debate = Debate([debates.opening()])
+    debate = DebateState([debates.opening()])
     assert status.spent(debate) == []
 
     debate.take(Asked(turn="1.opening.a", brief="0" * 64, by="anthropic:m", called=True))
-    debate.take(Unanswered(turn="1.opening.a", by="anthropic:m", trouble="gone", unsure=True))
+    debate.take(CallFailed(turn="1.opening.a", by="anthropic:m", trouble="gone", unsure=True))
     assert status.spent(debate) == ["$0.0000 and a call of unknown price"]
 
     debate.take(Asked(turn="1.opening.a", brief="0" * 64, by="anthropic:m", called=True))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.screen.cells import Line, plain, wide
 from debate_orchestrator.screen.voices import COLUMN, Floor, Voice, columns
 
@@ -19,7 +19,7 @@ BETWEEN = " | "
 
 def two() -> list[Voice]:
     """The voices of both challenges, which are due together."""
-    debate = Debate(debates.played(until="1.challenge.a"))
+    debate = DebateState(debates.played(until="1.challenge.a"))
     return [Voice(turn, f"Challenge {turn.seat.upper()}", "", 0.0) for turn in debate.due()]
 
 

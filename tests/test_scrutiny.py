@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from own_formats import EXTENDING, FORMAT, written
 
-from debate_orchestrator import library, scrutiny
-from debate_orchestrator.errors import BadFormat, DebateError
+from debate_orchestrator.engine import format_check
+from debate_orchestrator.util import resources
+from debate_orchestrator.util.errors import BadFormat, DebateError
 
 PLACED = re.compile(r"^\S+/[\w.-]+:\d+: ")
 LINES = FORMAT.splitlines(keepends=True)
@@ -37,17 +38,17 @@ JUNK = [
 ]
 
 
-@pytest.mark.parametrize("name", library.format_names())
+@pytest.mark.parametrize("name", resources.format_names())
 def test_shipped_formats_are_well_made(name: str) -> None:
     """No shipped format has a mistake that is told of a user's, and every debate by it can be played and told."""
-    assert scrutiny.mistakes(name) == []
+    assert format_check.find_mistakes(name) == []
 
 
 def test_a_good_format_loads(here: Path) -> None:
     """A format without mistakes is loaded from its folder, or by its file, and is called after the folder."""
     written(here / "mine")
-    assert scrutiny.mistakes("./mine") == []
-    assert scrutiny.load("mine/format.yaml").name == "mine"
+    assert format_check.find_mistakes("./mine") == []
+    assert format_check.load("mine/format.yaml").name == "mine"
 
 
 def test_everything_comes_at_once(here: Path) -> None:
@@ -55,7 +56,7 @@ def test_everything_comes_at_once(here: Path) -> None:
     text = FORMAT.replace("words: 100", "word: 100").replace("reply: final", "reply: finale")
     written(here / "mine", format_yaml=text, rubric_yaml="least: 0\n", speech_md_j2="{{ othr }}", vote_md_j2="{% if %}")
     with pytest.raises(BadFormat) as refused:
-        scrutiny.load("./mine")
+        format_check.load("./mine")
     places = [one.split(": ")[0] for one in refused.value.complaints]
     yaml, rubric = "./mine/format.yaml", "./mine/rubric.yaml"
     lines = [f"{yaml}:24", *[f"{rubric}:1"] * 2, "./mine/speech.md.j2:1", "./mine/vote.md.j2:1"]
@@ -65,7 +66,7 @@ def test_everything_comes_at_once(here: Path) -> None:
 def test_what_hangs_together_is_told_beside_wrong_values(here: Path) -> None:
     """A key that is misspelt in one place does not hide a shape that is missing in another."""
     text = FORMAT.replace("words: 100", "word: 100").replace("reply: final", "reply: finale")
-    told = scrutiny.mistakes(str(written(here / "mine", format_yaml=text)))
+    told = format_check.find_mistakes(str(written(here / "mine", format_yaml=text)))
     assert ["'word'" in told[0], "'finale'" in told[1], len(told)] == [True, True, 2]
 
 
@@ -73,9 +74,9 @@ def test_what_is_inherited_is_told_where_it_stands(here: Path) -> None:
     """A value of the extended format that does not go with the user's is told by that format's file and line."""
     decline = "I DECLINE TO ARGUE THIS POSITION."
     written(here / "mine", format_yaml=f"{EXTENDING}lines: {{concede: {decline}}}\n")
-    base = (library.format_folder("adversarial") / "format.yaml").read_text("utf-8").split("\n")
+    base = (resources.format_folder("adversarial") / "format.yaml").read_text("utf-8").split("\n")
     line = next(n for n, said in enumerate(base, start=1) if said.startswith("  decline:"))
-    (told,) = scrutiny.mistakes("./mine")
+    (told,) = format_check.find_mistakes("./mine")
     assert told.startswith(f"prompts/formats/adversarial/format.yaml:{line}: lines.decline: got '{decline[:5]}")
 
 
@@ -83,7 +84,7 @@ def test_extending_is_enough(here: Path) -> None:
     """A format that is nothing but what it changes is whole: its templates are those of the one that it extends."""
     (here / "mine").mkdir()
     (here / "mine" / "format.yaml").write_text(EXTENDING)
-    made = scrutiny.load("./mine")
+    made = format_check.load("./mine")
     assert (made.name, made.title, made.rounds.most) == ("mine", "Short", 2)
     assert made.round[0].template == "adversarial/opening"
 
@@ -93,7 +94,7 @@ def test_an_inherited_template_is_told_where_it_is_used(here: Path) -> None:
     asking = "before:\n  - name: opening\n    title: Question\n    tag: Q\n    seats: [judge]\n"
     (here / "mine").mkdir()
     (here / "mine" / "format.yaml").write_text(EXTENDING + asking)
-    told = scrutiny.mistakes("./mine")
+    told = format_check.find_mistakes("./mine")
     assert {one.split("; ")[0] for one in told} >= {
         f"./mine/format.yaml:6: before[0]: got the name {name!r}, which prompts/{file}.md.j2 uses"
         for name, file in (("other", "shared/debater"), ("spoken", "formats/adversarial/opening"))
@@ -104,7 +105,7 @@ def test_an_inherited_template_is_told_where_it_is_used(here: Path) -> None:
 def test_where_no_format_is(here: Path, given: str) -> None:
     """A path without a format.yaml is told as such."""
     with pytest.raises(BadFormat, match=r"^format: got .*a folder with a format\.yaml in it"):
-        scrutiny.load(given)
+        format_check.load(given)
 
 
 @st.composite
@@ -139,7 +140,7 @@ def test_whatever_is_written_loads_or_is_told(text: str) -> None:
         path = written(Path(folder) / "mine")
         (path / "format.yaml").write_bytes(text.encode("utf-8", "surrogatepass"))
         try:
-            told = scrutiny.mistakes(os.fspath(path))
+            told = format_check.find_mistakes(os.fspath(path))
         except DebateError as error:
             told = error.complaints
             assert told

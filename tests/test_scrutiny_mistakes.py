@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from own_formats import FORMAT, spoiled
 
-from debate_orchestrator import scrutiny
-from debate_orchestrator.errors import DebateError
+from debate_orchestrator.engine import format_check
+from debate_orchestrator.util.errors import DebateError
 
 YAML, RUBRIC, SPEECH, VOTE = "format.yaml", "rubric.yaml", "speech.md.j2", "vote.md.j2"
 VOTED = FORMAT[FORMAT.index("    reply: ballot") : FORMAT.index(" convergence\n")]
@@ -114,7 +114,7 @@ MISTAKES = [
 
 def mistakes() -> list[str]:
     try:
-        return scrutiny.mistakes("./mine")
+        return format_check.find_mistakes("./mine")
     except DebateError as error:
         return error.complaints
 

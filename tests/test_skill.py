@@ -63,11 +63,11 @@ def test_its_commands_are_the_products(debate: Run) -> None:
 
 def test_it_names_every_question(debate: Run) -> None:
     """The reference on setup lists every key of the conversation."""
-    from debate_orchestrator import library
+    from debate_orchestrator.util import resources
 
     page = (SKILL / "references" / "setup.md").read_text(encoding="utf-8")
 
-    assert [key for key in library.mapping("interview.yaml")["questions"] if f"`{key}`" not in page] == []
+    assert [key for key in resources.read_yaml("interview.yaml")["questions"] if f"`{key}`" not in page] == []
 
 
 def test_the_plugin_carries_the_skill() -> None:

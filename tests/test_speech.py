@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nasty import NASTY, texts
 
-from debate_orchestrator import speech
+from debate_orchestrator.util import sanitize
 
 NONCE = "0123456789abcdef"
 JOINERS = "\u200c\u200d\ufe00\ufe0e\ufe0f"
@@ -35,7 +35,7 @@ def disguised() -> st.SearchStrategy[str]:
 @given(anything)
 def test_tamed_text_moves_no_cursor(text: str) -> None:
     """Of all controls only the line break and the tab are left."""
-    tamed = speech.tame(text)
+    tamed = sanitize.sanitize(text)
 
     assert {one for one in tamed if unicodedata.category(one) in ("Cc", "Cs")} <= {"\n", "\t"}
     assert tamed.encode().decode() == tamed
@@ -44,7 +44,7 @@ def test_tamed_text_moves_no_cursor(text: str) -> None:
 @given(anything)
 def test_tamed_text_hides_and_reorders_nothing(text: str) -> None:
     """No character is left that only hides or reorders others, and no second kind of line break."""
-    tamed = speech.tame(text)
+    tamed = sanitize.sanitize(text)
 
     assert set(HIDERS) & set(tamed) == set()
     assert {one for one in tamed if unicodedata.category(one) in ("Zl", "Zp")} == set()
@@ -54,7 +54,7 @@ def test_tamed_text_hides_and_reorders_nothing(text: str) -> None:
 @given(anything)
 def test_taming_twice_changes_nothing_more(text: str) -> None:
     """Tamed text is tame."""
-    assert speech.tame(speech.tame(text)) == speech.tame(text)
+    assert sanitize.sanitize(sanitize.sanitize(text)) == sanitize.sanitize(text)
 
 
 @given(st.text(st.characters(categories=("L", "M", "N", "P", "S", "Zs")), max_size=80))
@@ -63,24 +63,24 @@ def test_what_can_be_seen_is_left(text: str) -> None:
     blanks = "\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef\u115f\u1160\u17b4\u17b5\u3164\uffa0"
     text = re.sub(f"[{blanks}]", "", text)
 
-    assert speech.tame(text) == text
+    assert sanitize.sanitize(text) == text
 
 
 def test_controls_can_be_seen() -> None:
     """A control becomes its picture, so that a reader sees that somebody put it there."""
-    assert speech.tame("\x1b[2J\x07\x00\x7f\x9b\ud800") == "␛[2J␇␀␡\ufffd\ufffd"
+    assert sanitize.sanitize("\x1b[2J\x07\x00\x7f\x9b\ud800") == "␛[2J␇␀␡\ufffd\ufffd"
 
 
 def test_line_breaks_are_of_one_kind() -> None:
     """Every line break of every system becomes the one."""
-    assert speech.tame("a\r\nb\rc\u2028d\u2029e\x85f\n\rg") == "a\nb\nc\nd\ne\nf\n\ng"
+    assert sanitize.sanitize("a\r\nb\rc\u2028d\u2029e\x85f\n\rg") == "a\nb\nc\nd\ne\nf\n\ng"
 
 
 def test_joiners_of_scripts_and_emoji_are_kept() -> None:
     """What a script or an emoji is put together with stays."""
     text = "می\u200cخواهم 👩\u200d🔬 ☺\ufe0f"
 
-    assert speech.tame(text) == text
+    assert sanitize.sanitize(text) == text
 
 
 @pytest.mark.parametrize(
@@ -96,13 +96,13 @@ def test_joiners_of_scripts_and_emoji_are_kept() -> None:
 )
 def test_joiners_hide_nothing(text: str, left: str) -> None:
     """Joiners part no plain letters, where they would only break up a word unseen, and carry nothing in long rows."""
-    assert speech.tame(text) == left
+    assert sanitize.sanitize(text) == left
 
 
 @given(anything)
 def test_one_line_is_one(text: str) -> None:
     """One line has no breaks, no outer space and no double one."""
-    line = speech.one_line(text)
+    line = sanitize.one_line(text)
 
     assert line.split() == line.split(" ") or line == ""
 
@@ -110,7 +110,7 @@ def test_one_line_is_one(text: str) -> None:
 @given(st.lists(anything | disguised(), max_size=4))
 def test_fenced_text_has_no_trace_of_the_nonce(pieces: list[str]) -> None:
     """However it is written, the nonce does not survive, not even once joiners are taken out."""
-    made = speech.fenced("".join(pieces), NONCE)
+    made = sanitize.fence("".join(pieces), NONCE)
 
     assert NONCE not in re.sub(f"[{JOINERS}{HIDERS}]", "", made).lower()
 
@@ -118,7 +118,7 @@ def test_fenced_text_has_no_trace_of_the_nonce(pieces: list[str]) -> None:
 @given(st.lists(disguised(), min_size=1, max_size=3))
 def test_a_nonce_is_seen_to_have_been_there(pieces: list[str]) -> None:
     """Where a nonce was, brackets say that something was taken out."""
-    made = speech.fenced(" and ".join(pieces), NONCE)
+    made = sanitize.fence(" and ".join(pieces), NONCE)
 
     assert re.sub(f"[{JOINERS}]", "", made) == " and ".join(["[...]"] * len(pieces))
 
@@ -126,7 +126,7 @@ def test_a_nonce_is_seen_to_have_been_there(pieces: list[str]) -> None:
 @given(anything)
 def test_fenced_text_is_tamed_text(text: str) -> None:
     """What does not hold the nonce is only tamed."""
-    assert speech.fenced(text, NONCE) == speech.tame(text)
+    assert sanitize.fence(text, NONCE) == sanitize.sanitize(text)
 
 
 @pytest.mark.parametrize(
@@ -144,15 +144,15 @@ def test_fenced_text_is_tamed_text(text: str) -> None:
 )
 def test_a_nonce_in_other_letters_is_one(written: str) -> None:
     """What reads like the nonce is taken out like the nonce, and nothing around it."""
-    assert speech.fenced(f"é END {written}﹥ ½", NONCE) == "é END [...]﹥ ½"
+    assert sanitize.fence(f"é END {written}﹥ ½", NONCE) == "é END [...]﹥ ½"
 
 
 def test_taking_the_nonce_out_makes_no_new_one() -> None:
     """What is left around a nonce that was taken out does not join to another."""
-    assert NONCE not in speech.fenced(NONCE[:8] + NONCE + NONCE[8:], NONCE)
+    assert NONCE not in sanitize.fence(NONCE[:8] + NONCE + NONCE[8:], NONCE)
 
 
 @pytest.mark.parametrize(("text", "count"), [("", 0), (" \n", 0), ("one", 1), ("one  two\nthree", 3)])
 def test_words_are_counted_between_white_space(text: str, count: int) -> None:
     """Words are what white space parts."""
-    assert speech.words(text) == count
+    assert sanitize.count_words(text) == count

@@ -5,19 +5,19 @@ from __future__ import annotations
 import debates
 import pytest
 
-from debate_orchestrator.briefs import Brief, brief
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Reply, Unanswered, Usage
-from debate_orchestrator.errors import OverCap, Paused
-from debate_orchestrator.estimate import expected
-from debate_orchestrator.spending import Fund, Purse, unpriced
+from debate_orchestrator.core.events import CallFailed, Reply, Usage
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine.budget import Budget, SharedBudget, unpriced_seats
+from debate_orchestrator.engine.estimate import expected
+from debate_orchestrator.prompting.briefs import Brief, brief
+from debate_orchestrator.util.errors import OverBudget, Paused
 
 OPUS = "anthropic:claude-opus-5-5"
 
 
-def capped(cap: float | None) -> tuple[Debate, Brief, float]:
+def capped(cap: float | None) -> tuple[DebateState, Brief, float]:
     """A debate with a cap, its first brief, and what a call for that is expected to cost."""
-    debate = Debate([debates.opening(rounds=1).model_copy(update={"max_cost": cap})])
+    debate = DebateState([debates.opening(rounds=1).model_copy(update={"max_cost": cap})])
     asked = brief(debate, debate.due()[0])
     price = expected(OPUS, asked)
     assert price is not None
@@ -27,41 +27,41 @@ def capped(cap: float | None) -> tuple[Debate, Brief, float]:
 def test_calls_under_way_count() -> None:
     """A call is refused where those under way beside it have taken what is left; one that is over gives it back."""
     _, asked, price = capped(None)
-    purse = Purse(capped(price * 1.5)[0])
-    purse.take("1.opening.a", OPUS, asked)
+    budget = Budget(capped(price * 1.5)[0])
+    budget.take("1.opening.a", OPUS, asked)
     with pytest.raises(Paused, match=r"1\.opening\.b"):
-        purse.take("1.opening.b", OPUS, asked)
-    purse.give("1.opening.a")
-    purse.take("1.opening.b", OPUS, asked)
+        budget.take("1.opening.b", OPUS, asked)
+    budget.give("1.opening.a")
+    budget.take("1.opening.b", OPUS, asked)
 
 
 def test_what_nobody_heard_of_again_counts() -> None:
     """A call of which nothing came back may have cost what it was expected to, and counts as if it had."""
     _, asked, price = capped(None)
-    purse = Purse(capped(price * 1.5)[0])
-    purse.take("1.opening.a", OPUS, asked)
-    purse.give("1.opening.a", unseen=True)
+    budget = Budget(capped(price * 1.5)[0])
+    budget.take("1.opening.a", OPUS, asked)
+    budget.give("1.opening.a", unseen=True)
 
-    assert purse.spent() == pytest.approx(price)
+    assert budget.spent() == pytest.approx(price)
     with pytest.raises(Paused):
-        purse.take("1.opening.a", OPUS, asked)
+        budget.take("1.opening.a", OPUS, asked)
 
 
 def test_what_broke_off_counts_at_the_least() -> None:
     """Of an answer that broke off, the input that was counted and the words that had come are taken for spent."""
     debate, _, _ = capped(1.0)
     half = Reply(text="word " * 700, brief="", by=OPUS, usage=Usage(fresh=1_000, output=1), called=True)
-    debate.take(Unanswered(turn="1.opening.a", by=OPUS, trouble="cut", unsure=True, reply=half))
+    debate.take(CallFailed(turn="1.opening.a", by=OPUS, trouble="cut", unsure=True, reply=half))
 
-    assert Purse(debate).spent() == pytest.approx((1_000 * 4 + 1_000 * 20) / 1e6)
+    assert Budget(debate).spent() == pytest.approx((1_000 * 4 + 1_000 * 20) / 1e6)
 
 
 def test_an_unknown_price_has_no_place_under_a_cap() -> None:
     """Under a cap nobody is called at a price that nobody knows; without one they are."""
     debate, asked, _ = capped(100.0)
     with pytest.raises(Paused, match="command:cat, whose price is unknown"):
-        Purse(debate).take("1.opening.a", "command:cat", asked)
-    Purse(capped(None)[0]).take("1.opening.a", "command:cat", asked)
+        Budget(debate).take("1.opening.a", "command:cat", asked)
+    Budget(capped(None)[0]).take("1.opening.a", "command:cat", asked)
 
 
 def test_who_has_no_price() -> None:
@@ -71,44 +71,44 @@ def test_who_has_no_price() -> None:
         "b": ("command:cat",),
         "judge": ("anthropic:who", OPUS, "host", "rehearse:command:x"),
     }
-    (said,) = unpriced(cast)
+    (said,) = unpriced_seats(cast)
 
     assert "command:cat, anthropic:who, whose" in said
-    assert unpriced({"a": ("host",), "judge": (OPUS, "ollama:m")}) == []
+    assert unpriced_seats({"a": ("host",), "judge": (OPUS, "ollama:m")}) == []
 
 
 def test_a_fund_holds_over_several_debates() -> None:
     """What one debate has under way or has spent is missing to the others of its fund, and only that."""
     _, asked, price = capped(None)
-    fund = Fund(price * 2.5)
-    one, other = (fund.purse(key, capped(None)[0]) for key in ("one", "other"))
+    shared_budget = SharedBudget(price * 2.5)
+    one, other = (shared_budget.budget(key, capped(None)[0]) for key in ("one", "other"))
     one.take("1.opening.a", OPUS, asked)
     one.give("1.opening.a", unseen=True)
-    fund.settle("one")
+    shared_budget.settle("one")
     other.take("1.opening.a", OPUS, asked)
-    with pytest.raises(OverCap, match="higher --max-cost"):
+    with pytest.raises(OverBudget, match="higher --max-cost"):
         other.take("1.opening.b", OPUS, asked)
     other.give("1.opening.a")
     other.take("1.opening.b", OPUS, asked)
 
-    assert fund.committed() == pytest.approx(2 * price)
+    assert shared_budget.committed() == pytest.approx(2 * price)
 
 
 def test_a_debate_taken_up_again_is_counted_once() -> None:
     """The purse of a debate that is taken up again takes the first one's place, with what was never heard of again."""
     _, asked, price = capped(None)
-    fund = Fund(None)
-    first = fund.purse("one", capped(None)[0])
+    shared_budget = SharedBudget(None)
+    first = shared_budget.budget("one", capped(None)[0])
     first.take("1.opening.a", OPUS, asked)
     first.give("1.opening.a", unseen=True)
-    fund.purse("one", capped(None)[0])
+    shared_budget.budget("one", capped(None)[0])
 
-    assert fund.committed() == pytest.approx(price)
+    assert shared_budget.committed() == pytest.approx(price)
 
 
 def test_a_debate_in_a_fund_keeps_its_own_cap() -> None:
     """A debate's own cap holds where its fund would allow more."""
     _, asked, price = capped(None)
-    purse = Fund(price * 100).purse("one", capped(price / 2)[0])
-    with pytest.raises(OverCap, match="debate resume"):
-        purse.take("1.opening.a", OPUS, asked)
+    budget = SharedBudget(price * 100).budget("one", capped(price / 2)[0])
+    with pytest.raises(OverBudget, match="debate resume"):
+        budget.take("1.opening.a", OPUS, asked)

@@ -6,18 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.talk import Draft, Talk, dropped, sound, talked
+from debate_orchestrator.setup.session import SetupProgress, SetupState, checked_state, with_progress, without_answers
 
 SIDES = ("a", "b")
-GOOD = Draft(
+GOOD = SetupState(
     given={"topic": "T", "positions": {"a": "x", "b": "y"}, "output": "o.md"},
-    talk=Talk(heard=("T",), topic_ok=True, positions="own", positions_ok=True),
+    talk=SetupProgress(heard=("T",), topic_ok=True, positions="own", positions_ok=True),
 )
 
 
 def test_what_is_sound_stays() -> None:
     """A draft that a conversation kept is as it was."""
-    assert sound(GOOD, SIDES) == GOOD
+    assert checked_state(GOOD, SIDES) == GOOD
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_what_is_sound_stays() -> None:
 )
 def test_what_is_of_no_kind_goes(changes: dict[str, object], gone: str) -> None:
     """An answer of the wrong kind is as if it had not been given, and no confirmation of it stands."""
-    made = sound(GOOD.model_copy(update={"given": GOOD.given | changes}), SIDES)
+    made = checked_state(GOOD.model_copy(update={"given": GOOD.given | changes}), SIDES)
 
     assert set(GOOD.given) - set(made.given) == {gone}
     assert made.talk.topic_ok == (gone != "topic")
@@ -42,8 +42,8 @@ def test_what_is_of_no_kind_goes(changes: dict[str, object], gone: str) -> None:
 
 def test_a_confirmation_needs_what_it_confirms() -> None:
     """A confirmation of what is not there does not count."""
-    assert not sound(dropped(GOOD, "topic"), SIDES).talk.topic_ok
-    assert not sound(dropped(GOOD, "positions"), SIDES).talk.positions_ok
+    assert not checked_state(without_answers(GOOD, "topic"), SIDES).talk.topic_ok
+    assert not checked_state(without_answers(GOOD, "positions"), SIDES).talk.positions_ok
 
 
 KEYS = st.sampled_from(["topic", "positions", "output", "x"])
@@ -52,8 +52,8 @@ KEYS = st.sampled_from(["topic", "positions", "output", "x"])
 @given(st.dictionaries(KEYS, st.none() | st.text() | st.lists(st.text())))
 def test_anything_becomes_sound(given_: dict[str, object]) -> None:
     """Whatever a file holds, what is left is of the kinds that the conversation keeps."""
-    made = sound(talked(GOOD.model_copy(update={"given": given_}), asked="topic"), SIDES)
+    made = checked_state(with_progress(GOOD.model_copy(update={"given": given_}), asked="topic"), SIDES)
 
     assert isinstance(made.given.get("topic", ""), str)
     assert isinstance(made.given.get("positions", {}), dict)
-    assert sound(made, SIDES) == made
+    assert checked_state(made, SIDES) == made

@@ -17,11 +17,14 @@ import pytest
 from conftest import Run
 from own_formats import written
 
-from debate_orchestrator import briefs, drafts, formats, rendering, templates, trials
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.errors import BadFormat, Failed
-from debate_orchestrator.journal import Writer, read
-from debate_orchestrator.templates import Function, Sandbox, Terms
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine import dry_run
+from debate_orchestrator.formats import loader, source
+from debate_orchestrator.prompting import briefs, rendering, templates
+from debate_orchestrator.prompting.templates import Function, FunctionContext, Sandbox
+from debate_orchestrator.storage.journal import JournalWriter, read
+from debate_orchestrator.util import confine
+from debate_orchestrator.util.errors import BadFormat, ProviderFailed
 
 SETUP = ("--topic", "Tea", "--position-a", "Tea is.", "--position-b", "It is not.", "--output", "r.md")
 NAME = "formats/x/one.j2"
@@ -70,7 +73,7 @@ def hostile(debate: Run, here: Path, attack: str) -> str:
     assert debate("open", "--format", "./mine", *SETUP, "--a", "rehearse", "--b", "rehearse").code == 0
     first = read("r.journal.jsonl").events[0]
     put = dict.fromkeys(first.templates, attack)
-    with Writer.create("other.journal.jsonl", first.model_copy(update={"templates": put})):
+    with JournalWriter.create("other.journal.jsonl", first.model_copy(update={"templates": put})):
         return "other.journal.jsonl"
 
 
@@ -91,14 +94,17 @@ def test_a_template_in_a_journal_runs_nothing(debate: Run, ran: Path, hostile: s
 # What can be reached
 
 
-def debates(folder: Path) -> Iterator[Debate]:
+def debates(folder: Path) -> Iterator[DebateState]:
     """Debates by shipped formats and by one of a user's own, begun and halfway."""
-    draft = drafts.read(str(written(folder)))
+    draft = source.read_source(str(written(folder)))
     assert draft.made is not None
-    own = draft.made, formats.travelling(draft)
-    for made, texts in (own, *(formats.whole(name) for name in ("adversarial", "claim", "panel", "question"))):
-        for course in (trials.CALM, *trials.UNUSUAL):
-            yield Debate([trials.opened(made, texts, 2, course=course)])
+    own = draft.made, loader.carried_templates(draft)
+    for made, texts in (
+        own,
+        *(loader.load_with_templates(name) for name in ("adversarial", "claim", "panel", "question")),
+    ):
+        for course in (dry_run.CALM, *dry_run.UNUSUAL):
+            yield DebateState([dry_run.opened(made, texts, 2, course=course)])
 
 
 def reached(value: object) -> Iterator[object]:
@@ -138,7 +144,7 @@ def test_a_template_reaches_plain_data_alone(tmp_path: Path) -> None:
 
 def test_a_function_is_nothing_but_that() -> None:
     """The functions that templates may call lead nowhere; there are four, and three that make data."""
-    made, sandbox = templates.functions(Terms()), Sandbox({})
+    made, sandbox = templates.functions(FunctionContext()), Sandbox({})
 
     assert (sorted(made), sorted(sandbox.globals)) == (
         ["fence", "label", "name", "tag"],
@@ -154,7 +160,7 @@ def test_a_function_is_nothing_but_that() -> None:
 def test_only_plain_values_are_handed_over(value: object) -> None:
     """What is no mapping, list, text or number is no value for a template."""
     with pytest.raises(TypeError):
-        rendering.plain({"x": [value]})
+        rendering.plain_data({"x": [value]})
 
 
 @pytest.mark.parametrize(
@@ -200,9 +206,9 @@ def test_a_template_gets_nowhere(text: str) -> None:
     with pytest.raises(
         Exception, match=r"(?i)unsafe|undefined|no attribute|not safely callable|no filter|not found|etc/passwd"
     ):
-        Sandbox(own).rendered([NAME], values, Terms())
+        Sandbox(own).rendered([NAME], values, FunctionContext())
     with pytest.raises(BadFormat, match="formats/x/one"):
-        rendering.render([NAME], values, Terms(), own)
+        rendering.render([NAME], values, FunctionContext(), own)
 
 
 # Time and memory
@@ -232,9 +238,11 @@ def test_a_template_has_its_limits(text: str) -> None:
     own = {NAME: text}
 
     with pytest.raises(BadFormat, match="formats/x/one"):
-        rendering.render([NAME], {}, Terms(), own)
-    rendering.mistakes(own, {NAME: templates.Root([templates.Names("a debater's", frozenset())], "x")})
-    assert rendering.render([NAME], {"y": "still here"}, Terms(), {NAME: "{{ y }}"}) == "still here"
+        rendering.render([NAME], {}, FunctionContext(), own)
+    rendering.check_templates(
+        own, {NAME: templates.EntryTemplate([templates.KnownNames("a debater's", frozenset())], "x")}
+    )
+    assert rendering.render([NAME], {"y": "still here"}, FunctionContext(), {NAME: "{{ y }}"}) == "still here"
 
 
 def test_a_format_that_takes_too_long_is_told(debate: Run, here: Path) -> None:
@@ -250,7 +258,7 @@ def test_a_format_that_takes_too_long_is_told(debate: Run, here: Path) -> None:
 
 INSIDE = """
 import json, os, socket, subprocess, sys
-from debate_orchestrator import template_worker
+from debate_orchestrator.prompting import template_worker
 answer = template_worker._answer
 def attempt(sandbox, task):
     if "code" not in task["values"]:
@@ -270,9 +278,9 @@ def inside(monkeypatch: pytest.MonkeyPatch, here: Path) -> Iterator[Callable[[st
     """What becomes of some Python in the process that renders strangers' templates."""
     program = here / "inside.py"
     program.write_text(INSIDE, encoding="utf-8")
-    monkeypatch.setattr(rendering.confinement, "command", lambda module: [sys.executable, "-P", str(program)])
+    monkeypatch.setattr(confine, "command", lambda module: [sys.executable, "-P", str(program)])
     rendering.end_workers()
-    yield lambda code: rendering.render([NAME], {"code": code}, Terms(), {NAME: "x"})
+    yield lambda code: rendering.render([NAME], {"code": code}, FunctionContext(), {NAME: "x"})
     rendering.end_workers()
 
 
@@ -310,36 +318,36 @@ def test_the_process_has_nothing_to_lose(inside: Callable[[str], str], monkeypat
 def test_an_interrupt_leaves_no_answer_behind() -> None:
     """After an interrupt while a template is rendered, the next one gets its own text, not that of the one before."""
     slow = {NAME: "{% for n in range(99999) %}{% for m in range(20) %}{% endfor %}{% endfor %}slow"}
-    rendering.render([NAME], {}, Terms(), {NAME: "x"})  # it is there by now
+    rendering.render([NAME], {}, FunctionContext(), {NAME: "x"})  # it is there by now
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
     threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGALRM)).start()
     try:
         with pytest.raises(KeyboardInterrupt):
-            rendering.render([NAME], {}, Terms(), slow)
+            rendering.render([NAME], {}, FunctionContext(), slow)
             time.sleep(60)
     finally:
         signal.signal(signal.SIGALRM, before)
-    assert rendering.render([NAME], {}, Terms(), {NAME: "fast"}) == "fast"
+    assert rendering.render([NAME], {}, FunctionContext(), {NAME: "fast"}) == "fast"
 
 
 def test_a_process_that_does_not_start_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """A broken installation is told as that, and not as a template's fault."""
     code = "raise ImportError('no module named jinja2')"
-    monkeypatch.setattr(rendering.confinement, "command", lambda module: [sys.executable, "-c", code])
+    monkeypatch.setattr(confine, "command", lambda module: [sys.executable, "-c", code])
     rendering.end_workers()
 
-    with pytest.raises(Failed, match="can't be started: ImportError: no module named jinja2"):
-        rendering.render([NAME], {}, Terms(), {NAME: "x"})
+    with pytest.raises(ProviderFailed, match="can't be started: ImportError: no module named jinja2"):
+        rendering.render([NAME], {}, FunctionContext(), {NAME: "x"})
 
 
 def test_a_worker_that_talks_nonsense_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that prints anything but an answer is ended, and its template refused."""
     code = "import sys\nprint('ready', flush=True)\nfor line in sys.stdin: print('{', flush=True)"
-    monkeypatch.setattr(rendering.confinement, "command", lambda module: [sys.executable, "-c", code])
+    monkeypatch.setattr(confine, "command", lambda module: [sys.executable, "-c", code])
     rendering.end_workers()
 
     with pytest.raises(BadFormat, match="takes too long, or too much memory"):
-        rendering.render([NAME], {}, Terms(), {NAME: "nonsense"})
+        rendering.render([NAME], {}, FunctionContext(), {NAME: "nonsense"})
     rendering.end_workers()
 
 
@@ -356,7 +364,7 @@ def test_a_label_is_no_program(debate: Run, here: Path, label: str) -> None:
     first = read("r.journal.jsonl").events[0]
     labels = first.format.labels.model_copy(update={"round": f"{label} {{round}}", "intervention": label})
     made = first.format.model_copy(update={"labels": labels})
-    with Writer.create("other.journal.jsonl", first.model_copy(update={"format": made})):
+    with JournalWriter.create("other.journal.jsonl", first.model_copy(update={"format": made})):
         pass
     stepped = debate("step", "other.journal.jsonl", "--trust", "--json")
 

@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import pytest
 
-from debate_orchestrator import library
-from debate_orchestrator.rendering import shipped
-from debate_orchestrator.templates import Names, Proof, Root, Sandbox, mistakes, place, said
+from debate_orchestrator.prompting.rendering import shipped
+from debate_orchestrator.prompting.templates import (
+    EntryTemplate,
+    KnownNames,
+    Sandbox,
+    TemplateCheck,
+    error_location,
+    error_text,
+    find_mistakes,
+)
+from debate_orchestrator.util import resources
 
-DEBATER = Names("a debater's", frozenset({"topic", "other", "advice"}))
-JUDGE = Names("a judge's", frozenset({"topic", "ballots"}))
+DEBATER = KnownNames("a debater's", frozenset({"topic", "other", "advice"}))
+JUDGE = KnownNames("a judge's", frozenset({"topic", "ballots"}))
 
 
-def proof(text: str, **others: str) -> Proof:
+def proof(text: str, **others: str) -> TemplateCheck:
     own = {"formats/x/one.j2": text} | {f"formats/x/{name}.j2": said for name, said in others.items()}
-    return Proof(Sandbox(own), "formats/x/one.j2", text)
+    return TemplateCheck(Sandbox(own), "formats/x/one.j2", text)
 
 
-def told(text: str, kinds: list[Names], **others: str) -> list[str]:
+def told(text: str, kinds: list[KnownNames], **others: str) -> list[str]:
     """Complaints about a template, without the name of its file."""
     own = {"formats/x/one.j2": text} | {f"formats/x/{name}.j2": said for name, said in others.items()}
     return [
-        one.removeprefix("formats/x/") for one in mistakes(Sandbox(own), own, {"formats/x/one.j2": Root(kinds, "x")})
+        one.removeprefix("formats/x/")
+        for one in find_mistakes(Sandbox(own), own, {"formats/x/one.j2": EntryTemplate(kinds, "x")})
     ]
 
 
@@ -68,20 +77,20 @@ def test_an_error_has_its_place(text: str, where: str, what: str) -> None:
     own = {"formats/x/one.j2": text, "formats/x/two.j2": "\n{{ y }}"}
     with pytest.raises(Exception, match=r".") as raised:
         Sandbox(own).get_template("formats/x/one.j2").render()
-    assert place(raised.value, own) == where
-    assert what in said(raised.value)
+    assert error_location(raised.value, own) == where
+    assert what in error_text(raised.value)
 
 
 def test_an_error_elsewhere_has_no_place() -> None:
     """An error that no template made is not told as a template's."""
     with pytest.raises(KeyError) as raised:
         {}["x"]
-    assert place(raised.value, {}) is None
+    assert error_location(raised.value, {}) is None
 
 
 def test_what_went_wrong_is_one_line() -> None:
     """However long or odd an error's text is, it is told in one printable line."""
-    text = said(ValueError("a\nb \x1b[31m" + "x" * 500))
+    text = error_text(ValueError("a\nb \x1b[31m" + "x" * 500))
     assert text.isprintable() and len(text) < 200
 
 
@@ -185,5 +194,5 @@ def test_what_only_rendering_shows_is_left_to_it() -> None:
 def test_shipped_templates_have_nothing_wrong() -> None:
     """Every template of prompts/ parses, with filters and includes that are there."""
     made = shipped()
-    texts = {name: (library.prompts() / name).read_text("utf-8") for name in made.list_templates() if ".j2" in name}
-    assert [(name, wrong) for name, text in texts.items() if (wrong := Proof(made, name, text).wrong)] == []
+    texts = {name: (resources.prompts() / name).read_text("utf-8") for name in made.list_templates() if ".j2" in name}
+    assert [(name, wrong) for name, text in texts.items() if (wrong := TemplateCheck(made, name, text).wrong)] == []

@@ -8,18 +8,20 @@ from typing import Any
 import pytest
 from own_formats import FILES, FORMAT, written
 
-from debate_orchestrator import briefs, drafts, formats, trials
-from debate_orchestrator.core.rules import Format
-from debate_orchestrator.misfits import path
+from debate_orchestrator.core.format import Format
+from debate_orchestrator.engine import dry_run
+from debate_orchestrator.formats import loader, source
+from debate_orchestrator.formats.validation import key_path
+from debate_orchestrator.prompting import briefs
 
-ADVERSARIAL = formats.load("adversarial")
+ADVERSARIAL = loader.load("adversarial")
 
 
 def told(folder: Path, **files: str) -> list[str]:
     """Complaints about the small format with other texts in some files."""
-    draft = drafts.read(str(written(folder, **files)))
+    draft = source.read_source(str(written(folder, **files)))
     assert draft.made is not None
-    return trials.complaints(draft.made, formats.travelling(draft), path)
+    return dry_run.find_problems(draft.made, loader.carried_templates(draft), key_path)
 
 
 def changed(**changes: Any) -> Format:
@@ -36,7 +38,7 @@ def changed(**changes: Any) -> Format:
 )
 def test_the_sizes_that_are_tried(limits: dict[str, int], tried: list[int]) -> None:
     """Every number of rounds that is few, and the largest there may be."""
-    assert trials.sizes(changed(rounds=limits)) == tried
+    assert dry_run.sizes(changed(rounds=limits)) == tried
 
 
 def test_sizes_that_a_condition_tells_apart() -> None:
@@ -47,7 +49,7 @@ def test_sizes_that_a_condition_tells_apart() -> None:
     data["rubric"]["criteria"]["argument_quality"]["when"]["rounds_at_least"] = 30
     data["shapes"]["dissent"]["rows"]["fields"]["claim"]["when"]["rounds_at_least"] = 40
     data["round"][3]["when"]["round"] = 50
-    assert trials.sizes(Format.model_validate(data))[9:] == [19, 20, 29, 30, 39, 40, 49, 50, 90]
+    assert dry_run.sizes(Format.model_validate(data))[9:] == [19, 20, 29, 30, 39, 40, 49, 50, 90]
 
 
 def test_every_brief_is_rendered(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,8 +63,8 @@ def test_every_brief_is_rendered(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(briefs, "_render", spy)
     made = changed(rounds={"default": 1, "most": 2, "insist": 2})
-    assert trials.complaints(made, {}, path) == []
-    assert {formats.task(made, phase) for phase in made.phases()} <= seen
+    assert dry_run.find_problems(made, {}, key_path) == []
+    assert {loader.task_template(made, phase) for phase in made.phases()} <= seen
 
 
 @pytest.mark.parametrize(

@@ -11,15 +11,18 @@ from debates import opening
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator import formats, library, trials, trust
 from debate_orchestrator.core.events import Opened
-from debate_orchestrator.journal import read
-from debate_orchestrator.trust import Risk
+from debate_orchestrator.engine import dry_run
+from debate_orchestrator.formats import loader
+from debate_orchestrator.setup import risks
+from debate_orchestrator.setup.risks import Risk
+from debate_orchestrator.storage.journal import read
+from debate_orchestrator.util import resources
 
 
 def kinds(**answers: Any) -> list[tuple[str, str]]:
     """What is told of these answers, as kind and key."""
-    return [(one.kind, one.where) for one in trust.of_answers(answers)]
+    return [(one.kind, one.where) for one in risks.of_answers(answers)]
 
 
 @pytest.mark.parametrize(
@@ -33,7 +36,7 @@ def kinds(**answers: Any) -> list[tuple[str, str]]:
 )
 def test_who_speaks(here: Path, spec: str, kind: str, what: str) -> None:
     """Programs are told by their whole command line, servers by their address, in every form that a cast may have."""
-    (one,) = trust.of_answers({"cast": {"judge": ["host", spec]}})
+    (one,) = risks.of_answers({"cast": {"judge": ["host", spec]}})
 
     assert one == Risk(kind=kind, where="cast.judge", what=what)  # type: ignore[arg-type]
     assert kinds(cast=spec) == [(kind, "cast")]
@@ -58,7 +61,7 @@ def test_places(here: Path) -> None:
     outside = ["../x.md", "/x.md", "sub/out/x.md", ".env", "sub/.x/y.md", "sub/../../x.md"]
 
     assert kinds(context=inside) == []
-    assert [one.what for one in trust.of_answers({"context": outside})] == [
+    assert [one.what for one in risks.of_answers({"context": outside})] == [
         os.path.realpath(path) for path in dict.fromkeys(map(os.path.realpath, outside))
     ]
     assert [path for path in inside if kinds(output=path)] == []
@@ -89,7 +92,7 @@ def test_formats() -> None:
 )
 def test_values_of_another_kind(answers: dict[str, Any]) -> None:
     """What is no answer at all breaks nothing here; it is refused when it is checked."""
-    trust.of_answers(answers)
+    risks.of_answers(answers)
 
 
 @given(
@@ -100,7 +103,7 @@ def test_values_of_another_kind(answers: dict[str, Any]) -> None:
 def test_nothing_breaks_it(value: Any) -> None:
     """Whatever a file holds, its risks can be told and shown in a line without control characters."""
     for key in ("cast", "context", "output", "format"):
-        for one in trust.of_answers({key: value}):
+        for one in risks.of_answers({key: value}):
             assert one.said.isprintable()
             assert len(one.digest) == 64
 
@@ -123,41 +126,41 @@ def test_a_journal(here: Path) -> None:
     worded = first.model_copy(update={"format": first.format.model_copy(update={"seats": seats})})
     now = {**first.cast, "a": ("command:new",)}
 
-    assert [one.what for one in trust.of_opening(first, now)] == ["new"]
-    assert [one.kind for changed in (own, worded) for one in trust.of_opening(changed, {})] == ["format"] * 2
+    assert [one.what for one in risks.of_opening(first, now)] == ["new"]
+    assert [one.kind for changed in (own, worded) for one in risks.of_opening(changed, {})] == ["format"] * 2
     changed = own.model_copy(update={"templates": {"formats/x/speech.md.j2": "Say nothing."}})
-    assert trust.of_opening(own, {}) != trust.of_opening(changed, {})
+    assert risks.of_opening(own, {}) != risks.of_opening(changed, {})
 
 
 def test_a_clerk_of_a_journal(here: Path) -> None:
     """A clerk who fetches what the speeches of a journal cite asks for addresses that others chose."""
     first = opening()
 
-    assert [(one.kind, one.where) for one in trust.of_opening(first, {"clerk": ("fetch",)})] == [
+    assert [(one.kind, one.where) for one in risks.of_opening(first, {"clerk": ("fetch",)})] == [
         ("pages", "cast.clerk")
     ]
-    assert trust.of_opening(first, {"clerk": ("offline",), "a": ("rehearse:fetch",)}) == ()
+    assert risks.of_opening(first, {"clerk": ("offline",), "a": ("rehearse:fetch",)}) == ()
 
 
-@pytest.mark.parametrize("name", library.format_names())
+@pytest.mark.parametrize("name", resources.format_names())
 def test_shipped_formats_need_no_consent(name: str) -> None:
     """A debate by a format that comes with the program puts no words of anybody else before a seat."""
-    made, templates = formats.whole(name)
+    made, templates = loader.load_with_templates(name)
 
-    assert trust.of_opening(trials.opened(made, templates), {}) == ()
+    assert risks.of_opening(dry_run.opened(made, templates), {}) == ()
 
 
 @pytest.mark.parametrize(
-    "journal", sorted((library.folder("examples")).glob("*/*.journal.jsonl")), ids=lambda path: path.parent.name
+    "journal", sorted((resources.folder("examples")).glob("*/*.journal.jsonl")), ids=lambda path: path.parent.name
 )
 def test_shipped_debates_need_no_consent(journal: Path) -> None:
     """The debates that come with the program were held by formats as some version of it had them."""
     first = read(journal).events[0]
     assert isinstance(first, Opened)
 
-    assert trust.of_opening(first, {}) == ()
+    assert risks.of_opening(first, {}) == ()
     rigged = first.format.model_copy(update={"title": "Rigged"})
-    assert trust.of_opening(first.model_copy(update={"format": rigged}), {}) != ()
+    assert risks.of_opening(first.model_copy(update={"format": rigged}), {}) != ()
 
 
 @pytest.mark.parametrize("output", ["CLAUDE.md", "sub/agents.md", "./Gemini.MD.md/../GEMINI.md"])

@@ -16,9 +16,9 @@ from journals import private_mount
 from messages_server import Server, serving
 from started import Started, started
 
-from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Asked, Voted
-from debate_orchestrator.journal import read
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.storage.journal import read
 
 J = "r.journal.jsonl"
 JUDGES = ["1.verdict.judge-1", "1.verdict.judge-2", "1.verdict.judge-3"]
@@ -150,7 +150,7 @@ def test_nine_answers_of_nine(tmp_path: Path) -> None:
 
     assert len({one.turn for one in events if isinstance(one, Voted) and one.turn.startswith("1.verdict")}) == 9
     assert json.loads(ran.stdout)["waited"] >= 6
-    assert Debate(events).complete
+    assert DebateState(events).complete
 
 
 @pytest.mark.parametrize("ends", [False, True])

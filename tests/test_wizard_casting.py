@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from persons import BACK, BEST, NOBODY, TO_CAST, hold
 
-from debate_orchestrator.providers.reach import Reach
+from debate_orchestrator.providers.discovery import Available
 from debate_orchestrator.wizard.casting import told
 from debate_orchestrator.wizard.hall import Hall
 
-CLAUDE = Reach(seat="command:claude -p", ready=True, about="claude is installed")
-LOCAL = Reach(seat="ollama:MODEL", ready=True, about="a server answers", models=("qwen", "glm"))
+CLAUDE = Available(seat="command:claude -p", ready=True, about="claude is installed")
+LOCAL = Available(seat="ollama:MODEL", ready=True, about="a server answers", models=("qwen", "glm"))
 FULL = Hall((LOCAL, CLAUDE), {**BEST, "moderator": "anthropic:claude-sonnet-5-5"}, BEST)
 
 

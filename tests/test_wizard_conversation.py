@@ -11,12 +11,12 @@ import pytest
 from conftest import Run
 from persons import BACK, CTRL_C, CTRL_D, ERASE, TO_CAST, Held, hold, kept
 
-from debate_orchestrator import formats, library
-from debate_orchestrator.datafiles import read_mapping
-from debate_orchestrator.errors import BadAnswers
-from debate_orchestrator.files import Files
-from debate_orchestrator.host.asking import load
-from debate_orchestrator.talk import Draft
+from debate_orchestrator.formats import loader
+from debate_orchestrator.setup.session import SetupState, load
+from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.util import resources
+from debate_orchestrator.util.data import read_mapping
+from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.wizard import conversation
 
 ALL = (*TO_CAST, "rehearse", "yes")
@@ -148,10 +148,10 @@ class TestChange:
     def test_what_can_not_be_opened_is_not_begun(self, here: Path) -> None:
         """Where the debate could not be opened, that is told before it begins, and an answer can be changed."""
 
-        def check(draft: Draft) -> Files:
+        def check(draft: SetupState) -> DebateFiles:
             if draft.given["rounds"] == 1:
-                raise BadAnswers(["one complaint", "another"])
-            return Files.of_output(draft.given["output"])
+                raise BadSettings(["one complaint", "another"])
+            return DebateFiles.of_output(draft.given["output"])
 
         held = hold(*TO_CAST, "rehearse", "yes", "change", "rounds", "2", "yes", check=check)
 
@@ -280,12 +280,12 @@ class TestOptions:
         held = hold("Tabs?", "yes", "own", "A.", "B.", "yes", "40", format="transcript")
 
         assert (held.draft.given["format"], held.draft.given["rounds"]) == ("transcript", 40)
-        assert held.sitting.interview.rules == formats.load("transcript")
+        assert held.sitting.interview.rules == loader.load("transcript")
 
-    @pytest.mark.parametrize("name", [name for name in library.format_names() if name != "transcript"])
+    @pytest.mark.parametrize("name", [name for name in resources.format_names() if name != "transcript"])
     def test_every_format(self, here: Path, name: str) -> None:
         """Every format is set up by the same conversation, with as many sides, rounds and judges as it has."""
-        rules = formats.load(name)
+        rules = loader.load(name)
         rounds = ["1"] if rules.rounds.insist > 1 else []
         positions = [f"Position {side}." for side in rules.sides]
         held = hold("T?", "yes", "own", *positions, "yes", *rounds, "strict", "out.md", "rehearse", "yes", format=name)

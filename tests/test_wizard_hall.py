@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from debate_orchestrator.providers import reach
-from debate_orchestrator.providers.reach import Reach
+from debate_orchestrator.providers import discovery
+from debate_orchestrator.providers.discovery import Available
 from debate_orchestrator.wizard.hall import Hall, look
 
 
@@ -19,7 +19,7 @@ def nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
 
 def test_nobody(nothing_set: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a key, a server or a program there is nobody, but it is known who would be best."""
-    monkeypatch.setattr(reach, "_PROGRAMS", {})
+    monkeypatch.setattr(discovery, "_PROGRAMS", {})
     hall = look()
 
     assert hall.usual == {} and hall.moderator is None and not hall.anybody()
@@ -40,10 +40,10 @@ def test_a_key(nothing_set: None, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_programs_and_local_models_are_ready() -> None:
     """Programs and the first models of a server of one's own can be asked without another word; Tab knows all."""
     ways = (
-        Reach(seat="command:llm", ready=True, about="llm is installed"),
-        Reach(seat="command:PROGRAM ARGS", ready=True, about="any program"),
-        Reach(seat="ollama:MODEL", ready=True, about="a server answers", models=("a", "b", "c", "d")),
-        Reach(seat="openai:MODEL", ready=False, about="no key"),
+        Available(seat="command:llm", ready=True, about="llm is installed"),
+        Available(seat="command:PROGRAM ARGS", ready=True, about="any program"),
+        Available(seat="ollama:MODEL", ready=True, about="a server answers", models=("a", "b", "c", "d")),
+        Available(seat="openai:MODEL", ready=False, about="no key"),
     )
     hall = Hall(ways, {}, {})
 

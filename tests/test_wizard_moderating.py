@@ -11,10 +11,8 @@ import pytest
 from messages_server import Server, serving
 from persons import BEST, hold
 
-from debate_orchestrator import deriving
-from debate_orchestrator.host.asking import load
-from debate_orchestrator.talk import Draft
-from debate_orchestrator.wizard import moderating
+from debate_orchestrator.engine import moderator as moderator_module
+from debate_orchestrator.setup.session import SetupState, load
 from debate_orchestrator.wizard.hall import Hall
 from debate_orchestrator.wizard.moderating import named, spent
 
@@ -75,7 +73,7 @@ def test_what_was_paid_is_told(moderator: Moderator) -> None:
     held = hold("tabs or spaces", "yes", "auto", hall=HALL)
 
     assert spent(held.draft).startswith("The setup took 2 calls of the moderator: $0.00")
-    assert spent(Draft()) == ""
+    assert spent(SetupState()) == ""
 
 
 def test_an_interrupt_while_it_is_asked(moderator: Moderator, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,7 +82,7 @@ def test_an_interrupt_while_it_is_asked(moderator: Moderator, monkeypatch: pytes
     def interrupted(*anything: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(moderating.deriving, "moderated", interrupted)
+    monkeypatch.setattr(moderator_module, "run_moderator", interrupted)
     held = hold("tabs or spaces", hall=HALL)
 
     assert held.ended == "left"
@@ -94,7 +92,7 @@ def test_an_interrupt_while_it_is_asked(moderator: Moderator, monkeypatch: pytes
 def test_an_interrupt_between_two_calls(moderator: Moderator, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a reply has cost is kept also where the person leaves while the next one is awaited."""
     moderator.topics = ["prose"]
-    patiently, calls = deriving._patiently, []
+    patiently, calls = moderator_module._patiently, []
 
     async def interrupted(*terms: Any) -> Any:
         calls.append(terms)
@@ -102,7 +100,7 @@ def test_an_interrupt_between_two_calls(moderator: Moderator, monkeypatch: pytes
             raise KeyboardInterrupt
         return await patiently(*terms)
 
-    monkeypatch.setattr(deriving, "_patiently", interrupted)
+    monkeypatch.setattr(moderator_module, "_patiently", interrupted)
     held = hold("tabs or spaces", hall=HALL)
     kept = load(".debate-setup.yaml").talk
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from debate_orchestrator import formats
+from debate_orchestrator.formats import loader
 from debate_orchestrator.wizard.outlook import Outlook, rehearsed, told
 
-RULES = formats.load("adversarial")
+RULES = loader.load("adversarial")
 CAST = {"a": "anthropic:claude-sonnet-5-5", "b": "anthropic:claude-sonnet-5-5", "judge": ["anthropic:claude-opus-5-5"]}
 STAND_INS = dict.fromkeys(CAST, "rehearse:anthropic:claude-opus-5-5")
 

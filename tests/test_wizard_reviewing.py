@@ -10,8 +10,7 @@ from nasty import NASTY
 from persons import BACK, CTRL_C, CTRL_D, typing
 from reviewers import DIGEST, debated, kind, paper
 
-from debate_orchestrator.reviewing.ballots import Paper
-from debate_orchestrator.reviewing.paper import empty, words
+from debate_orchestrator.reports.reviews import ReviewForm, empty, review_texts
 from debate_orchestrator.rostrum import Later
 from debate_orchestrator.wizard.reviewing import Review, named
 
@@ -32,7 +31,7 @@ class Cast(NamedTuple):
     reads: int
 
 
-def cast(*keys: str, asked: Paper = ONE, begun: dict[str, Any] | None = None) -> Cast:
+def cast(*keys: str, asked: ReviewForm = ONE, begun: dict[str, Any] | None = None) -> Cast:
     """A ballot for which these keys are typed."""
     kept: list[dict[str, Any]] = []
     reads: list[int] = []
@@ -43,7 +42,7 @@ def cast(*keys: str, asked: Paper = ONE, begun: dict[str, Any] | None = None) ->
             terminal.tell(READ)
 
         given = (begun or {}) | empty(asked, DIGEST, "ada", "2026-02-04")
-        review = Review(terminal, words(), asked, given, read, kept.append)
+        review = Review(terminal, review_texts(), asked, given, read, kept.append)
         ballot, ended = None, "filed"
         try:
             ballot = review.hold()
@@ -204,4 +203,4 @@ def test_hostile_positions_are_tamed(deal: Deal) -> None:
 def test_a_name_is_asked_for() -> None:
     """Whoever gives no name is asked, until there is one."""
     with typing("", "ada") as (terminal, _):
-        assert named(terminal, words()) == "ada"
+        assert named(terminal, review_texts()) == "ada"

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from debate_orchestrator.datafiles import read_mapping
-from debate_orchestrator.talk import Draft, Talk
+from debate_orchestrator.setup.session import SetupProgress, SetupState
+from debate_orchestrator.util.data import read_mapping
 from debate_orchestrator.wizard import saving
 from debate_orchestrator.wizard.saving import Kept, Lately
 
-DRAFT = Draft(given={"rounds": 2}, talk=Talk(heard=("Tabs?",)))
+DRAFT = SetupState(given={"rounds": 2}, talk=SetupProgress(heard=("Tabs?",)))
 
 
 class TestKept:
@@ -28,7 +28,7 @@ class TestKept:
         """Of several, the one that was left last is found; none takes another's file."""
         saving.fresh().keep(DRAFT)
         second = saving.fresh()
-        second.keep(Draft(given={"rounds": 5}))
+        second.keep(SetupState(given={"rounds": 5}))
         os.utime(".debate-setup.yaml", (1, 1))
         found = saving.left()
 
@@ -75,7 +75,7 @@ class TestKept:
         Kept("new.yaml", own=False).keep(DRAFT)
 
         assert saving.named("new.yaml")[0].path == "new.yaml"
-        assert saving.named("other.yaml")[1] == Draft()
+        assert saving.named("other.yaml")[1] == SetupState()
         assert saving.named("other.yaml")[0].path == "other.yaml"
 
     def test_its_own_file_is_its_own_though_it_is_named(self, here: Path) -> None:

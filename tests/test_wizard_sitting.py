@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from persons import BACK, BREAK, CTRL_C, ERASE, NOBODY, TO_CAST, UP, coming, hold, no_check, trusting
 
 from debate_orchestrator.cli.setup import interview
-from debate_orchestrator.host.asking import load, save
 from debate_orchestrator.rostrum import Back, Later
-from debate_orchestrator.talk import Draft, Talk
+from debate_orchestrator.setup.session import SetupProgress, SetupState, load, save
 from debate_orchestrator.wizard import conversation
 from debate_orchestrator.wizard.asking import Live, Question
 from debate_orchestrator.wizard.saving import named
@@ -45,7 +44,7 @@ class Script:
 
     def __init__(self, said: list[str]):
         self.said, self.sitting = said, None
-        self.seen: list[Draft] = []
+        self.seen: list[SetupState] = []
 
     def tell(self, text: str, *, strong: bool = False) -> None:
         """Heard."""
@@ -149,7 +148,7 @@ def test_who_is_looked_for_is_said(here: Path, capsys: pytest.CaptureFixture[str
 def test_an_answer_that_is_refused_is_kept(here: Path) -> None:
     """A conversation's file with an answer that will not do is kept aside as it is, once, before it is written anew."""
     path = here / "odd.yaml"
-    draft = Draft(given={"strictness": "strict", "rounds": 99}, sources={}, talk=Talk(heard=("Tabs?",)))
+    draft = SetupState(given={"strictness": "strict", "rounds": 99}, sources={}, talk=SetupProgress(heard=("Tabs?",)))
     save(str(path), draft)
     was = path.read_text(encoding="utf-8")
     sitting = Sitting(Script([]), interview, coming(NOBODY))

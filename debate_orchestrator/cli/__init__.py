@@ -15,9 +15,9 @@ from importlib import import_module
 def main(argv: list[str] | None = None) -> None:
     """Runs one verb and exits: 0 done, 2 your mistake, 3 stopped with work left, 4 a provider failed for
     good, 130 interrupted."""
-    from debate_orchestrator.cli.output import remark, without_secrets
+    from debate_orchestrator.cli.output import complain, remark, without_secrets
     from debate_orchestrator.cli.parser import parse
-    from debate_orchestrator.permissions import permitted
+    from debate_orchestrator.providers.permissions import permitted
 
     without_secrets()
     arguments = parse(argv)
@@ -30,8 +30,6 @@ def main(argv: list[str] | None = None) -> None:
             code = getattr(import_module(f"debate_orchestrator.cli.{module}"), name)(arguments)
         sys.stdout.flush()
     except KeyboardInterrupt as interrupt:
-        from debate_orchestrator.cli.output import complain
-
         complain([str(interrupt) or "interrupted; every reply that was accepted is saved."])
         code = 130
     except BrokenPipeError:
@@ -44,7 +42,7 @@ def main(argv: list[str] | None = None) -> None:
 
 def _failed(error: Exception, *, json: bool) -> int:
     from debate_orchestrator.cli.output import complain, print_json
-    from debate_orchestrator.errors import DebateError, complaint
+    from debate_orchestrator.util.errors import DebateError, complaint
 
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
         complain([complaint("output", error.strerror or "an error", "room to write")])

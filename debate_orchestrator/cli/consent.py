@@ -13,16 +13,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from debate_orchestrator import trust
 from debate_orchestrator.cli.given import STANDARD_INPUT, STDIN
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.cli.seating import at_terminal
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.datafiles import name_of, write_whole
-from debate_orchestrator.errors import BadAnswers, BadFile, complaint
-from debate_orchestrator.files import state_folder
-from debate_orchestrator.journal import Entry, Writer
-from debate_orchestrator.trust import Risk
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.setup import risks as risks_module
+from debate_orchestrator.setup.risks import Risk
+from debate_orchestrator.storage.files import write_atomic
+from debate_orchestrator.storage.journal import Entry, JournalWriter
+from debate_orchestrator.storage.paths import state_folder
+from debate_orchestrator.util.data import name_of
+from debate_orchestrator.util.errors import BadFile, BadSettings, complaint
 
 Ask = Callable[[str, Sequence[Risk]], bool]
 """Shows a person what a file of that name does beyond the debate; whether they agree."""
@@ -41,7 +42,7 @@ def of_file(path: str) -> Origin:
     return Origin(STDIN, "") if path == STANDARD_INPUT else Origin(name_of(path), f"answers {os.path.realpath(path)}")
 
 
-def of_journal(journal: Writer) -> Origin:
+def of_journal(journal: JournalWriter) -> Origin:
     """A journal, known by its first line, wherever it lies."""
     return of_entries(journal.path, journal.entries)
 
@@ -58,34 +59,34 @@ def agree(origin: Origin, risks: Sequence[Risk], *, trusted: bool, ask: Ask | No
         return
     if not trusted and (ask or at_terminal()):
         if not (ask or _ask)(origin.name, risks):
-            raise BadAnswers(f"{origin.name} was not trusted, and nothing was done.")
+            raise BadSettings(f"{origin.name} was not trusted, and nothing was done.")
     elif not trusted:
         said = f"a setup that reaches beyond the debate ({'; '.join(one.said for one in risks)})"
         otherwise = "leave it" if origin.key.startswith("journal") else "change it there, or give other values as flags"
         hint = f"If you trust all of it, add --trust; otherwise {otherwise}."
-        raise BadAnswers(complaint(origin.name, said, "your consent", hint))
+        raise BadSettings(complaint(origin.name, said, "your consent", hint))
     remember(origin, risks)
 
 
 def agree_to_answers(path: str, given: Mapping[str, Any], *, trusted: bool, ask: Ask | None = None) -> None:
     """As `agree`, to answers that the file at a path gave."""
-    agree(of_file(path), trust.of_answers(given), trusted=trusted, ask=ask)
+    agree(of_file(path), risks_module.of_answers(given), trusted=trusted, ask=ask)
 
 
 def remember_answers(path: str, given: Mapping[str, Any]) -> None:
     """Remembers answers that are in the file at a path and were all agreed to, or typed by the user."""
-    remember(of_file(path), trust.of_answers(given))
+    remember(of_file(path), risks_module.of_answers(given))
 
 
 def agree_to_debate(
-    journal: Writer, debate: Debate, typed: Mapping[str, tuple[str, ...]] = {}, *, trusted: bool
+    journal: JournalWriter, debate: DebateState, typed: Mapping[str, tuple[str, ...]] = {}, *, trusted: bool
 ) -> None:
     """As `agree`, to going on with a journal's debate; seats that are `typed` now need no consent."""
     if not debate.due():
         return
     from_file = {seat: who for seat, who in debate.cast.items() if seat not in typed}
-    agree(of_journal(journal), trust.of_going_on(debate.opened, from_file), trusted=trusted)
-    remember(of_journal(journal), trust.of_going_on(debate.opened, debate.cast | dict(typed)))
+    agree(of_journal(journal), risks_module.of_going_on(debate.opened, from_file), trusted=trusted)
+    remember(of_journal(journal), risks_module.of_going_on(debate.opened, debate.cast | dict(typed)))
 
 
 def lacking(origin: Origin, risks: Sequence[Risk]) -> list[Risk]:
@@ -101,7 +102,7 @@ def remember(origin: Origin, risks: Iterable[Risk]) -> None:
         return
     try:
         record.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        write_whole(record, "".join(f"{digest}\n" for digest in sorted(agreed | known)))
+        write_atomic(record, "".join(f"{digest}\n" for digest in sorted(agreed | known)))
     except (OSError, BadFile):
         pass
 

@@ -7,7 +7,7 @@ import sys
 from functools import partial
 
 from debate_orchestrator.cli.listing import nothing
-from debate_orchestrator.errors import BadAnswers, complaint
+from debate_orchestrator.util.errors import BadSettings, complaint
 
 
 def converse(arguments: argparse.Namespace) -> int:
@@ -20,18 +20,18 @@ def converse(arguments: argparse.Namespace) -> int:
     from debate_orchestrator.cli.running import begin
     from debate_orchestrator.cli.seating import PERSON
     from debate_orchestrator.cli.setup import interview
-    from debate_orchestrator.files import Files
     from debate_orchestrator.rostrum import Later
-    from debate_orchestrator.talk import Draft
+    from debate_orchestrator.setup.session import SetupState
+    from debate_orchestrator.storage.paths import DebateFiles
     from debate_orchestrator.wizard import asking, conversation, moderating
     from debate_orchestrator.wizard.beside import beside
     from debate_orchestrator.wizard.hall import look
     from debate_orchestrator.wizard.outlook import rehearsed as rehearses
     from debate_orchestrator.wizard.sitting import Sitting
 
-    def checked(draft: Draft) -> Files:
+    def checked(draft: SetupState) -> DebateFiles:
         answers = conversation.settled(draft, sitting.interview)
-        files = Files.of_output(answers.output)
+        files = DebateFiles.of_output(answers.output)
         if rehearses(draft.given["cast"]):
             answers, files = rehearsed(answers), files.beside(".rehearsed")
         check(answers, files)
@@ -51,7 +51,7 @@ def converse(arguments: argparse.Namespace) -> int:
         remark(f"debate: {sitting.kept.leaving()}")
         return 0 if isinstance(left, Later) else 130
     answers = conversation.settled(draft, sitting.interview)
-    path = sitting.kept.moved(draft, Files.of_output(answers.output).report)
+    path = sitting.kept.moved(draft, DebateFiles.of_output(answers.output).report)
     consent.remember_answers(path, draft.given)
     rehearse = rehearses(draft.given["cast"])
     again = f"`debate run --answers {path}` takes them too."
@@ -68,16 +68,16 @@ def _without_terminal(arguments: argparse.Namespace) -> int:
     if not any(asked):
         return nothing(arguments)
     hint = "`debate run --answers FILE` asks nothing; `debate ask FILE` asks one question a call."
-    raise BadAnswers(complaint("debate", "no terminal", "a terminal, to ask at", hint))
+    raise BadSettings(complaint("debate", "no terminal", "a terminal, to ask at", hint))
 
 
 def _free_report() -> str:
     """The report's name that is proposed: one that no debate here has yet."""
-    from debate_orchestrator.files import JOURNAL, REPORT, Files
+    from debate_orchestrator.storage.paths import JOURNAL, REPORT, DebateFiles
 
     stem = REPORT.removesuffix(".md")
     for name in (stem, *(f"{stem}-{n}" for n in range(2, 1000))):
-        files = Files.of_journal(f"{name}{JOURNAL}")
+        files = DebateFiles.of_journal(f"{name}{JOURNAL}")
         if not files.there():
             return files.report
     return REPORT

@@ -8,18 +8,18 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
-from debate_orchestrator.calls import Watch, record
 from debate_orchestrator.cli.interrupts import STOPPING, heeded
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.cli.seating import judges_look_on
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Answer, Asked, Closed, Event, Raised
-from debate_orchestrator.drive import drive
-from debate_orchestrator.errors import DebateError, OutOfTurn, Theirs
-from debate_orchestrator.journal import Writer
-from debate_orchestrator.providers import Provider
-from debate_orchestrator.spending import Purse
-from debate_orchestrator.unsaved import Unsaved
+from debate_orchestrator.core.events import Answer, Asked, EndedEarly, Event, QuestionAsked
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine.budget import Budget
+from debate_orchestrator.engine.loop import run_loop
+from debate_orchestrator.engine.turn import OnEvent, record_event
+from debate_orchestrator.providers.registry import Provider
+from debate_orchestrator.storage.journal import JournalWriter
+from debate_orchestrator.storage.journal_retry import UnsavedEvents
+from debate_orchestrator.util.errors import DebateError, ExternalError, OutOfTurn
 
 if TYPE_CHECKING:
     from debate_orchestrator.podium.person import Person
@@ -40,16 +40,23 @@ class Chair:
     """Who keeps order while a debate is driven. A pause lets the answers under way come in and asks nobody
     meanwhile; the debate can then go on, or be left as it is: everything is on record either way."""
 
-    def __init__(self, live: Live | None, journal: Writer, debate: Debate, watch: Watch, person: Person | None = None):
+    def __init__(
+        self,
+        live: Live | None,
+        journal: JournalWriter,
+        debate: DebateState,
+        on_event: OnEvent,
+        person: Person | None = None,
+    ):
         self._live, self._journal, self._debate, self._person = live, journal, debate, person
-        self.watch = watch
+        self.on_event = on_event
         self._stop, self._resumed = asyncio.Event(), asyncio.Event()
         self._task = asyncio.current_task()
         self._waits = False
         """Whether nobody is asked, since it is paused."""
         self._closing = False
         """Whether the next key says if the debate is really ended early."""
-        self._unsaved = Unsaved(live.say if live else remark)
+        self._unsaved = UnsavedEvents(live.say if live else remark)
         self._saving: asyncio.Task[None] | None = None
         """What brings the last word from outside the seats to the disk."""
         self.ended = False
@@ -96,7 +103,7 @@ class Chair:
         """Puts the question to those who still have a turn; meanwhile somebody's last may have begun."""
         left = tuple(seat for seat in to if seat in self._hearers())
         if left:
-            self._record(Raised(question=question, to=left))
+            self._record(QuestionAsked(question=question, to=left))
         elif to and self._live is not None:
             self._live.say("Not put: their last turn has begun meanwhile.")
 
@@ -107,7 +114,7 @@ class Chair:
         if self._debate.closed_after is not None:
             return False
         try:
-            return self._debate.admits(Closed())
+            return self._debate.admits(EndedEarly())
         except OutOfTurn:
             return False
 
@@ -118,7 +125,7 @@ class Chair:
     def _close(self) -> None:
         """Ends the debate early: the phase under way is finished, and then the verdict is asked for."""
         if self._can_close():
-            self._record(Closed())
+            self._record(EndedEarly())
         self._decide()
 
     def _decide(self) -> None:
@@ -128,7 +135,7 @@ class Chair:
     def _record(self, event: Event) -> None:
         """Writes an event down. What keeps it from being written is told; the debate goes on as far as it can."""
         try:
-            record(self._journal, self._debate, event, self.watch)
+            record_event(self._journal, self._debate, event, self.on_event)
         except DebateError as error:
             (self._live.say if self._live else remark)("Not on record: " + " ".join(error.complaints))
             return
@@ -185,10 +192,10 @@ class Chair:
     async def drive(self, seats: Mapping[str, Provider]) -> None:
         """Drives until nothing is left, or it was ended."""
         journal, debate = self._journal, self._debate
-        hear = None if self._live is None else self._live.hear
-        purse = Purse(debate)  # of all of it, so that a pause forgets nothing that may have cost something
+        on_text = None if self._live is None else self._live.hear
+        budget = Budget(debate)  # of all of it, so that a pause forgets nothing that may have cost something
         while not self.ended and _left(debate, seats):
-            await drive(journal, debate, seats, self._seen, hear, self._stop, purse, self._unsaved)
+            await run_loop(journal, debate, seats, self._seen, on_text, self._stop, budget, self._unsaved)
             self._waits = self._stop.is_set() and _left(debate, seats) and not self.ended
             if self._waits:
                 self.tell()
@@ -198,14 +205,14 @@ class Chair:
         if self._saving is not None:
             await self._saving
 
-    def _seen(self, debate: Debate, event: Event) -> None:
+    def _seen(self, debate: DebateState, event: Event) -> None:
         """An event has happened: it is shown, and keys may do something else now."""
-        self.watch(debate, event)
+        self.on_event(debate, event)
         if isinstance(event, Asked | Answer):
             self.tell()
 
 
-def _left(debate: Debate, seats: Mapping[str, Provider]) -> bool:
+def _left(debate: DebateState, seats: Mapping[str, Provider]) -> bool:
     """Whether somebody is due whom we can ask."""
     return any(turn.seat in seats for turn in debate.due())
 
@@ -218,7 +225,7 @@ class Shown(NamedTuple):
     """What holds the terminal while it is, given who is told of keys."""
 
 
-def watched(debate: Debate, stream: TextIO, *, money: bool = True) -> Shown | None:
+def watched(debate: DebateState, stream: TextIO, *, money: bool = True) -> Shown | None:
     """A live screen for a debate on that stream; None where nobody watches: it is no terminal, or another job is
     in front of it."""
     try:
@@ -240,16 +247,16 @@ def watched(debate: Debate, stream: TextIO, *, money: bool = True) -> Shown | No
 
 
 async def driven(
-    journal: Writer,
-    debate: Debate,
+    journal: JournalWriter,
+    debate: DebateState,
     seats: Mapping[str, Provider],
-    watch: Watch,
+    on_event: OnEvent,
     shown: Shown | None = None,
     person: Person | None = None,
 ) -> None:
     """Drives until nothing is left. An interrupt stops the asking and awaits the answers under way, since they
     are paid for; a second one leaves them. KeyboardInterrupt, with what to do, where work is left then."""
-    chair = Chair(None if shown is None else shown.live, journal, debate, watch, person)
+    chair = Chair(None if shown is None else shown.live, journal, debate, on_event, person)
     held: AbstractAsyncContextManager[Session | None] = nullcontext() if shown is None else shown.session(chair.press)
     try:
         with heeded(chair.interrupt):
@@ -257,11 +264,11 @@ async def driven(
                 chair.hears = session is not None and session.hears
                 chair.tell()
                 if person is not None:
-                    chair.watch = person.attends(chair.end, session, watch)
+                    chair.on_event = person.attends(chair.end, session, on_event)
                 await chair.drive(seats)
     except asyncio.CancelledError:
         pass
-    except Theirs as error:
+    except ExternalError as error:
         if not chair.ended:
             raise
         for said in error.complaints:

@@ -6,11 +6,14 @@ import argparse
 import shlex
 from collections.abc import Iterator
 
-from debate_orchestrator import drafts, library, scrutiny, taking
-from debate_orchestrator import formats as formats_
 from debate_orchestrator.cli.output import print_json, remark, say
-from debate_orchestrator.core.rules import JUDGE, Format
-from debate_orchestrator.errors import BadAnswers, complaint, shown
+from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.phases import JUDGE
+from debate_orchestrator.engine import format_check
+from debate_orchestrator.formats import loader, scaffold
+from debate_orchestrator.formats import source as source_module
+from debate_orchestrator.util import resources
+from debate_orchestrator.util.errors import BadSettings, complaint, short_repr
 
 NEW = "new"
 
@@ -21,7 +24,7 @@ def formats(arguments: argparse.Namespace) -> int:
     new = first == NEW
     wrong = []
     if len(rest) != new:
-        got = shown(" ".join(arguments.given))
+        got = short_repr(" ".join(arguments.given))
         wrong.append(complaint("formats", got, "one name, or `new` and the name of a folder to make"))
     for name, flag in (("source", "--from"), ("to", "--to")):
         if getattr(arguments, name) is not None and not new:
@@ -30,14 +33,14 @@ def formats(arguments: argparse.Namespace) -> int:
         if getattr(arguments, name) is not None and (new or first is None):
             wrong.append(complaint(f"--{name}", "nothing that is shown", f"`debate formats NAME --{name} ...`"))
     if wrong:
-        raise BadAnswers(wrong)
+        raise BadSettings(wrong)
     if first is None:
         return _listed(arguments)
     return _new(arguments, rest[0]) if new else _shown(arguments, first)
 
 
 def _listed(arguments: argparse.Namespace) -> int:
-    made = [formats_.load(name) for name in library.format_names()]
+    made = [loader.load(name) for name in resources.format_names()]
     if arguments.json:
         print_json({"formats": [{"name": one.name, "title": one.title, "about": one.about} for one in made]})
         return 0
@@ -49,15 +52,15 @@ def _listed(arguments: argparse.Namespace) -> int:
 
 def _new(arguments: argparse.Namespace, name: str) -> int:
     """Copies a format, and says what to do with the copy."""
-    source = arguments.source or taking.FIRST
-    taken = taking.take(source, name, arguments.to or "")
+    source = arguments.source or scaffold.FIRST
+    taken = scaffold.copy_format(source, name, arguments.to or "")
     path = shlex.quote(taken.told)
     then = [f"debate formats {path}", f'debate run --format {path} --topic "..." --rehearse']
     then.append(f'debate open --format {path} --topic "..." --position-a "..." --position-b "..."')
     if arguments.json:
         print_json({"format": name, "folder": taken.told, "files": list(taken.files), "from": source, "next": then})
         return 0
-    templates = [file for file in taken.files if file.endswith(drafts.ENDING)]
+    templates = [file for file in taken.files if file.endswith(source_module.ENDING)]
     others = [file for file in taken.files if file not in templates]
     say(f"{taken.told}/: {', '.join(others)} and {len(templates)} templates, from {source}.")
     say("Change what you like, then:")
@@ -69,17 +72,17 @@ def _new(arguments: argparse.Namespace, name: str) -> int:
 
 def _shown(arguments: argparse.Namespace, given: str) -> int:
     """Unrolls a format from its data."""
-    one = scrutiny.load(given)
+    one = format_check.load(given)
     rounds = one.rounds.default if arguments.rounds is None else arguments.rounds
     strictness = arguments.strictness or list(one.rubric.strictness)[-1]
     wrong = []
     if not 1 <= rounds <= one.rounds.insist:
         wrong.append(complaint("--rounds", str(rounds), f"1 to {one.rounds.insist}"))
     if strictness not in one.rubric.strictness:
-        wrong.append(complaint("--strictness", shown(strictness), " or ".join(one.rubric.strictness)))
+        wrong.append(complaint("--strictness", short_repr(strictness), " or ".join(one.rubric.strictness)))
     if wrong:
-        raise BadAnswers(wrong)
-    stages = formats_.agenda(one, rounds, strictness)
+        raise BadSettings(wrong)
+    stages = loader.unrolled(one, rounds, strictness)
     if arguments.json:
         agenda = [{"part": part, "order": how, "turns": ids} for part, how, ids in stages]
         print_json({"format": one.model_dump(mode="json"), "rounds": rounds, "agenda": agenda})

@@ -8,8 +8,8 @@ import sys
 from typing import Any
 
 from debate_orchestrator.cli.output import remark
-from debate_orchestrator.datafiles import LARGEST, given, name_of, read_mapping, reason
-from debate_orchestrator.errors import BadFile, complaint
+from debate_orchestrator.util.data import LARGEST, error_text, name_of, parse_mapping, read_mapping
+from debate_orchestrator.util.errors import BadFile, complaint
 
 STANDARD_INPUT = "-"
 STDIN = "standard input"
@@ -23,11 +23,11 @@ def standard_input() -> dict[str, Any]:
             remark("reading from the terminal: end with Ctrl-D.")
         data = sys.stdin.buffer.read(LARGEST + 1) if sys.stdin is not None else b""
     except OSError as error:
-        raise BadFile(complaint(STDIN, reason(error), "something that can be read")) from None
+        raise BadFile(complaint(STDIN, error_text(error), "something that can be read")) from None
     if len(data) > LARGEST:
         raise BadFile(complaint(STDIN, f"more than {LARGEST:,} bytes", f"at most {LARGEST:,}"))
     try:
-        return given(data.decode("utf-8-sig"), STDIN)
+        return parse_mapping(data.decode("utf-8-sig"), STDIN)
     except UnicodeDecodeError:
         raise BadFile(complaint(STDIN, "bytes that are not UTF-8", "text in UTF-8")) from None
 

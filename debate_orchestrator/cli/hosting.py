@@ -12,45 +12,45 @@ from debate_orchestrator.cli.interrupts import terminated_like_interrupted
 from debate_orchestrator.cli.output import complain, print_json, remark, say
 from debate_orchestrator.cli.seating import unseated
 from debate_orchestrator.cli.setup import settled
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.errors import BadAnswers, BadReply, complaint
-from debate_orchestrator.files import Files
-from debate_orchestrator.host.desk import Desk, read_reply
-from debate_orchestrator.host.stepping import Step
-from debate_orchestrator.host.stepping import step as step_host
-from debate_orchestrator.journal import Writer
-from debate_orchestrator.replies import LARGEST, decode
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.host.step import StepResult
+from debate_orchestrator.host.step import step as step_host
+from debate_orchestrator.host.turns_folder import TurnsFolder, read_reply
+from debate_orchestrator.prompting.replies import LARGEST, decode
+from debate_orchestrator.storage.journal import JournalWriter
+from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.util.errors import BadReply, BadSettings, complaint
 
 
 def open_debate(arguments: argparse.Namespace) -> int:
     """Writes the journal and lays out the first turns."""
     answers = settled(arguments)
-    files = Files.of_output(answers.output)
+    files = DebateFiles.of_output(answers.output)
     check(answers, files, terminal=False)
     answers, derived = with_positions(answers, remark)
     with create(answers, files, derived) as journal, terminated_like_interrupted():
-        done = step_host(journal, Desk(files.turns, remark), {}, begun=True)
+        done = step_host(journal, TurnsFolder(files.turns, remark), {}, begun=True)
         return _told(done, journal, files, json=arguments.json, block=block(arguments, answers, files))
 
 
 def step(arguments: argparse.Namespace) -> int:
     """Takes replies and lays out what is due then."""
-    files = Files.of_journal(arguments.journal)
+    files = DebateFiles.of_journal(arguments.journal)
     given, unread = _replies(arguments.given)
-    with Writer(arguments.journal) as journal, terminated_like_interrupted():
-        debate = Debate(journal.events)
+    with JournalWriter(arguments.journal) as journal, terminated_like_interrupted():
+        debate = DebateState(journal.events)
         _must_not_ask(debate, arguments.journal)
         consent.agree_to_debate(journal, debate, trusted=arguments.trust)
-        done = step_host(journal, Desk(files.turns, remark), given, one_agent=arguments.one_agent)
+        done = step_host(journal, TurnsFolder(files.turns, remark), given, one_agent=arguments.one_agent)
         done = done.model_copy(update={"complaints": (*unread, *done.complaints)})
         return _told(done, journal, files, json=arguments.json)
 
 
-def _must_not_ask(debate: Debate, path: str) -> None:
+def _must_not_ask(debate: DebateState, path: str) -> None:
     """BadAnswers where a person would have to be asked: a step asks nobody."""
     if debate.due() and unseated(debate.cast, terminal=False):
         hint = f"Go on at a terminal with `debate resume {path}`, or seat the host: `debate resume {path} --a host`."
-        raise BadAnswers(complaint("cast", "human", "seats that a step can take", hint))
+        raise BadSettings(complaint("cast", "human", "seats that a step can take", hint))
 
 
 def _replies(pairs: list[str]) -> tuple[dict[str, str], list[str]]:
@@ -71,7 +71,9 @@ def _replies(pairs: list[str]) -> tuple[dict[str, str], list[str]]:
     return given, complaints
 
 
-def _told(done: Step, journal: Writer, files: Files, *, json: bool, block: list[str] | None = None) -> int:
+def _told(
+    done: StepResult, journal: JournalWriter, files: DebateFiles, *, json: bool, block: list[str] | None = None
+) -> int:
     """Prints what a step did; writes the report when it was the last."""
     summary, page = write_report(journal, files) if done.done else (None, None)
     show = [*(block or []), *done.show]

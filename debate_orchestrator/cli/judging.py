@@ -6,53 +6,53 @@ import argparse
 import hashlib
 from typing import Any
 
-from debate_orchestrator import providers, spending, trust
-from debate_orchestrator.answers import LONGEST_PATIENCE
-from debate_orchestrator.calls import record
 from debate_orchestrator.cli import consent, seating
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.cli.running import go_on
 from debate_orchestrator.cli.setup import amount, cap, panel
-from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Declined, Opened, Spoke
-from debate_orchestrator.core.rules import JUDGE
-from debate_orchestrator.datafiles import read_regular, read_text
-from debate_orchestrator.engine import rejudge, transcript
-from debate_orchestrator.errors import BadAnswers, complaint
-from debate_orchestrator.files import Files
-from debate_orchestrator.journal import Entry, Writer, read
-from debate_orchestrator.providers import reach
+from debate_orchestrator.core.phases import JUDGE
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine import budget, rejudge, transcript_file
+from debate_orchestrator.engine.turn import record_event
+from debate_orchestrator.providers import discovery, registry
+from debate_orchestrator.setup import risks as risks_module
+from debate_orchestrator.setup.settings import LONGEST_PATIENCE
+from debate_orchestrator.storage.journal import Entry, JournalWriter, read
+from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.util.data import read_regular, read_text
+from debate_orchestrator.util.errors import BadSettings, complaint
 
 
 def judge(arguments: argparse.Namespace) -> int:
     """Judges a journal's debate or a transcript anew, into a journal and a report of its own."""
     path = arguments.source
-    judges = tuple(arguments.judge or [reach.judge()])
+    judges = tuple(arguments.judge or [discovery.judge()])
     cast = {JUDGE: judges}
-    wrong = providers.complaints(cast) + providers.lacking(cast)
+    wrong = registry.complaints(cast) + registry.missing(cast)
     if wrong := wrong + seating.unseated(cast, events=arguments.events):
-        raise BadAnswers(wrong)
+        raise BadSettings(wrong)
     spoken: list[Spoke | Declined] = []
-    risks: tuple[trust.Risk, ...] = ()
+    risks: tuple[risks_module.Risk, ...] = ()
     if _is_journal(path):
         entries = read(path).entries
         source = consent.of_entries(path, entries)
         first, spoken = _again(arguments, path, entries, judges)
         if isinstance(entries[0].event, Opened):
-            risks = trust.of_opening(entries[0].event, {})
+            risks = risks_module.of_opening(entries[0].event, {})
     else:
         source = consent.of_file(path)
         first, spoken = _of_transcript(arguments, path, judges)
     first = first.model_copy(update=_calls(arguments, first))
-    files = Files.of_output(arguments.output or rejudge.output_path(path))
+    files = DebateFiles.of_output(arguments.output or rejudge.output_path(path))
     files.must_be_new()
     consent.agree(source, risks, trusted=arguments.trust)
-    debate = Debate([first])
-    providers.seated(debate)  # a recording that can't be read is told before anything is written
-    with Writer.create(files.journal, first) as journal:
-        consent.remember(consent.of_journal(journal), trust.of_opening(first, first.cast))
+    debate = DebateState([first])
+    registry.make_providers(debate)  # a recording that can't be read is told before anything is written
+    with JournalWriter.create(files.journal, first) as journal:
+        consent.remember(consent.of_journal(journal), risks_module.of_opening(first, first.cast))
         for event in spoken:
-            record(journal, debate, event)
+            record_event(journal, debate, event)
         journal.sync()
         return go_on(journal, files, arguments)
 
@@ -63,13 +63,13 @@ def _calls(arguments: argparse.Namespace, first: Opened) -> dict[str, Any]:
     said: dict[str, Any] = {"leader_first": arguments.leader_first}
     if arguments.max_cost is not None:
         said["max_cost"] = cap(arguments.max_cost)
-        wrong += spending.unpriced(first.cast) if said["max_cost"] is not None else []
+        wrong += budget.unpriced_seats(first.cast) if said["max_cost"] is not None else []
     if arguments.patience is not None:
         said["patience"] = seconds = amount(arguments.patience)
         if not isinstance(seconds, float) or not 1 <= seconds <= LONGEST_PATIENCE:
             wrong.append(complaint("--patience", repr(arguments.patience), f"seconds from 1 to {LONGEST_PATIENCE:,}"))
     if wrong:
-        raise BadAnswers(wrong)
+        raise BadSettings(wrong)
     return said
 
 
@@ -92,16 +92,16 @@ def _again(
     flags = [flag for flag, said in zip(("--topic", "--position-a", "--position-b"), given, strict=True) if said]
     if flags:
         got = f"{', '.join(flags)} for a debate that has its own"
-        raise BadAnswers(complaint(path, got, "them for a transcript alone", "A journal says what was debated."))
+        raise BadSettings(complaint(path, got, "them for a transcript alone", "A journal says what was debated."))
     return rejudge.of_journal(entries, path, judges, arguments.strictness, panel(arguments))
 
 
 def _of_transcript(
     arguments: argparse.Namespace, path: str, judges: tuple[str, ...]
 ) -> tuple[Opened, list[Spoke | Declined]]:
-    text = read_text(path, transcript.LARGEST)
+    text = read_text(path, transcript_file.LARGEST)
     sides = {"a": arguments.position_a, "b": arguments.position_b}
-    debate = transcript.parse(text, path)
+    debate = transcript_file.parse(text, path)
     digest = hashlib.sha256(read_regular(path, follow=True)).hexdigest()
     given = {side: said for side, said in sides.items() if said is not None}
     found = rejudge.of_transcript(

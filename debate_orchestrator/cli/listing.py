@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from debate_orchestrator import models as models_
 from debate_orchestrator.cli.output import print_json, say
+from debate_orchestrator.providers import pricing
 
 _SHOWN = 12
 """Models of one server that are listed for a person."""
@@ -26,9 +26,9 @@ def nothing(arguments: argparse.Namespace) -> int:
 
 def models(arguments: argparse.Namespace) -> int:
     """Tells who can be asked from here."""
-    from debate_orchestrator.providers import reach
+    from debate_orchestrator.providers import discovery
 
-    ways = reach.found()
+    ways = discovery.available()
     if arguments.json:
         print_json({"models": [way.model_dump() for way in ways]})
         return 0
@@ -37,7 +37,7 @@ def models(arguments: argparse.Namespace) -> int:
         if way.models:
             left = len(way.models[_SHOWN:]) + way.more
             say(f"     {', '.join(way.models[:_SHOWN])}{f' and {left:,} more' if left else ''}")
-    table = models_.table()
+    table = pricing.table()
     say(f"\nModels with known prices (as of {table.date}): {', '.join(table.models)}.")
     say(f"Where nobody is named: debaters {table.defaults.debater}, judge {table.defaults.judge}.")
     return 0

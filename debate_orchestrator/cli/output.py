@@ -10,9 +10,9 @@ import warnings
 from collections.abc import Iterable
 from typing import Any, TextIO
 
-from debate_orchestrator.redaction import redact
 from debate_orchestrator.rostrum import WIDEST
-from debate_orchestrator.speech import tame
+from debate_orchestrator.util.redact import redact
+from debate_orchestrator.util.sanitize import sanitize
 
 
 class _Redacted:
@@ -59,7 +59,7 @@ def say(text: str = "") -> None:
 
 def page(text: str) -> None:
     """A document on stdout: its lines as long as they are."""
-    print(tame(text), end="")
+    print(sanitize(text), end="")
 
 
 def remark(text: str) -> None:
@@ -69,7 +69,7 @@ def remark(text: str) -> None:
 
 def _write(text: str, stream: TextIO) -> None:
     """Tamed; at a terminal, wrapped between words, with paths left whole."""
-    text = redact(tame(text))  # before a secret with spaces in it is wrapped
+    text = redact(sanitize(text))  # before a secret with spaces in it is wrapped
     if stream.isatty():
         text = "\n".join(_wrapped(line) for line in text.split("\n"))
     print(text, file=stream)

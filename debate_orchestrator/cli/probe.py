@@ -10,15 +10,16 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from debate_orchestrator import casts
 from debate_orchestrator.cli.output import print_json, remark, say
-from debate_orchestrator.datafiles import name_of, write_whole
-from debate_orchestrator.errors import BadAnswers, Failed, Paused, Theirs, shown
-from debate_orchestrator.files import Files
+from debate_orchestrator.storage.files import write_atomic
+from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.data import name_of
+from debate_orchestrator.util.errors import BadSettings, ExternalError, Paused, ProviderFailed, short_repr
 
 if TYPE_CHECKING:
-    from debate_orchestrator.core.debate import Debate
     from debate_orchestrator.core.events import Event
+    from debate_orchestrator.core.state import DebateState
     from debate_orchestrator.engine.probe import Case, ProbeRun
     from debate_orchestrator.reports.scorecard import Data
 
@@ -54,7 +55,7 @@ def probe(arguments: argparse.Namespace) -> int:
     if not any(getattr(arguments, flag) is not None for flag in ("judge", "times", "output", "max_cost")):
         return _list(cases, as_json=arguments.json)
     judges, repeats, max_cost = _checked(arguments)
-    report = Files.of_output(os.path.join(arguments.output or FOLDER, "scorecard.md")).report
+    report = DebateFiles.of_output(os.path.join(arguments.output or FOLDER, "scorecard.md")).report
     run = ProbeRun(cases, judges, os.path.dirname(report), repeats, max_cost)
     quiet, before = arguments.quiet or arguments.json, _documents(run.scorecard(), report)
     if run.pending() and not quiet:
@@ -63,11 +64,11 @@ def probe(arguments: argparse.Namespace) -> int:
     card = run.scorecard()
     for path, text in _documents(card, report).items():
         # Only a file that shows the ballots as they were before this run is replaced; others hold the user's words.
-        if kept := write_whole(path, text, ours=before[path].encode().__eq__):
+        if kept := write_atomic(path, text, ours=before[path].encode().__eq__):
             remark(f"{name_of(path)} held something else, which is kept as {name_of(kept)}.")
     if failures:
         complaints = dict.fromkeys(complaint for error in failures for complaint in error.complaints)
-        ending = Failed if any(error.exit_code == Failed.exit_code for error in failures) else Paused
+        ending = ProviderFailed if any(error.exit_code == ProviderFailed.exit_code for error in failures) else Paused
         raise ending([*complaints, f"{_saved(run)} The scorecard so far is {report}."])
     if arguments.json:
         print_json({**card, "scorecard": report, "data": report.removesuffix(".md") + ".json"})
@@ -93,28 +94,33 @@ def _list(cases: Sequence[Case], *, as_json: bool) -> int:
 
 def _checked(arguments: argparse.Namespace) -> tuple[list[str], int, float | None]:
     """The judges, the number of repeats and the cap. BadAnswers with everything that is wrong."""
-    from debate_orchestrator import providers, spending
     from debate_orchestrator.cli.setup import cap
+    from debate_orchestrator.engine import budget
+    from debate_orchestrator.providers import registry
 
     judges, times, max_cost = list(dict.fromkeys(arguments.judge or ())), arguments.times or "1", None
-    reachable = tuple(judge for judge in judges if casts.kind(judge) not in (casts.HOST, casts.REPLAY, casts.HUMAN))
+    reachable = tuple(
+        judge
+        for judge in judges
+        if model_spec.kind(judge) not in (model_spec.HOST, model_spec.REPLAY, model_spec.HUMAN)
+    )
     problems = [
-        f"--judge {casts.kind(judge)} can't be probed, since that takes dozens of calls. Name a model, or a program "
+        f"--judge {model_spec.kind(judge)} can't be probed, since that takes dozens of calls. Name a model, or a program "
         'such as "command:claude -p". To have one debate judged, use `debate judge JOURNAL`.'
         for judge in judges
         if judge not in reachable
     ]
     if not judges:
         problems.append("--judge is missing. `debate models` lists who can be asked.")
-    problems += providers.complaints({"judge": reachable}) or providers.lacking({"judge": reachable})
+    problems += registry.complaints({"judge": reachable}) or registry.missing({"judge": reachable})
     if times not in map(str, range(1, MOST_REPEATS + 1)):
-        problems.append(f"--times must be a number from 1 to {MOST_REPEATS}, and not {shown(times)}.")
+        problems.append(f"--times must be a number from 1 to {MOST_REPEATS}, and not {short_repr(times)}.")
     try:
         max_cost = None if arguments.max_cost is None else cap(arguments.max_cost)
-    except BadAnswers as error:
+    except BadSettings as error:
         problems += error.complaints
-    if problems := problems + (spending.unpriced({"judge": reachable}) if max_cost else []):
-        raise BadAnswers(problems)
+    if problems := problems + (budget.unpriced_seats({"judge": reachable}) if max_cost else []):
+        raise BadSettings(problems)
     return judges, int(times), max_cost
 
 
@@ -126,15 +132,20 @@ def _documents(card: Data, report: str) -> dict[str, str]:
     return {report: markdown(card), report.removesuffix(".md") + ".json": data}
 
 
-async def _run(run: ProbeRun, *, quiet: bool) -> list[Theirs]:
+async def _run(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
     """Asks until done or interrupted. The first Ctrl-C waits for the answers under way, the second one leaves them."""
     import asyncio
 
     from debate_orchestrator.cli.interrupts import STOPPING, heeded
     from debate_orchestrator.reports.scorecard import NO_BALLOT, ballot_text
-    from debate_orchestrator.unsaved import Unsaved
+    from debate_orchestrator.storage.journal_retry import UnsavedEvents
 
-    stop, task, unsaved, failures = asyncio.Event(), asyncio.current_task(), Unsaved(remark), list[Theirs]()
+    stop, task, unsaved, failures = (
+        asyncio.Event(),
+        asyncio.current_task(),
+        UnsavedEvents(remark),
+        list[ExternalError](),
+    )
 
     def interrupt() -> None:
         unsaved.give_up()
@@ -144,18 +155,18 @@ async def _run(run: ProbeRun, *, quiet: bool) -> list[Theirs]:
             remark(STOPPING)
         stop.set()
 
-    def watch(debate: Debate, event: Event) -> None:
+    def on_event(debate: DebateState, event: Event) -> None:
         text = getattr(event, "trouble", "")
         if debate.complete:
             result = debate.result(debate.rounds)
             text = ballot_text(result.scores, result.winner) if result else NO_BALLOT
         if text and not quiet and debate.opened.course:
             with suppress(OSError):  # stderr was closed; the run goes on
-                where = f"{casts.shown(debate.cast['judge'][0])} on {debate.opened.course.source}"
+                where = f"{model_spec.public_name(debate.cast['judge'][0])} on {debate.opened.course.source}"
                 remark(f"  {where}: {text}; {len(run.pending())} ballots to go")
 
     with heeded(interrupt), suppress(asyncio.CancelledError):
-        failures = await run.run(stop, watch, unsaved)
+        failures = await run.run(stop, on_event, unsaved)
     if stop.is_set() and run.pending():
         complaints = dict.fromkeys(complaint for error in failures for complaint in error.complaints)
         raise KeyboardInterrupt("\n".join([*complaints, f"interrupted; {_saved(run)}"]))

@@ -9,37 +9,37 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 
-from debate_orchestrator import casts, speech
-from debate_orchestrator.briefs import brief, handout
-from debate_orchestrator.calls import Watch
 from debate_orchestrator.cli.output import remark
-from debate_orchestrator.core.bill import bill
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Answer, Asked, Event, Reply, Spoiled, Unanswered
-from debate_orchestrator.host.desk import Desk
-from debate_orchestrator.reports import floor
+from debate_orchestrator.core.costs import costs_of
+from debate_orchestrator.core.events import Answer, Asked, CallFailed, Event, Rejected, Reply
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine.turn import OnEvent
+from debate_orchestrator.host.turns_folder import TurnsFolder
+from debate_orchestrator.prompting.briefs import brief, brief_file
+from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.announcements import announcements
+from debate_orchestrator.util import model_spec, sanitize
 
 
 class Progress:
     """Says what happens, as it happens; nothing where it is to be quiet."""
 
-    def __init__(self, debate: Debate, *, quiet: bool = False, now: Callable[[], float] = time.monotonic):
+    def __init__(self, debate: DebateState, *, quiet: bool = False, now: Callable[[], float] = time.monotonic):
         self._quiet, self._now = quiet, now
         self._said = 0 if quiet or not debate.answers else len(announcements(debate))
         self._asked: dict[str, float] = {}
 
-    def __call__(self, debate: Debate, event: Event) -> None:
+    def __call__(self, debate: DebateState, event: Event) -> None:
         if self._quiet:
             return
-        lines = [_trouble(event)] if isinstance(event, Spoiled | Unanswered) else []
+        lines = [_trouble(event)] if isinstance(event, Rejected | CallFailed) else []
         if isinstance(event, Asked):
             self._asked.setdefault(event.turn, self._now())
-        if isinstance(event, Answer) and not isinstance(event, Spoiled):
+        if isinstance(event, Answer) and not isinstance(event, Rejected):
             seconds = self._now() - self._asked.get(event.turn, self._now())
-            size = _size(debate.public(event.reply.text), event.reply, seconds, bill(debate).total.cost)
+            size = _size(debate.public(event.reply.text), event.reply, seconds, costs_of(debate).total.cost)
             lines.append(f"  {event.turn}: {size}")
-        if said := floor.announced(debate, event):
+        if said := wording.announced(debate, event):
             lines.append(said)
         now = announcements(debate)
         lines += now[self._said :]
@@ -58,7 +58,7 @@ class Events:
         for event in events:
             self._tell(event)
 
-    def __call__(self, debate: Debate, event: Event) -> None:
+    def __call__(self, debate: DebateState, event: Event) -> None:
         self._tell(event)
 
     @staticmethod
@@ -69,8 +69,8 @@ class Events:
             pass  # nobody listens any more; the debate goes on
 
 
-def _trouble(event: Spoiled | Unanswered) -> str:
-    if isinstance(event, Spoiled):
+def _trouble(event: Rejected | CallFailed) -> str:
+    if isinstance(event, Rejected):
         return f"  {event.turn}: a reply that will not do: {'; '.join(event.complaints)}"
     then = "" if event.wait is None else f" Asked again in {event.wait:.0f} s."
     return f"  {event.turn}: {event.trouble}{then}"
@@ -78,14 +78,14 @@ def _trouble(event: Spoiled | Unanswered) -> str:
 
 def _size(text: str, reply: Reply, seconds: float, so_far: float) -> str:
     """How long a reply is without its private working, what it took, and who gave it."""
-    words = f"{speech.words(text):,} words" if text.strip() else "no word"
+    words = f"{sanitize.count_words(text):,} words" if text.strip() else "no word"
     money = f", ${reply.cost:.4f} (${so_far:.4f} so far)" if reply.cost else ""
-    return f"{words}{money}, {seconds:.1f} s, {casts.shown(reply.by)}"
+    return f"{words}{money}, {seconds:.1f} s, {model_spec.public_name(reply.by)}"
 
 
-def spent(debate: Debate) -> str:
+def spent(debate: DebateState) -> str:
     """What the calls have cost, in a line; empty where there were none."""
-    made = bill(debate)
+    made = costs_of(debate)
     total = made.total
     if not total.calls:
         return ""
@@ -108,13 +108,13 @@ def _calls(n: int) -> str:
 class Prompts:
     """Lays out every brief that is put, so that a rehearsal shows all that would be said to a model."""
 
-    def __init__(self, desk: Desk, also: Watch):
+    def __init__(self, desk: TurnsFolder, also: OnEvent):
         self._desk, self._also = desk, also
 
-    def __call__(self, debate: Debate, event: Event) -> None:
+    def __call__(self, debate: DebateState, event: Event) -> None:
         if isinstance(event, Asked):
             turn = debate.turn(event.turn)
             put = brief(debate, turn)
             laid = self._desk.place(turn.id, put.wants)
-            self._desk.lay(laid, handout(put, debate, turn, os.path.basename(laid.reply)))
+            self._desk.lay(laid, brief_file(put, debate, turn, os.path.basename(laid.reply)))
         self._also(debate, event)

@@ -7,21 +7,21 @@ import asyncio
 import shlex
 import sys
 
-from debate_orchestrator import library
 from debate_orchestrator.cli.driving import Shown, watched
 from debate_orchestrator.cli.output import print_json, remark, say
 from debate_orchestrator.cli.setup import amount
-from debate_orchestrator.core import presentation
-from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core import transcript
 from debate_orchestrator.core.events import Answer, Event
-from debate_orchestrator.errors import BadAnswers, complaint, shown
-from debate_orchestrator.files import JOURNAL, Files
-from debate_orchestrator.journal import read
-from debate_orchestrator.reports import floor, forms
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.reports import forms, wording
 from debate_orchestrator.reports.announcements import announcements
-from debate_orchestrator.reports.story import closing, story
-from debate_orchestrator.reviewing.keeping import gathered
-from debate_orchestrator.speech import one_line
+from debate_orchestrator.reports.model import build_report, closing_line
+from debate_orchestrator.reports.review_files import gather_reviews
+from debate_orchestrator.storage.journal import read
+from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
+from debate_orchestrator.util import resources
+from debate_orchestrator.util.errors import BadSettings, complaint, short_repr
+from debate_orchestrator.util.sanitize import one_line
 
 _PACE = 600.0
 """Words a minute where nobody says how many: slower than a glance, faster than aloud."""
@@ -41,13 +41,13 @@ def _replayed(arguments: argparse.Namespace, again: str) -> tuple[int, bool]:
         forms.place(arguments.to)
     seen = True
     recorded = read(arguments.journal).entries
-    told = story(recorded, gathered(Files.of_journal(arguments.journal).ballots, recorded))
+    told = build_report(recorded, gather_reviews(DebateFiles.of_journal(arguments.journal).ballots, recorded))
     if not arguments.quiet and not arguments.json:
         opened, *events = (entry.event for entry in recorded)
-        seen = _play(Debate([opened]), events, pace)
+        seen = _play(DebateState([opened]), events, pace)
     if arguments.to:
         forms.write(told, arguments.to, remark)
-    summary = closing(told, arguments.to) if seen else _rest(again, arguments.to)
+    summary = closing_line(told, arguments.to) if seen else _rest(again, arguments.to)
     if arguments.json:
         print_json({"status": told.status, "report": arguments.to, "summary": summary})
     else:
@@ -67,17 +67,17 @@ def _pace(arguments: argparse.Namespace) -> float | None:
         return None
     given = _PACE if arguments.pace is None else amount(arguments.pace)
     if not isinstance(given, float) or not 1 <= given <= _FASTEST:
-        raise BadAnswers(complaint("--pace", shown(arguments.pace), f"words a minute, from 1 to {_FASTEST:,}"))
+        raise BadSettings(complaint("--pace", short_repr(arguments.pace), f"words a minute, from 1 to {_FASTEST:,}"))
     return given
 
 
-def _play(debate: Debate, events: list[Event], pace: float | None) -> bool:
+def _play(debate: DebateState, events: list[Event], pace: float | None) -> bool:
     """Shows a debate again: live where somebody watches, and otherwise as plain text; whether to its end."""
     _begin(debate)
-    watch = watched(debate, sys.stdout, money=False)
-    if watch is not None:
+    on_event = watched(debate, sys.stdout, money=False)
+    if on_event is not None:
         try:
-            return asyncio.run(_played(debate, events, pace, watch))
+            return asyncio.run(_played(debate, events, pace, on_event))
         except KeyboardInterrupt:
             raise KeyboardInterrupt("the replay was left.") from None
     player = _Plain()
@@ -87,17 +87,17 @@ def _play(debate: Debate, events: list[Event], pace: float | None) -> bool:
     return True
 
 
-async def _played(debate: Debate, events: list[Event], pace: float | None, watch: Shown) -> bool:
+async def _played(debate: DebateState, events: list[Event], pace: float | None, on_event: Shown) -> bool:
     from debate_orchestrator.screen.playing import Player
 
-    player = Player(debate, events, watch.live, pace)
-    async with watch.session(player.press) as session:
+    player = Player(debate, events, on_event.live, pace)
+    async with on_event.session(player.press) as session:
         if session.hears:
             player.tell_keys()
         return await player.play()
 
 
-def _begin(debate: Debate) -> None:
+def _begin(debate: DebateState) -> None:
     """What it is about, and who argues what."""
     setup, rules = debate.opened.setup, debate.format
     say(f"Topic: {one_line(setup.topic)}")
@@ -112,13 +112,13 @@ class _Plain:
     def __init__(self) -> None:
         self._said = 0
 
-    def __call__(self, debate: Debate, event: Event) -> None:
+    def __call__(self, debate: DebateState, event: Event) -> None:
         if isinstance(event, Answer) and event.turn in debate.answers:  # not one that would not do
             turn = debate.turn(event.turn)
             if turn.speaking or debate.shape(turn) is None:
-                said = presentation.shown(debate, turn)
+                said = transcript.entry(debate, turn)
                 say(f"\n{debate.format.heading_of(turn)}\n\n{said.text.strip()}\n")
-        if line := floor.announced(debate, event):
+        if line := wording.announced(debate, event):
             say(f"\n{line}")
         now = announcements(debate)
         for line in now[self._said :]:
@@ -128,7 +128,7 @@ class _Plain:
 
 def demo(arguments: argparse.Namespace) -> int:
     """Replays a debate that ships with the package."""
-    shelf = {path.parent.name: path for path in sorted(library.folder("examples").glob(f"*/*{JOURNAL}"))}
+    shelf = {path.parent.name: path for path in sorted(resources.folder("examples").glob(f"*/*{JOURNAL}"))}
     if arguments.list:
         if arguments.json:
             print_json({"debates": list(shelf)})
@@ -137,7 +137,7 @@ def demo(arguments: argparse.Namespace) -> int:
         return 0
     name = arguments.name or next(iter(shelf), "")
     if name not in shelf:
-        raise BadAnswers(complaint("--name", shown(name), "one of " + ", ".join(shelf)))
+        raise BadSettings(complaint("--name", short_repr(name), "one of " + ", ".join(shelf)))
     arguments.journal = str(shelf[name])
     quiet = arguments.quiet or arguments.json
     _pace(arguments)  # a pace that is none, and a report that can't be, are told before anything else

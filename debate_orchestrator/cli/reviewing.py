@@ -11,20 +11,21 @@ import sys
 from datetime import date
 from typing import Any, NamedTuple
 
-from debate_orchestrator import journal
 from debate_orchestrator.cli.given import STANDARD_INPUT, STDIN, standard_input
 from debate_orchestrator.cli.output import page, print_json, remark, say
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.shapes import json_schema
-from debate_orchestrator.datafiles import name_of, read_placed, write_over
-from debate_orchestrator.errors import BadAnswers, complaint, shown
-from debate_orchestrator.files import Files
-from debate_orchestrator.journal import Entry
-from debate_orchestrator.redaction import redact
-from debate_orchestrator.reviewing import keeping, paper
-from debate_orchestrator.reviewing.ballots import Paper
+from debate_orchestrator.core.schema import json_schema
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.reports import review_files, reviews
+from debate_orchestrator.reports.reviews import ReviewForm
 from debate_orchestrator.rostrum import Later
-from debate_orchestrator.speech import tame
+from debate_orchestrator.storage import journal
+from debate_orchestrator.storage.files import write_over
+from debate_orchestrator.storage.journal import Entry
+from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.util.data import name_of, read_mapping_with_lines
+from debate_orchestrator.util.errors import BadSettings, complaint, short_repr
+from debate_orchestrator.util.redact import redact
+from debate_orchestrator.util.sanitize import sanitize
 
 
 class _Case(NamedTuple):
@@ -32,7 +33,7 @@ class _Case(NamedTuple):
 
     path: str
     entries: list[Entry]
-    paper: Paper
+    paper: ReviewForm
     folder: str
 
     @property
@@ -43,12 +44,12 @@ class _Case(NamedTuple):
 def ballot(arguments: argparse.Namespace) -> int:
     """Has somebody judge a debate, at a terminal or by a file."""
     entries = journal.read(arguments.journal).entries
-    debate = Debate(entry.event for entry in entries)
-    case = _Case(arguments.journal, entries, Paper(debate), Files.of_journal(arguments.journal).ballots)
+    debate = DebateState(entry.event for entry in entries)
+    case = _Case(arguments.journal, entries, ReviewForm(debate), DebateFiles.of_journal(arguments.journal).ballots)
     if not debate.complete:
         hint = f"`debate resume {arguments.journal}` finishes it; a ballot counts for a debate as it then stands."
         due = ", ".join(turn.id for turn in debate.due())
-        raise BadAnswers(complaint(arguments.journal, f"a debate that waits for {due}", "a finished one", hint))
+        raise BadSettings(complaint(arguments.journal, f"a debate that waits for {due}", "a finished one", hint))
     if arguments.read:
         return _read(arguments, case)
     if arguments.form:
@@ -61,13 +62,13 @@ def ballot(arguments: argparse.Namespace) -> int:
         hint = (
             "`--form` prints a form to fill in, `--read FILE` writes the debate without votes, `--take FILE` files it."
         )
-        raise BadAnswers(complaint("debate ballot", "no terminal", "a terminal, to ask at", hint))
+        raise BadSettings(complaint("debate ballot", "no terminal", "a terminal, to ask at", hint))
     return _asked(arguments, case)
 
 
 def _told(case: _Case) -> int:
     """Who has reviewed it, without a word of what they said."""
-    found = keeping.gathered(case.folder, case.entries)
+    found = review_files.gather_reviews(case.folder, case.entries)
     names = [one.reviewer for one in found.counted]
     print_json({"status": "open", "journal": case.path, "digest": case.digest, "folder": case.folder,
                 "reviewers": names, "left_out": list(found.left_out)})  # fmt: skip
@@ -76,9 +77,9 @@ def _told(case: _Case) -> int:
 
 def _blind(case: _Case) -> str:
     from debate_orchestrator.reports import markdown
-    from debate_orchestrator.reports.story import story
+    from debate_orchestrator.reports.model import build_report
 
-    return markdown.render_blind(story(case.entries))
+    return markdown.render_blind(build_report(case.entries))
 
 
 def _read(arguments: argparse.Namespace, case: _Case) -> int:
@@ -97,7 +98,7 @@ def _read(arguments: argparse.Namespace, case: _Case) -> int:
 
 def _form(arguments: argparse.Namespace, case: _Case) -> int:
     """Prints the empty form."""
-    text = paper.form(case.paper, case.digest, case.path, _today(), arguments.name or "")
+    text = reviews.form_text(case.paper, case.digest, case.path, _today(), arguments.name or "")
     if arguments.json:
         shape = json_schema(case.paper.shape, case.paper.terms)
         print_json({"status": "form", "form": text, "digest": case.digest, "json_schema": shape})
@@ -110,15 +111,17 @@ def _take(arguments: argparse.Namespace, case: _Case) -> int:
     """Checks a form that was filled in, and files it."""
     where = arguments.take
     piped = where == STANDARD_INPUT
-    value = standard_input() if piped else read_placed(where)[0]
+    value = standard_input() if piped else read_mapping_with_lines(where)[0]
     if arguments.name and value.get("reviewer") is None:
         value["reviewer"] = arguments.name
     elif arguments.name and value["reviewer"] != arguments.name:
-        raise BadAnswers(complaint("--as", shown(arguments.name), f"the name in it, {shown(value['reviewer'])}"))
-    made = keeping.checked(value, STDIN if piped else name_of(where), case.paper, case.entries)
-    path = keeping.file(case.folder, value)
+        raise BadSettings(
+            complaint("--as", short_repr(arguments.name), f"the name in it, {short_repr(value['reviewer'])}")
+        )
+    made = review_files.checked_review(value, STDIN if piped else name_of(where), case.paper, case.entries)
+    path = review_files.file(case.folder, value)
     if made.seen:
-        remark(paper.words().said["seen"])
+        remark(reviews.review_texts().said["seen"])
     return _filed(arguments, case, path, made.reviewer)
 
 
@@ -126,7 +129,7 @@ def _filed(arguments: argparse.Namespace, case: _Case, path: str, reviewer: str)
     if arguments.json:
         print_json({"status": "filed", "ballot": path, "reviewer": reviewer, "journal": case.path})
     else:
-        say(paper.words().said["filed"].format(path=path, journal=case.path))
+        say(reviews.review_texts().said["filed"].format(path=path, journal=case.path))
     return 0
 
 
@@ -134,22 +137,22 @@ def _asked(arguments: argparse.Namespace, case: _Case) -> int:
     """Asks at the terminal. What was answered is kept as a draft, and gone on with the next time."""
     from debate_orchestrator.wizard import asking, reviewing
 
-    words, kept = paper.words(), ""
+    words, kept = reviews.review_texts(), ""
     asker = asking.here()
 
     def keep(value: dict[str, Any]) -> None:
         nonlocal kept
-        kept = keeping.keep(case.folder, value)
+        kept = review_files.keep(case.folder, value)
 
     name = arguments.name or ""
     try:
         with asker:
             name = name or reviewing.named(asker, words)
             _must_be_a_name(case, name)
-            keeping.must_be_free(case.folder, name)
-            begun = keeping.draft(case.folder, name, case.digest)
-            kept = keeping.path_of(case.folder, name, keeping.DRAFT) if begun else ""
-            given = begun | paper.empty(case.paper, case.digest, name, _today())
+            review_files.must_be_free(case.folder, name)
+            begun = review_files.draft(case.folder, name, case.digest)
+            kept = review_files.path_of(case.folder, name, review_files.DRAFT) if begun else ""
+            given = begun | reviews.empty(case.paper, case.digest, name, _today())
             made = reviewing.Review(asker, words, case.paper, given, lambda: _show(asker, _blind(case)), keep).hold()
     except Later:
         remark(_leaving(words, kept, case, name))
@@ -157,18 +160,18 @@ def _asked(arguments: argparse.Namespace, case: _Case) -> int:
     except (KeyboardInterrupt, EOFError):
         remark(_leaving(words, kept, case, name))
         return 130
-    keeping.checked(made, "the ballot", case.paper, case.entries)
-    return _filed(arguments, case, keeping.file(case.folder, made), name)
+    review_files.checked_review(made, "the ballot", case.paper, case.entries)
+    return _filed(arguments, case, review_files.file(case.folder, made), name)
 
 
 def _must_be_a_name(case: _Case, name: str) -> None:
     """BadAnswers where nobody can sign so."""
     wrong = [one for one in case.paper.complaints({"reviewer": name}) if one.startswith("reviewer:")]
     if wrong:
-        raise BadAnswers([one.replace("reviewer:", "--as:", 1) for one in wrong])
+        raise BadSettings([one.replace("reviewer:", "--as:", 1) for one in wrong])
 
 
-def _leaving(words: paper.Words, kept: str, case: _Case, name: str) -> str:
+def _leaving(words: reviews.ReviewTexts, kept: str, case: _Case, name: str) -> str:
     said = words.said["left" if kept else "left_empty"]
     return f"debate: {said.format(path=kept, journal=case.path, name=shlex.quote(name))}"
 
@@ -180,7 +183,7 @@ def _show(asker: Any, text: str) -> None:
     try:
         command = shlex.split(os.environ.get("PAGER", ""))
         if command:
-            subprocess.run(command, input=redact(tame(text)).encode(), check=False)
+            subprocess.run(command, input=redact(sanitize(text)).encode(), check=False)
             return
     except (OSError, ValueError):
         pass

@@ -9,36 +9,37 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from debate_orchestrator import casts, opening, providers, spending
-from debate_orchestrator.answers import Answers
-from debate_orchestrator.calls import Watch, record
 from debate_orchestrator.cli import consent, seating
 from debate_orchestrator.cli.beginning import block, check, create, rehearsed, seats, with_positions, write_report
 from debate_orchestrator.cli.driving import driven, watched
 from debate_orchestrator.cli.output import print_json, remark, say
 from debate_orchestrator.cli.progress import Events, Progress, Prompts, spent
 from debate_orchestrator.cli.setup import cap, settled
-from debate_orchestrator.core.bill import bill
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Capped, Event, Noted, Recast
-from debate_orchestrator.errors import BadAnswers, Paused, Theirs, complaint
-from debate_orchestrator.estimate import estimate
-from debate_orchestrator.files import Files
-from debate_orchestrator.host.desk import Desk
-from debate_orchestrator.journal import Writer
-from debate_orchestrator.providers import reach
-from debate_orchestrator.reports import lines
+from debate_orchestrator.core.costs import costs_of
+from debate_orchestrator.core.events import BudgetChanged, Event, Noted, Reassigned
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine import budget, start
+from debate_orchestrator.engine.estimate import estimate
+from debate_orchestrator.engine.turn import OnEvent, record_event
+from debate_orchestrator.host.turns_folder import TurnsFolder
+from debate_orchestrator.providers import discovery, registry
+from debate_orchestrator.reports import wording
+from debate_orchestrator.setup.settings import Settings
+from debate_orchestrator.storage.journal import JournalWriter
+from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.errors import BadSettings, ExternalError, Paused, complaint
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Opens a debate and drives it to its report."""
-    return begin(settled(arguments, reach.default if not arguments.rehearse else reach.best), arguments)
+    return begin(settled(arguments, discovery.default if not arguments.rehearse else discovery.best), arguments)
 
 
-def begin(answers: Answers, arguments: argparse.Namespace) -> int:
+def begin(answers: Settings, arguments: argparse.Namespace) -> int:
     """Opens a debate with these answers and drives it to its report; `arguments` tell how it is told (`quiet`, `json`),
     whether it is a rehearsal (`rehearse`), and which file the answers are from (`answers`)."""
-    files = Files.of_output(answers.output)
+    files = DebateFiles.of_output(answers.output)
     quiet = arguments.quiet or arguments.json or arguments.events
     if rehearse := arguments.rehearse or _stands_in_for_others(answers):
         answers = rehearsed(answers)
@@ -47,7 +48,7 @@ def begin(answers: Answers, arguments: argparse.Namespace) -> int:
     answers, derived = with_positions(answers, _silent if quiet else remark)
     with create(answers, files, derived) as journal:
         if rehearse:
-            detail = estimate(Debate(journal.events).opened).said()
+            detail = estimate(DebateState(journal.events).opened).said()
             journal.append(Noted(note="estimate", detail=detail))
         if not quiet:
             for line in (*block(arguments, answers, files), seats(answers)):
@@ -55,11 +56,11 @@ def begin(answers: Answers, arguments: argparse.Namespace) -> int:
         return go_on(journal, files, arguments)
 
 
-def _stands_in_for_others(answers: Answers) -> bool:
+def _stands_in_for_others(answers: Settings) -> bool:
     """Whether every seat has a stand-in for somebody who is named, as in the answers of a rehearsal: it is one again,
     and leaves the place of the real debate free."""
     specs = [spec for specs in answers.cast.values() for spec in specs]
-    return all(casts.kind(spec) == casts.REHEARSE and casts.rest(spec) for spec in specs)
+    return all(model_spec.kind(spec) == model_spec.REHEARSE and model_spec.rest(spec) for spec in specs)
 
 
 def _silent(line: str) -> None:
@@ -68,53 +69,53 @@ def _silent(line: str) -> None:
 
 def resume(arguments: argparse.Namespace) -> int:
     """Drives a debate on from its journal, with another cap or cast where one is given."""
-    files = Files.of_journal(arguments.journal)
-    with Writer(arguments.journal) as journal:
-        debate = Debate(journal.events)
+    files = DebateFiles.of_journal(arguments.journal)
+    with JournalWriter(arguments.journal) as journal:
+        debate = DebateState(journal.events)
         changes = _changes(arguments, debate)
         for event in changes:
             debate.admits(event)  # all of them, before the first is written
-        typed = {event.seat: event.who for event in changes if isinstance(event, Recast)}
+        typed = {event.seat: event.who for event in changes if isinstance(event, Reassigned)}
         consent.agree_to_debate(journal, debate, typed, trusted=arguments.trust)
         for event in changes:
-            record(journal, debate, event)
+            record_event(journal, debate, event)
         journal.sync()
         return go_on(journal, files, arguments)
 
 
-def _changes(arguments: argparse.Namespace, debate: Debate) -> list[Event]:
+def _changes(arguments: argparse.Namespace, debate: DebateState) -> list[Event]:
     """What the flags of `resume` change."""
     seats = {seat: value for seat in ("a", "b", "judge") if (value := getattr(arguments, seat)) is not None}
     recast = {seat: tuple(who) if isinstance(who, list) else (who,) for seat, who in seats.items()}
-    wrong = providers.complaints(recast)
+    wrong = registry.complaints(recast)
     wrong += seating.unseated({**debate.cast, **recast}, events=arguments.events) if debate.due() else []
     most = debate.max_cost if arguments.max_cost is None else cap(arguments.max_cost)
     if most is not None:
-        wrong += spending.unpriced({**debate.cast, **recast})
+        wrong += budget.unpriced_seats({**debate.cast, **recast})
     if wrong:
-        raise BadAnswers(wrong)
-    changes: list[Event] = [Recast(seat=seat, who=who) for seat, who in recast.items()]
-    return changes if most == debate.max_cost else [Capped(max_cost=most), *changes]
+        raise BadSettings(wrong)
+    changes: list[Event] = [Reassigned(seat=seat, who=who) for seat, who in recast.items()]
+    return changes if most == debate.max_cost else [BudgetChanged(max_cost=most), *changes]
 
 
-def go_on(journal: Writer, files: Files, arguments: argparse.Namespace) -> int:
+def go_on(journal: JournalWriter, files: DebateFiles, arguments: argparse.Namespace) -> int:
     """Drives what can be driven, and writes the report when nothing is left."""
-    debate = Debate(journal.events)
+    debate = DebateState(journal.events)
     events = Events(journal.events) if arguments.events else None
     quiet = arguments.quiet or arguments.json or events is not None
     if debate.due() and not quiet:
         remark(estimate(debate.opened, journal.events[1:]).said())
-    if debate.due() and (changed := opening.changed_prompts(debate)) is not None:
-        record(journal, debate, changed, events)
-    seats: Mapping[str, providers.Provider] = providers.seated(debate, files.evidence) if debate.due() else {}
+    if debate.due() and (changed := start.changed_prompts(debate)) is not None:
+        record_event(journal, debate, changed, events)
+    seats: Mapping[str, registry.Provider] = registry.make_providers(debate, files.evidence) if debate.due() else {}
     person = seating.person(seats, files.drafts)
     shown = None if quiet else watched(debate, sys.stderr)
-    progress: Watch = events or (shown.live.watch if shown else Progress(debate, quiet=quiet))
-    if any(casts.kind(spec) == casts.REHEARSE for specs in debate.cast.values() for spec in specs):
-        progress = Prompts(Desk(files.turns, remark), progress)
+    progress: OnEvent = events or (shown.live.on_event if shown else Progress(debate, quiet=quiet))
+    if any(model_spec.kind(spec) == model_spec.REHEARSE for specs in debate.cast.values() for spec in specs):
+        progress = Prompts(TurnsFolder(files.turns, remark), progress)
     try:
         asyncio.run(driven(journal, debate, seats, progress, shown, person))
-    except Theirs as error:
+    except ExternalError as error:
         said = [one.replace(" JOURNAL", f" {files.journal}") for one in error.complaints]
         raise type(error)([*said, _saved(debate, files)]) from error
     due = debate.due()
@@ -135,12 +136,12 @@ def go_on(journal: Writer, files: Files, arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _outcome(debate: Debate) -> dict[str, Any]:
+def _outcome(debate: DebateState) -> dict[str, Any]:
     """What was decided and spent, for a program; null where nothing was."""
-    verdict, paid = debate.verdict(), bill(debate).total
+    verdict, paid = debate.verdict(), costs_of(debate).total
     scores = {one.round: _points(one.scores) for one in debate.results() if one.scores}
-    label = lines.label_of(verdict) if verdict else None
-    scored = verdict is not None and (label is not None or not lines.is_labelled(verdict.panel))
+    label = wording.label_of(verdict) if verdict else None
+    scored = verdict is not None and (label is not None or not wording.is_labelled(verdict.panel))
     changed, mirrored = debate.flips()
     return {
         "winner": verdict.winner if verdict else None,
@@ -157,14 +158,14 @@ def _outcome(debate: Debate) -> dict[str, Any]:
     }
 
 
-def _blind(debate: Debate) -> dict[str, Any] | None:
+def _blind(debate: DebateState) -> dict[str, Any] | None:
     """What was held before the first word, and what each side gained after it."""
     votes, verdict = debate.blind_votes(), debate.verdict()
     if not votes:
         return None
     return {
-        "votes": lines.count(votes),
-        "labels": [vote.label for vote in votes] if lines.is_labelled(votes) else None,
+        "votes": wording.count(votes),
+        "labels": [vote.label for vote in votes] if wording.is_labelled(votes) else None,
         "swing": verdict.swing if verdict else None,
     }
 
@@ -177,6 +178,6 @@ def _number(value: Fraction | None) -> float | None:
     return None if value is None else float(value)
 
 
-def _saved(debate: Debate, files: Files) -> str:
+def _saved(debate: DebateState, files: DebateFiles) -> str:
     turns = f"{len(debate.answers)} turn{'s' * (len(debate.answers) != 1)}"
     return f"{files.journal}: {turns} saved. Go on with `debate resume {files.journal}`."

@@ -7,16 +7,16 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from debate_orchestrator import casts
-from debate_orchestrator.core.rules import JUDGE
-from debate_orchestrator.errors import complaint
-from debate_orchestrator.providers import Personal, Provider
+from debate_orchestrator.core.phases import JUDGE
+from debate_orchestrator.providers.registry import Personal, Provider
+from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.errors import complaint
 
 if TYPE_CHECKING:
-    from debate_orchestrator.core.debate import Debate
+    from debate_orchestrator.core.state import DebateState
     from debate_orchestrator.podium.person import Person
 
-PERSON = ((casts.HUMAN, "you, or somebody beside you, at this terminal"),)
+PERSON = ((model_spec.HUMAN, "you, or somebody beside you, at this terminal"),)
 """A person, as the setup conversation offers one for a seat."""
 _AS_FILES = (
     "Seat `host` instead: `debate open` and `debate step` lay briefs out as files and take replies as files, which "
@@ -31,14 +31,14 @@ def unseated(cast: Mapping[str, Iterable[str]], *, terminal: bool | None = None,
     """A complaint where a person is to sit somewhere and no terminal is there to ask them at, or where `events` are
     told at that terminal: ballots that a judge must not see, and speeches before the person's own. `terminal` tells
     whether there is one, where that is known."""
-    seats = [seat for seat, specs in cast.items() if casts.HUMAN in specs]
+    seats = [seat for seat, specs in cast.items() if model_spec.HUMAN in specs]
     if not seats:
         return []
     where = f"cast: {', '.join(seats)}"
     if not (at_terminal() if terminal is None else terminal):
-        return [complaint(where, f"{casts.HUMAN}, and no terminal", "a terminal to ask at", _AS_FILES)]
+        return [complaint(where, f"{model_spec.HUMAN}, and no terminal", "a terminal to ask at", _AS_FILES)]
     if events:
-        got = f"{casts.HUMAN}, and --events at the same terminal"
+        got = f"{model_spec.HUMAN}, and --events at the same terminal"
         return [complaint(where, got, "a terminal that shows a person no more than their briefs do", _INSTEAD)]
     return []
 
@@ -67,7 +67,7 @@ def person(seats: Mapping[str, Provider], drafts: str) -> Person | None:
     return made
 
 
-def judges_look_on(debate: Debate) -> bool:
+def judges_look_on(debate: DebateState) -> bool:
     """Whether a person is one of several judges, none of whom may see what the others gave."""
     panel = debate.cast.get(JUDGE, ())
-    return casts.HUMAN in panel and len(panel) > 1
+    return model_spec.HUMAN in panel and len(panel) > 1

@@ -9,21 +9,25 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from debate_orchestrator import formats, library, scrutiny, trust
-from debate_orchestrator.answers import LARGEST_CAP, Answers, settle
-from debate_orchestrator.casts import HOST
 from debate_orchestrator.cli import consent
 from debate_orchestrator.cli.given import answers as given_answers
 from debate_orchestrator.cli.output import complain, print_json, remark
 from debate_orchestrator.core.events import Opened
-from debate_orchestrator.core.rules import EVERYBODY, Format
-from debate_orchestrator.datafiles import LARGEST, read_mapping, to_yaml
-from debate_orchestrator.errors import BadAnswers, DebateError, complaint
-from debate_orchestrator.files import REPORT, Files
-from debate_orchestrator.host.asking import Exchange, load
-from debate_orchestrator.host.asking import ask as ask_host
-from debate_orchestrator.interview import Interview
-from debate_orchestrator.talk import Ask, Propose, Ready, Words
+from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.phases import EVERYBODY
+from debate_orchestrator.engine import format_check
+from debate_orchestrator.formats import loader
+from debate_orchestrator.host.setup import AskResult
+from debate_orchestrator.host.setup import ask as ask_host
+from debate_orchestrator.setup import risks
+from debate_orchestrator.setup.questions import Questionnaire
+from debate_orchestrator.setup.session import Ask, Propose, QuestionTexts, Ready, load
+from debate_orchestrator.setup.settings import LARGEST_CAP, Settings, settings_from
+from debate_orchestrator.storage.paths import REPORT, DebateFiles
+from debate_orchestrator.util import resources
+from debate_orchestrator.util.data import LARGEST, read_mapping, to_yaml
+from debate_orchestrator.util.errors import BadSettings, DebateError, complaint
+from debate_orchestrator.util.model_spec import HOST
 
 DEFAULT_FORMAT = "adversarial"
 
@@ -53,17 +57,17 @@ leader_first: false        # true: calls that share a cache wait for the first o
 """
 
 
-def interview(rules_name: str = DEFAULT_FORMAT, default_output: str = REPORT) -> Interview:
+def interview(rules_name: str = DEFAULT_FORMAT, default_output: str = REPORT) -> Questionnaire:
     """The setup conversation in the words of prompts/ and the limits of a format."""
-    return Interview(_words(), formats.load(rules_name), default_output)
+    return Questionnaire(_words(), loader.load(rules_name), default_output)
 
 
 @cache
-def _words() -> Words:
-    return Words.model_validate(library.mapping("interview.yaml"))
+def _words() -> QuestionTexts:
+    return QuestionTexts.model_validate(resources.read_yaml("interview.yaml"))
 
 
-def _interview_of(path: str) -> Interview:
+def _interview_of(path: str) -> Questionnaire:
     """The conversation that a file keeps, in the format that it names."""
     named = read_mapping(path).get("format") if os.path.exists(path) else None
     return interview(DEFAULT_FORMAT if named is None else str(named))
@@ -74,10 +78,10 @@ def answers(arguments: argparse.Namespace) -> int:
     if not arguments.journal:
         print(_SAMPLE, end="")
         return 0
-    from debate_orchestrator.core.debate import Debate
-    from debate_orchestrator.journal import read
+    from debate_orchestrator.core.state import DebateState
+    from debate_orchestrator.storage.journal import read
 
-    debate = Debate(read(arguments.journal).events)
+    debate = DebateState(read(arguments.journal).events)
     opened = debate.opened
     setup = opened.setup
     again: dict[str, Any] = {
@@ -86,7 +90,7 @@ def answers(arguments: argparse.Namespace) -> int:
         "rounds": setup.rounds,
         **({"insist": True} if setup.rounds > opened.format.rounds.most else {}),
         "strictness": setup.strictness,
-        "output": os.path.basename(Files.of_journal(arguments.journal).report),
+        "output": os.path.basename(DebateFiles.of_journal(arguments.journal).report),
         "format": _format_of(opened),
         "first": setup.first,
         "feedback": setup.feedback,
@@ -108,7 +112,7 @@ def answers(arguments: argparse.Namespace) -> int:
 def _format_of(opened: Opened) -> str:
     """The format of a debate as an answers file names it; for one of the user's own, the folder where it would lie."""
     name = opened.format.name
-    return name if name in library.format_names() else f"./{name}"
+    return name if name in resources.format_names() else f"./{name}"
 
 
 def ask(arguments: argparse.Namespace) -> int:
@@ -117,16 +121,16 @@ def ask(arguments: argparse.Namespace) -> int:
     for pair in arguments.given:
         key, found, value = pair.partition("=")
         if not found:
-            raise BadAnswers(complaint("answer", repr(pair), "KEY=VALUE", 'Quote it, as in topic="..."'))
+            raise BadSettings(complaint("answer", repr(pair), "KEY=VALUE", 'Quote it, as in topic="..."'))
         given[key] = sys.stdin.read(LARGEST) if value == "-" else value
     exchange = ask_host(arguments.file, given, _interview_of(arguments.file), remark)
     origin = consent.of_file(arguments.file)
-    print_json(_told(arguments.file, exchange, consent.lacking(origin, trust.of_answers(exchange.settled))))
+    print_json(_told(arguments.file, exchange, consent.lacking(origin, risks.of_answers(exchange.settled))))
     complain(exchange.complaints)
     return 2 if exchange.complaints else 0
 
 
-def _told(path: str, exchange: Exchange, lacking: Sequence[trust.Risk]) -> dict[str, Any]:
+def _told(path: str, exchange: AskResult, lacking: Sequence[risks.Risk]) -> dict[str, Any]:
     """An exchange as `ask` prints it; `lacking` is what the user has still to agree to."""
     now, laid = exchange.now, exchange.laid
     told: dict[str, Any] = {"answers": path}
@@ -147,7 +151,7 @@ def _told(path: str, exchange: Exchange, lacking: Sequence[trust.Risk]) -> dict[
     }
 
 
-def settled(arguments: argparse.Namespace, filler: Callable[[str], str] = lambda seat: HOST) -> Answers:
+def settled(arguments: argparse.Namespace, filler: Callable[[str], str] = lambda seat: HOST) -> Settings:
     """The answers of a file and the flags over it; `filler` tells who fills a seat that nobody is named for.
     BadAnswers with everything that is wrong, and where the file is a setup conversation that is not finished."""
     given = given_answers(arguments)
@@ -157,21 +161,21 @@ def settled(arguments: argparse.Namespace, filler: Callable[[str], str] = lambda
     name = given.get("format", DEFAULT_FORMAT) if arguments.format is None else arguments.format
     wrong: list[str] = []
     try:
-        rules = scrutiny.load(str(name))
+        rules = format_check.load(str(name))
     except DebateError as error:
         wrong += error.complaints
-        rules = formats.load(DEFAULT_FORMAT)
+        rules = loader.load(DEFAULT_FORMAT)
     flags = _flags(arguments, given, rules)
     sources = given.get("sources")
     given |= flags
     if flags and isinstance(sources, dict | None):
         given["sources"] = {**(sources or {}), **dict.fromkeys(_sourced(flags), "flag")}
     try:
-        made = settle(given, rules, REPORT, filler)
-    except BadAnswers as error:
-        raise BadAnswers(wrong + error.complaints) from None
+        made = settings_from(given, rules, REPORT, filler)
+    except BadSettings as error:
+        raise BadSettings(wrong + error.complaints) from None
     if wrong:
-        raise BadAnswers(wrong)
+        raise BadSettings(wrong)
     if talk is not None:
         _must_be_ready(arguments.answers)
     return made
@@ -196,7 +200,7 @@ def _must_be_ready(path: str) -> None:
         return
     left = f"{now.turn} is still to be answered" if isinstance(now, Propose) else f"the question `{now.key}` is open"
     hint = f"Go on with `debate ask {path}`."
-    raise BadAnswers(complaint(path, f"a setup conversation in which {left}", "a finished one", hint))
+    raise BadSettings(complaint(path, f"a setup conversation in which {left}", "a finished one", hint))
 
 
 def _flags(arguments: argparse.Namespace, given: dict[str, Any], rules: Format) -> dict[str, Any]:
@@ -249,7 +253,7 @@ def cap(said: str) -> float | None:
         return value
     if said == "none":
         return None
-    raise BadAnswers(complaint("--max-cost", repr(said), "US dollars above 0, or none"))
+    raise BadSettings(complaint("--max-cost", repr(said), "US dollars above 0, or none"))
 
 
 def _sourced(flags: dict[str, Any]) -> list[str]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from debate_orchestrator import formats
 from debate_orchestrator.cli.output import complain, print_json, remark, say
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.datafiles import name_of
-from debate_orchestrator.errors import BadFile, Damaged, DebateError, complaint
-from debate_orchestrator.journal import read
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.formats import loader
+from debate_orchestrator.storage.journal import read
+from debate_orchestrator.util.data import name_of
+from debate_orchestrator.util.errors import BadFile, DamagedJournal, DebateError, complaint
 
 if TYPE_CHECKING:
-    from debate_orchestrator.reports.attest import Attested
+    from debate_orchestrator.reports.verify import Verification
 
 
 def report(arguments: argparse.Namespace) -> int:
@@ -23,13 +23,13 @@ def report(arguments: argparse.Namespace) -> int:
         return _schema(arguments)
     if arguments.journal is None:
         raise BadFile(complaint("journal", "none", "the journal to tell", "--schema alone needs none."))
-    from debate_orchestrator.files import Files
     from debate_orchestrator.reports import forms
-    from debate_orchestrator.reports.story import closing, story
-    from debate_orchestrator.reviewing.keeping import gathered
+    from debate_orchestrator.reports.model import build_report, closing_line
+    from debate_orchestrator.reports.review_files import gather_reviews
+    from debate_orchestrator.storage.paths import DebateFiles
 
-    entries, files, wrong = read(arguments.journal).entries, Files.of_journal(arguments.journal), list[str]()
-    told = story(entries, gathered(files.ballots, entries))
+    entries, files, wrong = read(arguments.journal).entries, DebateFiles.of_journal(arguments.journal), list[str]()
+    told = build_report(entries, gather_reviews(files.ballots, entries))
     if arguments.to:
         path, page = forms.write(told, arguments.to, remark), None
     else:
@@ -37,9 +37,9 @@ def report(arguments: argparse.Namespace) -> int:
         wrong = forms.write_both(told, path, page, remark)
     if arguments.json:
         made = {"report": path, "page": None if wrong else page}
-        print_json({"status": told.status, **made, "summary": closing(told, path)})
+        print_json({"status": told.status, **made, "summary": closing_line(told, path)})
     else:
-        say(closing(told, path))
+        say(closing_line(told, path))
         if page and not wrong:
             remark(f"The same as a page: {page}")
     complain(wrong)
@@ -62,19 +62,19 @@ def check(arguments: argparse.Namespace) -> int:
     """Says whether a journal is whole, unchanged and complete, and whether reports belong to it and say what it says;
     exit 2 where something is damaged, changed or does not belong, 3 where work is left, or a report is to be made anew
     with the ballots that reviewers have left."""
-    from debate_orchestrator.files import Files
-    from debate_orchestrator.reports import attest
+    from debate_orchestrator.reports import verify
+    from debate_orchestrator.storage.paths import DebateFiles
 
-    beside = Files.of_journal(arguments.journal)
-    paths = arguments.given or attest.beside(beside.report)
-    files = attest.given(paths)
+    beside = DebateFiles.of_journal(arguments.journal)
+    paths = arguments.given or verify.beside(beside.report)
+    files = verify.given(paths)
     try:
         reading = read(arguments.journal)
-    except Damaged as error:
-        told = (f"{name_of(path)}: {attest.integrity(path, data)}" for path, data in files)
-        raise Damaged([*error.complaints, *told]) from None
-    reports = [attest.attest(path, data, reading.entries, beside.ballots) for path, data in files]
-    debate = Debate(reading.events)
+    except DamagedJournal as error:
+        told = (f"{name_of(path)}: {verify.integrity(path, data)}" for path, data in files)
+        raise DamagedJournal([*error.complaints, *told]) from None
+    reports = [verify.verify(path, data, reading.entries, beside.ballots) for path, data in files]
+    debate = DebateState(reading.events)
     due = [turn.id for turn in debate.due()]
     found: dict[str, Any] = {
         "journal": arguments.journal,
@@ -97,7 +97,7 @@ def check(arguments: argparse.Namespace) -> int:
     return 3 if due or reading.torn or not all(one.well for one in reports) else 0
 
 
-def _said(found: dict[str, Any], reports: list[Attested]) -> None:
+def _said(found: dict[str, Any], reports: list[Verification]) -> None:
     """What a check found, for people."""
     lines = f"{found['lines']} line{'s' * (found['lines'] != 1)}"
     say(f"{found['journal']}: {lines}, every one as it was written (head {found['head'][:16]}).")
@@ -110,8 +110,8 @@ def _said(found: dict[str, Any], reports: list[Attested]) -> None:
         say(f"{name_of(one.path)}: {one.said}")
 
 
-def _digests(debate: Debate) -> dict[str, str] | None:
+def _digests(debate: DebateState) -> dict[str, str] | None:
     try:
-        return formats.digests(debate.format, debate.opened.templates)
+        return loader.digests(debate.format, debate.opened.templates)
     except DebateError:
         return None

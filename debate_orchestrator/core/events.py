@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter, model_validator
 
-from debate_orchestrator.core.parts import JUDGE, MOST_ROUNDS
-from debate_orchestrator.core.rules import Format
+from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.phases import JUDGE, MOST_ROUNDS
 from debate_orchestrator.core.values import FREE, Text, Value
 
 Source = Literal["user", "file", "flag", "default", "derived"]
@@ -102,7 +102,7 @@ class Usage(Value):
         return self.fresh + self.cached + self.written + self.written_hour
 
 
-class Found(Value):
+class FoundPage(Value):
     """A page that a search really returned while a speech was written."""
 
     url: Text
@@ -130,7 +130,7 @@ class Reply(Value):
     """US dollars, by the prices known when it was given; None where they are unknown."""
     called: bool = False
     """Whether it is the answer to a call of ours, which somebody may be paid for."""
-    found: tuple[Found, ...] = ()
+    found: tuple[FoundPage, ...] = ()
     lacked: tuple[str, ...] = ()
     """What was asked of the provider that it could not do: `structured output`, `search`."""
 
@@ -142,7 +142,7 @@ class EarlierRound(Value):
     winner: str
 
 
-class Course(Value):
+class EarlierCourse(Value):
     """The course of a debate that is judged again: who spoke in it is settled, whatever is found now."""
 
     source: Text
@@ -202,7 +202,7 @@ class Opened(Value):
     """Whether calls that share a cached beginning wait until the first of them has begun to answer."""
     derived: tuple[Reply, ...] = ()
     """The moderator's replies that the positions come from, where the engine asked for them; the last one counts."""
-    course: Course | None = None
+    course: EarlierCourse | None = None
     """Set where a debate is judged again."""
     seed: int
     nonce: str = Field(pattern=NONCE)
@@ -269,7 +269,7 @@ class Voted(Value):
     reply: Reply
 
 
-class Spoiled(Value):
+class Rejected(Value):
     """A reply would not do. It is kept and asked for again once; a second spoiled ballot is not counted."""
 
     kind: Literal["spoiled"] = "spoiled"
@@ -278,7 +278,7 @@ class Spoiled(Value):
     reply: Reply
 
 
-class Unanswered(Value):
+class CallFailed(Value):
     """A brief that was put got no answer that counts: what went wrong, and what came before it did."""
 
     kind: Literal["unanswered"] = "unanswered"
@@ -293,7 +293,7 @@ class Unanswered(Value):
     """What had come, where something had."""
 
 
-class Recast(Value):
+class Reassigned(Value):
     """From here on somebody else fills a seat."""
 
     kind: Literal["recast"] = "recast"
@@ -301,14 +301,14 @@ class Recast(Value):
     who: tuple[str, ...]
 
 
-class Capped(Value):
+class BudgetChanged(Value):
     """From here on calls may cost so much in all."""
 
     kind: Literal["capped"] = "capped"
     max_cost: float | None
 
 
-class Raised(Value):
+class QuestionAsked(Value):
     """A question was put from the floor. Those it is put to hear it from their next turn on."""
 
     kind: Literal["raised"] = "raised"
@@ -317,7 +317,7 @@ class Raised(Value):
     """Sides, or `judge` for every judge."""
 
 
-class Closed(Value):
+class EndedEarly(Value):
     """The debate was ended early: once the phase under way is over, only what follows the last round is left."""
 
     kind: Literal["closed"] = "closed"
@@ -331,8 +331,21 @@ class Noted(Value):
     detail: Text = ""
 
 
-Answer = Spoke | Declined | Voted | Spoiled
-Event = Opened | Asked | Spoke | Declined | Voted | Spoiled | Unanswered | Recast | Capped | Raised | Closed | Noted
+Answer = Spoke | Declined | Voted | Rejected
+Event = (
+    Opened
+    | Asked
+    | Spoke
+    | Declined
+    | Voted
+    | Rejected
+    | CallFailed
+    | Reassigned
+    | BudgetChanged
+    | QuestionAsked
+    | EndedEarly
+    | Noted
+)
 
 EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="kind")])
 """Reads an event from plain data; the `kind` tag decides which."""

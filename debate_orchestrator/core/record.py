@@ -14,25 +14,25 @@ from debate_orchestrator.core.events import (
     HEARING,
     Answer,
     Asked,
+    CallFailed,
     Declined,
     Noted,
     Opened,
-    Raised,
+    QuestionAsked,
+    Rejected,
     Reply,
-    Spoiled,
     Spoke,
-    Unanswered,
     Voted,
 )
-from debate_orchestrator.core.exchange import Exchange
-from debate_orchestrator.core.hearing import Heard, heard, writes_lines_for
-from debate_orchestrator.core.parts import JUDGE, MIRRORED, Phase, Quotes
-from debate_orchestrator.core.private import public
-from debate_orchestrator.core.prose import ends_with
-from debate_orchestrator.core.rules import Format, Slot, Turn, calendar, judges
-from debate_orchestrator.core.shapes import Shape
-from debate_orchestrator.core.votes import Reading, Vote, read_ballot
-from debate_orchestrator.speech import tame
+from debate_orchestrator.core.format import Format, calendar
+from debate_orchestrator.core.phases import JUDGE, MIRRORED, Phase, Quotes, Slot, Turn, judges
+from debate_orchestrator.core.private_text import without_private
+from debate_orchestrator.core.reserved_line import ends_with_line
+from debate_orchestrator.core.schema import Shape
+from debate_orchestrator.core.side_swap import SideSwap
+from debate_orchestrator.core.visible_text import VisibleText, make_visible, writes_lines_for
+from debate_orchestrator.core.votes import BallotReading, Vote, read_ballot
+from debate_orchestrator.util.sanitize import sanitize
 
 _WORD = re.compile(r"[^\W_]+")
 
@@ -57,20 +57,20 @@ class Record:
         self.opened = opened
         self.answers: dict[str, Answer] = {}
         """Turn id to the answer that settled it."""
-        self.spoiled: dict[str, list[Spoiled]] = {}
+        self.spoiled: dict[str, list[Rejected]] = {}
         self.asked: dict[str, list[Asked]] = {}
-        self.unanswered: dict[str, list[Unanswered]] = {}
+        self.unanswered: dict[str, list[CallFailed]] = {}
         self.notes: list[Noted] = []
         self.cast = dict(opened.cast)
         """Who fills the seats now."""
         self.max_cost = opened.max_cost
-        self.raised: list[tuple[Raised, frozenset[str]]] = []
+        self.raised: list[tuple[QuestionAsked, frozenset[str]]] = []
         """The questions from the floor, each with the turns that were taken or under way when it was put."""
         self.closed_after = opened.course.closed_after if opened.course else None
         """The place in the calendar after which only the last turns follow, where it was ended early."""
-        self.exchange = Exchange(opened.format)
+        self.exchange = SideSwap(opened.format)
         self._calendar: list[Slot] = []
-        self._heard: dict[str, Heard] = {}
+        self._heard: dict[str, VisibleText] = {}
         self._counted: dict[str, list[Vote]] = {}
         """Place in the calendar to its votes, once the whole panel has voted: nothing changes them any more."""
         self._conceding: dict[str, bool] = {}
@@ -200,7 +200,7 @@ class Record:
             ]
         return self._counted[place]
 
-    def _reading(self, shape: Shape, turn_id: str) -> Reading | None:
+    def _reading(self, shape: Shape, turn_id: str) -> BallotReading | None:
         """What a ballot says of the sides as they are; None where none counts."""
         if (vote := self.ballot(turn_id)) is None:
             return None
@@ -239,7 +239,7 @@ class Record:
         if self.opened.hearing == 1:
             return line in seen.text and any(said.strip() == line for said in seen.text.split("\n"))
         tags = (self.format.quotes or Quotes()).names
-        return reply.ended != "cut" and not seen.dropped and ends_with(seen.text, line, tags)
+        return reply.ended != "cut" and not seen.dropped and ends_with_line(seen.text, line, tags)
 
     def ignored(self, turn: Turn, reply: Reply) -> str | None:
         """The reserved line that stands alone on a line of a speech, in whatever case and punctuation, and does not
@@ -259,24 +259,26 @@ class Record:
             return True
         return isinstance(answer, Voted) and turn_id.endswith(self._sides_end) and answer.ballot.get("refused") is True
 
-    def hear(self, turn: Turn) -> Heard:
+    def visible(self, turn: Turn) -> VisibleText:
         """What others hear of a speech that was given: see `hearing`."""
         if turn.id not in self._heard:
             self._heard[turn.id] = self.aloud(self.reply(turn).text, turn.phase)
         return self._heard[turn.id]
 
-    def aloud(self, text: str, phase: Phase | None = None) -> Heard:
+    def aloud(self, text: str, phase: Phase | None = None) -> VisibleText:
         """What others hear of a text, which has the length of a phase if it has any."""
         rules, material = self.format, [file.text for file in self.opened.setup.context]
-        return heard(text, phase, private=rules.private, quotes=rules.quotes, material=material, known=self.knows_marks)
+        return make_visible(
+            text, phase, private=rules.private, quotes=rules.quotes, material=material, known=self.knows_marks
+        )
 
-    def spoken(self, text: str, phase: Phase | None = None) -> Heard:
+    def spoken(self, text: str, phase: Phase | None = None) -> VisibleText:
         """The same with quotes as the speaker marks them."""
-        return heard(text, phase, private=self.format.private, known=self.knows_marks)
+        return make_visible(text, phase, private=self.format.private, known=self.knows_marks)
 
     def public(self, text: str) -> str:
         """A reply without its private working."""
-        return public(tame(text), self.format.private, known=self.knows_marks)
+        return without_private(sanitize(text), self.format.private, known=self.knows_marks)
 
     @property
     def knows_marks(self) -> bool:
@@ -288,4 +290,4 @@ class Record:
         if "other's lines" not in self.format.forbids or not isinstance(self.answers.get(turn.id), Spoke):
             return False
         names = [self.format.seats[side].name for side in self.format.sides if side != turn.seat]
-        return writes_lines_for(self.hear(turn).text, names)
+        return writes_lines_for(self.visible(turn).text, names)

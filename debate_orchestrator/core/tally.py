@@ -5,14 +5,21 @@ from __future__ import annotations
 from fractions import Fraction
 
 from debate_orchestrator.core.record import Record
-from debate_orchestrator.core.verdict import Finding, RoundResult, conceded, finding, round_result, sums
+from debate_orchestrator.core.verdict import (
+    ConvergenceFinding,
+    RoundResult,
+    conceded,
+    finding,
+    round_result,
+    score_totals,
+)
 from debate_orchestrator.core.votes import Vote, mean
 
 
 class Tally(Record):
     """A record, counted."""
 
-    def finding(self, round: int) -> Finding:
+    def finding(self, round: int) -> ConvergenceFinding:
         """What the ballots of a round say of convergence."""
         return finding(self.ballots(round), self.format.sides)
 
@@ -129,4 +136,4 @@ class Tally(Record):
 
     def totals(self) -> dict[str, Fraction]:
         """Side to the sum of its scores."""
-        return sums(self.scored(), self.format.sides)
+        return score_totals(self.scored(), self.format.sides)

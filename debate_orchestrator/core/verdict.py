@@ -27,9 +27,9 @@ from fractions import Fraction
 from typing import Literal
 
 from debate_orchestrator.core.events import Voted
-from debate_orchestrator.core.parts import CONSENSUS, NO_DECISION, TIE
+from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, TIE
 from debate_orchestrator.core.values import Value
-from debate_orchestrator.core.votes import Vote, counted, leader, mean, panel_winner, plural_label, swing
+from debate_orchestrator.core.votes import Vote, leader, mean, panel_winner, plural_label, swing, valid_votes
 
 DECISIVE = Fraction(20, 100)
 """The gap, as a share of the larger total, over which a win is decisive."""
@@ -67,7 +67,7 @@ class RoundResult(Value):
         return leader(self.scores) if self.scores else self.winner
 
 
-class Finding(Value):
+class ConvergenceFinding(Value):
     """What the ballots of one round say of convergence."""
 
     detected: bool = False
@@ -105,7 +105,7 @@ class Verdict(Value):
     """Side to the votes it gained between, among the judges who voted both times; empty where nobody did."""
 
 
-def sums(results: Sequence[RoundResult], sides: Sequence[str]) -> dict[str, Fraction]:
+def score_totals(results: Sequence[RoundResult], sides: Sequence[str]) -> dict[str, Fraction]:
     """Side to the sum of its round scores."""
     return {side: sum((one.scores.get(side, Fraction(0)) for one in results), Fraction(0)) for side in sides}
 
@@ -115,7 +115,7 @@ def rounds_won(results: Sequence[RoundResult], sides: Sequence[str]) -> dict[str
     return {name: sum(one.winner == name for one in results) for name in (*sides, TIE)}
 
 
-def gap(totals: dict[str, Fraction]) -> Fraction | None:
+def score_gap(totals: dict[str, Fraction]) -> Fraction | None:
     """How far apart the totals are, as a share of the larger; None where nobody scored."""
     larger = max(totals.values())
     return (larger - min(totals.values())) / larger if larger else None
@@ -141,17 +141,17 @@ def round_result(
     )
 
 
-def finding(ballots: Sequence[Voted], sides: Sequence[str]) -> Finding:
+def finding(ballots: Sequence[Voted], sides: Sequence[str]) -> ConvergenceFinding:
     """Convergence as more than half of the ballots see it, and the sides that more than half of
     those name; where no side is named so often, all of them."""
     told = [b.ballot.get("convergence") or {} for b in ballots]
     seen = [one for one in told if one.get("detected")]
     if not ballots or 2 * len(seen) <= len(ballots):
-        return Finding()
+        return ConvergenceFinding()
     named = Counter(side for one in seen for side in sides if one.get("side") in (side, "both"))
     moved = tuple(side for side in sides if 2 * named[side] > len(seen)) or tuple(sides)
     criteria = dict.fromkeys(name for one in seen for name in one.get("criteria", ()))
-    return Finding(detected=True, sides=moved, criteria=tuple(criteria))
+    return ConvergenceFinding(detected=True, sides=moved, criteria=tuple(criteria))
 
 
 def conceded(ballots: Sequence[Voted]) -> str | None:
@@ -176,15 +176,15 @@ def final_verdict(
 ) -> Verdict:
     """The verdict from the final votes (of at least one judge) and the rounds' results. `measured` says whether
     the format scores the sides at all; `said` are the judges' own words for the strength."""
-    totals = sums(results, sides)
+    totals = score_totals(results, sides)
     winner = panel_winner(votes, sides, quorum, winner_of)
     gained = swing(blind, votes, sides) if blind else {}
     if by_swing and winner not in (NO_DECISION, CONSENSUS):
         winner = leader({side: Fraction(n) for side, n in gained.items()}) if gained else NO_DECISION
     winner = CONSENSUS if concession else winner
-    apart = gap(totals)
+    apart = score_gap(totals)
     strength = _strength(winner, totals, measured=measured)
-    decided = counted(votes)
+    decided = valid_votes(votes)
     shares = [one.probability for vote in decided for one in vote.readings if vote.winner == winner]
     given = [share for share in shares if share is not None]
     numbers = [vote.score for vote in votes if vote.score is not None]
@@ -210,7 +210,7 @@ def _strength(
     winner: str, totals: dict[str, Fraction], *, measured: bool
 ) -> Literal["decisive", "narrow", "consensus"] | None:
     """How firmly, by the totals alone; None where nobody won, or nothing is measured."""
-    apart = gap(totals)
+    apart = score_gap(totals)
     if winner == CONSENSUS:
         return "consensus"
     if winner in (TIE, NO_DECISION) or not measured:
@@ -228,11 +228,11 @@ def _remarks(
     said: Sequence[str],
     quorum: int,
 ) -> list[Remark]:
-    declared = {vote.winner for vote in counted(votes)}
+    declared = {vote.winner for vote in valid_votes(votes)}
     ahead = leader(totals)
     scored = any(totals.values())
     found: list[Remark] = []
-    if len(counted(votes)) < max(1, quorum):
+    if len(valid_votes(votes)) < max(1, quorum):
         found.append("no quorum")
     if concession and declared - {CONSENSUS}:
         found.append("concession overrides the declared winner")

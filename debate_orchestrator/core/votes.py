@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from debate_orchestrator.core.parts import CONSENSUS, NO_DECISION, TIE
+from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, TIE
 from debate_orchestrator.core.values import Value
 
 
-class Reading(Value):
+class BallotReading(Value):
     """What one ballot says, in the terms of the sides as they are."""
 
     model_config = {**Value.model_config, "arbitrary_types_allowed": True}
@@ -31,15 +31,15 @@ class Vote(Value):
 
     judge: str
     turn: str
-    straight: Reading | None
+    straight: BallotReading | None
     """What the ballot says; None where none counts."""
-    mirrored: Reading | None = None
+    mirrored: BallotReading | None = None
     """The same of the ballot on the mirrored debate."""
     twice: bool = False
     """Whether the judge was shown both."""
 
     @property
-    def readings(self) -> list[Reading]:
+    def readings(self) -> list[BallotReading]:
         """The ballots that count."""
         return [one for one in (self.straight, self.mirrored) if one is not None]
 
@@ -89,13 +89,13 @@ def score(marks: Mapping[str, float], weights: Mapping[str, Fraction]) -> Fracti
 
 def read_ballot(
     ballot: Mapping[str, Any], sides: Sequence[str], weights: Mapping[str, Fraction], winner_of: Mapping[str, str]
-) -> Reading:
+) -> BallotReading:
     """What a vote says, whatever its shape is."""
     scores = {side: score(ballot["scores"][side], weights) for side in sides} if "scores" in ballot else {}
     label = ballot.get("label")
     winner = ballot.get("winner") or (leader(scores) if scores else winner_of.get(str(label), NO_DECISION))
     number, share = ballot.get("score"), ballot.get("probability")
-    return Reading(
+    return BallotReading(
         winner=winner,
         scores=scores,
         label=label,
@@ -108,7 +108,7 @@ def mean(values: Sequence[Fraction]) -> Fraction:
     return sum(values, Fraction(0)) / len(values)
 
 
-def counted(votes: Sequence[Vote]) -> list[Vote]:
+def valid_votes(votes: Sequence[Vote]) -> list[Vote]:
     """The votes for a side, a tie or consensus: neither absent nor an abstention."""
     return [vote for vote in votes if vote.winner != NO_DECISION]
 
@@ -122,7 +122,7 @@ def panel_winner(
         labelled = sum(vote.label is not None for vote in votes)
         label = plural_label(votes)
         return NO_DECISION if label is None or labelled < max(1, quorum) else winner_of.get(label, NO_DECISION)
-    decided = [vote.winner for vote in counted(votes)]
+    decided = [vote.winner for vote in valid_votes(votes)]
     if len(decided) < max(1, quorum):
         return NO_DECISION
     return CONSENSUS if 2 * decided.count(CONSENSUS) > len(decided) else plurality(decided, sides)

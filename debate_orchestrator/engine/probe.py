@@ -17,19 +17,23 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 
 from pydantic import Field, ValidationError
 
-from debate_orchestrator import calls, casts, drive, estimate, formats, journal, library, providers
-from debate_orchestrator.core.bill import Bill, bill
-from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.costs import Costs, costs_of
 from debate_orchestrator.core.events import Declined, Opened, Spoke
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import Value
-from debate_orchestrator.datafiles import make_folder, read_mapping
-from debate_orchestrator.engine import rejudge
-from debate_orchestrator.engine.transcript import Speech, Transcript
-from debate_orchestrator.errors import BadFile, BadJournal, OverCap, Theirs
-from debate_orchestrator.files import JOURNAL
+from debate_orchestrator.engine import estimate, loop, rejudge, turn
+from debate_orchestrator.engine.budget import SharedBudget
+from debate_orchestrator.engine.transcript_file import Speech, Transcript
+from debate_orchestrator.formats import loader
+from debate_orchestrator.providers import registry
 from debate_orchestrator.reports.scorecard import NO_BALLOT, PENDING, SIDES, Data, Probe, Side, other, outcome, summary
-from debate_orchestrator.spending import Fund
-from debate_orchestrator.unsaved import Unsaved
+from debate_orchestrator.storage import journal
+from debate_orchestrator.storage.files import make_folder
+from debate_orchestrator.storage.journal_retry import UnsavedEvents
+from debate_orchestrator.storage.paths import JOURNAL
+from debate_orchestrator.util import model_spec, resources
+from debate_orchestrator.util.data import read_mapping
+from debate_orchestrator.util.errors import BadFile, BadJournal, ExternalError, OverBudget
 
 AT_ONCE = 6  # ballots under way at the same time, of all judges together
 
@@ -76,7 +80,7 @@ class Case(NamedTuple):
         speech, source = "\n\n".join(paragraphs), self.debate.sources[side]
         if side != self.side:
             return speech
-        name = formats.load(rejudge.FORMAT).name_of
+        name = loader.load(rejudge.FORMAT).name_of
         words = {"speech": speech, "first": first, "second": second, "third": third, "source": source}
         words |= {"seat": side, "name": name(side), "other_seat": other(side), "other_name": name(other(side))}
         return Template(self.texts[n]).substitute(words)
@@ -94,7 +98,7 @@ class Ballot(NamedTuple):
 def load() -> list[Case]:
     """Every debate of prompts/probes: the originals, then each with every probe applied, once to each side if the probe
     changes one side. BadFile with every mistake in the first file that has any."""
-    folder = library.prompts() / "probes"
+    folder = resources.prompts() / "probes"
     probes = [_parsed(Probe, name, fields) for name, fields in read_mapping(folder / "probes.yaml").items()]
     files = sorted((folder / "debates").glob("*.yaml"))
     debates = [_parsed(SampleDebate, path.stem, read_mapping(path)) for path in files]
@@ -130,8 +134,8 @@ class ProbeRun:
         self, cases: Sequence[Case], judges: Sequence[str], folder: str, repeats: int = 1, max_cost: float | None = None
     ):
         """Reads the ballots that are there. BadFile if one is on other debates, BadJournal if one can't be read."""
-        self._judges, self._fund = judges, Fund(max_cost)
-        self._debates: dict[str, Debate] = {}  # by the path of their journal
+        self._judges, self._shared_budget = judges, SharedBudget(max_cost)
+        self._debates: dict[str, DebateState] = {}  # by the path of their journal
         self.ballots = [
             Ballot(judge, case, repeat, os.path.join(folder, _names(judge)[1], f"{case.name}.{repeat}{JOURNAL}"))
             for repeat in range(1, repeats + 1)
@@ -146,16 +150,16 @@ class ProbeRun:
             return journal.must_be_new(ballot.path)
         except BadJournal:
             events = journal.read(ballot.path).events
-        debate, (opened, speeches) = Debate(events), opening(ballot.case, ballot.judge)
+        debate, (opened, speeches) = DebateState(events), opening(ballot.case, ballot.judge)
         chance = debate.opened.model_dump(include={"seed", "nonce", "version"})
         expected = [opened.model_copy(update=chance), *speeches][: len(events)]
         if events[: len(expected)] != expected:
             problem = f"{ballot.path} is a ballot on other debates or prompts than those of now."
             raise BadFile(f"{problem} Name another --output, or move the folder away.")
         self._debates[ballot.path] = debate
-        self._fund.purse(ballot.path, debate)
+        self._shared_budget.budget(ballot.path, debate)
         if debate.complete:
-            self._fund.settle(ballot.path)
+            self._shared_budget.settle(ballot.path)
 
     def pending(self) -> list[Ballot]:
         """The ballots that are missing."""
@@ -166,7 +170,7 @@ class ProbeRun:
         """What the missing ballots are expected to take."""
         expected = [estimate.estimate(*opening(ballot.case, ballot.judge)) for ballot in self.pending()]
         return estimate.Estimate(
-            bill=Bill(lines=tuple(line for ballot in expected for line in ballot.bill.lines)),
+            bill=Costs(lines=tuple(line for ballot in expected for line in ballot.bill.lines)),
             unknown=tuple(dict.fromkeys(judge for ballot in expected for judge in ballot.unknown)),
             seconds=sum(ballot.seconds for ballot in expected) / AT_ONCE,
             waits=False,
@@ -174,22 +178,22 @@ class ProbeRun:
         )
 
     async def run(
-        self, stop: asyncio.Event, watch: calls.Watch | None = None, unsaved: Unsaved | None = None
-    ) -> list[Theirs]:
+        self, stop: asyncio.Event, on_event: turn.OnEvent | None = None, unsaved: UnsavedEvents | None = None
+    ) -> list[ExternalError]:
         """Asks for the missing ballots until there are none or `stop` is set. Returns what prevented the others.
 
         A judge that fails is asked no more, and the others go on. If a call does not fit under the cap together with
         those under way, its judge is asked again once they are over.
         """
-        slots, failed, before = asyncio.Semaphore(AT_ONCE), dict[str, Theirs](), len(self.ballots) + 1
+        slots, failed, before = asyncio.Semaphore(AT_ONCE), dict[str, ExternalError](), len(self.ballots) + 1
 
         async def ask(ballot: Ballot) -> None:
             async with slots:
                 if stop.is_set() or ballot.judge in failed:
                     return
                 try:
-                    await self._ask(ballot, watch=watch, stop=stop, unsaved=unsaved)
-                except Theirs as error:
+                    await self._ask(ballot, on_event=on_event, stop=stop, unsaved=unsaved)
+                except ExternalError as error:
                     failed.setdefault(ballot.judge, error)
                 except BaseException:
                     stop.set()  # no judge's fault, such as a locked journal: nothing more is asked
@@ -197,7 +201,7 @@ class ProbeRun:
 
         while len(pending := self.pending()) < before:
             before = len(pending)
-            failed = {judge: error for judge, error in failed.items() if not isinstance(error, OverCap)}
+            failed = {judge: error for judge, error in failed.items() if not isinstance(error, OverBudget)}
             for ended in await asyncio.gather(*map(ask, pending), return_exceptions=True):
                 if isinstance(ended, BaseException):
                     raise ended
@@ -208,15 +212,17 @@ class ProbeRun:
         opened, speeches = opening(ballot.case, ballot.judge)
         make_folder(os.path.dirname(ballot.path))
         begun = ballot.path in self._debates
-        with journal.Writer(ballot.path) if begun else journal.Writer.create(ballot.path, opened) as writer:
-            self._debates[ballot.path] = debate = Debate(writer.events)
+        with (
+            journal.JournalWriter(ballot.path) if begun else journal.JournalWriter.create(ballot.path, opened) as writer
+        ):
+            self._debates[ballot.path] = debate = DebateState(writer.events)
             for event in speeches:
-                calls.record(writer, debate, event)
+                turn.record_event(writer, debate, event)
             writer.sync()
-            purse = self._fund.purse(ballot.path, debate)
-            await drive.drive(writer, debate, providers.seated(debate), purse=purse, **options)
+            budget = self._shared_budget.budget(ballot.path, debate)
+            await loop.run_loop(writer, debate, registry.make_providers(debate), budget=budget, **options)
             if debate.complete:
-                self._fund.settle(ballot.path)
+                self._shared_budget.settle(ballot.path)
 
     def scorecard(self) -> Data:
         """What the ballots so far add up to, in the shape that `reports.scorecard` describes."""
@@ -243,12 +249,12 @@ class ProbeRun:
             for _, case, repeat, _ in own
             if case.probe
         ]
-        cost = Bill(lines=tuple(bill(debate).total for debate in debates.values() if debate)).total
+        cost = Costs(lines=tuple(costs_of(debate).total for debate in debates.values() if debate)).total
         name, folder = _names(judge)
         return {
             "judge": name,
             "folder": folder,
-            "stand_in": casts.kind(judge) == casts.REHEARSE,
+            "stand_in": model_spec.kind(judge) == model_spec.REHEARSE,
             "calls": cost.calls,
             "calls_of_unknown_price": cost.unknown,
             "usd": cost.cost,
@@ -259,6 +265,9 @@ class ProbeRun:
 
 def _names(judge: str) -> tuple[str, str]:
     """How a scorecard calls a judge, and its folder. A digest stands for the arguments of a program, often secret."""
-    shown, digest = casts.shown(judge), hashlib.sha256(judge.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    shown, digest = (
+        model_spec.public_name(judge),
+        hashlib.sha256(judge.encode("utf-8", "surrogatepass")).hexdigest()[:8],
+    )
     slug = re.sub("[^A-Za-z0-9]", "-", shown)[:60].strip("-")
     return shown if shown == judge else f"{shown} ({digest})", f"{slug}-{digest}"

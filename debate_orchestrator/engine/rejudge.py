@@ -13,34 +13,38 @@ import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from debate_orchestrator import __version__, answers, casts, formats
-from debate_orchestrator.core import presentation
-from debate_orchestrator.core.debate import Debate
+from debate_orchestrator import __version__
+from debate_orchestrator.core import transcript as transcript_module
 from debate_orchestrator.core.events import (
     HEARING,
     MOST_JUDGES,
-    Course,
     Declined,
+    EarlierCourse,
     EarlierRound,
     Opened,
     Reply,
     Setup,
     Spoke,
 )
-from debate_orchestrator.core.rules import JUDGE, Format, Lines, Turn, calendar
-from debate_orchestrator.core.shapes import When
-from debate_orchestrator.engine.transcript import ARGUMENT, Speech, Transcript
-from debate_orchestrator.errors import BadAnswers, BadJournal
-from debate_orchestrator.files import JOURNAL, Files
-from debate_orchestrator.journal import SCHEMA, Entry
-from debate_orchestrator.speech import one_line
+from debate_orchestrator.core.format import Format, calendar
+from debate_orchestrator.core.phases import JUDGE, ReservedLines, Turn
+from debate_orchestrator.core.schema import Condition
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine.transcript_file import ARGUMENT, Speech, Transcript
+from debate_orchestrator.formats import loader
+from debate_orchestrator.setup import settings
+from debate_orchestrator.storage.journal import SCHEMA, Entry
+from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
+from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.errors import BadJournal, BadSettings
+from debate_orchestrator.util.sanitize import one_line
 
 FORMAT = "transcript"
 """The format by which a transcript is judged."""
 MOST_TITLE = 60
 MOST_WORDS = 5
 """Characters and words in the title of a speech: it names a kind of turn and tells a judge nothing else."""
-_NEVER_SAID = Lines(concede="\n", decline="\n")
+_NEVER_SAID = ReservedLines(concede="\n", decline="\n")
 """No line of a speech is a line feed, so nothing in a transcript is taken for a reserved line."""
 Opening = tuple[Opened, list[Spoke | Declined]]
 """The first event of a judging and the speeches that follow it."""
@@ -62,7 +66,7 @@ def of_journal(
     `panel` holds the keys of an answers file that say how the judges vote, where that changes. Raises BadJournal where
     the debate is not finished, and BadAnswers with every error in what was asked for.
     """
-    debate = Debate(entry.event for entry in entries)
+    debate = DebateState(entry.event for entry in entries)
     old, digest = debate.opened, entries[-1].hash
     if debate.due():
         due = ", ".join(turn.id for turn in debate.due())
@@ -78,7 +82,7 @@ def of_journal(
     errors = [*panel_errors(judges), *_strictness_errors(setup, old)]
     setup = setup.model_copy(update=_voting(votes | dict(panel or {}), old.format, judges, errors))
     if errors:
-        raise BadAnswers(errors)
+        raise BadSettings(errors)
     recording = (f"replay:{path}",)
     opened = _opened(
         old.format,
@@ -91,7 +95,7 @@ def of_journal(
     return opened, []
 
 
-def _of_unjudged(debate: Debate, **how: Any) -> Opening:
+def _of_unjudged(debate: DebateState, **how: Any) -> Opening:
     """The judging of a debate whose format has no judge but names one to judge it by: its speeches as they were heard,
     under the names that the speakers have in them."""
     rules, setup = debate.format, debate.opened.setup
@@ -108,9 +112,9 @@ def _of_unjudged(debate: Debate, **how: Any) -> Opening:
     return opened.model_copy(update={"format": named, "hearing": debate.opened.hearing}), speeches
 
 
-def _heard(debate: Debate, turn: Turn) -> Speech:
+def _heard(debate: DebateState, turn: Turn) -> Speech:
     """A speech as others heard it."""
-    shown = presentation.shown(debate, turn)
+    shown = transcript_module.entry(debate, turn)
     return Speech(
         side=turn.seat,
         round=turn.round or (debate.rounds if turn.closing else 1),
@@ -121,13 +125,13 @@ def _heard(debate: Debate, turn: Turn) -> Speech:
     )
 
 
-def _course(debate: Debate, source: str, digest: str) -> Course:
+def _course(debate: DebateState, source: str, digest: str) -> EarlierCourse:
     """What went on in a finished debate, and what its panel decided."""
     rounds = range(1, debate.rounds + 1)
     verdict, before = debate.verdict(), debate.opened.course
     answered = {turn.round for turn in debate.settled() if turn.phase.on is not None}
     speakers = {side: ", ".join(debate.cast[side]) for side in debate.format.sides}
-    return Course(
+    return EarlierCourse(
         source=source,
         digest=digest,
         root=before.debated if before else digest,
@@ -149,13 +153,13 @@ def _course(debate: Debate, source: str, digest: str) -> Course:
     )
 
 
-def _weaknesses(debate: Debate) -> list[str]:
+def _weaknesses(debate: DebateState) -> list[str]:
     """What weakens the speeches of a debate, in sentences."""
     weaknesses = []
     if any(note.note == "one agent" for note in debate.notes):
         weaknesses.append("In it one agent wore all hats, so the two sides were not independent.")
     fillers = {side: (*debate.opened.cast[side], *debate.cast[side]) for side in debate.format.sides}
-    played = [side for side in fillers if any(casts.kind(spec) == casts.REHEARSE for spec in fillers[side])]
+    played = [side for side in fillers if any(model_spec.kind(spec) == model_spec.REHEARSE for spec in fillers[side])]
     if played:
         weaknesses.append(f"In it stand-ins spoke for {' and '.join(map(debate.format.name_of, played))}.")
     if count := len(debate.raised):
@@ -201,7 +205,7 @@ def of_transcript(
 
     A topic and positions that are given here replace the document's. Raises BadAnswers with every error.
     """
-    rules = formats.load(judged_by)
+    rules = loader.load(judged_by)
     source, mode = os.path.basename(path), strictness or list(rules.rubric.strictness)[-1]
     errors = [*panel_errors(judges), *_mode_errors(mode, rules)]
     topic = transcript.topic if topic is None else topic
@@ -212,7 +216,7 @@ def of_transcript(
         errors += _line_errors(key, text) if text is not None else []
     votes = _voting(panel or {}, rules, judges, errors)
     if errors:
-        raise BadAnswers(errors)
+        raise BadSettings(errors)
     setup = Setup(
         topic=topic or "",
         positions={"a": f"For: {topic}", "b": f"Against: {topic}"} | given,
@@ -225,8 +229,10 @@ def of_transcript(
     opened = _opened(
         _fitted(rules, transcript).model_copy(update={"lines": _NEVER_SAID}),
         setup=setup,
-        cast={**dict.fromkeys(rules.sides, (casts.HOST,)), JUDGE: tuple(judges)},
-        course=Course(source=source, digest=digest, root=digest, speakers=transcript.speakers, notes=transcript.notes),
+        cast={**dict.fromkeys(rules.sides, (model_spec.HOST,)), JUDGE: tuple(judges)},
+        course=EarlierCourse(
+            source=source, digest=digest, root=digest, speakers=transcript.speakers, notes=transcript.notes
+        ),
         hearing=HEARING,
     )
     return opened, _events(opened, transcript.speeches, source)
@@ -252,7 +258,7 @@ def _fitted(rules: Format, transcript: Transcript) -> Format:
             "tag": title.upper(),
             "seats": (speech.side,),
         }
-        own |= {"when": When(round=speech.round), "template": argument.template or argument.name}
+        own |= {"when": Condition(round=speech.round), "template": argument.template or argument.name}
         phases.append(argument.model_copy(update=own))
     return rules.model_copy(update={"round": (*phases, *others)})
 
@@ -268,7 +274,7 @@ def _title(speech: Speech, speakers: Mapping[str, str]) -> str:
 
 def _events(opened: Opened, speeches: Sequence[Speech], source: str) -> list[Spoke | Declined]:
     """The speeches as events. They answer no brief and cost nothing."""
-    debate, events = Debate([opened]), list[Spoke | Declined]()
+    debate, events = DebateState([opened]), list[Spoke | Declined]()
     for speech in speeches:
         turn = debate.due()[0]
         assert turn.seat == speech.side
@@ -289,7 +295,7 @@ def output_path(source: str) -> str:
     number = 1
     while True:
         report = f"{stem}.judged{f'-{number}' if number > 1 else ''}.md"
-        files = Files.of_journal(report.removesuffix(".md") + JOURNAL)
+        files = DebateFiles.of_journal(report.removesuffix(".md") + JOURNAL)
         if not any(os.path.lexists(path) for path in files):
             return report
         number += 1
@@ -305,8 +311,8 @@ def panel_errors(judges: Sequence[str]) -> list[str]:
 
 def _line_errors(key: str, text: str) -> list[str]:
     try:
-        answers.line(key, text)
-    except BadAnswers as error:
+        settings.message_line(key, text)
+    except BadSettings as error:
         return error.complaints
     return []
 
@@ -319,8 +325,8 @@ def _mode_errors(strictness: str, rules: Format) -> list[str]:
 def _voting(given: Mapping[str, Any], rules: Format, judges: Sequence[str], errors: list[str]) -> dict[str, Any]:
     """How a panel votes; what is wrong with that goes into `errors`."""
     try:
-        return answers.voting(given, rules, len(judges))
-    except BadAnswers as error:
+        return settings.voting_settings(given, rules, len(judges))
+    except BadSettings as error:
         errors += error.complaints
         return {}
 
@@ -331,7 +337,7 @@ def _opened(rules: Format, templates: Mapping[str, str] | None = None, **given: 
         schema_version=SCHEMA,
         version=__version__,
         format=rules,
-        prompts=formats.digests(rules, templates or {}),
+        prompts=loader.digests(rules, templates or {}),
         templates=dict(templates or {}),
         seed=secrets.randbits(32),
         nonce=secrets.token_hex(8),

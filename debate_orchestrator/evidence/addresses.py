@@ -14,8 +14,8 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from typing import NamedTuple
 from urllib.parse import quote, urljoin
 
-from debate_orchestrator.errors import shown
 from debate_orchestrator.evidence.states import Blocked
+from debate_orchestrator.util.errors import short_repr
 
 IP = IPv4Address | IPv6Address
 Allowed = Callable[[IP], bool]
@@ -107,7 +107,7 @@ def _plain(url: str) -> None:
         raise Blocked(f"it is longer than {LONGEST:,} characters")
     for one in url:
         if one == "\\" or one.isspace() or unicodedata.category(one) in ("Cc", "Cf", "Cs", "Co", "Cn"):
-            raise Blocked(f"it holds {shown(one)}, which no address has")
+            raise Blocked(f"it holds {short_repr(one)}, which no address has")
 
 
 def _host(given: str) -> str:

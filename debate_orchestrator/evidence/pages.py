@@ -10,7 +10,7 @@ import codecs
 import re
 from typing import Any, NamedTuple
 
-from debate_orchestrator import speech
+from debate_orchestrator.util import sanitize
 
 LONGEST = 5_000_000
 """Characters of a page that are read."""
@@ -47,7 +47,7 @@ class Page(NamedTuple):
 
 def plain(body: bytes, charset: str) -> Page:
     """A page of plain text."""
-    return Page(whole=speech.tame(decoded(body, charset)[:LONGEST]))
+    return Page(whole=sanitize.sanitize(decoded(body, charset)[:LONGEST]))
 
 
 def marked_up(body: bytes, charset: str) -> tuple[Page, Any]:
@@ -64,7 +64,7 @@ def marked_up(body: bytes, charset: str) -> tuple[Page, Any]:
         return Page(), None
     _keep_apart(tree)
     title = tree.findtext(".//title") or ""
-    return Page(title=speech.one_line(title)[:_TITLE], whole=speech.tame(_seen(tree))), tree
+    return Page(title=sanitize.one_line(title)[:_TITLE], whole=sanitize.sanitize(_seen(tree))), tree
 
 
 def with_main(page: Page, tree: Any) -> Page:
@@ -81,8 +81,8 @@ def with_main(page: Page, tree: Any) -> Page:
     if found is None:
         return page
     date = found.date if _DATE.fullmatch(found.date or "") else ""
-    title = speech.one_line(found.title or "")[:_TITLE]
-    return page._replace(title=title or page.title, date=date, main=speech.tame(found.text or ""))
+    title = sanitize.one_line(found.title or "")[:_TITLE]
+    return page._replace(title=title or page.title, date=date, main=sanitize.sanitize(found.text or ""))
 
 
 def decoded(body: bytes, charset: str) -> str:

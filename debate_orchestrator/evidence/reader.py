@@ -1,72 +1,107 @@
-"""Reads one page and looks for one quote in it, as a process of its own.
-
-A stranger's page goes through parsers written in C, and through patterns that some page can make run for ever. So it is
-read where there is nothing to lose (see `confinement`). On its standard input is one line of JSON and then the page; on
-its standard output one line of JSON.
+"""Has a page read, and a quote looked for in it, by a process of its own (`reader`), and believes none of what it says
+before it has looked at it.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 import signal
-import sys
-from typing import Any
 
-from debate_orchestrator import confinement
-from debate_orchestrator.evidence import matching, pages
+from pydantic import ValidationError
 
-CPU = 20
-"""Seconds of computing."""
-MEMORY = 1_500_000_000
-"""Bytes of address space."""
-MAIN = 6.0
-"""Seconds in which the main text has to be made out; where it is not, the whole text must do."""
+from debate_orchestrator.core.values import Value
+from debate_orchestrator.evidence.fetch import Fetched
+from debate_orchestrator.evidence.states import EXTRA, State, Unreadable
+from debate_orchestrator.util import confine, sanitize
 
-
-class _Enough(BaseException):
-    """The time for the main text is over. No Exception, so that nobody on the way takes it for one of theirs."""
+SECONDS = 30.0
+"""Seconds that a page may take to be read."""
+_LARGEST = 64_000_000
+"""Bytes that a reader may print: a page's text, with every character escaped."""
+_PASSAGE = 20_000
+_LINE = 1_000
 
 
-def main() -> None:
-    """Reads, compares and prints; where a library can't be loaded, prints why and reads nothing."""
+class PageReading(Value):
+    """What a reader says of a page and a quote."""
+
+    state: State
+    similarity: float | None
+    passage: str
+    why: str
+    title: str
+    date: str
+    text: str
+    """All that a visitor sees of the page."""
+
+
+async def read_page(page: Fetched, quote: str) -> PageReading:
+    """What the page holds of a quote. Unread where its reader takes too long, too much, or breaks over it."""
+    task = json.dumps({"kind": page.kind, "charset": page.charset, "quote": quote}).encode()
+    words = confine.command("debate_orchestrator.evidence.reader_process")
+    pipe = asyncio.subprocess.PIPE
+    quiet = asyncio.subprocess.DEVNULL
+    reader = await asyncio.create_subprocess_exec(
+        *words, stdin=pipe, stdout=pipe, stderr=quiet, cwd=os.sep, env=confine.environment(), start_new_session=True
+    )
     try:
-        import lxml.html  # type: ignore[import-untyped]  # noqa: F401 - all is loaded before the doors are shut
-        import trafilatura  # noqa: F401
-        from rapidfuzz import fuzz  # noqa: F401
-    except Exception as error:  # a broken installation breaks in its own way
-        print(json.dumps({"broken": f"{type(error).__name__}: {error}"}), flush=True)
-        sys.exit(1)
-
-    confinement.confine(MEMORY, cpu=CPU, reads=True)
-    task = json.loads(sys.stdin.buffer.readline())
-    body = sys.stdin.buffer.read()
-    print(json.dumps(read(body, task["kind"], task["charset"], task["quote"])), flush=True)
-
-
-def read(body: bytes, kind: str, charset: str, quote: str) -> dict[str, Any]:
-    """What there is to tell of a page, as `reading.Reading` has it."""
-    if kind == "plain":
-        page = pages.plain(body, charset)
-    else:
-        page, tree = pages.marked_up(body, charset)
-        page = page if tree is None else _in_time(page, tree)
-    found = matching.compare(quote, [text for text in (page.main, page.whole) if text])
-    return {**found._asdict(), "title": page.title, "date": page.date, "text": page.whole}
-
-
-def _in_time(page: pages.Page, tree: Any) -> pages.Page:
-    def enough(*_: object) -> None:
-        raise _Enough
-
-    signal.signal(signal.SIGALRM, enough)
-    signal.setitimer(signal.ITIMER_REAL, MAIN, 0.5)  # again and again, until nobody holds it back
-    try:
-        return pages.with_main(page, tree)
-    except (Exception, _Enough):  # what trafilatura stumbles over is the page's doing
-        return page
+        async with asyncio.timeout(SECONDS):
+            out = await _told(reader, task + b"\n" + page.body)
+            code = await reader.wait()
+    except TimeoutError:
+        raise Unreadable(f"it could not be read within {SECONDS:g} s", page.url) from None
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        if reader.returncode is None:
+            os.killpg(reader.pid, signal.SIGKILL)
+            await reader.wait()
+    if code and (broken := _broken(out)):
+        raise Unreadable(f"the libraries that read pages can't be loaded: {broken}. Try: {EXTRA}", page.url)
+    if code:
+        raise Unreadable("it is more than its reader can take in", page.url)
+    return _believed(out, page.url)
 
 
-if __name__ == "__main__":
-    main()
+async def _told(reader: asyncio.subprocess.Process, given: bytes) -> bytes:
+    """What a reader prints, while it is handed the page."""
+    assert reader.stdin is not None and reader.stdout is not None
+    handing = asyncio.create_task(_hand(reader.stdin, given))
+    out = bytearray()
+    try:
+        while piece := await reader.stdout.read(1 << 20):
+            out += piece
+            if len(out) > _LARGEST:
+                raise Unreadable("it is more than its reader can take in")
+    finally:
+        handing.cancel()
+    return bytes(out)
+
+
+async def _hand(stdin: asyncio.StreamWriter, given: bytes) -> None:
+    try:
+        stdin.write(given)
+        await stdin.drain()
+    except OSError:  # it has ended, and its exit code says so
+        pass
+    finally:
+        stdin.close()
+
+
+def _broken(out: bytes) -> str:
+    """Why a reader could not load its libraries; "" where it says nothing of that."""
+    try:
+        return sanitize.one_line(str(json.loads(out)["broken"]))[:_LINE].rstrip(".")
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return ""
+
+
+def _believed(out: bytes, at: str) -> PageReading:
+    try:
+        said = PageReading.model_validate_json(out)
+    except ValidationError:
+        raise Unreadable("what its reader says of it makes no sense", at) from None
+    if said.state not in ("verified", "near match", "not found") or not 0 <= (said.similarity or 0) <= 1:
+        raise Unreadable("what its reader says of it makes no sense", at)
+    lines = {name: sanitize.one_line(getattr(said, name))[:_LINE] for name in ("why", "title", "date")}
+    return said.model_copy(update={**lines, "passage": sanitize.one_line(said.passage)[:_PASSAGE]})

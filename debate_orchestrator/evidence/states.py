@@ -10,7 +10,7 @@ State = Literal["verified", "near match", "not found", "unreachable", "blocked",
 EXTRA = 'pip install "debate-orchestrator[evidence]"'
 
 
-class NotHad(Exception):
+class NotFetched(Exception):
     """A page that is not had, with why as one sentence for a reader and the address where it ended."""
 
     state: ClassVar[State]
@@ -21,19 +21,19 @@ class NotHad(Exception):
         self.at = at
 
 
-class Blocked(NotHad):
+class Blocked(NotFetched):
     """It is refused here, or by the host's robots.txt: nothing was asked of the page itself."""
 
     state = "blocked"
 
 
-class Unreachable(NotHad):
+class Unreachable(NotFetched):
     """It was asked for, and no readable text came."""
 
     state = "unreachable"
 
 
-class Unread(NotHad):
+class Unreadable(NotFetched):
     """It came, and could not be read here."""
 
     state = "not checked"

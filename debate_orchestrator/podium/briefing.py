@@ -10,11 +10,11 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
-from debate_orchestrator.briefs import Brief
-from debate_orchestrator.core import presentation
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.rules import Turn
-from debate_orchestrator.speech import tame
+from debate_orchestrator.core import transcript
+from debate_orchestrator.core.phases import Turn
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.prompting.briefs import Brief
+from debate_orchestrator.util.sanitize import sanitize
 
 _BALLOT = "BALLOT"
 _HEADS = {
@@ -56,13 +56,13 @@ def pieces(brief: Brief, nonce: str) -> list[Piece]:
     return found
 
 
-def readable(debate: Debate, turn: Turn, brief: Brief, known: Collection[Piece] = ()) -> list[Line]:
+def readable(debate: DebateState, turn: Turn, brief: Brief, known: Collection[Piece] = ()) -> list[Line]:
     """A brief as it is put before a person. Of documents that are `known` it is only said that they are there, and so
     of the person's own ballots, which nobody else at the terminal need see."""
     return list(_lines(debate, turn, pieces(brief, debate.opened.nonce), known))
 
 
-def whole(debate: Debate, turn: Turn, brief: Brief) -> str:
+def whole(debate: DebateState, turn: Turn, brief: Brief) -> str:
     """All of a brief, readable, as a text."""
     made = _lines(debate, turn, pieces(brief, debate.opened.nonce), None)
     return "\n".join(line.text for line in made) + "\n"
@@ -77,7 +77,7 @@ def limits(turn: Turn) -> str:
     return f"{', '.join(said)}." if said else ""
 
 
-def _lines(debate: Debate, turn: Turn, found: list[Piece], known: Collection[Piece] | None) -> Iterator[Line]:
+def _lines(debate: DebateState, turn: Turn, found: list[Piece], known: Collection[Piece] | None) -> Iterator[Line]:
     """`known` is None where everything is to be told."""
     yield Line(f"{debate.format.heading_of(turn)}. {debate.format.name_of(turn.seat)}, it is your turn.", True)
     left_out: list[Piece] = []
@@ -108,8 +108,8 @@ def _aside(left_out: list[Piece]) -> Iterator[Line]:
 
 def _told(piece: Piece) -> Iterator[Line]:
     if piece.head:
-        yield Line(tame(piece.head), True)
-    for line in tame(piece.body).split("\n"):
+        yield Line(sanitize(piece.head), True)
+    for line in sanitize(piece.body).split("\n"):
         if piece.kind:
             yield Line(f"  {line}".rstrip())
         else:
@@ -187,7 +187,7 @@ def _fields(value: Any) -> Iterator[str]:
         for name, one in value.items():
             lines = list(_fields(one))
             nested = isinstance(one, dict | list) and bool(one)
-            yield f"{presentation.title(str(name))}:{'' if nested else ' ' + ' '.join(lines)}".rstrip()
+            yield f"{transcript.title(str(name))}:{'' if nested else ' ' + ' '.join(lines)}".rstrip()
             yield from (f"  {line}" for line in lines if nested)
     elif isinstance(value, list):
         yield from (f"- {' '.join(_fields(one))}" for one in value)

@@ -6,9 +6,7 @@ import json
 import os
 from typing import Any
 
-from debate_orchestrator.core import presentation
-from debate_orchestrator.datafiles import LARGEST, read_text
-from debate_orchestrator.errors import BadFile, BadReply, shown
+from debate_orchestrator.core import transcript
 from debate_orchestrator.podium import form
 from debate_orchestrator.podium.briefing import Line
 from debate_orchestrator.podium.form import GATE, Place, Step
@@ -16,6 +14,8 @@ from debate_orchestrator.podium.lectern import Below, Blank, Elsewhere, editor
 from debate_orchestrator.podium.papers import Entered
 from debate_orchestrator.podium.turn import Keeping, Taken
 from debate_orchestrator.rostrum import Back, numbered
+from debate_orchestrator.util.data import LARGEST, read_text
+from debate_orchestrator.util.errors import BadFile, BadReply, short_repr
 
 _TYPING = ("",)
 """Begins the place of what is typed and not entered yet."""
@@ -167,7 +167,7 @@ class Filling:
                 return None
             if (n := numbered(said, len(steps))) is not None:
                 return steps[n - 1]
-            self._at.tell(f"Got {shown(said)}; expected a number from 1 to {len(steps)}.")
+            self._at.tell(f"Got {short_repr(said)}; expected a number from 1 to {len(steps)}.")
 
     def _text(self) -> str:
         """What was entered, as the reply that it is."""
@@ -241,7 +241,9 @@ class Filling:
     def _known_meanings(self) -> dict[str, str]:
         """What there is to say of something that may be chosen."""
         debate = self._at.debate
-        made = {one.turn.id: debate.format.heading_of(one.turn) for one in presentation.heard(debate, self._at.turn)}
+        made = {
+            one.turn.id: debate.format.heading_of(one.turn) for one in transcript.entries_for(debate, self._at.turn)
+        }
         made |= debate.format.rubric.convergence
         return made | {side: debate.format.name_of(side) for side in self._terms.sides}
 

@@ -11,10 +11,19 @@ import re
 from collections.abc import Callable, Generator, Mapping
 from typing import Any, NamedTuple
 
-from debate_orchestrator.core import presentation
-from debate_orchestrator.core.shapes import MOST_ITEMS, Field, Shape, Terms, applies, asked, check, nothing
-from debate_orchestrator.errors import BadReply, shown
+from debate_orchestrator.core import transcript
+from debate_orchestrator.core.schema import (
+    MOST_ITEMS,
+    Field,
+    Shape,
+    ShapeContext,
+    applies,
+    check,
+    empty_value,
+    fields_asked,
+)
 from debate_orchestrator.rostrum import chosen
+from debate_orchestrator.util.errors import BadReply, short_repr
 
 Place = tuple[str, ...]
 Entered = Mapping[Place, str]
@@ -40,7 +49,7 @@ class Step(NamedTuple):
     ends: bool = False
     """Whether that ends a list."""
 
-    def options(self, terms: Terms) -> tuple[str, ...]:
+    def options(self, terms: ShapeContext) -> tuple[str, ...]:
         """What may be chosen."""
         match self.field.kind:
             case "choice" | "choices":
@@ -61,27 +70,27 @@ Filled = Generator[Step, None, Any]
 """Yields the questions, and returns the value that the answers amount to, or `_MISSING` where one is still missing."""
 
 
-def steps(shape: Shape, terms: Terms, entered: Entered) -> list[Step]:
+def steps(shape: Shape, terms: ShapeContext, entered: Entered) -> list[Step]:
     """The questions of a form, as far as they are known from what was entered."""
     return list(_record(shape, terms, entered, ()))
 
 
-def value(shape: Shape, terms: Terms, entered: Entered) -> dict[str, Any] | None:
+def value(shape: Shape, terms: ShapeContext, entered: Entered) -> dict[str, Any] | None:
     """What was entered as a structured reply; None while something is missing."""
     made = _returned(_record(shape, terms, entered, ()))
     return None if made is _MISSING else made
 
 
-def read(step: Step, terms: Terms, text: str) -> Any:
+def read(step: Step, terms: ShapeContext, text: str) -> Any:
     """What an answer means. BadReply, with what is expected, where it will not do."""
     text = text.strip()
     if not text and step.may_be_empty:
-        return nothing(step.field)
+        return empty_value(step.field)
     if step.ends and step.field.kind == "text" and text.lower() in (*_YES, *_NO):
-        raise BadReply([f"got {shown(text)}; expected one item of the list. Enter alone ends the list."])
+        raise BadReply([f"got {short_repr(text)}; expected one item of the list. Enter alone ends the list."])
     made = _meant(step, terms, text)
     if step.field.kind == "flag" and isinstance(made, str):
-        raise BadReply([f"got {shown(text)}; expected yes or no." if text else "Answer yes or no."])
+        raise BadReply([f"got {short_repr(text)}; expected yes or no." if text else "Answer yes or no."])
     alone = step.field.model_copy(update={"optional": False})
     if made is not _MISSING and not (wrong := check({"it": alone}, {"it": made}, terms)):
         return made
@@ -89,11 +98,11 @@ def read(step: Step, terms: Terms, text: str) -> Any:
     raise BadReply([one.removeprefix("it: ") for one in wrong] or [_choose(step, terms)])
 
 
-def _choose(step: Step, terms: Terms) -> str:
+def _choose(step: Step, terms: ShapeContext) -> str:
     return f"got nothing that was offered; expected one of {', '.join(step.options(terms))}."
 
 
-def _meant(step: Step, terms: Terms, text: str) -> Any:
+def _meant(step: Step, terms: ShapeContext, text: str) -> Any:
     """The value that a text stands for; _MISSING where it stands for none of those that may be chosen."""
     match step.field.kind:
         case "number":
@@ -123,10 +132,10 @@ def _options(options: tuple[str, ...], text: str) -> Any:
 # Shape by shape
 
 
-def _record(shape: Shape, terms: Terms, entered: Entered, place: Place, first: Step | None = None) -> Filled:
+def _record(shape: Shape, terms: ShapeContext, entered: Entered, place: Place, first: Step | None = None) -> Filled:
     """The fields of a record; of an item of a list, its `first` question is given."""
     made: dict[str, Any] = {}
-    wanted = asked(shape, terms)
+    wanted = fields_asked(shape, terms)
     beside = _Beside(wanted, terms, entered, place)
     whole = True
     for name, field in wanted.items():
@@ -136,7 +145,7 @@ def _record(shape: Shape, terms: Terms, entered: Entered, place: Place, first: S
             whole = whole and made[name] is not _MISSING
             continue
         if conditional and not beside.applies(field):
-            made[name] = nothing(field)
+            made[name] = empty_value(field)
             whole = whole and beside.settled(field)
             continue
         must = conditional and not field.optional
@@ -145,7 +154,7 @@ def _record(shape: Shape, terms: Terms, entered: Entered, place: Place, first: S
     return made if whole else _MISSING
 
 
-def _field(field: Field, terms: Terms, entered: Entered, place: Place, *, must: bool) -> Filled:
+def _field(field: Field, terms: ShapeContext, entered: Entered, place: Place, *, must: bool) -> Filled:
     """A field that is to be filled in; `must` says that an empty list of choices will not do."""
     compound = field.per_side or field.kind in ("record", "scores")
     if field.optional and compound:
@@ -161,7 +170,7 @@ def _field(field: Field, terms: Terms, entered: Entered, place: Place, *, must: 
     return _whole(made)
 
 
-def _one(field: Field, terms: Terms, entered: Entered, place: Place, *, must: bool) -> Filled:
+def _one(field: Field, terms: ShapeContext, entered: Entered, place: Place, *, must: bool) -> Filled:
     """A field for one side, or for none."""
     match field.kind:
         case "record":
@@ -183,7 +192,7 @@ def _one(field: Field, terms: Terms, entered: Entered, place: Place, *, must: bo
     return (yield from _leaf(Step(place, bare, field.about, empty), terms, entered))
 
 
-def _list(field: Field, terms: Terms, entered: Entered, place: Place) -> Filled:
+def _list(field: Field, terms: ShapeContext, entered: Entered, place: Place) -> Filled:
     """Item after item, until one is empty, or the first field of one is; of records that may well begin with
     nothing, until no further one is wanted."""
     made: list[Any] = []
@@ -213,17 +222,17 @@ def _list(field: Field, terms: Terms, entered: Entered, place: Place) -> Filled:
     return made
 
 
-def _first(field: Field, terms: Terms, here: Place) -> Step | None:
+def _first(field: Field, terms: ShapeContext, here: Place) -> Step | None:
     """The question that begins an item of a list of records and, left empty, ends the list; None where nothing may
     be an answer to it."""
-    name, one = next(iter(asked(field.fields, terms).items()), ("", None))
+    name, one = next(iter(fields_asked(field.fields, terms).items()), ("", None))
     if one is None or one.kind not in _ALONE or one.optional or one.per_side or one.only_if or one.unless:
         return None
     about = "; ".join(part for part in (field.about, one.about) if part)
     return Step((*here, name), one, about, True, True)
 
 
-def _leaf(step: Step, terms: Terms, entered: Entered) -> Filled:
+def _leaf(step: Step, terms: ShapeContext, entered: Entered) -> Filled:
     yield step
     if step.place not in entered:
         return _MISSING
@@ -249,7 +258,7 @@ def _returned(made: Filled) -> Any:
 class _Beside:
     """The values of the fields of one record on which others depend."""
 
-    def __init__(self, wanted: Shape, terms: Terms, entered: Entered, place: Place):
+    def __init__(self, wanted: Shape, terms: ShapeContext, entered: Entered, place: Place):
         self._wanted, self._terms, self._entered, self._place = wanted, terms, entered, place
         self._known: dict[str, Any] = {}
 
@@ -268,7 +277,7 @@ class _Beside:
             field = self._wanted[name]
             self._known[name] = None  # so that fields that depend on each other come to an end
             if (field.only_if or field.unless) and not self.applies(field):
-                self._known[name] = nothing(field)
+                self._known[name] = empty_value(field)
             else:
                 must = bool(field.only_if or field.unless) and not field.optional
                 made = _field(field, self._terms, self._entered, (*self._place, name), must=must)
@@ -287,4 +296,4 @@ def label(place: Place, name: Callable[[str], str]) -> str:
 
 def titled(part: str) -> str:
     """The name of a field, where it is neither a side nor a criterion."""
-    return presentation.title(part)
+    return transcript.title(part)

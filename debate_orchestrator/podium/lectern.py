@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from debate_orchestrator.podium.briefing import Line
-from debate_orchestrator.redaction import redact
+from debate_orchestrator.util.redact import redact
 
 _PAGERS = ("less", "more")
 

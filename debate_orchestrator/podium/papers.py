@@ -15,19 +15,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from debate_orchestrator.briefs import Brief
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.datafiles import (
-    LARGEST,
-    is_link,
-    make_folder,
-    move_aside,
-    read_text,
-    reason,
-    strict_json,
-    write_whole,
-)
-from debate_orchestrator.errors import BadFile, complaint
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.prompting.briefs import Brief
+from debate_orchestrator.storage.files import make_folder, move_aside, write_atomic
+from debate_orchestrator.util.data import LARGEST, error_text, is_link, read_text, strict_json
+from debate_orchestrator.util.errors import BadFile, complaint
 
 Entered = dict[tuple[str, ...], str]
 """The place of a field in a form to what was typed there."""
@@ -88,7 +80,7 @@ class Papers:
                 file.write(text)
         except OSError as error:
             hint = "Nothing was lost."
-            raise BadFile(complaint(self.folder, reason(error), "a place that can be written", hint)) from None
+            raise BadFile(complaint(self.folder, error_text(error), "a place that can be written", hint)) from None
         return path
 
     def keep_speech(self, brief: Brief, text: str) -> None:
@@ -110,7 +102,7 @@ class Papers:
     def _keep(self, brief: Brief, text: str) -> None:
         if text:
             make_folder(self.folder)
-            write_whole(self.place(brief), text)
+            write_atomic(self.place(brief), text)
             return
         if is_link(self.folder):
             return
@@ -123,7 +115,7 @@ class Papers:
         mine = self.place(brief)
         return [path for path in self._all() if path != mine and _named(path).turn == brief.turn and not _half(path)]
 
-    def tidy(self, debate: Debate) -> None:
+    def tidy(self, debate: DebateState) -> None:
         """Puts away the papers that are on record as replies, and in the end all that answer another brief; and the
         folder with the last of them."""
         for path in self._all():

@@ -8,12 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from debate_orchestrator import casts
-from debate_orchestrator.briefs import Brief
-from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Asked, Event
-from debate_orchestrator.core.rules import JUDGE, Turn
-from debate_orchestrator.errors import Paused
+from debate_orchestrator.core.phases import JUDGE, Turn
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.podium import briefing
 from debate_orchestrator.podium.briefing import Line, Piece
 from debate_orchestrator.podium.filling import Filling
@@ -21,10 +18,13 @@ from debate_orchestrator.podium.lectern import Blank, Elsewhere, Lectern, Left
 from debate_orchestrator.podium.papers import Papers
 from debate_orchestrator.podium.speaking import Speech
 from debate_orchestrator.podium.turn import Taken
+from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import caching
 from debate_orchestrator.rostrum import Back
+from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.errors import Paused
 
-Watch = Callable[[Debate, Event], None]
+Watch = Callable[[DebateState, Event], None]
 
 
 def _nothing() -> None:
@@ -70,7 +70,7 @@ class Person:
         self.left = True
         self._lectern.abandon()
 
-    def tidy(self, debate: Debate) -> None:
+    def tidy(self, debate: DebateState) -> None:
         """Puts away what was written and is on record."""
         self._papers.tidy(debate)
 
@@ -80,7 +80,7 @@ class Person:
         `also`."""
         self._leave = leave
 
-        def watch(debate: Debate, event: Event) -> None:
+        def on_event(debate: DebateState, event: Event) -> None:
             if isinstance(event, Asked) and not self._awaited:
                 self.tidy(debate)
                 self._awaited = {turn.id for turn in debate.due() if turn.seat in persons(debate)}
@@ -95,9 +95,9 @@ class Person:
                 if shower is not None:
                     shower.take_back()
 
-        return watch
+        return on_event
 
-    async def answer(self, debate: Debate, turn: Turn, brief: Brief) -> str:
+    async def answer(self, debate: DebateState, turn: Turn, brief: Brief) -> str:
         """What they say in a turn, as a reply that will do. Paused where they leave before."""
         at = Taken(debate, turn, brief, self._lectern, self._papers)
         try:
@@ -138,12 +138,12 @@ class Person:
             at.tell(f"What was written for this turn before, and is not offered, is in {path}.")
 
 
-def persons_of_panel(debate: Debate) -> bool:
+def persons_of_panel(debate: DebateState) -> bool:
     """Whether persons are among several judges, none of whom may see what the others gave."""
     return len(debate.judges) > 1 and any(seat in debate.judges for seat in persons(debate))
 
 
-def persons(debate: Debate) -> list[str]:
+def persons(debate: DebateState) -> list[str]:
     """The seats that a person sits in now."""
     seats = (seat for role in debate.format.seated for seat in (debate.judges if role == JUDGE else (role,)))
-    return [seat for seat in seats if caching.filler(debate, seat) == casts.HUMAN]
+    return [seat for seat in seats if caching.filler(debate, seat) == model_spec.HUMAN]

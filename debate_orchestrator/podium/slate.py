@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from debate_orchestrator.podium.briefing import Line
 from debate_orchestrator.podium.lectern import Blank, Elsewhere, Left, opened
 from debate_orchestrator.rostrum import Back
-from debate_orchestrator.speech import tame
+from debate_orchestrator.util.sanitize import sanitize
 
 _MOST = 65536
 """Bytes that are read at once."""
@@ -44,7 +44,7 @@ class Slate:
 
     def tell(self, lines: Iterable[Line]) -> None:
         for line in lines:
-            self._say(f"{tame(line.text)}\n")
+            self._say(f"{sanitize(line.text)}\n")
 
     async def ask(self, blank: Blank) -> str:
         self.tell(blank.above)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 
-from debate_orchestrator import casts
 from debate_orchestrator.core.events import Reply
-from debate_orchestrator.datafiles import LARGEST, make_folder, read_text
-from debate_orchestrator.errors import BadFile
 from debate_orchestrator.podium import briefing
 from debate_orchestrator.podium.briefing import Line
 from debate_orchestrator.podium.lectern import Below, Blank, Elsewhere, editor
 from debate_orchestrator.podium.turn import Keeping, Taken
 from debate_orchestrator.rostrum import Back
+from debate_orchestrator.storage.files import make_folder
+from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.data import LARGEST, read_text
+from debate_orchestrator.util.errors import BadFile
 
 _EDITORS = ("nano", "vi")
 """Editors for those who have chosen none and ask for one."""
@@ -111,7 +112,7 @@ class Speech:
         said = [f"{words:,} word{'s' * (words != 1)}. {briefing.limits(turn).capitalize()}".rstrip()]
         if dropped:
             said.append(f"The last {dropped:,} words are over the limit: they are on record, and nobody hears them.")
-        lines, reply = debate.format.lines, Reply(text=self._text, brief="", by=casts.HUMAN)
+        lines, reply = debate.format.lines, Reply(text=self._text, brief="", by=model_spec.HUMAN)
         if turn.speaking and debate.says(lines.decline, turn, reply):
             said.append("It declines to argue this position, and is on record as a refusal.")
         elif turn.speaking and debate.says(lines.concede, turn, reply):

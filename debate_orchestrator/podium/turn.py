@@ -6,16 +6,17 @@ import asyncio
 from collections.abc import Callable
 from typing import Generic, NamedTuple, TypeVar
 
-from debate_orchestrator import casts, replies
-from debate_orchestrator.briefs import Brief
-from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Reply
-from debate_orchestrator.core.rules import Turn
-from debate_orchestrator.errors import BadFile, BadReply
+from debate_orchestrator.core.phases import Turn
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.podium import briefing
 from debate_orchestrator.podium.briefing import Line
 from debate_orchestrator.podium.lectern import Lectern
 from debate_orchestrator.podium.papers import Papers
+from debate_orchestrator.prompting import replies
+from debate_orchestrator.prompting.briefs import Brief
+from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.errors import BadFile, BadReply
 
 SOON = 0.4
 """Seconds after which what is typed is on the disk."""
@@ -25,7 +26,7 @@ T = TypeVar("T")
 class Taken(NamedTuple):
     """A turn that is being taken."""
 
-    debate: Debate
+    debate: DebateState
     turn: Turn
     brief: Brief
     lectern: Lectern
@@ -46,7 +47,7 @@ class Taken(NamedTuple):
     def wrong(self, text: str) -> list[str]:
         """What is wrong with a text as the reply to this turn; nothing where it will do."""
         try:
-            replies.read(self.debate, self.turn, Reply(text=text, brief=self.brief.digest, by=casts.HUMAN))
+            replies.parse_reply(self.debate, self.turn, Reply(text=text, brief=self.brief.digest, by=model_spec.HUMAN))
         except BadReply as error:
             return [one.removeprefix(f"{self.turn.id}: ") for one in error.complaints]
         return []

@@ -25,7 +25,7 @@ from debate_orchestrator.podium.briefing import Line
 from debate_orchestrator.podium.lectern import Blank, Elsewhere, Lectern, Left, opened, paged
 from debate_orchestrator.podium.slate import Slate
 from debate_orchestrator.rostrum import Back, moves, wrapped
-from debate_orchestrator.speech import tame
+from debate_orchestrator.util.sanitize import sanitize
 
 _STYLE = Style.from_dict({"bottom-toolbar": "noreverse", "strong": "bold", "over": "bold ansired"})
 
@@ -105,9 +105,9 @@ class Terminal:
 
     def _toolbar(self) -> FormattedText:
         below = self._blank.below(self._session.default_buffer.text)
-        text = tame(below.text)
+        text = sanitize(below.text)
         for note in below.notes:
-            longer = f"{text} · {tame(note)}" if text else tame(note)
+            longer = f"{text} · {sanitize(note)}" if text else sanitize(note)
             text = longer if len(longer) < self._output.get_size().columns else text
         return FormattedText([("class:over" if below.over else "", text)])
 

@@ -10,21 +10,21 @@ import asyncio
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
-from debate_orchestrator import models
-from debate_orchestrator.briefs import Brief
-from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Reply
-from debate_orchestrator.errors import Failed, Theirs, Trouble
-from debate_orchestrator.errors import complaint as said
-from debate_orchestrator.providers import Piece, faults, lines, profiles, servers
-from debate_orchestrator.providers.caching import Plan, placed, plans
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.prompting.briefs import Brief
+from debate_orchestrator.providers import faults, pricing, servers, sse
+from debate_orchestrator.providers.caching import CachePlan, cache_plans, placed_marks
 from debate_orchestrator.providers.limits import OverLimit
 from debate_orchestrator.providers.messages import Answer
+from debate_orchestrator.providers.registry import Piece
+from debate_orchestrator.util.errors import ExternalError, ProviderFailed, TransientError
+from debate_orchestrator.util.errors import complaint as said
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
 
-complaint = servers.complaint
+complaint = servers.cannot_reach
 _MOST_TOKENS = 32_000
 """Tokens that an answer may have, thinking included."""
 _MOST_UNKNOWN = 8_192
@@ -51,23 +51,23 @@ class Messages:
 
     caches = True
 
-    def __init__(self, spec: str, debate: Debate):
+    def __init__(self, spec: str, debate: DebateState):
         self.name = spec
         self._server = servers.server(spec)
-        self._debate, self._plans = debate, plans(debate)
+        self._debate, self._plans = debate, cache_plans(debate)
         self._reached = False
         self._line: tuple[object, ...] | None = None
         self._lacks: set[str] = set()
 
-    async def reply(self, brief: Brief, hear: Piece) -> Reply:
+    async def reply(self, brief: Brief, on_text: Piece) -> Reply:
         """The answer to one brief, as `Provider` says."""
-        plan = self._plans.get(brief.turn, Plan())
-        marked = placed(plan, self._debate, sum(len(message.parts) for message in brief.messages))
+        plan = self._plans.get(brief.turn, CachePlan())
+        marked = placed_marks(plan, self._debate, sum(len(message.parts) for message in brief.messages))
         asked = request(brief, self.name, marked, self._lacks, hour=plan.hour)
         answer = Answer()
-        clock = faults.Clock(self._debate.opened.patience)
+        clock = faults.SilenceClock(self._debate.opened.patience)
         for _ in range(_SEARCH_PAUSES):
-            answer = await self._heard(asked, answer, clock, hear)
+            answer = await self._heard(asked, answer, clock, on_text)
             if answer.stop != "pause_turn":
                 break
             asked["messages"] = [*asked["messages"], {"role": "assistant", "content": answer.blocks_to_resend()}]
@@ -78,23 +78,23 @@ class Messages:
         """What this brief would like that not every server can do."""
         return {name for name, asked in (("structured output", brief.json_schema), ("search", brief.search)) if asked}
 
-    async def _heard(self, asked: dict[str, Any], before: Answer, clock: faults.Clock, hear: Piece) -> Answer:
+    async def _heard(self, asked: dict[str, Any], before: Answer, clock: faults.SilenceClock, on_text: Piece) -> Answer:
         """One call, listened to until its end; its answer goes on from the one before. Trouble with the line after a
         whole answer takes nothing from it."""
         answer = Answer(before)
         try:
-            profiles.learn(self._client().credentials)  # before the clock runs: loading the library takes seconds
+            servers.learn(self._client().credentials)  # before the clock runs: loading the library takes seconds
             async with clock.listening():
                 stream = await self._open(asked)
                 try:
-                    await lines.listen(stream, answer, clock, hear)
+                    await sse.read_stream(stream, answer, clock, on_text)
                 finally:
                     await stream.close()
-        except Theirs:
+        except ExternalError:
             raise
         except Exception as error:
             fault = self._fault(error, answer, clock)
-            if answer.wrong() is not None or not isinstance(fault, Trouble):
+            if answer.wrong() is not None or not isinstance(fault, TransientError):
                 raise fault from None
         if wrong := answer.wrong():
             raise faults.broken(self.name, wrong, answer.partial(self.name))
@@ -136,20 +136,20 @@ class Messages:
         key = server.key()
         if server.needs_key and server.url is not None and key is None:
             hint = f"Set {server.keys[0]} in the environment, then resume."
-            raise Failed(said(self.name, "no key", f"one in {server.keys[0]}", hint))
-        timeout = Timeout(None, connect=lines.CONNECT)
-        http = DefaultAioHttpClient(timeout=timeout, **lines.options(server))
+            raise ProviderFailed(said(self.name, "no key", f"one in {server.keys[0]}", hint))
+        timeout = Timeout(None, connect=sse.CONNECT)
+        http = DefaultAioHttpClient(timeout=timeout, **sse.options(server))
         if server.url is None:
             api_key = servers.key("ANTHROPIC_API_KEY")
             token = None if api_key else key  # the library takes one of them, or looks for a profile
             made = AsyncAnthropic(api_key=api_key, auth_token=token, max_retries=0, timeout=timeout, http_client=http)
-            if made.credentials and (wrong := profiles.wrong_way(made.credentials, server, str(made.base_url))):
-                raise Failed(wrong)
+            if made.credentials and (wrong := servers.wrong_way(made.credentials, server, str(made.base_url))):
+                raise ProviderFailed(wrong)
             return made
         key = key or servers.NO_KEY
         return AsyncAnthropic(api_key=key, base_url=server.url, max_retries=0, timeout=timeout, http_client=http)
 
-    def _fault(self, error: Exception, answer: Answer, clock: faults.Clock) -> Exception:
+    def _fault(self, error: Exception, answer: Answer, clock: faults.SilenceClock) -> Exception:
         """What an exception of the library, or of those beneath it, amounts to."""
         if isinstance(error, TimeoutError):
             return faults.broken(self.name, clock.verdict(), answer.partial(self.name))
@@ -162,8 +162,8 @@ class Messages:
         )
 
         partial = answer.partial(self.name)
-        unread = isinstance(error, lines.Unread)
-        error = error.reason if isinstance(error, lines.Unread) else error
+        unread = isinstance(error, sse.Unread)
+        error = error.reason if isinstance(error, sse.Unread) else error
         if isinstance(error, APIStatusError):
             message = faults.shown(error.api_message or error.message)
             fault = faults.refused(self.name, error.status_code, message, error.response.headers, str(error.type or ""))
@@ -171,13 +171,13 @@ class Messages:
         if isinstance(error, CredentialsError) or (isinstance(error, TypeError) and "authentication" in str(error)):
             what = "no key and no profile" if isinstance(error, TypeError) else faults.shown(error)
             hint = f"Set {self._server.keys[0]}, or sign in with the provider's own tool; `debate models` tells more."
-            return Failed(said(self.name, what, "credentials in the environment", hint))
+            return ProviderFailed(said(self.name, what, "credentials in the environment", hint))
         if isinstance(error, WorkloadIdentityError):  # its text quotes a server that was sent a token
             status = f" (HTTP {error.status_code})" if error.status_code else ""
             return faults.broken(self.name, f"no token: {type(error).__name__}{status}", partial)
-        if unread or isinstance(error, AnthropicError | OSError | ValueError | OverLimit) or lines.is_beneath(error):
+        if unread or isinstance(error, AnthropicError | OSError | ValueError | OverLimit) or sse.is_beneath(error):
             wrapped = isinstance(error, APIConnectionError)
-            return lines.fault(self.name, error, partial, wrapped=wrapped, reached=self._reached)
+            return sse.fault(self.name, error, partial, wrapped=wrapped, reached=self._reached)
         return error  # a fault of ours: it must be seen
 
     async def close(self) -> None:
@@ -201,7 +201,7 @@ def request(
         messages.append({"role": message.role, "content": content})
     for place in marked:
         blocks[place]["cache_control"] = {"type": "ephemeral", **({"ttl": "1h"} if hour else {})}
-    known = models.known(spec)
+    known = pricing.known(spec)
     most = min(known.most_output, _MOST_TOKENS) if known else _MOST_UNKNOWN
     made: dict[str, Any] = {
         "model": servers.server(spec).model,
@@ -216,5 +216,5 @@ def request(
     return made
 
 
-def provider(spec: str, debate: Debate) -> Messages:
+def provider(spec: str, debate: DebateState) -> Messages:
     return Messages(spec, debate)

@@ -8,21 +8,25 @@ will read again is not written, since writing costs more than sending.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
+from itertools import accumulate
 from typing import NamedTuple
 
-from debate_orchestrator import casts, models
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.parts import JUDGE, MIRRORED, Phase
+from debate_orchestrator.core.events import Usage
+from debate_orchestrator.core.phases import JUDGE, MIRRORED, Phase
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.providers import pricing
+from debate_orchestrator.providers.pricing import Caching
+from debate_orchestrator.util import model_spec
 
 _SLOW = {
-    casts.HOST: 600.0,
-    casts.HUMAN: 900.0,
-    casts.COMMAND: 60.0,
-    casts.FETCH: 10.0,
-    casts.OFFLINE: 0.0,
-    casts.REPLAY: 0.0,
-    casts.REHEARSE: 0.0,
+    model_spec.HOST: 600.0,
+    model_spec.HUMAN: 900.0,
+    model_spec.COMMAND: 60.0,
+    model_spec.FETCH: 10.0,
+    model_spec.OFFLINE: 0.0,
+    model_spec.REPLAY: 0.0,
+    model_spec.REHEARSE: 0.0,
 }
 """Seconds that a turn may take where no model is called directly; assumed, not measured."""
 TO_BEGIN = 5.0
@@ -32,7 +36,7 @@ _MARGIN = 0.9
 """The part of a cache's lifetime that a gap may be expected to take."""
 
 
-class Plan(NamedTuple):
+class CachePlan(NamedTuple):
     """What one call does about the cache."""
 
     write: bool = False
@@ -60,7 +64,7 @@ class _Kept(NamedTuple):
     lasts: float
 
 
-def plans(debate: Debate) -> dict[str, Plan]:
+def cache_plans(debate: DebateState) -> dict[str, CachePlan]:
     """Turn id to what its call does, for every turn that the debate may have."""
     calls: list[_Call] = []
     begins = [0.0]  # seconds from the start at which each stage is expected to begin
@@ -71,7 +75,7 @@ def plans(debate: Debate) -> dict[str, Plan]:
             calls += [_Call(slot.turn_id(seat), family(debate, slot.phase, seat), stage, sure) for seat in seats]
             taken = max((seconds(filler(debate, seat), slot.phase) for seat in seats), default=0.0)
             begins.append(begins[-1] + (taken if sure else 0.0))
-    made: dict[str, Plan] = {}
+    made: dict[str, CachePlan] = {}
     kept: dict[Hashable, _Kept] = {}
     for leader, followers in _groups(calls):
         now = begins[leader.stage]
@@ -82,11 +86,11 @@ def plans(debate: Debate) -> dict[str, Plan]:
             lasts = max(_lasts(hour=plan.hour), before.lasts if before else 0.0)  # what is read lasts anew
             kept[leader.family] = _Kept(leader.turn, now + lasts, lasts)
         elif before is not None:
-            plan = Plan(reads=before.turn)
+            plan = CachePlan(reads=before.turn)
             kept[leader.family] = before._replace(until=now + before.lasts)
         made[leader.turn] = plan
         led = leader.turn if debate.opened.leader_first and plan.write else before.turn if before else None
-        made |= {one.turn: Plan(reads=led) for one in followers}
+        made |= {one.turn: CachePlan(reads=led) for one in followers}
     return made
 
 
@@ -99,19 +103,19 @@ def _groups(calls: list[_Call]) -> Iterator[tuple[_Call, list[_Call]]]:
         yield leader, followers
 
 
-def _plan(call: _Call, calls: list[_Call], begins: list[float], *, led: bool) -> Plan:
+def _plan(call: _Call, calls: list[_Call], begins: list[float], *, led: bool) -> CachePlan:
     """What the first call of its family in a stage does: it writes where a later one will read in time, or where
     others are `led` by it."""
     later = [one for one in calls if one.family == call.family and one.sure and one.stage > call.stage]
     gap = begins[later[0].stage] - begins[call.stage] if later else 0.0
     if later and gap <= _lasts(hour=False):
-        return Plan(write=True)
+        return CachePlan(write=True)
     if len(later) > 1 and gap <= _lasts(hour=True):
-        return Plan(write=True, hour=True)
-    return Plan(write=led)
+        return CachePlan(write=True, hour=True)
+    return CachePlan(write=led)
 
 
-def placed(plan: Plan, debate: Debate, blocks: int) -> list[int]:
+def placed_marks(plan: CachePlan, debate: DebateState, blocks: int) -> list[int]:
     """Which of so many blocks of a brief, counted from 0, a call marks. The first is the motion; each speech that
     is heard is one; the last is the call's own, and never marked."""
     if plan.write:
@@ -123,17 +127,17 @@ def placed(plan: Plan, debate: Debate, blocks: int) -> list[int]:
 
 def _lasts(*, hour: bool) -> float:
     """Seconds that a gap may be expected to take so that what was written is still there."""
-    rules = models.table().cache
+    rules = pricing.table().cache
     return _MARGIN * (rules.keeps_hour if hour else rules.keeps)
 
 
-def filler(debate: Debate, seat: str) -> str:
+def filler(debate: DebateState, seat: str) -> str:
     """Who fills a seat: `judge-2` is the second of the panel, `judge-2.mirrored` the same."""
     role, _, number = seat.removesuffix(MIRRORED).partition("-")
     return debate.cast[role][int(number) - 1 if number else 0]
 
 
-def family(debate: Debate, phase: Phase, seat: str) -> Hashable:
+def family(debate: DebateState, phase: Phase, seat: str) -> Hashable:
     """What calls must have in common to send the same beginning under the same rules of the provider."""
     role = JUDGE if seat.startswith(JUDGE) else seat
     own = seat if debate.format.history == "dialogue" and role != JUDGE else ""
@@ -145,14 +149,77 @@ def family(debate: Debate, phase: Phase, seat: str) -> Hashable:
 
 def seconds(spec: str, phase: Phase) -> float:
     """How long a turn is expected to take."""
-    if casts.kind(spec) in _SLOW:
-        return _SLOW[casts.kind(spec)]
-    tokens = models.tokens("x" * 6 * phase.words) if phase.words else _BALLOT
+    if model_spec.kind(spec) in _SLOW:
+        return _SLOW[model_spec.kind(spec)]
+    tokens = pricing.tokens("x" * 6 * phase.words) if phase.words else _BALLOT
     return TO_BEGIN + tokens / _TOKENS_A_SECOND
 
 
 def marks(blocks: int) -> list[int]:
     """Which of so many blocks (counted from 0) a call that writes marks: the last, and further ones so close
     together that a read finds the last mark of the family's call before, however much was said since."""
-    rules = models.table().cache
+    rules = pricing.table().cache
     return [place for n in range(rules.breakpoints - 1) if (place := blocks - 1 - n * (rules.lookback - 2)) >= 0][::-1]
+
+
+class Call(NamedTuple):
+    """One call, as far as a cache is concerned."""
+
+    family: Hashable
+    """Calls of one family send the same blocks under the same settings; a later one only sends more of them."""
+    blocks: tuple[int, ...]
+    """The tokens of each block, in order. The last is the call's own, and is neither marked nor shared."""
+    marks: tuple[int, ...]
+    """The places of the marked blocks, counted from 0."""
+    hour: bool
+    """Whether what it writes is kept for an hour instead of minutes."""
+    start: float
+    begun: float
+    """When the first byte of the answer comes."""
+    least: int
+    """Tokens that a beginning must have to be kept."""
+
+
+class _CachedPrefix(NamedTuple):
+    readable: float
+    until: float
+    lasts: float
+
+
+_Place = tuple[Hashable, int]
+
+
+def counted(calls: Iterable[Call], rules: Caching) -> list[Usage]:
+    """What is counted for each call, given in the order in which they start; output is left at nothing."""
+    kept: dict[_Place, list[_CachedPrefix]] = {}
+    return [_count(call, kept, rules) for call in calls]
+
+
+def _count(call: Call, kept: dict[_Place, list[_CachedPrefix]], rules: Caching) -> Usage:
+    sums = list(accumulate(call.blocks))
+    marks = [mark for mark in sorted(call.marks) if sums[mark] >= call.least]
+    found = max((_found(call, mark, kept, rules.lookback) for mark in marks), default=-1)
+    cached = sums[found] if found >= 0 else 0
+    written = max(0, sums[marks[-1]] - cached) if marks else 0
+    lasts = rules.keeps_hour if call.hour else rules.keeps
+    for mark in marks:
+        place = (call.family, mark)
+        alive = [one for one in kept.get(place, []) if one.until >= call.start]
+        if not any(one.readable <= call.start for one in alive):
+            alive.append(_CachedPrefix(call.begun, call.start + lasts, lasts))
+        kept[place] = alive
+    minutes, hour = (0, written) if call.hour else (written, 0)
+    return Usage(fresh=sums[-1] - cached - written, cached=cached, written=minutes, written_hour=hour)
+
+
+def _found(call: Call, mark: int, kept: dict[_Place, list[_CachedPrefix]], lookback: int) -> int:
+    """The last block of what a mark reads, which lasts anew from now on; -1 where there is nothing."""
+    for place in range(mark, max(-1, mark - lookback), -1):
+        here = kept.get((call.family, place), [])
+        if any(one.readable <= call.start <= one.until for one in here):
+            kept[call.family, place] = [
+                one._replace(until=call.start + one.lasts) if one.readable <= call.start <= one.until else one
+                for one in here
+            ]
+            return place
+    return -1

@@ -12,16 +12,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from debate_orchestrator import casts, errors
-from debate_orchestrator.briefs import Brief, evidence
-from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Reply
-from debate_orchestrator.core.rules import Turn
-from debate_orchestrator.core.shapes import json_schema
-from debate_orchestrator.providers import Piece
+from debate_orchestrator.core.phases import Turn
+from debate_orchestrator.core.schema import json_schema
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.prompting.briefs import Brief, evidence
+from debate_orchestrator.providers.registry import Piece
+from debate_orchestrator.util import errors, model_spec
 
 if TYPE_CHECKING:
-    from debate_orchestrator.evidence.fetching import Fetcher
+    from debate_orchestrator.evidence.fetch import Fetcher
 
 
 class Clerk:
@@ -29,35 +29,35 @@ class Clerk:
 
     caches = False
 
-    def __init__(self, spec: str, debate: Debate, fetcher: Callable[[], Fetcher] | None = None):
+    def __init__(self, spec: str, debate: DebateState, fetcher: Callable[[], Fetcher] | None = None):
         """`fetcher` makes what fetches the pages of a round; one that reaches the public web alone, if it is None."""
         self.name = spec
         self.archive: str | None = None
         self._debate, self._fetcher = debate, fetcher
 
-    async def reply(self, brief: Brief, hear: Piece) -> Reply:
+    async def reply(self, brief: Brief, on_text: Piece) -> Reply:
         """What was found of everything cited in the round. It fails never: what can't be had is a state too."""
         cited = evidence(self._debate, self._debate.turn(brief.turn))
-        looks = casts.kind(self.name) == casts.FETCH
+        looks = model_spec.kind(self.name) == model_spec.FETCH
         found = await self._looked_up(cited) if looks else [_unchecked(one) for one in cited]
         text = _written(found, brief.json_schema)
-        hear(text)
+        on_text(text)
         return Reply(text=text, brief=brief.digest, by=self.name, cost=0.0)
 
     async def _looked_up(self, cited: list[dict[str, str]]) -> list[dict[str, Any]]:
-        from debate_orchestrator.evidence import checking
-        from debate_orchestrator.evidence.fetching import Fetcher
+        from debate_orchestrator.evidence import check
+        from debate_orchestrator.evidence.fetch import Fetcher
 
         folder = None if self.archive is None else Path(self.archive)
         fetcher = (self._fetcher or Fetcher)()
-        made = await asyncio.gather(*(checking.check(one["url"], one["quote"], folder, fetcher) for one in cited))
+        made = await asyncio.gather(*(check.check(one["url"], one["quote"], folder, fetcher) for one in cited))
         return [{"turn": one["turn"], **_told(found)} for one, found in zip(cited, made, strict=True)]
 
     async def close(self) -> None:
         """Nothing is open."""
 
 
-def unchecked(debate: Debate, turn: Turn) -> str:
+def unchecked(debate: DebateState, turn: Turn) -> str:
     """The reply of a clerk who looks nothing up."""
     shape = debate.shape(turn)
     schema = json_schema(shape, debate.terms(turn)) if shape is not None else None
@@ -92,9 +92,13 @@ def _fields(schema: dict[str, Any] | None) -> list[str]:
 
 def complaint(spec: str) -> str | None:
     """What is wrong with a clerk in a cast; None where nothing is."""
-    extra = casts.rest(spec)
-    return errors.complaint("clerk", errors.shown(spec), f"{casts.FETCH} or {casts.OFFLINE}") if extra else None
+    extra = model_spec.rest(spec)
+    return (
+        errors.complaint("clerk", errors.short_repr(spec), f"{model_spec.FETCH} or {model_spec.OFFLINE}")
+        if extra
+        else None
+    )
 
 
-def provider(spec: str, debate: Debate) -> Clerk:
+def provider(spec: str, debate: DebateState) -> Clerk:
     return Clerk(spec, debate)

@@ -19,15 +19,16 @@ import socket
 import sys
 from typing import Any
 
-from debate_orchestrator import errors
-from debate_orchestrator.briefs import Brief
-from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Reply
-from debate_orchestrator.errors import Failed
-from debate_orchestrator.permissions import permissions
-from debate_orchestrator.providers import Piece, faults, supervisor
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.prompting.briefs import Brief
+from debate_orchestrator.providers import faults, supervisor
 from debate_orchestrator.providers.limits import LIMITS
-from debate_orchestrator.redaction import redact
+from debate_orchestrator.providers.permissions import permissions
+from debate_orchestrator.providers.registry import Piece
+from debate_orchestrator.util import errors
+from debate_orchestrator.util.errors import ProviderFailed
+from debate_orchestrator.util.redact import redact
 
 GRACE = supervisor.GRACE
 """Seconds that a program has between being asked to end and being ended, and that what it leaves behind may
@@ -57,7 +58,7 @@ class Command:
         self._limit = min(LIMITS.program, max(1.0, patience))
         self._nonce = nonce
 
-    async def reply(self, brief: Brief, hear: Piece) -> Reply:
+    async def reply(self, brief: Brief, on_text: Piece) -> Reply:
         """What the program prints, as `Provider` says. Trouble where it fails or takes too long, Failed where it
         can't be run."""
         loop = asyncio.get_running_loop()
@@ -69,7 +70,7 @@ class Command:
                 given: dict[str, Any] = {"env": environment(), "start_new_session": True, "pass_fds": [theirs.fileno()]}
                 try:
                     # not create_subprocess_exec: its Process can't be made to let go of a pipe that a stray child holds
-                    transport, run = await loop.subprocess_exec(lambda: _Run(hear), *words, **given)
+                    transport, run = await loop.subprocess_exec(lambda: _Run(on_text), *words, **given)
                 except (OSError, ValueError) as error:
                     raise self._not_run(error) from None
             await self._ended(transport, run, asked)
@@ -92,9 +93,9 @@ class Command:
         finally:
             await _end(transport, run)
 
-    def _not_run(self, error: Exception) -> Failed:
+    def _not_run(self, error: Exception) -> ProviderFailed:
         hint = "Resume with another: `debate resume JOURNAL --a, --b or --judge WHO`."
-        return Failed(errors.complaint(self.name, f"{type(error).__name__}: {error}", "a program", hint))
+        return ProviderFailed(errors.complaint(self.name, f"{type(error).__name__}: {error}", "a program", hint))
 
     def _read(self, run: _Run, code: int | None) -> Reply:
         if len(run.out) > LIMITS.answer:
@@ -108,7 +109,7 @@ class Command:
         except UnicodeDecodeError as error:
             raise self._broken(f"bytes that are no UTF-8 at offset {error.start}", run) from None
 
-    def _broken(self, what: str, run: _Run, hint: str = "") -> errors.Trouble:
+    def _broken(self, what: str, run: _Run, hint: str = "") -> errors.TransientError:
         """The fault of an answer that is none, with what had come of it."""
         came = bytes(run.out[: LIMITS.answer]).decode("utf-8", "replace")
         fault = faults.broken(self.name, what, self._reply(came) if came else None, hint)
@@ -125,9 +126,9 @@ class Command:
 class _Run(asyncio.SubprocessProtocol):
     """What comes from a running program."""
 
-    def __init__(self, hear: Piece):
+    def __init__(self, on_text: Piece):
         loop = asyncio.get_running_loop()
-        self._hear, self._loop = hear, loop
+        self._on_text, self._loop = on_text, loop
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._open = {1, 2}
         self.out, self.err = bytearray(), bytearray()
@@ -146,7 +147,7 @@ class _Run(asyncio.SubprocessProtocol):
         if len(self.out) > LIMITS.answer:
             return self._done()
         try:
-            self._hear(self._decoder.decode(data))
+            self._on_text(self._decoder.decode(data))
         except Exception as error:  # not the program's fault: it must be seen where the reply is awaited
             self.over.set_exception(error)
 
@@ -235,14 +236,16 @@ def complaint(spec: str) -> str | None:
     try:
         words = shlex.split(rest)
     except ValueError as error:
-        return errors.complaint("the command", f"{errors.shown(rest)} ({error})", expected)
+        return errors.complaint("the command", f"{errors.short_repr(rest)} ({error})", expected)
     if not words or not rest.replace("\n", "").replace("\t", "").isprintable():
-        return errors.complaint("the command", errors.shown(rest), expected)
+        return errors.complaint("the command", errors.short_repr(rest), expected)
     if shutil.which(words[0]) is None:
         hint = "A path counts from the working directory."
-        return errors.complaint("the command", errors.shown(words[0]), "a program that is there and can be run", hint)
+        return errors.complaint(
+            "the command", errors.short_repr(words[0]), "a program that is there and can be run", hint
+        )
     return None
 
 
-def provider(spec: str, debate: Debate) -> Command:
+def provider(spec: str, debate: DebateState) -> Command:
     return Command(spec, debate.opened.patience, debate.opened.nonce)

@@ -13,11 +13,11 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from email.utils import parsedate_to_datetime
 
-from debate_orchestrator.errors import Failed, Paused, Theirs, Trouble, complaint
 from debate_orchestrator.providers import servers
 from debate_orchestrator.providers.limits import LIMITS, Limits
-from debate_orchestrator.redaction import redact
-from debate_orchestrator.speech import one_line
+from debate_orchestrator.util.errors import ExternalError, Paused, ProviderFailed, TransientError, complaint
+from debate_orchestrator.util.redact import redact
+from debate_orchestrator.util.sanitize import one_line
 
 _SHOWN = 300
 _UNREACHED = 20.0
@@ -34,7 +34,7 @@ def shown(message: object) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
-def refused(who: str, status: int, message: str, headers: Mapping[str, str], code: str = "") -> Theirs:
+def refused(who: str, status: int, message: str, headers: Mapping[str, str], code: str = "") -> ExternalError:
     """The fault that an HTTP status amounts to. `message` is what the server said, `shown` already; `code` is
     its own word for the error."""
     said = f"HTTP {status}: {message}" if status != 200 else message
@@ -43,38 +43,38 @@ def refused(who: str, status: int, message: str, headers: Mapping[str, str], cod
         return Paused(complaint(who, said, "an account with credit", "Add credit, then resume."))
     if status == 413 or (status in (200, 400, 422) and any(sign in about for sign in _TOO_LONG)):
         hint = "Give the seat to a model with a larger context: `debate resume JOURNAL --a, --b or --judge WHO`."
-        return Failed(complaint(who, said, "a transcript that fits its context", hint))
+        return ProviderFailed(complaint(who, said, "a transcript that fits its context", hint))
     if status in (408, 409, 425, 429) or status >= 500 or status == 200:
-        return Trouble(complaint(who, said, "an answer"), after=retry_after(headers), unsure=status == 200)
+        return TransientError(complaint(who, said, "an answer"), after=retry_after(headers), unsure=status == 200)
     if status in (401, 403):
         names = " or ".join(servers.key_names(who))
         hint = f"Set the key in {names or 'the environment (`debate models` names the variable)'}, then resume."
-        return Failed(complaint(who, said, "a key that it takes", hint))
+        return ProviderFailed(complaint(who, said, "a key that it takes", hint))
     if status == 404:
         hint = "Resume with another: `debate resume JOURNAL --a, --b or --judge WHO`."
-        return Failed(complaint(who, said, "a model and an address that it knows", hint))
-    return Failed(complaint(who, said, "a request that it takes"))
+        return ProviderFailed(complaint(who, said, "a model and an address that it knows", hint))
+    return ProviderFailed(complaint(who, said, "a request that it takes"))
 
 
-def broken(who: str, what: str, partial: object = None, hint: str = "") -> Trouble:
+def broken(who: str, what: str, partial: object = None, hint: str = "") -> TransientError:
     """The fault of a line or an answer that broke off."""
-    return Trouble(complaint(who, what, "a whole answer", hint), unsure=True, partial=partial)
+    return TransientError(complaint(who, what, "a whole answer", hint), unsure=True, partial=partial)
 
 
-def oversized(who: str, what: str, partial: object = None) -> Trouble:
+def oversized(who: str, what: str, partial: object = None) -> TransientError:
     """The fault of an answer that was stopped since there was too much of it."""
-    return Trouble(complaint(who, what, "a whole answer"), unsure=True, partial=partial, tries=_TRIES)
+    return TransientError(complaint(who, what, "a whole answer"), unsure=True, partial=partial, tries=_TRIES)
 
 
-def unreachable(who: str, what: str, *, reached: bool) -> Trouble:
+def unreachable(who: str, what: str, *, reached: bool) -> TransientError:
     """The fault of a server that is not there. One that never was is not waited for long."""
     hint = "" if reached else "Is it running, and is its address right?"
-    return Trouble(complaint(who, what, "a server that answers", hint), patience=None if reached else _UNREACHED)
+    return TransientError(complaint(who, what, "a server that answers", hint), patience=None if reached else _UNREACHED)
 
 
-def with_partial(fault: Theirs, partial: object) -> Theirs:
+def with_partial(fault: ExternalError, partial: object) -> ExternalError:
     """The fault, with what had come before it."""
-    if isinstance(fault, Trouble):
+    if isinstance(fault, TransientError):
         fault.partial = partial
     return fault
 
@@ -93,7 +93,7 @@ def retry_after(headers: Mapping[str, str], now: float | None = None) -> float |
     return max(0.0, at - (time.time() if now is None else now))
 
 
-class Clock:
+class SilenceClock:
     """Watches one answer: how long its first word takes, how long it falls silent, and how long it takes in all."""
 
     def __init__(self, patience: float, limits: Limits = LIMITS):

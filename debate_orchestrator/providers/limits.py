@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from debate_orchestrator import replies
+from debate_orchestrator.prompting import replies
 
 
 class Limits(NamedTuple):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from debate_orchestrator import models
-from debate_orchestrator.core.events import Found, Reply, Usage
-from debate_orchestrator.datafiles import strict_json
-from debate_orchestrator.providers.lines import clean
+from debate_orchestrator.core.events import FoundPage, Reply, Usage
+from debate_orchestrator.providers import pricing
+from debate_orchestrator.providers.sse import clean
+from debate_orchestrator.util.data import strict_json
 
 _ENDED: dict[str, Literal["whole", "cut", "refused"]] = {
     "end_turn": "whole",
@@ -45,7 +45,7 @@ class Answer:
         """The blocks as they began, by their numbers."""
         self._added: dict[int, dict[str, list[str]]] = {}
         """What was added to fields of a block since, in pieces, so that many small ones take no longer than a few."""
-        self._cited: list[Found] = []
+        self._cited: list[FoundPage] = []
         self._usage: dict[str, int] = {}
         self._counted = False
         self._earlier = before if before is not None and before.stop else None
@@ -108,7 +108,7 @@ class Answer:
     def _cite(self, citation: Any) -> None:
         url, title, quote = (_text(getattr(citation, name, None)) for name in ("url", "title", "cited_text"))
         if url and len(url + title + quote) <= _LONGEST and len(self._cited) < _CITED:
-            self._cited.append(Found(url=url, title=title, quote=quote))
+            self._cited.append(FoundPage(url=url, title=title, quote=quote))
         self.came += len(url + title + quote)
 
     def _whole(self) -> list[dict[str, Any]]:
@@ -174,7 +174,7 @@ class Answer:
             usage=usage,
             stop=self.stop,
             ended=ended,
-            cost=models.cost(spec, usage) if usage else 0.0 if models.free(spec) else None,
+            cost=pricing.cost(spec, usage) if usage else 0.0 if pricing.free(spec) else None,
             found=tuple(self._pages().values()),
             lacked=tuple(lacked),
         )
@@ -183,7 +183,7 @@ class Answer:
         """What has come of an answer that broke off; None where nothing had, so that nothing can have cost."""
         return self.reply(spec, []) if self._model or self._blocks else None
 
-    def _pages(self) -> dict[str, Found]:
+    def _pages(self) -> dict[str, FoundPage]:
         """The pages that searches returned, by address, with what the text cites of them."""
         pages = dict(self._earlier._pages()) if self._earlier else {}
         for block in self._blocks.values():
@@ -193,7 +193,7 @@ class Answer:
                     continue
                 url, title = _text(one.get("url")), _text(one.get("title"))
                 if url and len(url + title) <= _LONGEST:
-                    pages.setdefault(url, Found(url=url, title=title))
+                    pages.setdefault(url, FoundPage(url=url, title=title))
         return pages | {one.url: one for one in self._cited}
 
     def blocks_to_resend(self) -> list[dict[str, Any]]:

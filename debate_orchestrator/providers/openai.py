@@ -9,13 +9,14 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
-from debate_orchestrator import errors, models
-from debate_orchestrator.briefs import Brief
-from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Reply, Usage
-from debate_orchestrator.errors import Failed, Theirs, Trouble
-from debate_orchestrator.providers import Piece, faults, lines, servers
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.prompting.briefs import Brief
+from debate_orchestrator.providers import faults, pricing, servers, sse
 from debate_orchestrator.providers.limits import OverLimit
+from debate_orchestrator.providers.registry import Piece
+from debate_orchestrator.util import errors
+from debate_orchestrator.util.errors import ExternalError, ProviderFailed, TransientError
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -45,24 +46,24 @@ class Completions:
         self._lacks: set[str] = set()
         self._reached = False
 
-    async def reply(self, brief: Brief, hear: Piece) -> Reply:
+    async def reply(self, brief: Brief, on_text: Piece) -> Reply:
         """The answer to one brief, as `Provider` says. Trouble with the line after an answer has said how it
         ended takes nothing from it."""
         answer = Answer()
-        clock = faults.Clock(self._patience)
+        clock = faults.SilenceClock(self._patience)
         try:
             client = self._client = self._client or self._connected()  # before the clock runs: imports take long
             async with clock.listening():
                 stream = await self._open(client, self._request(brief))
                 try:
-                    await lines.listen(stream, answer, clock, hear)
+                    await sse.read_stream(stream, answer, clock, on_text)
                 finally:
                     await stream.close()
-        except Theirs:
+        except ExternalError:
             raise
         except Exception as error:
             fault = self._fault(error, answer, clock)
-            if answer.stop is None or not isinstance(fault, Trouble):
+            if answer.stop is None or not isinstance(fault, TransientError):
                 raise fault from None
         if wrong := answer.wrong():
             raise faults.broken(self.name, wrong, answer.partial(self.name))
@@ -73,10 +74,10 @@ class Completions:
 
     def _request(self, brief: Brief) -> dict[str, Any]:
         """A brief as the API takes it, with what this server is not known to refuse."""
-        said = [{"role": one.role, "content": lines.clean("\n\n".join(one.parts))} for one in brief.messages]
+        said = [{"role": one.role, "content": sse.clean("\n\n".join(one.parts))} for one in brief.messages]
         made: dict[str, Any] = {
             "model": self._server.model,
-            "messages": [{"role": "system", "content": lines.clean(brief.system)}, *said],
+            "messages": [{"role": "system", "content": sse.clean(brief.system)}, *said],
             "stream_options": {"include_usage": True},
         }
         if brief.json_schema is not None:
@@ -107,31 +108,31 @@ class Completions:
     def _connected(self) -> AsyncOpenAI:
         """A new client. Nothing of the environment that is meant for the vendor goes to another server."""
         if find_spec("openai") is None:
-            raise Failed(_missing(self.name))
+            raise ProviderFailed(_missing(self.name))
         from openai import AsyncOpenAI, DefaultAioHttpClient, Timeout
 
         server, key = self._server, self._server.key()
         if key is None and server.needs_key:
             hint = f"Set {server.keys[0]} in the environment, then resume."
-            raise Failed(errors.complaint(self.name, "no key", f"one in {server.keys[0]}", hint))
-        timeout = Timeout(None, connect=lines.CONNECT)
-        http = DefaultAioHttpClient(timeout=timeout, **lines.options(server))
+            raise ProviderFailed(errors.complaint(self.name, "no key", f"one in {server.keys[0]}", hint))
+        timeout = Timeout(None, connect=sse.CONNECT)
+        http = DefaultAioHttpClient(timeout=timeout, **sse.options(server))
         key = key or servers.NO_KEY
         made = AsyncOpenAI(api_key=key, base_url=server.url, max_retries=0, timeout=timeout, http_client=http)
         _ = made.chat.completions  # loads what belongs to it
         return made
 
-    def _fault(self, error: Exception, answer: Answer, clock: faults.Clock) -> Exception:
+    def _fault(self, error: Exception, answer: Answer, clock: faults.SilenceClock) -> Exception:
         """What an exception of the SDK, or of those beneath it, amounts to."""
         partial = answer.partial(self.name)
         if isinstance(error, TimeoutError):
             return faults.broken(self.name, clock.verdict(), partial)
         from openai import APIConnectionError, APIError, APIStatusError, OpenAIError
 
-        unread = isinstance(error, lines.Unread)
-        error = error.reason if isinstance(error, lines.Unread) else error
+        unread = isinstance(error, sse.Unread)
+        error = error.reason if isinstance(error, sse.Unread) else error
         if isinstance(error, APIConnectionError):
-            return lines.fault(self.name, error, partial, wrapped=True, reached=self._reached)
+            return sse.fault(self.name, error, partial, wrapped=True, reached=self._reached)
         if isinstance(error, APIError):
             response = error.response if isinstance(error, APIStatusError) else None
             status = response.status_code if response else _status(error.code)
@@ -139,8 +140,8 @@ class Completions:
             message = faults.shown(_message(error.body) or error.message)
             fault = faults.refused(self.name, status, message, response.headers if response else {}, about)
             return faults.with_partial(fault, partial)
-        if unread or isinstance(error, OpenAIError | OSError | ValueError | OverLimit) or lines.is_beneath(error):
-            return lines.fault(self.name, error, partial, wrapped=False, reached=self._reached)
+        if unread or isinstance(error, OpenAIError | OSError | ValueError | OverLimit) or sse.is_beneath(error):
+            return sse.fault(self.name, error, partial, wrapped=False, reached=self._reached)
         return error  # a fault of ours: it must be seen
 
     async def close(self) -> None:
@@ -176,7 +177,7 @@ class Answer:
         pieces = [] if self._begun else [""]
         self._begun = True
         model = getattr(chunk, "model", None)
-        self._model = self._model or (lines.clean(model[:_LONGEST]) if isinstance(model, str) and model else None)
+        self._model = self._model or (sse.clean(model[:_LONGEST]) if isinstance(model, str) and model else None)
         for choice in choices:
             if getattr(choice, "index", 0) in (0, None):
                 pieces += self._choice(choice)
@@ -195,7 +196,7 @@ class Answer:
             if not isinstance(piece, str):
                 return self._wrong(f"{name} that is no text")
             kept.append(piece)
-            pieces.append(lines.clean(piece))
+            pieces.append(sse.clean(piece))
             self.length += len(piece)
             self.came += len(piece)
         thought = getattr(delta, "reasoning_content", None) or getattr(delta, "reasoning", None)
@@ -207,7 +208,7 @@ class Answer:
             return self._wrong("a finish_reason that is no word")
         if stop == "error":
             return self._wrong("an answer that ended in an error")
-        self.stop = self.stop or (lines.clean(stop[:_LONGEST]) if stop else None)
+        self.stop = self.stop or (sse.clean(stop[:_LONGEST]) if stop else None)
         return pieces
 
     def _wrong(self, what: str) -> list[str]:
@@ -235,9 +236,9 @@ class Answer:
     def reply(self, spec: str, lacked: list[str]) -> Reply:
         """The answer as a reply. What a refusal says is its text; a cost that the server reports is believed."""
         reported = self._cost
-        known = models.cost(spec, self._usage) if self._usage else 0.0 if models.free(spec) else None
+        known = pricing.cost(spec, self._usage) if self._usage else 0.0 if pricing.free(spec) else None
         return Reply(
-            text=lines.clean("".join(self._refusal or self._said)),
+            text=sse.clean("".join(self._refusal or self._said)),
             brief="",
             by=spec,
             model=self._model,
@@ -282,8 +283,8 @@ def _missing(where: str) -> str:
 
 def complaint(spec: str) -> str | None:
     """What is wrong with a spec of this kind, or with this installation; None where nothing is."""
-    return servers.complaint(spec) or (_missing(errors.shown(spec)) if find_spec("openai") is None else None)
+    return servers.cannot_reach(spec) or (_missing(errors.short_repr(spec)) if find_spec("openai") is None else None)
 
 
-def provider(spec: str, debate: Debate) -> Completions:
+def provider(spec: str, debate: DebateState) -> Completions:
     return Completions(spec, debate.opened.patience)

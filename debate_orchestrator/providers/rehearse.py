@@ -14,19 +14,19 @@ from itertools import count
 from typing import Any
 from zlib import crc32
 
-from debate_orchestrator import casts, errors
-from debate_orchestrator.briefs import Brief
-from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Reply
-from debate_orchestrator.core.parts import MIRRORED
-from debate_orchestrator.core.rules import CLERK, Turn
-from debate_orchestrator.core.shapes import Field, Terms, applies, asked
-from debate_orchestrator.core.verdict import DECISIVE, gap
+from debate_orchestrator.core.phases import CLERK, MIRRORED, Turn
+from debate_orchestrator.core.schema import Field, ShapeContext, applies, fields_asked
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.verdict import DECISIVE, score_gap
 from debate_orchestrator.core.votes import leader
-from debate_orchestrator.errors import OutOfTurn
-from debate_orchestrator.providers import Piece, clerk, complaints
+from debate_orchestrator.prompting.briefs import Brief
+from debate_orchestrator.providers import clerk
+from debate_orchestrator.providers.registry import Piece, complaints
+from debate_orchestrator.util import errors, model_spec
+from debate_orchestrator.util.errors import OutOfTurn
 
-KIND = casts.REHEARSE
+KIND = model_spec.REHEARSE
 _WORDS = 200
 """Words of a speech where nobody says how many."""
 _WORDS_OF_A_FIELD, _ITEMS = 50, 3
@@ -51,17 +51,17 @@ class Rehearsal:
 
     caches = False
 
-    def __init__(self, spec: str, debate: Debate):
+    def __init__(self, spec: str, debate: DebateState):
         self.name = spec
         self._debate = debate
 
-    async def reply(self, brief: Brief, hear: Piece) -> Reply:
+    async def reply(self, brief: Brief, on_text: Piece) -> Reply:
         """The stand-in's answer. It costs nothing, and nothing was counted."""
         try:
             text = said(self._debate, self._debate.turn(brief.turn))
         except OutOfTurn:  # the moderator's work is no turn of the debate
             text = json.dumps(fitting(brief.json_schema or {}, brief.turn))
-        hear(text)
+        on_text(text)
         return Reply(text=text, brief=brief.digest, by=self.name, cost=0.0)
 
     async def close(self) -> None:
@@ -71,19 +71,21 @@ class Rehearsal:
 def complaint(spec: str) -> str | None:
     """What is wrong with whom it stands in for; None where nothing is."""
     _, _, named = spec.partition(":")
-    if named in ("", casts.HOST, casts.FETCH, casts.OFFLINE):
+    if named in ("", model_spec.HOST, model_spec.FETCH, model_spec.OFFLINE):
         return None
     if named.partition(":")[0] == KIND:
-        return errors.complaint(KIND, errors.shown(named), "somebody who does not rehearse, such as anthropic:MODEL")
+        return errors.complaint(
+            KIND, errors.short_repr(named), "somebody who does not rehearse, such as anthropic:MODEL"
+        )
     wrong = complaints({KIND: (named,)})
     return wrong[0].removeprefix(f"cast: {KIND}: ") if wrong else None
 
 
-def provider(spec: str, debate: Debate) -> Rehearsal:
+def provider(spec: str, debate: DebateState) -> Rehearsal:
     return Rehearsal(spec, debate)
 
 
-def said(debate: Debate, turn: Turn, prefer: Mapping[str, str | bool] = {}) -> str:
+def said(debate: DebateState, turn: Turn, prefer: Mapping[str, str | bool] = {}) -> str:
     """What the stand-in says in a turn that is due or settled; `prefer` says which choices and flags it would make,
     by the names of their fields. In a mirrored turn it says the same of the positions as in the straight one, so that
     what a rehearsal decides does not hang on names."""
@@ -95,7 +97,7 @@ def said(debate: Debate, turn: Turn, prefer: Mapping[str, str | bool] = {}) -> s
     if turn.role == CLERK and "checks" in shape:
         return clerk.unchecked(debate, turn)
     totals = debate.totals()
-    apart = gap(totals)
+    apart = score_gap(totals)
     winner = leader(totals)
     strength = "decisive" if apart is not None and apart > DECISIVE else "narrow"
     chosen = {"winner": winner, "strength": strength, **prefer}
@@ -105,10 +107,12 @@ def said(debate: Debate, turn: Turn, prefer: Mapping[str, str | bool] = {}) -> s
     return json.dumps(made, ensure_ascii=False, indent=1)
 
 
-def filled(shape: Mapping[str, Field], terms: Terms, about: str, prefer: Mapping[str, str | bool]) -> dict[str, Any]:
+def filled(
+    shape: Mapping[str, Field], terms: ShapeContext, about: str, prefer: Mapping[str, str | bool]
+) -> dict[str, Any]:
     """A structured reply of a shape that passes its check. Nothing is found, detected or conceded in it, but by
     `prefer`; choices are those in it where they may be made, and a ballot names the side to which it gives more."""
-    wanted = asked(shape, terms)
+    wanted = fields_asked(shape, terms)
     made: dict[str, Any] = {}
 
     def value(name: str) -> Any:
@@ -154,7 +158,9 @@ def _nothing(field: Field) -> Any:
     return [] if field.kind in ("choices", "turns", "list") and not field.per_side else None
 
 
-def _value(field: Field, terms: Terms, about: str, chosen: str | bool | None, prefer: Mapping[str, str | bool]) -> Any:
+def _value(
+    field: Field, terms: ShapeContext, about: str, chosen: str | bool | None, prefer: Mapping[str, str | bool]
+) -> Any:
     if field.per_side:
         one = field.model_copy(update={"per_side": False})
         return {side: _value(one, terms, f"{about} of {side}", chosen, prefer) for side in terms.sides}

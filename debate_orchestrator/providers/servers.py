@@ -10,16 +10,20 @@ over plain http to another machine, wherever the address comes from, unless the 
 from __future__ import annotations
 
 import ipaddress
+import json
 import os
 import re
 import socket
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
-from debate_orchestrator import casts, errors
-from debate_orchestrator.permissions import permissions
-from debate_orchestrator.speech import one_line
+from debate_orchestrator.providers.permissions import permissions
+from debate_orchestrator.util import errors, model_spec, redact
+from debate_orchestrator.util.errors import complaint
+from debate_orchestrator.util.sanitize import one_line
 
 NO_KEY = "none"
 """What is sent where a server of one's own wants something and nothing is known."""
@@ -65,8 +69,8 @@ def key(name: str, environment: Mapping[str, str] = os.environ) -> str | None:
 
 def server(spec: str) -> Server:
     """The server that a well-made spec names; see `complaint`."""
-    kind = casts.kind(spec)
-    model, url = casts.split_address(casts.rest(spec))
+    kind = model_spec.kind(spec)
+    model, url = model_spec.split_address(model_spec.rest(spec))
     if url is not None:
         return Server(kind, model, url, (key_name(url),) if _place(url) else (), needs_key=False)
     if kind == "ollama":
@@ -78,21 +82,21 @@ def server(spec: str) -> Server:
 
 def key_names(spec: str) -> tuple[str, ...]:
     """The environment variables that may hold the key for a spec; none where it names no server."""
-    return server(spec).keys if casts.kind(spec) in KINDS and complaint(spec) is None else ()
+    return server(spec).keys if model_spec.kind(spec) in KINDS and cannot_reach(spec) is None else ()
 
 
-def complaint(spec: str) -> str | None:
+def cannot_reach(spec: str) -> str | None:
     """What is wrong with a spec of this kind; None where nothing is."""
     kind, _, rest = spec.partition(":")
-    model, url = casts.split_address(rest)
+    model, url = model_spec.split_address(rest)
     expected = f"{kind}:MODEL" if kind == "openrouter" else f"{kind}:MODEL or {kind}:MODEL@URL"
     if not model or not model.isprintable() or " " in model:
-        return errors.complaint("the model", errors.shown(model), expected)
+        return errors.complaint("the model", errors.short_repr(model), expected)
     if url is None and re.search(r"@[\w.-]+(:\d+|\.\w+)(/|$)", model):
         hint = "Write http:// or https:// before the host."
-        return errors.complaint("the model", errors.shown(model), expected, hint)
+        return errors.complaint("the model", errors.short_repr(model), expected, hint)
     if kind == "openrouter" and url is not None:
-        return errors.complaint("the server", errors.shown(url), expected)
+        return errors.complaint("the server", errors.short_repr(url), expected)
     return _address(url) if url is not None else None
 
 
@@ -102,11 +106,11 @@ def _address(url: str) -> str | None:
     try:
         parts = urlsplit(url)
     except ValueError:
-        return errors.complaint("the server", errors.shown(url), expected)
+        return errors.complaint("the server", errors.short_repr(url), expected)
     bare = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
     if not url.isprintable() or " " in url or _place(bare) is None:
         hint = "Write a host in ASCII letters, digits, dots and dashes (any other in its xn-- form), or an IP address."
-        return errors.complaint("the server", errors.shown(url), expected, hint)
+        return errors.complaint("the server", errors.short_repr(url), expected, hint)
     if "@" in parts.netloc or parts.query or parts.fragment:
         hint = f"A key belongs into the environment, as {key_name(bare)}."
         return errors.complaint("the server", "an address with a user or a query", expected, hint)
@@ -145,7 +149,7 @@ def key_name(url: str) -> str:
     has one, its port. A dot is written `_` and a dash `__`; an IPv6 address is written in full behind one more `_`,
     with `_` for its colons. No two places share a variable. ValueError where no key is kept for the host."""
     if (place := _place(url)) is None:
-        raise ValueError(f"no plain host in {errors.shown(url)}")
+        raise ValueError(f"no plain host in {errors.short_repr(url)}")
     host, port = place
     written = f"_{host.replace(':', '_')}" if ":" in host else host.replace("-", "__").replace(".", "_")
     return f"DEBATE_KEY_{written.upper()}" + (f"_{port}" if port is not None else "")
@@ -174,3 +178,82 @@ def _place(url: str) -> tuple[str, int | None] | None:
 def _ollama() -> str:
     host = os.environ.get("OLLAMA_HOST") or "127.0.0.1:11434"
     return (host if "://" in host else f"http://{host}").rstrip("/").replace("//0.0.0.0", "//127.0.0.1")
+
+
+_LARGEST = 1_000_000
+_TOKEN = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[^\s:]{16,}")
+"""What a secret looks like in a file of credentials, whatever its field is called."""
+
+
+def learn(credentials: object) -> None:
+    """Takes note of the secrets in the files that these credentials are read from, as they are now: they may rotate."""
+    config = getattr(credentials, "config_path", None)
+    identity = [os.environ.get("ANTHROPIC_IDENTITY_TOKEN_FILE")]
+    if isinstance(config, Path):
+        said = _json(config)
+        auth = said.get("authentication") if isinstance(said, dict) else None
+        auth = auth if isinstance(auth, dict) else {}
+        named = auth.get("credentials_path")
+        kept = Path(named).expanduser() if isinstance(named, str) and named else _beside(config)
+        for name, value in [*_strings("", said), *_strings("", _json(kept))]:
+            if [*redact.secrets(name, value)] or _TOKEN.fullmatch(value):
+                redact.add_secret(value)
+        source = auth.get("identity_token")
+        identity.append(source.get("path") if isinstance(source, dict) else None)
+    for path in identity:
+        if isinstance(path, str) and path:
+            redact.add_secret(_text(Path(path).expanduser()))
+
+
+def wrong_way(credentials: object, server: Server, url: str) -> str | None:
+    """A complaint where the tokens of these credentials would go readable to another machine or to a proxy: with the
+    requests to `url`, or to the address in a profile, at which its tokens are renewed."""
+    for one in dict.fromkeys((url, getattr(credentials, "resolved_base_url", None) or url)):
+        if wrong := in_the_clear(server, one):
+            return wrong
+        if is_loopback(one) and _proxied(one):
+            hint = f"Add {urlsplit(one).hostname} to NO_PROXY."
+            return complaint("the server", f"a proxy for {one_line(one)}", "no proxy to this machine", hint)
+    return None
+
+
+def _proxied(url: str) -> bool:
+    """Whether the environment sends plain http to that address through a proxy."""
+    parts, proxies = urlsplit(url), getproxies()
+    named = proxies.get("http") or proxies.get("all")
+    return parts.scheme == "http" and bool(named) and not proxy_bypass(parts.hostname or "")
+
+
+def _beside(config: Path) -> Path:
+    """The file of credentials that belongs to a profile."""
+    return config.parent.parent / "credentials" / config.name
+
+
+def _text(path: Path) -> str:
+    """What a file holds; nothing where it can't be read, which is the SDK's to tell."""
+    try:
+        if not path.is_file():
+            return ""
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return file.read(_LARGEST)
+    except (OSError, ValueError):
+        return ""
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(_text(path))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _strings(name: str, data: Any) -> Iterator[tuple[str, str]]:
+    """Every text in plain data, with the name of its field."""
+    if isinstance(data, str):
+        yield name, data
+    elif isinstance(data, dict):
+        for key, value in data.items():
+            yield from _strings(key, value)
+    elif isinstance(data, list):
+        for value in data:
+            yield from _strings(name, value)

@@ -6,6 +6,8 @@ in milliseconds. FD is one end of a socket whose other end is held by the proces
 leader, and the supervisor ends as the program does: with its exit code, or by its signal.
 """
 
+from __future__ import annotations
+
 import _thread
 import os
 import resource

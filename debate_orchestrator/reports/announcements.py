@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from debate_orchestrator import speech
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.parts import NO_DECISION, filled
-from debate_orchestrator.core.rules import CLERK, Turn
+from debate_orchestrator.core.phases import CLERK, NO_DECISION, Turn, fill_label
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.votes import Vote
-from debate_orchestrator.reports import lines
+from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.citations import rows
 from debate_orchestrator.reports.provenance import stand_ins
+from debate_orchestrator.util import sanitize
 
 _REASONS = ("justification", "reasons")
 """The fields of a ballot that say why."""
@@ -20,7 +19,7 @@ _REASONS = ("justification", "reasons")
 Stage = tuple[Turn, ...]
 
 
-def announcements(debate: Debate) -> list[str]:
+def announcements(debate: DebateState) -> list[str]:
     """Everything announced so far, in order, word for word. It only ever grows at its end."""
     labels = debate.format.labels
     said: list[str] = []
@@ -32,7 +31,7 @@ def announcements(debate: Debate) -> list[str]:
         first = stage[0]
         if first.round is not None and first.round > begun:
             begun = first.round
-            said.append(filled(labels.round, round=begun, rounds=debate.rounds))
+            said.append(fill_label(labels.round, round=begun, rounds=debate.rounds))
         if first.phase.on is not None:
             said += _intervention(debate, stage)
         if any(turn.id not in debate.answers for turn in stage):
@@ -45,23 +44,23 @@ def announcements(debate: Debate) -> list[str]:
     return said
 
 
-def _votes(debate: Debate, stage: Stage) -> bool:
+def _votes(debate: DebateState, stage: Stage) -> bool:
     return stage[0].judging and debate.format.votes(stage[0].phase)
 
 
-def _same_vote(debate: Debate, one: Turn, other: Turn) -> bool:
+def _same_vote(debate: DebateState, one: Turn, other: Turn) -> bool:
     """Whether two turns are votes on the same: judges may vote one after another."""
     return _votes(debate, (other,)) and (one.round, one.closing) == (other.round, other.closing)
 
 
-def _intervention(debate: Debate, stage: Stage) -> list[str]:
+def _intervention(debate: DebateState, stage: Stage) -> list[str]:
     round = stage[0].round or 0
     names = " and ".join(debate.format.name_of(turn.seat) for turn in stage)
     signs = ", ".join(debate.finding(round).criteria) or "as in the recorded debate"
-    return [filled(debate.format.labels.intervention, round=round), f"{names}: forced divergence ({signs})"]
+    return [fill_label(debate.format.labels.intervention, round=round), f"{names}: forced divergence ({signs})"]
 
 
-def _about(debate: Debate, turn: Turn) -> Iterator[str]:
+def _about(debate: DebateState, turn: Turn) -> Iterator[str]:
     """What a single turn brings that everybody should know at once."""
     name = debate.format.name_of(turn.seat)
     if debate.declined(turn.id):
@@ -74,10 +73,10 @@ def _about(debate: Debate, turn: Turn) -> Iterator[str]:
         yield f'{name} wrote "{ignored}" where it does not count ({turn.id}).'
     if turn.role == CLERK:
         for row in rows(debate, turn, "checks"):
-            yield speech.one_line(f"Evidence {row.get('turn')}: {row.get('state')}")
+            yield sanitize.one_line(f"Evidence {row.get('turn')}: {row.get('state')}")
 
 
-def _voted(debate: Debate, turn: Turn) -> list[str]:
+def _voted(debate: DebateState, turn: Turn) -> list[str]:
     """What the votes of a place come to; nothing before all are cast."""
     if turn.round is not None:
         return _scored(debate, turn.round)
@@ -86,36 +85,36 @@ def _voted(debate: Debate, turn: Turn) -> list[str]:
     return _held_before(debate)
 
 
-def _held_before(debate: Debate) -> list[str]:
+def _held_before(debate: DebateState) -> list[str]:
     """The verdict before the first word."""
-    votes, scales = debate.blind_votes(), lines.scales(debate.format)
+    votes, scales = debate.blind_votes(), wording.scales(debate.format)
     if not votes:
         return []
     names = [f"{debate.format.name_of(vote.judge)}: {_held(vote, scales)}" for vote in votes]
     return [f"Before the first word: {'; '.join(names)}", *_changed(debate, votes)]
 
 
-def _held(vote: Vote, scales: lines.Scales) -> str:
+def _held(vote: Vote, scales: wording.Scales) -> str:
     reading = vote.straight
-    return "no ballot that counts" if reading is None else lines.reading_line(reading, scales)
+    return "no ballot that counts" if reading is None else wording.reading_line(reading, scales)
 
 
-def _scored(debate: Debate, round: int) -> list[str]:
+def _scored(debate: DebateState, round: int) -> list[str]:
     votes, result = debate.votes(round), debate.result(round)
     if not votes:
         return []
     if result is None:
         return [f"Round {round}: no ballot counts."]
     if result.scores:
-        said = [f"Scores: {lines.score_line(result)}"]
-    elif lines.is_labelled(votes):
-        scales = lines.scales(debate.format)
-        label = lines.standing(result.label, votes, debate.opened.setup.quorum)
+        said = [f"Scores: {wording.score_line(result)}"]
+    elif wording.is_labelled(votes):
+        scales = wording.scales(debate.format)
+        label = wording.standing(result.label, votes, debate.opened.setup.quorum)
         score = f", {scales.of(result.score)}" if label and result.score is not None else ""
-        said = [f"Round {round}: {speech.one_line(label or NO_DECISION)}{score}"]
+        said = [f"Round {round}: {sanitize.one_line(label or NO_DECISION)}{score}"]
     else:
-        tally = f" ({lines.tally(lines.count(votes))})" if len(votes) > 1 else ""
-        said = [f"Round {round}: {lines.winner_word(result.winner)}{tally}"]
+        tally = f" ({wording.tally(wording.count(votes))})" if len(votes) > 1 else ""
+        said = [f"Round {round}: {wording.winner_word(result.winner)}{tally}"]
     said += _reasons(ballot.ballot for ballot in debate.ballots(round))
     if round in debate.persisted():
         said.append(debate.format.labels.persisted)
@@ -124,32 +123,32 @@ def _scored(debate: Debate, round: int) -> list[str]:
 
 def _reasons(ballots: Any) -> list[str]:
     found = (next((ballot[name] for name in _REASONS if ballot.get(name)), None) for ballot in ballots)
-    return [speech.one_line(reason) for reason in found if reason]
+    return [sanitize.one_line(reason) for reason in found if reason]
 
 
-def _changed(debate: Debate, votes: Sequence[Vote]) -> list[str]:
+def _changed(debate: DebateState, votes: Sequence[Vote]) -> list[str]:
     """Whose votes changed when the sides were exchanged."""
     said = []
     for vote in votes:
         if vote.stable or vote.absent:
             continue
-        first, last = (lines.winner_word(one.winner) for one in vote.readings)
+        first, last = (wording.winner_word(one.winner) for one in vote.readings)
         labels = [one.label for one in vote.readings if one.label]
-        pair = " and ".join(map(speech.one_line, labels)) if len(set(labels)) > 1 else f"{first} and {last}"
+        pair = " and ".join(map(sanitize.one_line, labels)) if len(set(labels)) > 1 else f"{first} and {last}"
         said.append(f"{debate.format.name_of(vote.judge)} changed when the sides were exchanged ({pair}): no vote.")
     return said
 
 
-def _decided(debate: Debate) -> list[str]:
+def _decided(debate: DebateState) -> list[str]:
     """The final verdict."""
     verdict, rules = debate.verdict(), debate.format
     if verdict is None:
         return []
-    said = [rules.labels.final, lines.outcome_line(verdict, rules)]
-    labelled = lines.is_labelled(verdict.panel)
+    said = [rules.labels.final, wording.outcome_line(verdict, rules)]
+    labelled = wording.is_labelled(verdict.panel)
     if len(verdict.panel) > 1 and not labelled:
-        said.append(f"Judges' votes: {lines.tally(verdict.votes)}.")
-    if lost := lines.shortfall(verdict.panel, verdict.quorum, rules.name_of):
+        said.append(f"Judges' votes: {wording.tally(verdict.votes)}.")
+    if lost := wording.shortfall(verdict.panel, verdict.quorum, rules.name_of):
         said.append(lost)
     said += _changed(debate, verdict.panel)
     if verdict.swing and not labelled:
@@ -158,7 +157,7 @@ def _decided(debate: Debate) -> list[str]:
     return said + _reasons(ballot.ballot for ballot in debate.finals())
 
 
-def _dissent(debate: Debate, turn: Turn) -> Iterator[str]:
+def _dissent(debate: DebateState, turn: Turn) -> Iterator[str]:
     """The count of the dissent record."""
     ballot = debate.ballot(turn.id)
     if ballot is not None and "rows" in ballot.ballot:

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
-from debate_orchestrator import casts
-from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Voted
-from debate_orchestrator.core.rules import CLERK, Turn
+from debate_orchestrator.core.phases import CLERK, Turn
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import Value
+from debate_orchestrator.util import model_spec
 
 VERIFIED = "verified"
 _UNSEEN = ("unreachable", "blocked")
@@ -48,7 +48,7 @@ class Citation(Value):
     weighed: tuple[Weighed, ...] = ()
 
 
-def citations(debate: Debate) -> tuple[Citation, ...]:
+def citations(debate: DebateState) -> tuple[Citation, ...]:
     """Everything that the sides cite in the fields of their speeches, in the order of the debate."""
     checks, weighed = _checks(debate), _weighed(debate)
     made = []
@@ -79,7 +79,7 @@ def _citation(
     )
 
 
-def _checks(debate: Debate) -> dict[str, Mapping[str, Any]]:
+def _checks(debate: DebateState) -> dict[str, Mapping[str, Any]]:
     """Turn to what a clerk found of what it cites; the last finding counts."""
     found: dict[str, Mapping[str, Any]] = {}
     for turn in debate.settled():
@@ -88,7 +88,7 @@ def _checks(debate: Debate) -> dict[str, Mapping[str, Any]]:
     return found
 
 
-def _weighed(debate: Debate) -> dict[str, dict[str, Weighed]]:
+def _weighed(debate: DebateState) -> dict[str, dict[str, Weighed]]:
     """Turn to judge to what it thinks of the source, as it last said."""
     found: dict[str, dict[str, Weighed]] = {}
     for turn in debate.settled():
@@ -100,7 +100,7 @@ def _weighed(debate: Debate) -> dict[str, dict[str, Weighed]]:
     return found
 
 
-def rows(debate: Debate, turn: Turn, field: str) -> list[Mapping[str, Any]]:
+def rows(debate: DebateState, turn: Turn, field: str) -> list[Mapping[str, Any]]:
     """The rows of a list in a structured reply, in the terms of the sides as they are; none where it has no such
     list."""
     answer, shape = debate.answers[turn.id], debate.shape(turn) or {}
@@ -109,12 +109,12 @@ def rows(debate: Debate, turn: Turn, field: str) -> list[Mapping[str, Any]]:
     return [row for row in debate.seen(shape, answer).get(field) or [] if isinstance(row, Mapping)]
 
 
-def looks(debate: Debate) -> bool:
+def looks(debate: DebateState) -> bool:
     """Whether a clerk has a place in this debate."""
     return any(CLERK in slot.phase.seats for slot in debate.calendar())
 
 
-def provenance(debate: Debate) -> list[str]:
+def provenance(debate: DebateState) -> list[str]:
     """How many of the quotes were verified, and who looked; nothing where there was nothing to look up."""
     cited = citations(debate)
     if not cited or not looks(debate):
@@ -130,25 +130,25 @@ def provenance(debate: Debate) -> list[str]:
     return [f"Of {quotes}, {held} verified{missing}: {who(debate)}."]
 
 
-def who(debate: Debate) -> str:
+def who(debate: DebateState) -> str:
     """Who looked up what was cited, as a clause."""
     by = dict.fromkeys(debate.reply(turn).by for turn in debate.settled() if turn.role == CLERK)
     return "; ".join(dict.fromkeys(map(_did, by))) or "nobody has looked yet"
 
 
 def _did(spec: str) -> str:
-    match casts.kind(spec):
-        case casts.FETCH:
+    match model_spec.kind(spec):
+        case model_spec.FETCH:
             return "pages were fetched by the engine"
-        case casts.OFFLINE:
+        case model_spec.OFFLINE:
             return "the clerk is offline"
-        case casts.HOST:
+        case model_spec.HOST:
             return "an agent of the host said so, and the engine fetched nothing"
-        case casts.REHEARSE:
+        case model_spec.REHEARSE:
             return "a stand-in looks nothing up"
-        case casts.REPLAY:
+        case model_spec.REPLAY:
             return "as it was found when the debate was held"
-    return f"{casts.shown(spec)} said so, and the engine fetched nothing"
+    return f"{model_spec.public_name(spec)} said so, and the engine fetched nothing"
 
 
 _NAMES = ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october"]

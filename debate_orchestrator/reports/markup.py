@@ -12,11 +12,15 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
+from urllib.parse import quote, urlsplit
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from debate_orchestrator import speech
+from debate_orchestrator.core.events import FoundPage
+from debate_orchestrator.reports import rich_text
+from debate_orchestrator.reports.rich_text import Phrase, joined, phrase
+from debate_orchestrator.util import sanitize
 
 LONGEST = 40_000
 """Characters of a text that is still parsed, some ten times what any phase asks for; what is longer is
@@ -59,7 +63,7 @@ def _meant() -> MarkdownIt:
 
 def block(text: str) -> str:
     """A whole speech as markdown that can stand between two headings of a report."""
-    tamed = speech.tame(text).strip("\n").expandtabs(4)
+    tamed = sanitize.sanitize(text).strip("\n").expandtabs(4)
     if len(tamed) > LONGEST:
         return as_code(tamed)
     made = _escaped(tamed)
@@ -243,7 +247,7 @@ _OPENING = re.compile(r"^(\d*)([-+*](?=\s|$)|[-#>+=.)])")
 
 def literal(text: str) -> str:
     """One line in which every character is shown as itself, after other words: topics, positions, names."""
-    return _PUNCTUATION.sub(r"\\\1", speech.one_line(text))
+    return _PUNCTUATION.sub(r"\\\1", sanitize.one_line(text))
 
 
 def plain(text: str) -> str:
@@ -258,7 +262,7 @@ def unliteral(made: str) -> str:
 
 def prose(text: str) -> str:
     """One line that may keep its emphasis, code and links, wherever it stands: a judge's sentence, a table's cell."""
-    line = speech.one_line(text)
+    line = sanitize.one_line(text)
     made = _OPENING.sub(r"\1\\\2", _inline(line))
     if len(line) <= LONGEST and _is_paragraph(made) and _harmless(made):
         return made
@@ -280,3 +284,52 @@ def anchor(heading: str, seen: dict[str, int]) -> str:
     again = seen.get(slug, 0)
     seen[slug] = again + 1
     return f"{slug}-{again}" if again else slug
+
+
+LONGEST_LINK = 2_000
+"""Characters of an address that is still linked, and of a title that is still shown whole."""
+_MOST = 20
+_SAFE = "/:?=&%@+,~$-._#"
+"""What stays as it is in an address. Brackets, quotes and the like are written as percent signs and digits, so
+that nothing can end the link, and so is the semicolon, without which there is no entity."""
+
+
+def cited(found: Sequence[FoundPage]) -> Phrase:
+    """The pages that a speech cites, in a sentence, and how many more were found; empty where none was."""
+    pages = {one.url: one for one in found}
+    quoted = [one for one in pages.values() if one.quote][:_MOST]
+    more = len(pages) - len(quoted)
+    if not quoted:
+        return phrase(f"Pages found by a search, none of them cited: {more}." if more else "")
+    besides = f"; {more} more {'was' if more == 1 else 'were'} found" if more else ""
+    links = joined(", ", [rich_text.found(one.url, one.title) for one in quoted])
+    return phrase("Pages cited from a search: ", links, f"{besides}.")
+
+
+def link(url: str, title: str) -> str:
+    """A page as a link with the host it leads to behind it; as plain text where it is no page of the web."""
+    named = literal(title[:LONGEST_LINK])
+    host = host_of(url)
+    if host is None:
+        return named or literal(url[:LONGEST_LINK]) or "a page without an address"
+    shown = literal(host)
+    address = quote(url, safe=_SAFE, errors="replace")
+    return f"[{named}]({address}) ({shown})" if named else f"[{shown}]({address})"
+
+
+def address(url: str) -> str:
+    """An address as a link that shows all of itself; as plain text where it is no page of the web."""
+    if host_of(url) is None:
+        return plain(url[:LONGEST_LINK])
+    return f"[{literal(url)}]({quote(url, safe=_SAFE, errors='replace')})"
+
+
+def host_of(url: str) -> str | None:
+    """The host of an address that may be linked."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname
+    except ValueError:
+        return None
+    odd = len(url) > LONGEST_LINK or url != sanitize.one_line(url) or "@" in parts.netloc
+    return host if parts.scheme in ("http", "https") and host and not odd else None

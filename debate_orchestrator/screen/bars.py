@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Voted
-from debate_orchestrator.core.figures import decimals
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import Verdict
 from debate_orchestrator.core.votes import read_ballot
 from debate_orchestrator.rostrum import WIDEST
 from debate_orchestrator.screen.cells import Line, Span, clipped, width
 from debate_orchestrator.screen.layout import paragraph
 from debate_orchestrator.screen.voices import INDENT
-from debate_orchestrator.speech import one_line
+from debate_orchestrator.util.numbers import decimals
+from debate_orchestrator.util.sanitize import one_line
 
 _LONGEST = 20
 """Cells of a bar at most."""
@@ -32,7 +32,7 @@ def bar(share: Fraction, cells: int) -> str:
     return ("█" * full + (_EIGHTHS[part] if part else "")).ljust(cells, "░")
 
 
-def rows(debate: Debate, points: Mapping[str, Fraction], most: Fraction, wide: int) -> list[Line]:
+def rows(debate: DebateState, points: Mapping[str, Fraction], most: Fraction, wide: int) -> list[Line]:
     """A row for each side: its name, its bar, its points out of so many."""
     names = {side: one_line(debate.format.name_of(side)) for side in points}
     indent = INDENT if wide >= 40 else 0
@@ -48,12 +48,12 @@ def rows(debate: Debate, points: Mapping[str, Fraction], most: Fraction, wide: i
     return made
 
 
-def style(debate: Debate, side: str) -> str:
+def style(debate: DebateState, side: str) -> str:
     """The style of a side."""
     return SIDES[debate.format.sides.index(side) % len(SIDES)]
 
 
-def ballot(debate: Debate, voted: Voted, wide: int) -> list[Line]:
+def ballot(debate: DebateState, voted: Voted, wide: int) -> list[Line]:
     """A ballot with scores: what each side gets, and each criterion for both sides. A mirrored ballot is told in the
     terms of the sides as they are."""
     rules, turn = debate.format, debate.turn(voted.turn)
@@ -68,7 +68,7 @@ def ballot(debate: Debate, voted: Voted, wide: int) -> list[Line]:
     return made + paragraph("; ".join(each), min(wide, WIDEST), style="dim", indent=INDENT)
 
 
-def totals(debate: Debate, verdict: Verdict, wide: int) -> list[Line]:
+def totals(debate: DebateState, verdict: Verdict, wide: int) -> list[Line]:
     """The points of the whole debate; nothing where nothing was scored."""
     judged = sum(bool(one.scores) for one in debate.scored())
     if not judged:

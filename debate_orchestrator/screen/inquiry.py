@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from debate_orchestrator.core.events import QUESTION
 from debate_orchestrator.screen.cells import cells, clipped, graphemes, width
-from debate_orchestrator.speech import one_line
+from debate_orchestrator.util.sanitize import one_line
 
 _ENTER, _BACK, _CLEAR, _ESCAPE = ("\r", "\n"), ("\x7f", "\x08"), "\x15", "\x1b"
 _CURSOR = "▏"

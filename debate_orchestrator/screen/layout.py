@@ -14,7 +14,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from debate_orchestrator.screen.cells import Line, Span, cells, graphemes, width
-from debate_orchestrator.speech import tame
+from debate_orchestrator.util.sanitize import sanitize
 
 _BLANKS = re.compile(r"(?:[^\S\n]*\n)+")
 _BLACK = re.compile(r"\S")
@@ -73,11 +73,11 @@ class Flow:
         """More of the text, as it came: it is tamed here."""
         piece = self._held + piece
         self._held = "\r" if piece.endswith("\r") else ""  # it may be half of a line break
-        self._text += tame(piece[:-1] if self._held else piece)
+        self._text += sanitize(piece[:-1] if self._held else piece)
 
     def close(self) -> Flow:
         """Nothing more will come."""
-        self._text, self._held = (self._text + tame(self._held)).rstrip(), ""
+        self._text, self._held = (self._text + sanitize(self._held)).rstrip(), ""
         self.closed = True
         return self
 

@@ -8,24 +8,22 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from debate_orchestrator import speech
-from debate_orchestrator.core import presentation
-from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core import transcript
 from debate_orchestrator.core.events import (
     Answer,
     Asked,
-    Closed,
+    CallFailed,
     Declined,
+    EndedEarly,
     Event,
-    Raised,
-    Spoiled,
+    QuestionAsked,
+    Rejected,
     Spoke,
-    Unanswered,
     Voted,
 )
-from debate_orchestrator.core.parts import filled
-from debate_orchestrator.core.rules import Turn
-from debate_orchestrator.reports import floor
+from debate_orchestrator.core.phases import Turn, fill_label
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.rostrum import WIDEST
 from debate_orchestrator.screen import bars, remarks, status
@@ -34,6 +32,7 @@ from debate_orchestrator.screen.inquiry import Inquiry
 from debate_orchestrator.screen.layout import paragraph
 from debate_orchestrator.screen.terminal import Terminal
 from debate_orchestrator.screen.voices import INDENT, Floor, Voice, columns
+from debate_orchestrator.util import sanitize
 
 BETWEEN = " │ "
 """What stands between the columns of speeches."""
@@ -48,7 +47,7 @@ class Live:
 
     def __init__(
         self,
-        debate: Debate,
+        debate: DebateState,
         terminal: Terminal,
         *,
         now: Callable[[], float] = time.monotonic,
@@ -78,7 +77,7 @@ class Live:
         if debate.answers:
             self._go_on()
 
-    def watch(self, debate: Debate, event: Event) -> None:
+    def on_event(self, debate: DebateState, event: Event) -> None:
         """An event has happened."""
         self._debate = debate
         match event:
@@ -93,10 +92,10 @@ class Live:
                 self._vote(event)
                 if debate.turn(event.turn).judging:
                     self._seal(before)
-            case Spoiled() | Unanswered():
+            case Rejected() | CallFailed():
                 self._lose(event)
-            case Raised() | Closed():
-                self._put(paragraph(floor.announced(debate, event) or "", self._prose, style="alarm"))
+            case QuestionAsked() | EndedEarly():
+                self._put(paragraph(wording.announced(debate, event) or "", self._prose, style="alarm"))
         if self._floor is not None and self._floor.settled:
             self._clear_the_floor()
         if isinstance(event, Answer | Asked):
@@ -104,7 +103,7 @@ class Live:
         if self._sealed and debate.complete:
             self._sealed = False
             self._put(self._under_seal)
-        if isinstance(event, Answer | Unanswered) and self._money:
+        if isinstance(event, Answer | CallFailed) and self._money:
             self._spent = status.spent(debate)
         self.paint()
 
@@ -183,7 +182,7 @@ class Live:
         self._put(paragraph(f"{turns} turn{'s' * (turns != 1)} on record; here is what follows.", self._prose))
         *_, stage = self._debate.stages()
         if stage[0].round and not self._debate.complete:
-            self._banner(filled(self._debate.format.labels.round, round=stage[0].round, rounds=self._debate.rounds))
+            self._banner(fill_label(self._debate.format.labels.round, round=stage[0].round, rounds=self._debate.rounds))
 
     def _voice(self, turn_id: str) -> Voice:
         """The voice of a turn; it comes with all that are due beside it."""
@@ -230,7 +229,7 @@ class Live:
         self._announce()
         if not isinstance(event, Asked):
             heading = self._debate.format.heading_of(self._debate.turn(event.turn))
-            told = f"{heading}: as recorded, {speech.words(self._debate.public(event.reply.text)):,} words."
+            told = f"{heading}: as recorded, {sanitize.count_words(self._debate.public(event.reply.text)):,} words."
             self._put(paragraph(told, self._prose, style="dim"), gap=False)
 
     def _clear_the_floor(self) -> None:
@@ -249,7 +248,7 @@ class Live:
         elif rows := ballot.get("rows"):
             self._heading(turn)
             for n, row in enumerate(rows, start=1):
-                said = f"{n}. {speech.one_line(row['claim'])} ({row['status']})"
+                said = f"{n}. {sanitize.one_line(row['claim'])} ({row['status']})"
                 self._put(paragraph(said, self._prose, indent=INDENT), gap=n == 1)
         elif turn.speaking:  # what others reply in a shape is announced
             self._fields(turn)
@@ -258,15 +257,15 @@ class Live:
         """A side's structured reply, as it is put before others."""
         self._forms.pop(turn.id, None)
         self._heading(turn)
-        self._put(paragraph(presentation.shown(self._debate, turn).text, self._prose, indent=INDENT))
+        self._put(paragraph(transcript.entry(self._debate, turn).text, self._prose, indent=INDENT))
 
     def _heading(self, turn: Turn) -> None:
         self._put(paragraph(self._debate.format.heading_of(turn), self._prose, style="judge"))
 
-    def _lose(self, event: Spoiled | Unanswered) -> None:
+    def _lose(self, event: Rejected | CallFailed) -> None:
         """A call, or an answer, that came to nothing."""
         voice, why = self._voice(event.turn), remarks.lost(event)
-        until = self._now() + event.wait if isinstance(event, Unanswered) and event.wait is not None else None
+        until = self._now() + event.wait if isinstance(event, CallFailed) and event.wait is not None else None
         if event.turn not in self._forms:
             voice.break_off(why, until)
             return
@@ -286,9 +285,9 @@ class Live:
         """Prints what is announced since the last time."""
         now = announcements(self._debate)
         labels, rounds = self._debate.format.labels, range(1, self._debate.rounds + 1)
-        banners = {filled(labels.round, round=n, rounds=self._debate.rounds) for n in rounds} | {labels.final}
-        steps_in = {filled(labels.intervention, round=n) for n in rounds}
-        quoted = {speech.one_line(reason) for reason in self._reasons()}
+        banners = {fill_label(labels.round, round=n, rounds=self._debate.rounds) for n in rounds} | {labels.final}
+        steps_in = {fill_label(labels.intervention, round=n) for n in rounds}
+        quoted = {sanitize.one_line(reason) for reason in self._reasons()}
         for n, line in enumerate(now[self._said :]):
             before = len(self._lines)
             if line in quoted:

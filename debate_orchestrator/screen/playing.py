@@ -6,22 +6,22 @@ import asyncio
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import (
     Answer,
-    Capped,
-    Closed,
+    BudgetChanged,
+    CallFailed,
     Declined,
+    EndedEarly,
     Event,
     Noted,
     Opened,
-    Raised,
-    Recast,
-    Spoiled,
+    QuestionAsked,
+    Reassigned,
+    Rejected,
     Spoke,
-    Unanswered,
     Voted,
 )
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.screen.live import Live
 from debate_orchestrator.screen.session import TICK
 
@@ -36,7 +36,7 @@ _WORD = re.compile(r"\s*\S{1,16}\s*")
 class Player:
     """Plays the events of a debate."""
 
-    def __init__(self, debate: Debate, events: Iterable[Event], live: Live, pace: float | None):
+    def __init__(self, debate: DebateState, events: Iterable[Event], live: Live, pace: float | None):
         """`debate` has been opened, and is kept in step; `pace` is in words a minute, None for all at once."""
         self._debate, self._events, self._live, self._pace = debate, events, live, pace
         self._spoken: set[str] = set()
@@ -72,7 +72,7 @@ class Player:
                 if self.left:
                     return False
                 self._debate.take(event)
-                self._live.watch(self._debate, event)
+                self._live.on_event(self._debate, event)
                 if isinstance(event, Answer):
                     await self._rest(_LOOK if isinstance(event, Voted) else _REST)
         return True
@@ -82,7 +82,7 @@ class Player:
         if isinstance(event, Spoke | Declined) and event.turn not in self._spoken:
             speeches = [one for one in stage if isinstance(one, Spoke | Declined)] if self._live.beside else [event]
             await self._speak({one.turn: self._debate.public(one.reply.text) for one in speeches})
-        elif isinstance(event, Spoiled | Unanswered) and event.reply is not None:
+        elif isinstance(event, Rejected | CallFailed) and event.reply is not None:
             self._live.hear(self._debate.turn(event.turn), self._debate.public(event.reply.text))
         elif isinstance(event, Voted):
             await self._rest(_REST)
@@ -114,7 +114,7 @@ class Player:
         await self._going.wait()
 
 
-def stages(debate: Debate, events: Iterable[Event]) -> Iterator[list[Event]]:
+def stages(debate: DebateState, events: Iterable[Event]) -> Iterator[list[Event]]:
     """The events stage by stage, those that settle a turn last and in the order of the agenda. Each stage is to be
     taken before the next is asked for."""
     rest = list(events)
@@ -130,7 +130,7 @@ def _parts(events: list[Event]) -> Iterator[list[Event]]:
     """The events between those that decide who is next, or who hears what, which keep their place."""
     part: list[Event] = []
     for one in events:
-        if isinstance(one, Raised | Closed):
+        if isinstance(one, QuestionAsked | EndedEarly):
             yield part
             yield [one]
             part = []
@@ -147,4 +147,8 @@ def _in_order(events: list[Event], places: Mapping[str, int]) -> list[Event]:
 
 def _place(event: Event, places: Mapping[str, int]) -> int | None:
     """Where in a stage an event belongs; None where it belongs to another."""
-    return 0 if isinstance(event, Opened | Recast | Capped | Raised | Closed | Noted) else places.get(event.turn)
+    return (
+        0
+        if isinstance(event, Opened | Reassigned | BudgetChanged | QuestionAsked | EndedEarly | Noted)
+        else places.get(event.turn)
+    )

@@ -5,16 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from debate_orchestrator.core.bill import bill
-from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.costs import costs_of
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.screen.cells import Line, Span, clipped, width
-from debate_orchestrator.speech import one_line
+from debate_orchestrator.util.sanitize import one_line
 
 MOST = 5
 """Lines of a status at most."""
 
 
-def where(debate: Debate) -> list[str]:
+def where(debate: DebateState) -> list[str]:
     """Round and phase of what is due, or was last."""
     *_, stage = debate.stages()
     turn = stage[0]
@@ -42,9 +42,9 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def spent(debate: Debate) -> list[str]:
+def spent(debate: DebateState) -> list[str]:
     """What the calls have cost so far; nothing where nobody was called."""
-    total = bill(debate).total
+    total = costs_of(debate).total
     if not total.calls:
         return []
     calls = "a call" if total.unknown == 1 else f"{total.unknown} calls"

@@ -12,7 +12,7 @@ from typing import TextIO
 
 from debate_orchestrator.rostrum import moves
 from debate_orchestrator.screen.cells import Line
-from debate_orchestrator.speech import tame
+from debate_orchestrator.util.sanitize import sanitize
 
 _COLOURS = {"first": "36", "second": "33", "judge": "35", "alarm": "31"}
 """The style's colour, from the sixteen that a terminal's theme has made readable."""
@@ -86,7 +86,7 @@ class Terminal:
         made = []
         for span in line:
             column = "" if span.at is None or not self.moves else f"\x1b[{span.at + 1}G"
-            text = tame(span.text)  # whoever it is from: nothing but this module moves the cursor
+            text = sanitize(span.text)  # whoever it is from: nothing but this module moves the cursor
             text = text if self._draws else text.translate(_WITHOUT)
             codes = self._codes(span.style)
             made.append(f"{column}\x1b[{codes}m{text}\x1b[0m" if codes and text.strip() else f"{column}{text}")

@@ -11,12 +11,12 @@ from collections import deque
 from collections.abc import Sequence
 from itertools import repeat
 
-from debate_orchestrator.core.private import PrivateFilter, public
-from debate_orchestrator.core.rules import Turn
+from debate_orchestrator.core.phases import Turn
+from debate_orchestrator.core.private_text import PrivateFilter, without_private
 from debate_orchestrator.rostrum import WIDEST
 from debate_orchestrator.screen.cells import Line, Span, padded
 from debate_orchestrator.screen.layout import Flow, Wrapped
-from debate_orchestrator.speech import one_line, tame
+from debate_orchestrator.util.sanitize import one_line, sanitize
 
 COLUMN = 58
 """Cells that a column has at least: two of them, and what is between, in 120 columns less the last."""
@@ -96,7 +96,7 @@ class Voice:
     def settle(self, text: str, note: str = "") -> None:
         """The speech as it is on record: what was not heard of it follows; if it is another, it is shown anew."""
         self._add()
-        said, shown = public(tame(text), self._tag, known=self._known).lstrip(), "".join(self._shown)
+        said, shown = without_private(sanitize(text), self._tag, known=self._known).lstrip(), "".join(self._shown)
         if said.startswith(shown):
             self._show(said[len(shown) :])
         elif said.split() != shown.split():

@@ -23,7 +23,7 @@ from prompt_toolkit.shortcuts import print_formatted_text
 from prompt_toolkit.styles import Style
 
 from debate_orchestrator.rostrum import WIDEST, Back, chosen, moves, wrapped
-from debate_orchestrator.speech import one_line
+from debate_orchestrator.util.sanitize import one_line
 
 _STYLE = Style.from_dict({"bottom-toolbar": "noreverse", "strong": "bold"})
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from debate_orchestrator import casts, providers
-from debate_orchestrator.answers import MODERATOR
 from debate_orchestrator.core.events import MOST_JUDGES
-from debate_orchestrator.core.rules import JUDGE, Format
-from debate_orchestrator.errors import BadAnswers
+from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.phases import JUDGE
+from debate_orchestrator.providers import registry
 from debate_orchestrator.rostrum import Back
-from debate_orchestrator.speech import one_line
+from debate_orchestrator.setup.settings import MODERATOR
+from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.errors import BadSettings
+from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.wizard.asking import Question
 from debate_orchestrator.wizard.hall import EXAMPLES, Cast, Choice, Hall, filled, seats
 from debate_orchestrator.wizard.sitting import Sitting
@@ -25,7 +27,7 @@ def told(cast: Mapping[str, Any]) -> str:
 
 def stand_ins(hall: Hall, rules: Format) -> Cast:
     """A cast that rehearses."""
-    return filled(rules, lambda seat: casts.stand_in(hall.best[seat]))
+    return filled(rules, lambda seat: model_spec.stand_in(hall.best[seat]))
 
 
 class Casting:
@@ -54,7 +56,7 @@ class Casting:
             said = sitting.ask("seat", question, lambda text: {"cast": casts_of[text]} if text in casts_of else {})
             try:
                 return casts_of.get(said or default) or self._named(said, hall)
-            except BadAnswers as error:
+            except BadSettings as error:
                 sitting.complain(error.complaints)
             except _ToTheFirst:
                 continue
@@ -69,7 +71,7 @@ class Casting:
             usual = filled(rules, lambda seat: hall.usual[seat])
             offered.append(("usual", told(usual), usual))
         offered += [(who, about, _all(rules, who)) for who, about in hall.ready()]
-        return [*offered, (casts.REHEARSE, "", stand_ins(hall, rules)), ("seats", "", None)]
+        return [*offered, (model_spec.REHEARSE, "", stand_ins(hall, rules)), ("seats", "", None)]
 
     def _named(self, said: str, hall: Hall) -> Cast:
         """Somebody for each seat, or the one who was named for all of them."""
@@ -83,18 +85,18 @@ class Casting:
     def _checked(self, seat: str, said: str) -> str:
         """Who was named; BadAnswers where they are unknown or can't be asked as it is."""
         if not said:
-            raise BadAnswers(self._sitting.words.said["needed"])
+            raise BadSettings(self._sitting.words.said["needed"])
         if said not in (value for value, _ in self._extra):
-            wrong = providers.complaints({seat: (said,)}) or providers.lacking({seat: (said,)})
+            wrong = registry.complaints({seat: (said,)}) or registry.missing({seat: (said,)})
             if wrong:
-                raise BadAnswers([one.removeprefix("cast: ") for one in wrong])
+                raise BadSettings([one.removeprefix("cast: ") for one in wrong])
             self._warn(said)
         return said
 
     def _warn(self, said: str) -> None:
         """Tells why somebody can't be asked from here as it is; they are taken, since that may change."""
-        kind = casts.kind(said)
-        ways = [way for way in self._sitting.hall().ways if casts.kind(way.seat) == kind]
+        kind = model_spec.kind(said)
+        ways = [way for way in self._sitting.hall().ways if model_spec.kind(way.seat) == kind]
         if "@" not in said and ways and not any(way.ready for way in ways):
             self._sitting.asker.tell(f"{_shown(said)}: {ways[0].about}.")
 
@@ -142,7 +144,7 @@ class Casting:
         sitting, wording = self._sitting, self._sitting.words.questions[name]
         choices = {"no": "That is all"} if name == "panel" else {}
         choices |= {hall.usual[seat]: "as usual"} if seat in hall.usual else {}
-        choices |= dict(hall.ready()) | dict(self._extra) | {casts.REHEARSE: "a stand-in, at no cost"}
+        choices |= dict(hall.ready()) | dict(self._extra) | {model_spec.REHEARSE: "a stand-in, at no cost"}
         default = next(iter(choices)) if name == "panel" or seat in hall.usual else ""
         text, help = wording.text.format(**values), wording.help.format(**values)
         question = Question(text, help, tuple(choices.items()), default, words=hall.names())
@@ -151,10 +153,10 @@ class Casting:
             try:
                 if name == "panel" and said == "no":
                     return ""
-                who = casts.stand_in(hall.best[seat]) if said == casts.REHEARSE else self._checked(seat, said)
+                who = model_spec.stand_in(hall.best[seat]) if said == model_spec.REHEARSE else self._checked(seat, said)
                 sitting.lately.add("seat", who)
                 return who
-            except BadAnswers as error:
+            except BadSettings as error:
                 sitting.complain(error.complaints)
 
 
@@ -168,4 +170,4 @@ def _all(rules: Format, who: str) -> Cast:
 
 
 def _shown(spec: str) -> str:
-    return one_line(casts.shown(spec))
+    return one_line(model_spec.public_name(spec))

@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from debate_orchestrator import library
-from debate_orchestrator.answers import MODERATOR, Answers, settle
 from debate_orchestrator.engine import rejudge
-from debate_orchestrator.errors import DebateError
-from debate_orchestrator.files import Files
-from debate_orchestrator.interview import Interview
 from debate_orchestrator.rostrum import Back, Later
-from debate_orchestrator.speech import one_line
-from debate_orchestrator.talk import Ask, Draft, Propose, given
-from debate_orchestrator.trust import Risk
+from debate_orchestrator.setup.questions import Questionnaire
+from debate_orchestrator.setup.risks import Risk
+from debate_orchestrator.setup.session import Ask, Propose, SetupState, with_answers
+from debate_orchestrator.setup.settings import MODERATOR, Settings, settings_from
+from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.util import resources
+from debate_orchestrator.util.errors import DebateError
+from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.wizard import moderating, saving
 from debate_orchestrator.wizard.asking import Question
 from debate_orchestrator.wizard.casting import Casting, stand_ins, told
@@ -28,7 +28,7 @@ from debate_orchestrator.wizard.sitting import Sitting
 _BEGIN, _CAST, _FORMAT = "begin", "cast", "format"
 _CHANGED_BY = {"positions": "positions_ok"}
 """Answers that are changed at another question than their own."""
-Check = Callable[[Draft], Files]
+Check = Callable[[SetupState], DebateFiles]
 """Tells where a debate's files will lie; a DebateError, with everything, where it could not be opened."""
 
 
@@ -39,7 +39,7 @@ class Conversation:
         self.sitting, self.check, self.rehearse = sitting, check, rehearse
         self._casting = Casting(sitting, extra)
 
-    def hold(self) -> Draft:
+    def hold(self) -> SetupState:
         """The answers, complete and confirmed. Raises Later, KeyboardInterrupt or EOFError where the person leaves
         before; what was answered is kept."""
         again: str | None = None
@@ -117,16 +117,16 @@ class Conversation:
         rehearsing = self.rehearse and not self._seated()
         cast = stand_ins(sitting.hall(), sitting.interview.rules) if rehearsing else self._casting.choose()
         moderator = {key: who for key, who in sitting.draft.given.get(_CAST, {}).items() if key == MODERATOR}
-        sitting.draft = given(sitting.draft, "user", cast={**cast, **moderator})
+        sitting.draft = with_answers(sitting.draft, "user", cast={**cast, **moderator})
 
     def _reformat(self) -> None:
         """Asks for another format; answers that it does not take are asked for again."""
         sitting = self.sitting
-        names = [name for name in library.format_names() if name != rejudge.FORMAT]
+        names = [name for name in resources.format_names() if name != rejudge.FORMAT]
         choices = tuple((name, sitting.interview_of(name).rules.about) for name in names)
         now = sitting.interview.rules.name
         chosen = sitting.one_of(_FORMAT, Question(sitting.words.questions[_FORMAT].text, "", choices, now))
-        sitting.complain(sitting.take_up(sitting.kept, given(sitting.draft, "user", format=chosen)))
+        sitting.complain(sitting.take_up(sitting.kept, with_answers(sitting.draft, "user", format=chosen)))
 
     # The last confirmation
 
@@ -159,7 +159,7 @@ class Conversation:
         help = "\n".join(one for one in lines if one)
         return sitting.one_of(_BEGIN, Question(wording.text, help, choices, default="yes" if possible else ""))
 
-    def _checked(self) -> tuple[Files | None, list[str]]:
+    def _checked(self) -> tuple[DebateFiles | None, list[str]]:
         """Where the debate's files will lie, and why it can't be opened, if it can't."""
         try:
             return self.check(self.sitting.draft), []
@@ -194,13 +194,13 @@ def welcome(sitting: Sitting, path: str | None, format_name: str | None, moderat
     """Says what this is, and takes up the conversation of a file, or one that was left here, or a new one."""
     asker, words = sitting.asker, sitting.words
     asker.tell(words.said["welcome"])
-    kept, draft = saving.named(path) if path else _left(sitting) or (saving.fresh(), Draft())
+    kept, draft = saving.named(path) if path else _left(sitting) or (saving.fresh(), SetupState())
     agree(path or kept.path, draft.given)
     if format_name:
-        draft = given(draft, "flag", format=format_name)
+        draft = with_answers(draft, "flag", format=format_name)
     if moderator:
         cast = draft.given.get(_CAST)
-        draft = given(draft, "flag", cast={**(cast if isinstance(cast, dict) else {}), MODERATOR: moderator})
+        draft = with_answers(draft, "flag", cast={**(cast if isinstance(cast, dict) else {}), MODERATOR: moderator})
     wrong = sitting.take_up(kept, draft)
     settled = {key: value for key, value in sitting.draft.given.items() if key not in ("insist", _FORMAT)}
     if settled:
@@ -211,10 +211,10 @@ def welcome(sitting: Sitting, path: str | None, format_name: str | None, moderat
     sitting.complain(wrong)
 
 
-def settled(draft: Draft, interview: Interview) -> Answers:
+def settled(draft: SetupState, interview: Questionnaire) -> Settings:
     """The answers of a conversation that has all of them, as a debate uses them."""
     given = {**draft.given, "sources": dict(draft.sources)}
-    return settle(given, interview.rules, interview.default_output)
+    return settings_from(given, interview.rules, interview.default_output)
 
 
 def agreed(sitting: Sitting, name: str, risks: Sequence[Risk]) -> bool:
@@ -225,7 +225,7 @@ def agreed(sitting: Sitting, name: str, risks: Sequence[Risk]) -> bool:
         return False
 
 
-def _left(sitting: Sitting) -> tuple[saving.Kept, Draft] | None:
+def _left(sitting: Sitting) -> tuple[saving.Kept, SetupState] | None:
     """The conversation that was left here, if it is to be gone on with."""
     found = saving.left()
     if found is None:

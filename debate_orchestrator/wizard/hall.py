@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from debate_orchestrator import casts, models
-from debate_orchestrator.answers import MODERATOR
-from debate_orchestrator.core.rules import CLERK, EVERYBODY, JUDGE, Format
-from debate_orchestrator.errors import BadAnswers
-from debate_orchestrator.providers import reach
+from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.phases import CLERK, EVERYBODY, JUDGE
+from debate_orchestrator.providers import discovery, pricing
+from debate_orchestrator.setup.settings import MODERATOR
+from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.wizard.beside import beside
 
 Choice = tuple[str, str]
@@ -36,7 +37,7 @@ def filled(rules: Format, who: Callable[[str], str]) -> Cast:
 class Hall(NamedTuple):
     """Who can be asked."""
 
-    ways: tuple[reach.Reach, ...]
+    ways: tuple[discovery.Available, ...]
     usual: dict[str, str]
     """Seat to who fills it where nobody is named; empty where nobody can."""
     best: dict[str, str]
@@ -48,7 +49,7 @@ class Hall(NamedTuple):
 
     def ready(self) -> list[Choice]:
         """Everybody who can be asked without another word: programs, and models of a server of one's own."""
-        programs = [way for way in self.ways if way.ready and casts.kind(way.seat) == casts.COMMAND]
+        programs = [way for way in self.ways if way.ready and model_spec.kind(way.seat) == model_spec.COMMAND]
         found = [(way.seat, way.about) for way in programs if "PROGRAM" not in way.seat]
         for way in self.ways:
             if way.ready and way.seat == EXAMPLES["local"]:
@@ -63,17 +64,17 @@ class Hall(NamedTuple):
         """Every model that was found or is known, as a cast names it; and how the others begin."""
         names: list[str] = []
         for way in self.ways:
-            known = tuple(models.table().models) if way.seat == EXAMPLES["vendor"] else ()
-            names += [f"{casts.kind(way.seat)}:{name}" for name in way.models or known]
+            known = tuple(pricing.table().models) if way.seat == EXAMPLES["vendor"] else ()
+            names += [f"{model_spec.kind(way.seat)}:{name}" for name in way.models or known]
             names += [] if way.models or known or " " in way.seat else [way.seat]
         return tuple(dict.fromkeys(names))
 
 
 def look() -> Hall:
     """Looks round. It takes some seconds where a server is slow to answer."""
-    ways = beside(reach.found)
+    ways = beside(discovery.available)
     try:
-        usual = {seat: reach.default(seat) for seat in (*EVERYBODY, MODERATOR)}
-    except BadAnswers:
+        usual = {seat: discovery.default(seat) for seat in (*EVERYBODY, MODERATOR)}
+    except BadSettings:
         usual = {}
-    return Hall(tuple(ways.result()), usual, {seat: usual.get(seat) or reach.unlimited(seat) for seat in EVERYBODY})
+    return Hall(tuple(ways.result()), usual, {seat: usual.get(seat) or discovery.unlimited(seat) for seat in EVERYBODY})

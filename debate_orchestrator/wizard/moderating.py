@@ -6,15 +6,17 @@ import secrets
 from collections.abc import Callable
 from typing import Any
 
-from debate_orchestrator import casts, deriving, opening, providers
-from debate_orchestrator.answers import MODERATOR, settle
-from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Reply
-from debate_orchestrator.core.rules import JUDGE
-from debate_orchestrator.files import REPORT
-from debate_orchestrator.interview import Interview
-from debate_orchestrator.providers import Provider
-from debate_orchestrator.talk import Draft, talked
+from debate_orchestrator.core.phases import JUDGE
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine import moderator, start
+from debate_orchestrator.providers import registry
+from debate_orchestrator.providers.registry import Provider
+from debate_orchestrator.setup.questions import Questionnaire
+from debate_orchestrator.setup.session import SetupState, with_progress
+from debate_orchestrator.setup.settings import MODERATOR, settings_from
+from debate_orchestrator.storage.paths import REPORT
+from debate_orchestrator.util import model_spec
 
 _PATIENCE = 60.0
 """Seconds that a call may be in trouble while a person waits for it."""
@@ -31,41 +33,45 @@ def named(given: dict[str, Any]) -> str | None:
 
 def callable_(spec: str) -> bool:
     """Whether somebody can be called by that name."""
-    return casts.is_called(spec) and not providers.complaints({MODERATOR: (spec,)})
+    return model_spec.is_called(spec) and not registry.complaints({MODERATOR: (spec,)})
 
 
 def moderated(
-    draft: Draft, spec: str, interview: Interview, tell: Callable[[str], None], keep: Callable[[Draft], None]
+    draft: SetupState,
+    spec: str,
+    interview: Questionnaire,
+    tell: Callable[[str], None],
+    keep: Callable[[SetupState], None],
 ) -> bool:
     """Has a moderator called for the work that comes next; whether any came of it. `keep` is given the draft after
     it. What was paid is in it in any case, also where the person leaves meanwhile; what went wrong is told."""
-    from debate_orchestrator.errors import DebateError
+    from debate_orchestrator.util.errors import DebateError
 
     cap = draft.given.get("max_cost")
     most = float(cap) if isinstance(cap, int | float) and not isinstance(cap, bool) else None
-    terms = deriving.Terms(_PATIENCE, most, tell, "", "")
+    terms = moderator.ModeratorLimits(_PATIENCE, most, tell, "", "")
     if not draft.talk.nonce:
-        draft = talked(draft, nonce=secrets.token_hex(8))
+        draft = with_progress(draft, nonce=secrets.token_hex(8))
     after, done, paid = draft, False, list[Reply]()
     try:
-        after, done = deriving.moderated(draft, _provider(spec, interview), interview, terms, paid), True
+        after, done = moderator.run_moderator(draft, _provider(spec, interview), interview, terms, paid), True
     except DebateError as error:
         for one in error.complaints:
             tell(one)
     finally:
-        keep(talked(after, paid=(*draft.talk.paid, *paid)))
+        keep(with_progress(after, paid=(*draft.talk.paid, *paid)))
     return done
 
 
-def _provider(spec: str, interview: Interview) -> Provider:
+def _provider(spec: str, interview: Questionnaire) -> Provider:
     """Whoever is asked, in a debate of which nothing is settled yet."""
     rules = interview.rules
     positions = {side: f"{side}, to be settled" for side in rules.sides}
     given = {"topic": "to be settled", "positions": positions, "cast": spec}
-    return providers.maker(spec)(spec, Debate([opening.opened(settle(given, rules, REPORT))]))
+    return registry.maker(spec)(spec, DebateState([start.make_opening(settings_from(given, rules, REPORT))]))
 
 
-def spent(draft: Draft) -> str:
+def spent(draft: SetupState) -> str:
     """What the moderator's calls have cost, in a line; empty where there were none."""
     calls = [one for one in draft.talk.paid if one.called]
     if not calls:

@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from typing import Any
 
-from debate_orchestrator import casts, opening
-from debate_orchestrator.answers import settle
-from debate_orchestrator.core.rules import Format
-from debate_orchestrator.errors import DebateError
-from debate_orchestrator.estimate import Estimate, estimate
-from debate_orchestrator.files import REPORT
+from debate_orchestrator.core.format import Format
+from debate_orchestrator.engine import start
+from debate_orchestrator.engine.estimate import Estimate, estimate
+from debate_orchestrator.setup.settings import settings_from
+from debate_orchestrator.storage.paths import REPORT
+from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.errors import DebateError
 from debate_orchestrator.wizard.beside import beside
 
 _COUNTS = (
@@ -52,8 +53,10 @@ class Outlook:
     def _worked_out(self, counts: Mapping[str, Any], rules: Format) -> Estimate | None:
         positions = {side: f"{side}: {_PLACEHOLDER}" for side in rules.sides}
         try:
-            answers = settle({**counts, "topic": _PLACEHOLDER, "positions": positions}, rules, REPORT, self._best)
-            return estimate(opening.opened(answers))
+            answers = settings_from(
+                {**counts, "topic": _PLACEHOLDER, "positions": positions}, rules, REPORT, self._best
+            )
+            return estimate(start.make_opening(answers))
         except DebateError:
             return None
 
@@ -75,4 +78,4 @@ def told(found: Estimate | None, cast: Mapping[str, Any] | None, columns: int) -
 def rehearsed(cast: Mapping[str, Any]) -> bool:
     """Whether stand-ins fill every seat."""
     fillers = [one for who in cast.values() for one in (who if isinstance(who, list) else [who])]
-    return bool(fillers) and all(casts.kind(str(one)) == casts.REHEARSE for one in fillers)
+    return bool(fillers) and all(model_spec.kind(str(one)) == model_spec.REHEARSE for one in fillers)

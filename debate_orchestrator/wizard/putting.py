@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
-from debate_orchestrator.errors import BadAnswers
-from debate_orchestrator.files import Files
 from debate_orchestrator.rostrum import Back
-from debate_orchestrator.speech import one_line
-from debate_orchestrator.talk import Ask, Draft, talked
+from debate_orchestrator.setup.session import Ask, SetupState, with_progress
+from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.util.errors import BadSettings
+from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.wizard.asking import Question
 from debate_orchestrator.wizard.sitting import Leads, Sitting
 from debate_orchestrator.wizard.stating import shoulds
@@ -79,7 +79,7 @@ def _leads(sitting: Sitting, ask: Ask) -> Leads:
     def leads(text: str) -> dict[str, object]:
         try:
             after = sitting.interview.answer(sitting.draft, ask.key, text or str(ask.default or "")).given
-        except BadAnswers:
+        except BadSettings:
             return {}
         return after | {"insist": True} if ask.key == "rounds" else after
 
@@ -90,7 +90,7 @@ def take(sitting: Sitting, key: str, said: str) -> None:
     """Takes an answer, as it was typed."""
     interview, draft = sitting.interview, sitting.draft
     if said.lower() in interview.words.automatic:
-        raise BadAnswers(sitting.words.said["needed"])
+        raise BadSettings(sitting.words.said["needed"])
     if key == "positions" and said == "auto" and sitting.moderator() is None:
         unaided(sitting)
     elif key.startswith("position_") and sitting.draft.sources.get("positions") != "user":
@@ -108,11 +108,11 @@ def take(sitting: Sitting, key: str, said: str) -> None:
 def unaided(sitting: Sitting) -> None:
     """Offers plain positions to be edited, since nobody derives any."""
     own = _plain(sitting, sitting.draft) | sitting.draft.talk.own
-    sitting.draft = sitting.interview.answer(talked(sitting.draft, own=own), "positions", "own")
+    sitting.draft = sitting.interview.answer(with_progress(sitting.draft, own=own), "positions", "own")
     sitting.asker.tell(sitting.words.said["plain"])
 
 
-def _plain(sitting: Sitting, draft: Draft) -> dict[str, str]:
+def _plain(sitting: Sitting, draft: SetupState) -> dict[str, str]:
     """Side to the position that anybody could have written."""
     topic = one_line(str(draft.given.get("topic", ""))).rstrip(".")
     asked = shoulds(topic)
@@ -125,7 +125,7 @@ def _place(sitting: Sitting, output: str) -> None:
     """Makes the folder of the output; BadFile where nothing can be written there or something is there already."""
     folder = os.path.dirname(output) if output.endswith(".md") else output
     there = os.path.isdir(os.path.expanduser(folder or os.curdir))
-    Files.of_output(output).must_be_new()
+    DebateFiles.of_output(output).must_be_new()
     if not there:
         sitting.asker.tell(sitting.words.said["made"].format(folder=folder))
 

@@ -8,12 +8,11 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from debate_orchestrator.core import shapes
-from debate_orchestrator.core.shapes import Field, Shape
-from debate_orchestrator.reviewing.ballots import FINAL, UNDECIDED, WORDS, Paper
-from debate_orchestrator.reviewing.paper import Words, scale
+from debate_orchestrator.core import schema
+from debate_orchestrator.core.schema import Field, Shape
+from debate_orchestrator.reports.reviews import FINAL, UNDECIDED, WORDS, ReviewForm, ReviewTexts, scale
 from debate_orchestrator.rostrum import BACK, Back, Later
-from debate_orchestrator.speech import one_line
+from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.wizard.asking import Asker, Question, meant
 
 _SEEN, _BEFORE, _READ, _AFTER, _WHY = "seen", "before", "read", "after", "why"
@@ -34,7 +33,13 @@ class Review:
     """One ballot under way. `given` is the ballot so far, in the form that is filed."""
 
     def __init__(
-        self, asker: Asker, words: Words, paper: Paper, given: dict[str, Any], read: Callable[[], None], keep: Keep
+        self,
+        asker: Asker,
+        words: ReviewTexts,
+        paper: ReviewForm,
+        given: dict[str, Any],
+        read: Callable[[], None],
+        keep: Keep,
     ):
         """`read` shows the debate; `keep` keeps a draft after every answer."""
         self.asker, self.words, self.paper, self.given = asker, words, paper, given
@@ -123,18 +128,18 @@ class Review:
 
     def _applies(self, step: Step) -> bool:
         """Whether a step is to be answered, by what was answered beside it."""
-        return step.round is None or shapes.applies(self._shape(step)[step.name], self._part(step))
+        return step.round is None or schema.applies(self._shape(step)[step.name], self._part(step))
 
     def _wrong(self, step: Step, value: Any) -> list[str]:
         """Every complaint about an answer."""
         if step.name == "scores":
             whole = {"scores": dict.fromkeys(self.paper.sides, value)}
-            said = shapes.check({"scores": Field(kind="scores")}, whole, self.paper.terms)
+            said = schema.check({"scores": Field(kind="scores")}, whole, self.paper.terms)
             side = f"scores.{self.paper.sides[0]}"
             return [one.removeprefix(f"{side}.") for one in said if one.startswith(side)]
         field = self._shape(step)[step.name] if step.round is not None else self.paper.shape[step.name]
         field = field.model_copy(update={"only_if": {}, "unless": {}})
-        return shapes.check({step.name: field}, {step.name: value}, self.paper.terms)
+        return schema.check({step.name: field}, {step.name: value}, self.paper.terms)
 
     # The questions
 
@@ -263,7 +268,7 @@ class Review:
 
     def _handed_in(self) -> bool:
         """Shows the ballot and asks whether it is handed in; False to go through it again. Raises Later."""
-        from debate_orchestrator.datafiles import to_yaml
+        from debate_orchestrator.util.data import to_yaml
 
         wording = self.words.questions["file"]
         self.asker.tell(f"\n{self.words.said['check']}\n")
@@ -274,7 +279,7 @@ class Review:
         return said == "yes"
 
 
-def named(asker: Asker, words: Words) -> str:
+def named(asker: Asker, words: ReviewTexts) -> str:
     """The name that a reviewer signs with."""
     question = Question(words.questions["name"].text)
     while not (said := asker.ask(question, lambda text, columns, wait: "").strip()):

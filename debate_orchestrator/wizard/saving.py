@@ -12,11 +12,11 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from debate_orchestrator.datafiles import read_mapping, strict_json, write_whole
-from debate_orchestrator.errors import DebateError
-from debate_orchestrator.files import state_folder
-from debate_orchestrator.host.asking import load, save
-from debate_orchestrator.talk import Draft
+from debate_orchestrator.setup.session import SetupState, load, save
+from debate_orchestrator.storage.files import write_atomic
+from debate_orchestrator.storage.paths import state_folder
+from debate_orchestrator.util.data import read_mapping, strict_json
+from debate_orchestrator.util.errors import DebateError
 
 _STEM, _ENDING = ".debate-setup", ".yaml"
 ANSWERS = ".answers.yaml"
@@ -39,7 +39,7 @@ class Kept:
         self.asides: list[str] = []
         """What there is to say of files that were moved aside."""
 
-    def keep(self, draft: Draft) -> None:
+    def keep(self, draft: SetupState) -> None:
         """Writes the answers so far; where that can't be, `lost` tells why, and the conversation goes on."""
         try:
             save(self.path, draft, self.asides.append, whole=self.whole)
@@ -56,7 +56,7 @@ class Kept:
         left = f"left; your answers are in {self.path}. Go on with `debate --answers {self.path}`."
         return " ".join([left, *self.asides])
 
-    def moved(self, draft: Draft, report: str) -> str:
+    def moved(self, draft: SetupState, report: str) -> str:
         """Keeps the answers beside the report instead, in a file that is there for them alone; its path."""
         stem = report.removesuffix(".md")
         names = (f"{stem}{'' if n == 1 else f'-{n}'}{ANSWERS}" for n in itertools.count(1))
@@ -75,7 +75,7 @@ def fresh() -> Kept:
     return Kept(next(name for name in names if not os.path.lexists(name)), own=True)
 
 
-def left() -> tuple[Kept, Draft] | None:
+def left() -> tuple[Kept, SetupState] | None:
     """The conversation that was left last in this working directory, if there is one that can be gone on with."""
     paths = sorted(filter(_is_own, Path(os.curdir).iterdir()), key=_age)
     for path in paths:
@@ -89,11 +89,11 @@ def left() -> tuple[Kept, Draft] | None:
     return None
 
 
-def named(path: str) -> tuple[Kept, Draft]:
+def named(path: str) -> tuple[Kept, SetupState]:
     """The conversation of a file that was named; a new one where there is none. A file that a person wrote is read
     and left as it is, and the answers are kept in another."""
     if not os.path.exists(path):
-        return Kept(path, own=False), Draft()
+        return Kept(path, own=False), SetupState()
     draft = load(path)
     if not _holds_setup(path):
         return fresh(), draft
@@ -148,7 +148,7 @@ class Lately:
             return
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            write_whole(self._path, json.dumps(self._known, indent=1), ours=_is_json)
+            write_atomic(self._path, json.dumps(self._known, indent=1), ours=_is_json)
         except (DebateError, OSError):
             pass
 

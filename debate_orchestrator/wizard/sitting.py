@@ -8,15 +8,15 @@ from concurrent.futures import TimeoutError as Late
 from functools import cache
 from typing import Any
 
-from debate_orchestrator import library
-from debate_orchestrator.answers import MODERATOR
-from debate_orchestrator.core.rules import Format
+from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.values import Value
-from debate_orchestrator.errors import BadAnswers
-from debate_orchestrator.interview import Interview
 from debate_orchestrator.rostrum import BACK, Back
-from debate_orchestrator.speech import one_line
-from debate_orchestrator.talk import Draft, Wording, dropped
+from debate_orchestrator.setup.questions import Questionnaire
+from debate_orchestrator.setup.session import QuestionText, SetupState, without_answers
+from debate_orchestrator.setup.settings import MODERATOR
+from debate_orchestrator.util import resources
+from debate_orchestrator.util.errors import BadSettings
+from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.wizard import moderating
 from debate_orchestrator.wizard.asking import Asker, Question, meant
 from debate_orchestrator.wizard.hall import Hall, seats
@@ -41,31 +41,31 @@ class Words(Value):
     choices: dict[str, dict[str, str]]
     help: dict[str, str]
     unaided: dict[str, str]
-    questions: dict[str, Wording]
+    questions: dict[str, QuestionText]
 
 
-def _cast_by_seat(draft: Draft, rules: Format) -> Draft:
+def _cast_by_seat(draft: SetupState, rules: Format) -> SetupState:
     """The draft with its cast seat by seat, where a hand has written one name for all; without seats that the format
     does not have, and without a cast that is none."""
     cast = draft.given.get("cast")
     if isinstance(cast, str):
         cast = dict.fromkeys(seats(rules), cast)
     if not isinstance(cast, dict):
-        return dropped(draft, "cast")
+        return without_answers(draft, "cast")
     known = {seat: who for seat, who in cast.items() if seat in (*rules.seated, MODERATOR)}
     return draft.model_copy(update={"given": draft.given | {"cast": known}})
 
 
 @cache
 def _words() -> Words:
-    return Words.model_validate(library.mapping("wizard.yaml"))
+    return Words.model_validate(resources.read_yaml("wizard.yaml"))
 
 
 class Sitting:
     """Where a conversation stands."""
 
     def __init__(
-        self, asker: Asker, interview_of: Callable[..., Interview], hall: Future[Hall], *, moderates: bool = True
+        self, asker: Asker, interview_of: Callable[..., Questionnaire], hall: Future[Hall], *, moderates: bool = True
     ):
         """`interview_of` makes the interview of the format that it is given, or of the usual one."""
         self.words = _words()
@@ -76,9 +76,9 @@ class Sitting:
         self.interview_of = interview_of
         self._outlook = Outlook(lambda seat: hall.result().best[seat])
         self._line = ""
-        self.take_up(Kept("", own=True), Draft())
+        self.take_up(Kept("", own=True), SetupState())
 
-    def take_up(self, kept: Kept, draft: Draft) -> list[str]:
+    def take_up(self, kept: Kept, draft: SetupState) -> list[str]:
         """Goes on with that draft; what was wrong in it."""
         self.kept = kept
         named = draft.given.get("format")
@@ -87,7 +87,7 @@ class Sitting:
         kept.whole = draft.given.keys() <= self.draft.given.keys()
         return wrong
 
-    def keep(self, draft: Draft | None = None) -> None:
+    def keep(self, draft: SetupState | None = None) -> None:
         """Keeps the answers so far, which are those of `draft` where one is given; says so, once, where that can't
         be."""
         self.draft = draft or self.draft
@@ -158,14 +158,14 @@ class Sitting:
             try:
                 self.must_be_a_choice(question, said)
                 return said
-            except BadAnswers as error:
+            except BadSettings as error:
                 self.complain(error.complaints)
 
     def must_be_a_choice(self, question: Question, said: str) -> None:
         """BadAnswers where it is none."""
         if said not in (value for value, _ in question.choices):
             listed = ", ".join(f"{n} {value}" for n, (value, _) in enumerate(question.choices, 1))
-            raise BadAnswers(self.words.said["choose"].format(choices=listed))
+            raise BadSettings(self.words.said["choose"].format(choices=listed))
 
     def complain(self, complaints: list[str]) -> None:
         """Tells what is wrong."""

@@ -25,13 +25,13 @@ from caching import CASTS, Sent, opened, paid, simulated
 from messages_cache import tokens
 from messages_server import Server, serving
 
-from debate_orchestrator import models, providers
-from debate_orchestrator.core.bill import Bill, bill
-from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.costs import Costs, costs_of
 from debate_orchestrator.core.events import Opened, Usage
-from debate_orchestrator.drive import drive
-from debate_orchestrator.estimate import estimate
-from debate_orchestrator.journal import Writer, read
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine.estimate import estimate
+from debate_orchestrator.engine.loop import run_loop
+from debate_orchestrator.providers import pricing, registry
+from debate_orchestrator.storage.journal import JournalWriter, read
 
 CASES = [
     ("one model", 1, 1, False),
@@ -72,20 +72,20 @@ def last(request: dict[str, Any]) -> str:
     return text
 
 
-async def run(first: Opened, folder: str) -> Debate:
+async def run(first: Opened, folder: str) -> DebateState:
     """The debate, driven over the wire; what its journal holds."""
-    with Writer.create(f"{folder}/debate.journal.jsonl", first) as journal:
-        debate = Debate([first])
-        await drive(journal, debate, providers.seated(debate))
-    return Debate(read(journal.path).events)
+    with JournalWriter.create(f"{folder}/debate.journal.jsonl", first) as journal:
+        debate = DebateState([first])
+        await run_loop(journal, debate, registry.make_providers(debate))
+    return DebateState(read(journal.path).events)
 
 
-def of_bill(made: Bill, first: Opened) -> Figures:
+def of_bill(made: Costs, first: Opened) -> Figures:
     """A bill's figures."""
     sums, equivalents = Usage(), 0.0
     for line in made.lines:
         spec = first.cast["judge" if line.seat.startswith("judge") else line.seat][0]
-        rules, one = models.table().cache, models.known(spec)
+        rules, one = pricing.table().cache, pricing.known(spec)
         assert one is not None
         use = line.usage
         equivalents += use.fresh + use.cached * one.read + use.written * rules.write
@@ -100,7 +100,7 @@ def of_simulation(sent: list[Sent]) -> Figures:
     dollars = 0.0
     for one in sent:
         usage = Usage(**one.counted._asdict(), output=tokens(one.reply))
-        dollars += models.cost(f"anthropic:{one.request['model']}", usage) or 0.0
+        dollars += pricing.cost(f"anthropic:{one.request['model']}", usage) or 0.0
     counts = [one.counted for one in sent]
     written = sum(one.written + one.written_hour for one in counts)
     output = sum(tokens(one.reply) for one in sent)
@@ -125,7 +125,7 @@ def compare(cast: str, rounds: int, panel: int, *, leader_first: bool) -> None:
         server.say = lambda request: answers[last(request)][0]
         debate = asyncio.run(run(first, folder))
     assert debate.complete
-    wire = of_bill(bill(debate), first)
+    wire = of_bill(costs_of(debate), first)
     name = f"{cast}, {rounds} rounds, {panel} judges{', leader_first' * leader_first}"
     print(f"| {name} | wire | {shown(wire)} |")
     print(f"| | simulated | {apart(of_simulation(sent), wire)} |")

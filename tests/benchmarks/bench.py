@@ -89,18 +89,18 @@ def steps(rows: list[tuple[str, str]]) -> None:
 
 
 def folding(rows: list[tuple[str, str]]) -> None:
-    from debate_orchestrator.core.debate import Debate
-    from debate_orchestrator.journal import read
+    from debate_orchestrator.core.state import DebateState
     from debate_orchestrator.reports.markdown import render
-    from debate_orchestrator.reports.story import story
+    from debate_orchestrator.reports.model import build_report
+    from debate_orchestrator.storage.journal import read
 
     entries = read(JOURNAL).entries
     size = os.path.getsize(JOURNAL) / 1e6
     rows.append(
         (f"read and verify a journal ({size:.1f} MB, {len(entries)} lines)", milliseconds(lambda: read(JOURNAL)))
     )
-    rows.append(("fold it", milliseconds(lambda: Debate(entry.event for entry in entries).complete)))
-    rows.append(("story and markdown report", milliseconds(lambda: render(story(entries)))))
+    rows.append(("fold it", milliseconds(lambda: DebateState(entry.event for entry in entries).complete)))
+    rows.append(("story and markdown report", milliseconds(lambda: render(build_report(entries)))))
 
 
 def milliseconds(work: Callable[[], object]) -> str:
@@ -109,11 +109,11 @@ def milliseconds(work: Callable[[], object]) -> str:
 
 def appending(rows: list[tuple[str, str]]) -> None:
     from debate_orchestrator.core.events import Spoke
-    from debate_orchestrator.journal import Writer, read
+    from debate_orchestrator.storage.journal import JournalWriter, read
 
     opened, *rest = read(JOURNAL).events
     event = next(one for one in rest if isinstance(one, Spoke))
-    with Writer.create("append.jsonl", opened) as journal:  # type: ignore[arg-type]
+    with JournalWriter.create("append.jsonl", opened) as journal:  # type: ignore[arg-type]
         alone = median(lambda: journal.append(event), 200)
 
         def synced() -> None:

@@ -17,12 +17,13 @@ import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
-from debate_orchestrator import formats, replies
-from debate_orchestrator.briefs import brief
-from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Opened, Reply, Setup
-from debate_orchestrator.core.parts import NO_DECISION
+from debate_orchestrator.core.phases import NO_DECISION
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import Verdict
+from debate_orchestrator.formats import loader
+from debate_orchestrator.prompting import replies
+from debate_orchestrator.prompting.briefs import brief
 
 DEBATES, SEED = 200, 7
 MARGIN, BIAS, NOISE = 1.0, 1.5, 0.7
@@ -73,7 +74,7 @@ SETTINGS = (
 
 def debated(
     quality: dict[str, float], words: dict[str, int], first: str, setting: Setting, bias: Bias, draw: random.Random
-) -> Debate:
+) -> DebateState:
     """A debate of sides of that quality and length, judged by judges of that bias."""
     biases = setting.judges(bias)
     setup = Setup(
@@ -90,13 +91,13 @@ def debated(
         schema_version=1,
         version="0",
         setup=setup,
-        format=formats.load("panel"),
+        format=loader.load("panel"),
         prompts={},
         cast=cast,
         seed=0,
         nonce="0" * 16,
     )
-    debate = Debate([opened])
+    debate = DebateState([opened])
     while due := debate.due():
         for turn in due:
             if turn.judging:
@@ -104,7 +105,7 @@ def debated(
                 text = ballot(brief(debate, turn).messages[0].parts, biases[number], draw)
             else:
                 text = f"quality={quality[turn.seat]} " + "word " * (words[turn.seat] - 1)
-            debate.take(replies.read(debate, turn, Reply(text=text, brief="", by="host")))
+            debate.take(replies.parse_reply(debate, turn, Reply(text=text, brief="", by="host")))
     return debate
 
 

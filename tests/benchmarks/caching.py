@@ -24,17 +24,19 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from messages_cache import Cache, Counted, tokens
 
-from debate_orchestrator import formats, models, opening
-from debate_orchestrator.answers import settle
-from debate_orchestrator.briefs import Brief
-from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Event, Opened, Reply
-from debate_orchestrator.core.rules import Turn, judges
-from debate_orchestrator.drive import drive
-from debate_orchestrator.journal import Entry, Writer
-from debate_orchestrator.providers import Piece, rehearse
+from debate_orchestrator.core.phases import Turn, judges
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine import start
+from debate_orchestrator.engine.loop import run_loop
+from debate_orchestrator.formats import loader
+from debate_orchestrator.prompting.briefs import Brief
+from debate_orchestrator.providers import pricing, rehearse
 from debate_orchestrator.providers.anthropic import request
-from debate_orchestrator.providers.caching import placed, plans
+from debate_orchestrator.providers.caching import cache_plans, placed_marks
+from debate_orchestrator.providers.registry import Piece
+from debate_orchestrator.setup.settings import settings_from
+from debate_orchestrator.storage.journal import Entry, JournalWriter
 
 WORDS = 600
 LEAST = 512
@@ -75,7 +77,7 @@ class Leap(asyncio.SelectorEventLoop):
         return self.now
 
 
-class Unwritten(Writer):
+class Unwritten(JournalWriter):
     """A journal in memory."""
 
     def __init__(self, opened: Opened):
@@ -94,20 +96,20 @@ class Counting:
 
     caches = True
 
-    def __init__(self, spec: str, debate: Debate, cache: Cache, sent: list[Sent], words: int | None):
+    def __init__(self, spec: str, debate: DebateState, cache: Cache, sent: list[Sent], words: int | None):
         self.name, self._debate, self._cache, self._sent, self._words = spec, debate, cache, sent, words
-        self._plans = plans(debate)
+        self._plans = cache_plans(debate)
 
-    async def reply(self, brief: Brief, hear: Piece) -> Reply:
+    async def reply(self, brief: Brief, on_text: Piece) -> Reply:
         plan = self._plans[brief.turn]
-        marked = placed(plan, self._debate, sum(len(message.parts) for message in brief.messages))
+        marked = placed_marks(plan, self._debate, sum(len(message.parts) for message in brief.messages))
         asked = request(brief, self.name, marked, hour=plan.hour)
         now = asyncio.get_running_loop().time()
         counted = self._cache.count(asked, now, now + FIRST)
         text = said(self._debate, self._debate.turn(brief.turn), self._words)
         self._sent.append(Sent(brief.turn, asked, counted, text))
         await asyncio.sleep(FIRST)
-        hear("")
+        on_text("")
         await asyncio.sleep(PER_TOKEN * tokens(text))
         return Reply(text=text, brief=brief.digest, by=self.name)
 
@@ -115,7 +117,7 @@ class Counting:
         """Nothing is open."""
 
 
-def said(debate: Debate, turn: Turn, words: int | None) -> str:
+def said(debate: DebateState, turn: Turn, words: int | None) -> str:
     """What everybody says: a speech of `words` words, or as long as asked for; all judges of a panel the same."""
     if words is not None and not turn.judging:
         return f"{turn.id} says: " + " ".join(f"word{n % 97}" for n in range(words - 2))
@@ -134,25 +136,25 @@ def opened(cast: tuple[str, str, str], rounds: int, panel: int, *, leader_first:
         "leader_first": leader_first,
         "cast": {"a": a, "b": b, "judge": [judge] * panel},
     }
-    return opening.opened(settle(given, formats.load("adversarial"), "report.md"))
+    return start.make_opening(settings_from(given, loader.load("adversarial"), "report.md"))
 
 
 def simulated(first: Opened, words: int | None = WORDS) -> list[Sent]:
     """The requests of a debate driven to its end, as they start."""
-    debate, sent, cache = Debate([first]), list[Sent](), Cache(LEAST)
+    debate, sent, cache = DebateState([first]), list[Sent](), Cache(LEAST)
     fillers = {spec: Counting(spec, debate, cache, sent, words) for specs in first.cast.values() for spec in specs}
     seats = {seat: fillers[first.cast[seat][0]] for seat in ("a", "b")}
     panel = first.cast["judge"]
     seats |= {seat: fillers[spec] for seat, spec in zip(judges(len(panel)), panel, strict=True)}
     with asyncio.Runner(loop_factory=Leap) as runner:
-        done = runner.run(drive(Unwritten(first), debate, seats))
+        done = runner.run(run_loop(Unwritten(first), debate, seats))
     assert done.complete
     return sent
 
 
 def price(model: str, counted: Counted) -> float:
     """What that much input costs, in tokens at the plain price."""
-    rules, read = models.table().cache, models.table().models[model].read
+    rules, read = pricing.table().cache, pricing.table().models[model].read
     return (
         counted.fresh + counted.cached * read + counted.written * rules.write + counted.written_hour * rules.write_hour
     )
@@ -184,13 +186,13 @@ def bound(requests: Iterable[dict[str, Any]]) -> float:
     seen: set[Block] = set()
     reread: dict[Block, float] = {}
     total = 0.0
-    write = models.table().cache.write
+    write = pricing.table().cache.write
     for asked in requests:
         blocks = list(_beginnings(asked))
         known = sum(beginning in seen for beginning, _ in blocks)  # beginnings: if one is known, so are all before
         readable = known if sum(size for _, size in blocks[:known]) >= LEAST else 0
         for beginning, size in blocks[:readable]:
-            total += size * models.table().models[asked["model"]].read
+            total += size * pricing.table().models[asked["model"]].read
             reread[beginning] = size * (write - 1)
         total += sum(size for _, size in blocks[readable:])
         seen |= {beginning for beginning, _ in blocks}

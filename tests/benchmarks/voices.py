@@ -31,15 +31,15 @@ import anthropic
 from caching import CASTS, opened
 from messages_server import answer
 
-from debate_orchestrator import providers
-from debate_orchestrator.briefs import Brief, brief
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Opened, Spoke, Unanswered, Voted
-from debate_orchestrator.drive import drive
-from debate_orchestrator.errors import Theirs
-from debate_orchestrator.journal import Writer, read
+from debate_orchestrator.core.events import CallFailed, Opened, Spoke, Voted
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine.loop import run_loop
+from debate_orchestrator.prompting.briefs import Brief, brief
+from debate_orchestrator.providers import registry
 from debate_orchestrator.providers.anthropic import request
 from debate_orchestrator.providers.caching import filler
+from debate_orchestrator.storage.journal import JournalWriter, read
+from debate_orchestrator.util.errors import ExternalError
 
 SERVER = str(Path(__file__).parent.parent / "messages_server.py")
 CAST = CASTS["two models"]
@@ -72,16 +72,16 @@ def first(rounds: int, panel: int, *, leader_first: bool = False) -> Opened:
     return opened(CAST, rounds, panel, leader_first=leader_first)
 
 
-async def debated(path: str, begun: Opened) -> Debate:
+async def debated(path: str, begun: Opened) -> DebateState:
     """One debate, driven to its end, or as far as it goes."""
-    with await asyncio.to_thread(Writer.create, path, begun) as journal:
-        return await _driven(journal, Debate([begun]))
+    with await asyncio.to_thread(JournalWriter.create, path, begun) as journal:
+        return await _driven(journal, DebateState([begun]))
 
 
-async def _driven(journal: Writer, debate: Debate) -> Debate:
+async def _driven(journal: JournalWriter, debate: DebateState) -> DebateState:
     try:
-        await drive(journal, debate, providers.seated(debate))
-    except Theirs:
+        await run_loop(journal, debate, registry.make_providers(debate))
+    except ExternalError:
         pass
     return debate
 
@@ -104,7 +104,7 @@ def stages_of(begun: Opened, folder: str) -> list[list[Request]]:
     events = read(path).events
     path.unlink()
     answers = {one.turn: one for one in events if isinstance(one, Spoke | Voted)}
-    debate, made = Debate([begun]), []
+    debate, made = DebateState([begun]), []
     while due := debate.due():
         made.append([request(brief(debate, turn), filler(debate, turn.seat)) for turn in due])
         for turn in due:
@@ -215,7 +215,7 @@ def faults(how: str) -> None:
                 unhelped, needed, left, resumes = asyncio.run(_through(begun, debates, folder))
             journals = [read(f"{folder}/{n}").events for n in range(debates)]
         wrong = sum(_wrong(begun, events) for events in journals)
-        broken = sum(isinstance(event, Unanswered) for events in journals for event in events)
+        broken = sum(isinstance(event, CallFailed) for events in journals for event in events)
         row = [f"{share:.0%} of requests", f"{unhelped / debates:.1%}", f"{1 - left / debates:.1%} ({resumes} resumes)"]
         line(*row, f"{told[0].requests / needed:.3f}", str(wrong), str(broken))
 
@@ -228,15 +228,15 @@ async def _through(begun: Opened, debates: int, folder: str) -> tuple[int, int, 
     while resumes < 5 * debates and (stopped := [n for n, debate in enumerate(done) if not debate.complete]):
         resumes += len(stopped)
         for n in stopped:
-            with Writer(f"{folder}/{n}") as journal:
-                done[n] = await _driven(journal, Debate(journal.events))
+            with JournalWriter(f"{folder}/{n}") as journal:
+                done[n] = await _driven(journal, DebateState(journal.events))
     needed = max(len(debate.settled()) for debate in done)
     return unhelped, needed * debates, sum(not debate.complete for debate in done), resumes
 
 
 def _wrong(begun: Opened, events: list[Any]) -> int:
     """Answers that count and are not what the server says when nothing is wrong."""
-    debate, wrong = Debate([begun]), 0
+    debate, wrong = DebateState([begun]), 0
     for event in events[1:]:
         if isinstance(event, Spoke | Voted):
             turn = debate.turn(event.turn)
@@ -246,7 +246,7 @@ def _wrong(begun: Opened, events: list[Any]) -> int:
     return wrong
 
 
-def _brief(debate: Debate, turn: str) -> Brief:
+def _brief(debate: DebateState, turn: str) -> Brief:
     return brief(debate, debate.turn(turn))
 
 

@@ -7,13 +7,14 @@ from typing import Any
 
 from hypothesis import settings
 
-from debate_orchestrator import formats
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import HEARING, Answer, Declined, Opened, Reply, Setup, Spoiled, Spoke, Voted
-from debate_orchestrator.core.rules import Format, Turn
-from debate_orchestrator.core.shapes import Field, Shape, Terms, applies, asked
+from debate_orchestrator.core.events import HEARING, Answer, Declined, Opened, Rejected, Reply, Setup, Spoke, Voted
+from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.phases import Turn
+from debate_orchestrator.core.schema import Field, Shape, ShapeContext, applies, fields_asked
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.formats import loader
 
-ADVERSARIAL = formats.load("adversarial")
+ADVERSARIAL = loader.load("adversarial")
 CONCEDE = ADVERSARIAL.lines.concede
 DECLINE = ADVERSARIAL.lines.decline
 
@@ -57,8 +58,8 @@ def voted(turn: str, ballot: Mapping[str, Any]) -> Voted:
     return Voted(turn=turn, ballot=dict(ballot), reply=reply("{}"))
 
 
-def spoiled(turn: str, text: str = "no JSON") -> Spoiled:
-    return Spoiled(turn=turn, complaints=(f"{turn}: no JSON",), reply=reply(text))
+def spoiled(turn: str, text: str = "no JSON") -> Rejected:
+    return Rejected(turn=turn, complaints=(f"{turn}: no JSON",), reply=reply(text))
 
 
 def absent(turn: str) -> list[Answer]:
@@ -78,9 +79,9 @@ def converging(side: str = "both", *criteria: str) -> dict[str, Any]:
     return {"convergence": {"detected": True, "criteria": list(criteria) or ["same claim"], "side": side}}
 
 
-def filled(shape: Shape, terms: Terms) -> dict[str, Any]:
+def filled(shape: Shape, terms: ShapeContext) -> dict[str, Any]:
     """The plainest value of a shape: flags down, the first choice, empty lists, the middle of the scale."""
-    fields = asked(shape, terms)
+    fields = fields_asked(shape, terms)
     made = {name: None if field.optional else _plain(field, terms) for name, field in fields.items()}
     for name, field in fields.items():
         if not applies(field, made):
@@ -88,7 +89,7 @@ def filled(shape: Shape, terms: Terms) -> dict[str, Any]:
     return made
 
 
-def _plain(field: Field, terms: Terms) -> Any:
+def _plain(field: Field, terms: ShapeContext) -> Any:
     if field.per_side:
         one = field.model_copy(update={"per_side": False})
         return {side: _plain(one, terms) for side in terms.sides}
@@ -109,7 +110,7 @@ def _plain(field: Field, terms: Terms) -> Any:
     }[field.kind]()
 
 
-def events(debate: Debate, turn: Turn, script: Script) -> list[Answer]:
+def events(debate: DebateState, turn: Turn, script: Script) -> list[Answer]:
     """What the script has happen in a turn that is due."""
     given = script.get(turn.id)
     shape = debate.shape(turn)
@@ -121,7 +122,7 @@ def events(debate: Debate, turn: Turn, script: Script) -> list[Answer]:
     return [voted(turn.id, filled(shape, debate.terms(turn)) | changes)]
 
 
-def play(debate: Debate, script: Script | None = None, *, until: str = "") -> list[tuple[str, ...]]:
+def play(debate: DebateState, script: Script | None = None, *, until: str = "") -> list[tuple[str, ...]]:
     """Takes the script's answers until the debate is complete or the turn `until` is due; what was due
     at a time, in order."""
     played = []
@@ -132,16 +133,18 @@ def play(debate: Debate, script: Script | None = None, *, until: str = "") -> li
     return played
 
 
-def debated(rounds: int = 3, judges: int = 1, script: Script | None = None, *, until: str = "", **how: Any) -> Debate:
+def debated(
+    rounds: int = 3, judges: int = 1, script: Script | None = None, *, until: str = "", **how: Any
+) -> DebateState:
     """A debate of that size, played to its end or until a turn is due."""
-    debate = Debate([opened(rounds, judges, **how)])
+    debate = DebateState([opened(rounds, judges, **how)])
     play(debate, script, until=until)
     return debate
 
 
 def record(rounds: int = 3, judges: int = 1, script: Script | None = None, **how: Any) -> list[Any]:
     """The events of a whole debate, its opening first."""
-    debate = Debate([opened(rounds, judges, **how)])
+    debate = DebateState([opened(rounds, judges, **how)])
     taken: list[Any] = [debate.opened]
     while due := debate.due():
         for event in [event for turn in due for event in events(debate, turn, script or {})]:
@@ -168,12 +171,12 @@ def agenda(rounds: int, judges: int, first: str) -> list[tuple[str, ...]]:
     return [*stages, tuple(f"final.verdict.{judge}" for judge in panel), (f"final.dissent.{panel[0]}",)]
 
 
-def heard(debate: Debate, turn: str) -> list[str]:
+def heard(debate: DebateState, turn: str) -> list[str]:
     """The ids of the turns that the taker of a turn has heard."""
     return [one.id for one in debate.heard(debate.turn(turn))]
 
 
-def state(debate: Debate) -> dict[str, Any]:
+def state(debate: DebateState) -> dict[str, Any]:
     """All that a debate can be asked, as plain values that can be compared."""
     stages = []
     for stage in debate.stages():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from debate_orchestrator.core.rules import Format
+from debate_orchestrator.core.format import Format
 
 PLAIN: dict[str, Any] = {
     "name": "plain",

@@ -9,19 +9,19 @@ from core.folding import converging, debated, opened, play, spoke
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Asked, Capped, Closed, Event, Raised
-from debate_orchestrator.errors import OutOfTurn
+from debate_orchestrator.core.events import Asked, BudgetChanged, EndedEarly, Event, QuestionAsked
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.util.errors import OutOfTurn
 
 WHY, COST = "Why?", "What would it cost?"
-CLOSED = Closed()
+CLOSED = EndedEarly()
 
 
-def raised(question: str, *to: str) -> Raised:
-    return Raised(question=question, to=to)
+def raised(question: str, *to: str) -> QuestionAsked:
+    return QuestionAsked(question=question, to=to)
 
 
-def put(debate: Debate, turn: str) -> list[tuple[str, bool]]:
+def put(debate: DebateState, turn: str) -> list[tuple[str, bool]]:
     return [(one.text, one.new) for one in debate.put_to(debate.turn(turn))]
 
 
@@ -178,7 +178,7 @@ def answers() -> dict[str, Event]:
 def test_what_was_settled_stays_as_it_was(cut: int, to: tuple[str, ...]) -> None:
     """A question and an early end at any time change nothing that was said before them, and a journal with them is
     folded to the same debate."""
-    debate = Debate([opened(2)])
+    debate = DebateState([opened(2)])
     events: list[Event] = [debate.opened]
 
     def take(event: Event) -> None:
@@ -197,7 +197,7 @@ def test_what_was_settled_stays_as_it_was(cut: int, to: tuple[str, ...]) -> None
             pass
     assert [turn.id for turn in debate.settled()] == settled
     assert all(put(debate, turn) == [] for turn in settled)
-    again = Debate(events)
+    again = DebateState(events)
     assert again.due() == debate.due()
     assert [again.put_to(turn) for turn in again.due()] == [debate.put_to(turn) for turn in debate.due()]
 
@@ -206,4 +206,4 @@ def test_a_complete_debate_has_no_new_cap() -> None:
     """What a finished debate may cost is decided: its journal stays as it is."""
     debate = debated(1)
     with pytest.raises(OutOfTurn, match="a new cap"):
-        debate.take(Capped(max_cost=5))
+        debate.take(BudgetChanged(max_cost=5))

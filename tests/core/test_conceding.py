@@ -9,10 +9,10 @@ from core.folding import CONCEDE, DECLINE, debated, many, opened, reply
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Declined, Reply
-from debate_orchestrator.errors import BadReply
-from debate_orchestrator.replies import read
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.prompting.replies import parse_reply
+from debate_orchestrator.util.errors import BadReply
 
 LINE = "{}"
 """Where the reserved line stands in a speech of these tests."""
@@ -133,9 +133,9 @@ def conceded(text: str) -> str | None:
 
 def declines(text: str) -> bool:
     """Whether that speech declines to argue; a speech of which nothing would be heard does nothing."""
-    debate = Debate([opened()])
+    debate = DebateState([opened()])
     try:
-        return isinstance(read(debate, debate.due()[0], reply(text)), Declined)
+        return isinstance(parse_reply(debate, debate.due()[0], reply(text)), Declined)
     except BadReply:
         return False
 
@@ -234,7 +234,7 @@ def test_a_slip_ends_with_its_paragraph(before: str, text: str, slip: str, at: i
 )
 def test_a_line_that_does_not_count_is_noticed(text: str) -> None:
     """Where a reserved line stands alone on a line and does not count, that can be told."""
-    debate = Debate([opened()])
+    debate = DebateState([opened()])
     assert debate.ignored(debate.due()[0], reply(text)) == CONCEDE
 
 
@@ -244,7 +244,7 @@ def test_a_line_that_does_not_count_is_noticed(text: str) -> None:
 )
 def test_nothing_is_noticed_without_need(text: str) -> None:
     """A line that counts, one within a sentence and one in private working are nothing to tell about."""
-    debate = Debate([opened()])
+    debate = DebateState([opened()])
     assert debate.ignored(debate.due()[0], reply(text)) is None
 
 
@@ -257,9 +257,9 @@ def test_the_last_of_both_lines_counts() -> None:
 
 def test_a_speech_that_was_cut_has_no_last_line() -> None:
     """Where a limit of tokens cut the reply, nobody knows what would have followed the line."""
-    debate = Debate([opened()])
+    debate = DebateState([opened()])
     for line in (CONCEDE, DECLINE):
-        event = read(debate, debate.due()[0], Reply(text=f"So.\n\n{line}", brief="0", by="x", ended="cut"))
+        event = parse_reply(debate, debate.due()[0], Reply(text=f"So.\n\n{line}", brief="0", by="x", ended="cut"))
         assert not isinstance(event, Declined)
     debate.take(event.model_copy(update={"reply": Reply(text=CONCEDE, brief="0", by="x", ended="cut")}))
     assert debate.conceded() is None

@@ -6,28 +6,28 @@ from typing import Any
 
 from core.folding import CONCEDE, absent, converging, marks, opened, play
 
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Course
-from debate_orchestrator.core.rules import Phase
-from debate_orchestrator.core.shapes import When
+from debate_orchestrator.core.events import EarlierCourse
+from debate_orchestrator.core.phases import Phase
+from debate_orchestrator.core.schema import Condition
+from debate_orchestrator.core.state import DebateState
 
 
-def again(rounds: int = 3, judges: int = 1, script: Any = None, *, until: str = "", **course: Any) -> Debate:
+def again(rounds: int = 3, judges: int = 1, script: Any = None, *, until: str = "", **course: Any) -> DebateState:
     """A debate with that course, played to its end or until a turn is due."""
-    made = opened(rounds, judges).model_copy(update={"course": Course(source="old", digest="0" * 64, **course)})
-    debate = Debate([made])
+    made = opened(rounds, judges).model_copy(update={"course": EarlierCourse(source="old", digest="0" * 64, **course)})
+    debate = DebateState([made])
     play(debate, script, until=until)
     return debate
 
 
-def ids(debate: Debate) -> list[str]:
+def ids(debate: DebateState) -> list[str]:
     return [turn.id for turn in debate.settled()]
 
 
 def test_what_was_debated_is_the_root_of_its_judgings() -> None:
     """The root stands for the speeches; what was judged does in a journal that notes no root."""
-    assert Course(source="old", digest="d" * 64, root="e" * 64).debated == "e" * 64
-    assert Course.model_validate({"source": "old", "digest": "d" * 64}).debated == "d" * 64
+    assert EarlierCourse(source="old", digest="d" * 64, root="e" * 64).debated == "e" * 64
+    assert EarlierCourse.model_validate({"source": "old", "digest": "d" * 64}).debated == "d" * 64
 
 
 def test_an_old_intervention_takes_place_whatever_is_found_now() -> None:
@@ -110,10 +110,10 @@ def test_the_whole_new_panel_votes_before_it_ends() -> None:
     made = base.model_copy(
         update={
             "format": base.format.model_copy(update={"round": phases}),
-            "course": Course(source="old", digest="0" * 64, conceded={1: "a"}),
+            "course": EarlierCourse(source="old", digest="0" * 64, conceded={1: "a"}),
         }
     )
-    debate = Debate([made])
+    debate = DebateState([made])
     play(debate)
     assert debate.complete
     assert {"1.verdict.judge-1", "1.verdict.judge-2"} <= set(ids(debate))
@@ -134,7 +134,7 @@ def test_an_absent_panel_changes_no_agenda() -> None:
 
 def test_without_a_course_nothing_is_fixed() -> None:
     """A debate that is held decides by its own ballots."""
-    debate = Debate([opened(2)])
+    debate = DebateState([opened(2)])
     play(debate, {"1.verdict.judge": converging("a")})
 
     assert (debate.intervened(1), debate.moved(1)) == (True, ("a",))
@@ -142,7 +142,7 @@ def test_without_a_course_nothing_is_fixed() -> None:
 
 def test_a_round_may_be_told_by_its_number() -> None:
     """A phase may be for one round alone."""
-    assert [When(round=2).holds(rounds=3, strictness="strict", round=n) for n in (None, 1, 2, 3)] == [
+    assert [Condition(round=2).holds(rounds=3, strictness="strict", round=n) for n in (None, 1, 2, 3)] == [
         False,
         False,
         True,
@@ -154,10 +154,10 @@ def test_a_round_without_ballots_is_not_judged() -> None:
     """Which rounds get scored follows from the phases."""
     base = opened(3)
     last = tuple(
-        phase.model_copy(update={"when": When(round="last")}) if phase.name == "verdict" else phase
+        phase.model_copy(update={"when": Condition(round="last")}) if phase.name == "verdict" else phase
         for phase in base.format.round
     )
-    debate = Debate([base.model_copy(update={"format": base.format.model_copy(update={"round": last})})])
+    debate = DebateState([base.model_copy(update={"format": base.format.model_copy(update={"round": last})})])
 
     assert [debate.judged(n) for n in (1, 2, 3)] == [False, False, True]
     play(debate)

@@ -25,9 +25,9 @@ from core.folding import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Asked, Event, Noted
-from debate_orchestrator.errors import OutOfTurn
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.util.errors import OutOfTurn
 
 EVENTFUL = {
     "1.verdict.judge": marks(8, 5) | converging("b"),
@@ -45,21 +45,21 @@ WHOLE = record(script=EVENTFUL)
 @pytest.mark.parametrize("rounds", [1, 2, 3, 8])
 def test_agenda_of_every_size(rounds: int, judges: int, first: str) -> None:
     """A debate of any size goes through its stages in the format's order, the first speaker first."""
-    debate = Debate([opened(rounds, judges, first=first)])
+    debate = DebateState([opened(rounds, judges, first=first)])
     assert agenda(rounds, judges, first) == play(debate)
     assert debate.complete
 
 
 def test_one_round_is_short() -> None:
     """A one-round debate has openings, a verdict, the final verdict and the dissent record, and nothing else."""
-    played = play(Debate([opened(1)]))
+    played = play(DebateState([opened(1)]))
     assert played[:3] == [("1.opening.a",), ("1.opening.b",), ("1.verdict.judge",)]
     assert played[3:] == [("final.verdict.judge",), ("final.dissent.judge",)]
 
 
 def test_two_rounds_with_a_panel_and_b_first() -> None:
     """In a panel every judge votes at once, and the first alone keeps the dissent record."""
-    played = play(Debate([opened(2, 3, first="b")]))
+    played = play(DebateState([opened(2, 3, first="b")]))
     assert played[:3] == [("1.opening.b",), ("1.opening.a",), ("1.challenge.b", "1.challenge.a")]
     assert played[4] == ("1.verdict.judge-1", "1.verdict.judge-2", "1.verdict.judge-3")
     assert played[-1] == ("final.dissent.judge-1",)
@@ -76,7 +76,7 @@ def test_what_is_left_of_a_stage_stays_due() -> None:
 def test_a_debate_begins_with_its_opening(opening: list[Event]) -> None:
     """Events that do not begin with the opening are no debate."""
     with pytest.raises(OutOfTurn, match="the first event"):
-        Debate(opening)
+        DebateState(opening)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_debate_begins_with_its_opening(opening: list[Event]) -> None:
 @pytest.mark.parametrize("make", [spoke, declined, spoiled, lambda turn: voted(turn, {}), None])
 def test_out_of_turn_changes_nothing(turn: str, make: object) -> None:
     """Whatever comes for a turn that is not due is refused with the names of those that are, and changes nothing."""
-    debate = Debate([opened()])
+    debate = DebateState([opened()])
     before = state(debate)
     event = make(turn) if callable(make) else Asked(turn=turn, brief="0", by="host")
     with pytest.raises(OutOfTurn, match=r"one of: 1\.opening\.a"):
@@ -114,7 +114,7 @@ def test_a_complete_debate_takes_nothing_more() -> None:
 @given(st.data())
 def test_only_what_is_due_is_taken(data: st.DataObject) -> None:
     """At any moment an event for a turn that is neither due nor settled is refused and changes nothing."""
-    debate = Debate(WHOLE[: data.draw(st.integers(1, len(WHOLE)))])
+    debate = DebateState(WHOLE[: data.draw(st.integers(1, len(WHOLE)))])
     before = state(debate)
     later = {event.turn for event in WHOLE[1:]} - set(debate.answers) - set(before["due"])
     turn = data.draw(st.sampled_from([*sorted(later), "4.constructive.a", "1.divergence.a"]))
@@ -126,7 +126,7 @@ def test_only_what_is_due_is_taken(data: st.DataObject) -> None:
 @given(st.data())
 def test_the_same_answer_twice_is_harmless(data: st.DataObject) -> None:
     """An answer on record may come again and changes nothing; another answer to its turn is refused."""
-    debate = Debate(WHOLE)
+    debate = DebateState(WHOLE)
     before = state(debate)
     settled = data.draw(st.sampled_from(sorted(debate.answers)))
     assert debate.take(debate.answers[settled]) is False
@@ -142,27 +142,27 @@ def test_arrival_order_changes_nothing(data: st.DataObject) -> None:
     votes = {(n, k): marks(5 + k, 4 + n) | converging("ab"[k % 2]) for n in (1, 2) for k in (1, 2, 3)}
     script = {f"{n}.verdict.judge-{k}": vote for (n, k), vote in votes.items()}
     events = record(2, 3, script | {"2.verdict.judge-2": absent("2.verdict.judge-2")})
-    debate = Debate(events[:1])
+    debate = DebateState(events[:1])
     while due := debate.due():
         for turn in data.draw(st.permutations(due)):
             for event in events[1:]:
                 if event.turn == turn.id:
                     debate.take(event)
-    assert state(Debate(events)) == state(debate)
+    assert state(DebateState(events)) == state(debate)
 
 
 @given(st.integers(1, len(WHOLE)))
 def test_folding_a_prefix_then_the_rest(cut: int) -> None:
     """A debate that is folded in two sittings is the debate folded in one."""
-    debate = Debate(WHOLE[:cut])
+    debate = DebateState(WHOLE[:cut])
     state(debate)
     assert {debate.take(event) for event in WHOLE[cut:]} <= {True}
-    assert state(Debate(WHOLE)) == state(debate)
+    assert state(DebateState(WHOLE)) == state(debate)
 
 
 def test_asking_settles_nothing() -> None:
     """An intent is kept as often as it comes, and the turn stays due; once answered it can't be asked for."""
-    debate = Debate([opened()])
+    debate = DebateState([opened()])
     asked = Asked(turn="1.opening.a", brief="0", by="host")
     assert [debate.take(asked), debate.take(asked)] == [True, True]
     assert (["1.opening.a"], [asked, asked]) == ([turn.id for turn in debate.due()], debate.asked["1.opening.a"])
@@ -266,7 +266,7 @@ def test_interventions(rounds: int, converged: list[int], answered: list[int], p
 @pytest.mark.parametrize(("side", "turns"), [("a", "a"), ("b", "b"), ("both", "ba")])
 def test_the_side_that_moved_gets_the_forced_turn(side: str, turns: str) -> None:
     """The forced turn goes to the side that the judge names, or to both at once, and follows the verdict."""
-    played = play(Debate([opened(2, first="b")]), judged({2: side}))
+    played = play(DebateState([opened(2, first="b")]), judged({2: side}))
     at = played.index(("2.verdict.judge",))
     assert [tuple(f"2.divergence.{one}" for one in turns), ("final.verdict.judge",)] == played[at + 1 : at + 3]
 
@@ -282,7 +282,7 @@ def test_agenda_with_interventions(rounds: int, converged: dict[int, str]) -> No
             answered = rounds > 1 and n in converged and not answered
             sides = converged.get(n, "").replace("both", "ab")
             expected += [tuple(f"{n}.divergence.{side}" for side in sides)] if answered else []
-    assert expected == play(Debate([opened(rounds)]), judged(converged))
+    assert expected == play(DebateState([opened(rounds)]), judged(converged))
 
 
 # Concessions
@@ -291,7 +291,7 @@ def test_agenda_with_interventions(rounds: int, converged: dict[int, str]) -> No
 @pytest.mark.parametrize("text", [CONCEDE, f"You are right.\n\n  {CONCEDE}  \n\n", f"So.\r\n{CONCEDE}\r\n"])
 def test_the_line_that_concedes_ends_the_debate(text: str) -> None:
     """With that line as a speech's last one the debate goes on at the final verdict, and is a consensus."""
-    debate = Debate([opened()])
+    debate = DebateState([opened()])
     played = play(debate, {"1.opening.a": text, "final.verdict.judge": {"winner": "b"}})
     assert played == [("1.opening.a",), ("final.verdict.judge",), ("final.dissent.judge",)]
     verdict = debate.verdict()
@@ -305,7 +305,7 @@ def test_the_line_that_concedes_ends_the_debate(text: str) -> None:
 )
 def test_a_quoted_line_concedes_nothing(text: str) -> None:
     """Quoted, inside a sentence or in other letters the line is speech like any other."""
-    debate = Debate([opened()])
+    debate = DebateState([opened()])
     assert (agenda(3, 1, "a"), None) == (play(debate, {"1.challenge.b": text}), debate.conceded())
 
 
@@ -340,7 +340,7 @@ def test_a_reported_concession_is_not_answered() -> None:
 
 def test_what_is_declined_is_no_concession() -> None:
     """A refusal to argue is on record, and the debate goes on as if it had been a speech."""
-    debate = Debate([opened()])
+    debate = DebateState([opened()])
     assert agenda(3, 1, "a") == play(debate, {"2.constructive.a": [declined("2.constructive.a")]})
     assert debate.conceded() is None
     assert "2.constructive.a" in heard(debate, "2.challenge.b")

@@ -24,10 +24,10 @@ from core.folding import (
 )
 from core.plain import BALLOT, PLAIN, phase, rules
 
-from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Declined, Setup
-from debate_orchestrator.core.rules import Format
-from debate_orchestrator.errors import OutOfTurn
+from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.util.errors import OutOfTurn
 
 SPEECH = phase("speech", "a", "b")
 BLIND = BALLOT | {"name": "blind", "option": "blind", "reply": "final"}
@@ -48,7 +48,7 @@ def forms(**changes: Any) -> Format:
     return rules(**{"shapes": SHAPES, "round": [phase("case", "a", "b", reply="case"), BALLOT]} | changes)
 
 
-def ids(debate: Debate) -> list[str]:
+def ids(debate: DebateState) -> list[str]:
     return [turn.id for turn in debate.settled()]
 
 
@@ -192,12 +192,12 @@ def test_sides_may_fill_in_forms() -> None:
     assert heard(debate, "1.case.b") == ["1.case.a"]
     assert heard(debate, "1.vote.judge") == ["1.case.a", "1.case.b"]
     with pytest.raises(OutOfTurn, match="an answer that spoke; expected a structured reply"):
-        Debate([opened(1, rules=forms())]).take(spoke("1.case.a"))
+        DebateState([opened(1, rules=forms())]).take(spoke("1.case.a"))
     assert debated(1, rules=forms(), script={"1.case.a": filled_case(claim=CONCEDE)}).conceded() is None
 
 
 def filled_case(**changes: Any) -> dict[str, Any]:
-    debate = Debate([opened(1, rules=forms())])
+    debate = DebateState([opened(1, rules=forms())])
     return filled(forms().shapes["case"], debate.terms(debate.due()[0])) | changes
 
 
@@ -224,7 +224,7 @@ def test_who_is_told_of_a_form_that_declines() -> None:
 @pytest.mark.parametrize("made", [forms(), rules(round=[SPEECH, BALLOT])])
 def test_a_debater_is_never_absent(made: Format) -> None:
     """However often a side's reply will not do, its turn stays due: nothing is judged on one side alone."""
-    debate = Debate([opened(1, rules=made)])
+    debate = DebateState([opened(1, rules=made)])
     turn = debate.due()[0].id
     for n in range(4):
         debate.take(spoiled(turn, str(n)))
@@ -282,7 +282,7 @@ def test_a_debate_without_a_judge_completes() -> None:
     assert ids(debate)[-2:] == ["final.close.a", "final.close.b"]
     assert (debate.complete, debate.judges, debate.verdict(), debate.results()) == (True, (), None, [])
     assert (debate.totals(), debate.means(), debate.flips()) == ({"a": 0, "b": 0}, {}, (0, 0))
-    assert state(Debate(record(2, rules=made)))["verdict"] is None
+    assert state(DebateState(record(2, rules=made)))["verdict"] is None
     assert debated(2, rules=made, script={"1.speech.a": "You win."}).conceded() == "a"
 
 

@@ -13,18 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nasty import NASTY, alike
 
-from debate_orchestrator.core.exchange import Exchange
-from debate_orchestrator.core.rules import Format
-from debate_orchestrator.core.shapes import Field, Shape
+from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.schema import Field, Shape
+from debate_orchestrator.core.side_swap import SideSwap
 
-RESEARCHERS = Exchange(ADVERSARIAL)
+RESEARCHERS = SideSwap(ADVERSARIAL)
 
 
-def named(first: str, second: str, tags: tuple[str, str] = ("A", "B")) -> Exchange:
+def named(first: str, second: str, tags: tuple[str, str] = ("A", "B")) -> SideSwap:
     """The exchange of two sides of those names."""
     seats = {side: PLAIN["seats"][side] | {"name": name} for side, name in zip("ab", (first, second), strict=True)}
     seats = {side: seat | {"tag": tag} for (side, seat), tag in zip(seats.items(), tags, strict=True)}
-    return Exchange(rules(seats=seats | {"judge": PLAIN["seats"]["judge"]}))
+    return SideSwap(rules(seats=seats | {"judge": PLAIN["seats"]["judge"]}))
 
 
 PAIRS = {
@@ -184,7 +184,7 @@ def test_turns_are_the_others() -> None:
 
 def test_a_debate_of_one_side_is_what_it_was() -> None:
     """Where there is one side alone there is nothing to exchange."""
-    alone = Exchange(rules(seats={seat: PLAIN["seats"][seat] for seat in ("a", "judge")}, round=[SPEECH]))
+    alone = SideSwap(rules(seats={seat: PLAIN["seats"][seat] for seat in ("a", "judge")}, round=[SPEECH]))
     assert (alone.text("Anna in 1.speech.a"), alone.side("a"), alone.keys({"a": 1})) == (
         "Anna in 1.speech.a",
         "a",
@@ -267,7 +267,7 @@ EXCHANGED: dict[str, Any] = {
         }
     ],
 }
-ANNA = Exchange(Format.model_validate(PLAIN))
+ANNA = SideSwap(Format.model_validate(PLAIN))
 
 
 def test_every_kind_of_field_is_exchanged() -> None:

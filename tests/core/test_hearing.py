@@ -12,10 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nasty import HUGE, NASTY, PIECES, alike, texts
 
-from debate_orchestrator.core.hearing import Heard, Quote, heard, held, normal, writes_lines_for
-from debate_orchestrator.core.parts import Phase, Quotes
-from debate_orchestrator.core.private import public
-from debate_orchestrator.speech import tame
+from debate_orchestrator.core.phases import Phase, Quotes
+from debate_orchestrator.core.private_text import without_private
+from debate_orchestrator.core.visible_text import (
+    Quote,
+    VisibleText,
+    cut_to_length,
+    make_visible,
+    normalize,
+    writes_lines_for,
+)
+from debate_orchestrator.util.sanitize import sanitize
 
 PHASE = Phase(name="speech", title="Speech", tag="SPEECH", seats=("a", "b"))
 QUOTES = Quotes()
@@ -31,10 +38,10 @@ marked = st.lists(st.sampled_from([*MARKS, *PIECES]) | texts, max_size=14).map("
 """Speeches that are full of tags, whole and broken."""
 
 
-def hear(text: str, most: int | None = None, *, material: tuple[str, ...] = MATERIAL, **how: Any) -> Heard:
+def on_text(text: str, most: int | None = None, *, material: tuple[str, ...] = MATERIAL, **how: Any) -> VisibleText:
     """What is heard of a speech in a format with private working and quotes."""
     phase = PHASE.model_copy(update={"most_words": most})
-    return heard(text, phase, **{"private": "thinking", "quotes": QUOTES, "material": material} | how)
+    return make_visible(text, phase, **{"private": "thinking", "quotes": QUOTES, "material": material} | how)
 
 
 def bare(text: str) -> list[str]:
@@ -71,7 +78,7 @@ def bare(text: str) -> list[str]:
 )
 def test_private_working_is_never_heard(text: str, said: str) -> None:
     """What stands in the format's tag, however it is written, nested, hidden or left open, is heard by nobody."""
-    made = hear(text)
+    made = on_text(text)
     assert "SECRET" not in made.text
     assert (made.text.split(), made.private) == (said.split(), True)
 
@@ -81,14 +88,14 @@ def test_private_working_is_never_heard(text: str, said: str) -> None:
 )
 def test_only_the_tag_is_private(text: str) -> None:
     """A speech without the tag is heard whole, as it stands."""
-    assert (hear(text).text, hear(text).private, public(text, "thinking")) == (text, False, text)
+    assert (on_text(text).text, on_text(text).private, without_private(text, "thinking")) == (text, False, text)
 
 
 def test_nothing_is_private_where_no_mark_counts() -> None:
     """Where neither the format has a tag nor the marks of models count, what looks like private working is heard."""
     text = "<thinking>Not secret.</thinking> So."
-    made = hear(text, private="", known=False)
-    assert (made.text, made.private, public(text, known=False)) == (text, False, text)
+    made = on_text(text, private="", known=False)
+    assert (made.text, made.private, without_private(text, known=False)) == (text, False, text)
 
 
 @many
@@ -96,16 +103,16 @@ def test_nothing_is_private_where_no_mark_counts() -> None:
 def test_no_working_leaks_from_any_speech(said: list[tuple[str, str]]) -> None:
     """Whatever stands around it, working between the tags is not heard."""
     text = "".join(f"{aloud}<thinking>{working}SECRET</thinking>" for aloud, working in said)
-    assert "SECRET" not in hear(text).text
+    assert "SECRET" not in on_text(text).text
 
 
 @many
 @given(marked, marked)
 def test_no_tag_outlives_its_hearing(left: str, right: str) -> None:
     """Nothing that is heard holds a tag of private working, so that hearing it again would leave out no more."""
-    made = public(f"{left}{right}", "thinking")
-    assert re.search(r"<\s*/?\s*thinking\b", tame(made), re.IGNORECASE) is None
-    assert public(made, "thinking") == made
+    made = without_private(f"{left}{right}", "thinking")
+    assert re.search(r"<\s*/?\s*thinking\b", sanitize(made), re.IGNORECASE) is None
+    assert without_private(made, "thinking") == made
 
 
 # Quotes
@@ -113,7 +120,7 @@ def test_no_tag_outlives_its_hearing(left: str, right: str) -> None:
 
 def quotes(text: str, **how: Any) -> list[bool]:
     """Whether each quote of a speech is heard as verified, as its mark and as its record tell."""
-    made = hear(text, **how)
+    made = on_text(text, **how)
     marks = [match == "v" for match in re.findall(r"<([vu])_quote>", made.text)]
     assert marks == [one.verified for one in made.quotes]
     return marks
@@ -176,7 +183,7 @@ def test_vowels_are_letters() -> None:
     hindi = ("यह किताब बहुत अच्छी है",)
     assert quotes("<quote>यह किताब बहुत अच्छी</quote>", material=hindi) == [True]
     assert quotes("<quote>यह कताब बहुत अच्छी</quote>", material=hindi) == [False]
-    assert normal("Cafe\u0301 ❤\ufe0f STRASSE x²") == normal("CAFÉ straße X2") == "café strasse x2"
+    assert normalize("Cafe\u0301 ❤\ufe0f STRASSE x²") == normalize("CAFÉ straße X2") == "café strasse x2"
 
 
 @pytest.mark.parametrize(
@@ -191,7 +198,7 @@ def test_nobody_marks_their_own_quotes(form: str) -> None:
     """Marks of what was looked up are taken for plain ones, however they are written, and looked up themselves."""
     assert quotes(form.replace("{}", "they never said this at all")) == [False]
     assert quotes(form.replace("{}", "the quick brown fox jumps")) == [True]
-    assert "v_quote" not in hear(form.replace("{}", "the quick brown fox jumps"), material=()).text
+    assert "v_quote" not in on_text(form.replace("{}", "the quick brown fox jumps"), material=()).text
 
 
 @pytest.mark.parametrize(
@@ -199,27 +206,27 @@ def test_nobody_marks_their_own_quotes(form: str) -> None:
 )
 def test_a_broken_mark_verifies_nothing(text: str) -> None:
     """A mark that is not whole, or has no partner, is heard as text, and not as a mark of what was looked up."""
-    assert not re.search("v_quote|u_quote", hear(text).text)
-    assert hear(text).quotes == ()
+    assert not re.search("v_quote|u_quote", on_text(text).text)
+    assert on_text(text).quotes == ()
 
 
 @pytest.mark.parametrize("material", [(), ("",)])
 def test_without_material_nothing_is_looked_up(material: tuple[str, ...]) -> None:
     """Where there is nothing to look in, quotes stay as they are, and forged marks are plain ones all the same."""
-    made = hear("<quote>a b c d</quote> <v_quote>e f g h</v_quote>", material=material)
+    made = on_text("<quote>a b c d</quote> <v_quote>e f g h</v_quote>", material=material)
     assert (made.text, made.quotes) == ("<quote>a b c d</quote> <quote>e f g h</quote>", ())
 
 
 def test_a_format_without_quotes_hears_them_as_text() -> None:
     """In a format that has no quotes, tags of that name are text."""
     text = "<v_quote>x</v_quote>"
-    assert (hear(text, quotes=None).text, hear(text, quotes=None).quotes) == (text, ())
+    assert (on_text(text, quotes=None).text, on_text(text, quotes=None).quotes) == (text, ())
 
 
 def test_a_format_names_its_marks() -> None:
     """A format's own tags are used and no others."""
     own = Quotes(tag="cite", verified="found", unverified="missing")
-    made = hear("<cite>quick brown fox jumps</cite><quote>x</quote><found>a b c d</found>", quotes=own)
+    made = on_text("<cite>quick brown fox jumps</cite><quote>x</quote><found>a b c d</found>", quotes=own)
     assert made.text == "<found>quick brown fox jumps</found><quote>x</quote><missing>a b c d</missing>"
     assert made.quotes == (Quote(text="quick brown fox jumps", verified=True), Quote(text="a b c d", verified=False))
 
@@ -228,11 +235,11 @@ def test_a_format_names_its_marks() -> None:
 @given(marked, st.integers(0, 20) | st.none())
 def test_verified_means_that_the_material_has_it(text: str, most: int | None) -> None:
     """Whatever was said, and wherever it was cut, what is heard as verified stands in the material."""
-    made = hear(text, most)
+    made = on_text(text, most)
     between = re.findall(r"<v_quote>(.*?)</v_quote>", made.text, re.DOTALL)
     assert made.text.count("v_quote") == 2 * len(between)
-    assert all(any(f" {normal(one)} " in f" {normal(file)} " for file in MATERIAL) for one in between)
-    assert [normal(one) for one in between] == [normal(one.text) for one in made.quotes if one.verified]
+    assert all(any(f" {normalize(one)} " in f" {normalize(file)} " for file in MATERIAL) for one in between)
+    assert [normalize(one) for one in between] == [normalize(one.text) for one in made.quotes if one.verified]
 
 
 # Length
@@ -240,37 +247,37 @@ def test_verified_means_that_the_material_has_it(text: str, most: int | None) ->
 
 def test_what_comes_after_the_limit_is_not_heard() -> None:
     """The first words are heard, up to the limit, as they stand; how many came after them is told."""
-    assert held("one  two\n\nthree four ", 3) == ("one  two\n\nthree", 1)
-    assert [held("one two ", n) for n in (None, 2, 3, 0)] == [
+    assert cut_to_length("one  two\n\nthree four ", 3) == ("one  two\n\nthree", 1)
+    assert [cut_to_length("one two ", n) for n in (None, 2, 3, 0)] == [
         ("one two ", 0),
         ("one two ", 0),
         ("one two ", 0),
         ("", 2),
     ]
-    assert (hear("one two three", 2).words, hear("one two three", 2).dropped) == (2, 1)
-    assert hear("<thinking>one two</thinking>three four", 2).dropped == 0
+    assert (on_text("one two three", 2).words, on_text("one two three", 2).dropped) == (2, 1)
+    assert on_text("<thinking>one two</thinking>three four", 2).dropped == 0
 
 
 def test_a_quote_that_is_cut_ends_there() -> None:
     """A quote that the limit cuts is closed, and is looked up as far as it is heard."""
     text = "He said <quote>the quick brown fox jumps over the moon</quote> and left."
-    assert hear(text, 6).text == "He said <v_quote>the quick brown fox</v_quote>"
-    assert hear(text, 5).text == "He said <u_quote>the quick brown</u_quote>"
-    assert hear(text, 30).text.startswith("He said <u_quote>")
-    assert hear(text, 6, material=()).text == "He said <quote>the quick brown fox</quote>"
-    assert hear(text, 2).text == "He said"
+    assert on_text(text, 6).text == "He said <v_quote>the quick brown fox</v_quote>"
+    assert on_text(text, 5).text == "He said <u_quote>the quick brown</u_quote>"
+    assert on_text(text, 30).text.startswith("He said <u_quote>")
+    assert on_text(text, 6, material=()).text == "He said <quote>the quick brown fox</quote>"
+    assert on_text(text, 2).text == "He said"
 
 
 def test_the_limit_cuts_no_more_than_it_must() -> None:
     """A sign that is no tag, at the place of the cut, costs no word before it."""
-    assert hear("so x < 5 and so on", 5).text == "so x < 5 and"
+    assert on_text("so x < 5 and so on", 5).text == "so x < 5 and"
 
 
 @many
 @given(marked | alike("word"), st.integers(0, 30) | st.none())
 def test_no_word_is_lost_but_those_dropped(text: str, most: int | None) -> None:
     """Words heard and words dropped add up to those that were meant for others, in their order."""
-    whole, made = hear(text), hear(text, most)
+    whole, made = on_text(text), on_text(text, most)
     assert made.words == len(made.text.split())
     assert made.words + made.dropped == whole.words
     assert whole.dropped == 0
@@ -282,13 +289,13 @@ def test_no_word_is_lost_but_those_dropped(text: str, most: int | None) -> None:
 @given(texts.filter(lambda text: "<" not in text))
 def test_plain_speech_is_heard_as_it_is(text: str) -> None:
     """A speech without tags is heard to the letter, but for what would hide or move something."""
-    assert hear(text).text == tame(text)
+    assert on_text(text).text == sanitize(text)
 
 
 @for_each(NASTY)
 def test_hostile_speech_is_heard_whole(text: str) -> None:
     """Speech that is made against reports and terminals loses nothing by being heard, and is tame."""
-    assert hear(text).text == tame(text) == tame(hear(text).text)
+    assert on_text(text).text == sanitize(text) == sanitize(on_text(text).text)
 
 
 HEAVY = {"spaces": "<" + " " * 200_000 + "y", "attributes": "<quote" + " a='b'" * 40_000, "open": "<quote>" * 30_000}
@@ -299,7 +306,7 @@ HEAVY |= {"closing": "</thinking" * 20_000, "equals": "<quote" + " " * 200_000 +
 def test_no_speech_is_too_much_to_hear(name: str) -> None:
     """However long and repetitive a speech is, hearing it comes to an end."""
     text = (HUGE | HEAVY)[name]
-    assert hear(text, 1000).words <= 1000
+    assert on_text(text, 1000).words <= 1000
     assert not writes_lines_for(text, ["Ben"])
 
 
@@ -312,7 +319,7 @@ def test_no_speech_is_too_much_to_hear(name: str) -> None:
 )
 def test_lines_for_the_other(text: str) -> None:
     """A line that begins with the other's name and a colon, marked up or not, is written for the other."""
-    assert writes_lines_for(tame(text), ["Ben"])
+    assert writes_lines_for(sanitize(text), ["Ben"])
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,13 @@ from core.plain import BALLOT, phase, rules
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import EVENT, Event
-from debate_orchestrator.core.exchange import Exchange
-from debate_orchestrator.core.rules import Format
-from debate_orchestrator.errors import OutOfTurn
+from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.side_swap import SideSwap
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.util.errors import OutOfTurn
 
-EXCHANGE = Exchange(ADVERSARIAL)
+EXCHANGE = SideSwap(ADVERSARIAL)
 
 
 def sincere(turn: str, ballot: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -32,7 +32,7 @@ def biased(turn: str, ballot: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {turn: ballot, f"{turn}.mirrored": ballot}
 
 
-def mirrored(rounds: int = 1, judges: int = 1, script: Any = None, *, until: str = "", **how: Any) -> Debate:
+def mirrored(rounds: int = 1, judges: int = 1, script: Any = None, *, until: str = "", **how: Any) -> DebateState:
     return debated(rounds, judges, script, until=until, mirror=True, **how)
 
 
@@ -49,7 +49,7 @@ def marked(a: float, b: float, rounds: int = 1, **changes: Any) -> dict[str, Any
 )
 def test_a_stage_holds_both_turns_of_every_judge(judges: int, ids: list[str]) -> None:
     """Where judges vote, each has two turns at once, the second of the debate mirrored; nobody else has."""
-    debate = Debate([opened(2, judges, mirror=True)])
+    debate = DebateState([opened(2, judges, mirror=True)])
     played = play(debate)
     first = ids[0]
     assert [stage for stage in played if "verdict" in stage[0]] == [
@@ -67,7 +67,7 @@ def test_a_stage_holds_both_turns_of_every_judge(judges: int, ids: list[str]) ->
 def test_in_turn_each_judge_has_both_turns_at_once() -> None:
     """Judges who vote one after another are each shown both presentations at once."""
     made = rules(round=[phase("speech", "a", "b"), BALLOT | {"order": "in turn"}])
-    played = play(Debate([opened(1, 2, rules=made, mirror=True)]))
+    played = play(DebateState([opened(1, 2, rules=made, mirror=True)]))
     assert played[2:4] == [
         ("1.vote.judge-1", "1.vote.judge-1.mirrored"),
         ("1.vote.judge-2", "1.vote.judge-2.mirrored"),
@@ -295,13 +295,13 @@ def test_the_same_events_make_the_same_debate(data: st.DataObject) -> None:
         }
     events: list[Event] = record(2, 2, script, mirror=True, quorum=2)
     again = [EVENT.validate_python(json.loads(json.dumps(event.model_dump(mode="json")))) for event in events]
-    debate = Debate(again[:1])
+    debate = DebateState(again[:1])
     while due := debate.due():
         for turn in data.draw(st.permutations(due)):
             for event in again[1:]:
                 if getattr(event, "turn", "") == turn.id:
                     debate.take(event)
-    assert state(debate) == state(Debate(events))
+    assert state(debate) == state(DebateState(events))
 
 
 MARK = st.integers(1, 10)

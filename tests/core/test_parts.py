@@ -8,7 +8,7 @@ import pytest
 from core.folding import ADVERSARIAL
 from pydantic import ValidationError
 
-from debate_orchestrator.core.parts import Criterion, Phase, Quotes, Rubric, Seat
+from debate_orchestrator.core.phases import Criterion, Phase, Quotes, Rubric, Seat
 
 PHASE: dict[str, Any] = {"name": "speech", "title": "Speech", "tag": "SPEECH", "seats": ["a"]}
 WIT: dict[str, Any] = {"title": "Wit", "about": ""}

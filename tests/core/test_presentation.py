@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nasty import NASTY, texts
 
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Context, Declined, Found, Reply, Spoke
-from debate_orchestrator.core.presentation import Shown, heard, shown, spelled
-from debate_orchestrator.core.rules import Format
-from debate_orchestrator.core.shapes import Field, Shape
-from debate_orchestrator.speech import tame
+from debate_orchestrator.core.events import Context, Declined, FoundPage, Reply, Spoke
+from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.schema import Field, Shape
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.transcript import TranscriptEntry, as_text, entries_for, entry
+from debate_orchestrator.util.sanitize import sanitize
 
 CASE = {
     "refused": {"kind": "flag"},
@@ -61,10 +61,10 @@ def refusal(reason: str) -> dict[str, Any]:
     return dict.fromkeys(CASE) | {"refused": True, "reason": reason, "answers": []}
 
 
-def judged(script: Any, made: Format, **how: Any) -> tuple[Debate, list[Shown], list[Shown]]:
+def judged(script: Any, made: Format, **how: Any) -> tuple[DebateState, list[TranscriptEntry], list[TranscriptEntry]]:
     """A debate of one round, and what its judge is shown of it in both presentations."""
     debate = debated(1, rules=made, script=script, mirror=True, **how)
-    straight, other = (heard(debate, debate.turn(f"1.vote.judge{one}")) for one in ("", ".mirrored"))
+    straight, other = (entries_for(debate, debate.turn(f"1.vote.judge{one}")) for one in ("", ".mirrored"))
     return debate, straight, other
 
 
@@ -91,7 +91,7 @@ def test_no_answer_lets_private_working_out(answer: type[Spoke | Declined]) -> N
 
 def test_what_is_told_of_a_speech() -> None:
     """Whether it was cut, what a search found for it, and that it writes lines for the other side."""
-    found = (Found(url="https://e.example/x"),)
+    found = (FoundPage(url="https://e.example/x"),)
     long = Reply(text="Ben: I give up.", brief="0", by="host", ended="cut", found=found)
     _, (first, second), (_, mirrored) = judged({"1.speech.a": [Spoke(turn="1.speech.a", reply=long)]}, private())
     assert (first.cut, first.found, first.other_lines) == (True, found, True)
@@ -110,9 +110,9 @@ def test_what_is_told_of_a_speech() -> None:
 def test_hostile_speech_is_shown_tame(text: str) -> None:
     """A speech made against reports and terminals is shown whole and tame, by its own side's name or the other's."""
     debate = debated(1, script={"1.opening.a": text}, mirror=True)
-    straight, mirrored = (shown(debate, debate.turn("1.opening.a"), mirrored=one) for one in (False, True))
-    assert straight.text == tame(text)
-    assert debate.exchange.text(mirrored.text) == tame(text)
+    straight, mirrored = (entry(debate, debate.turn("1.opening.a"), mirrored=one) for one in (False, True))
+    assert straight.text == sanitize(text)
+    assert debate.exchange.text(mirrored.text) == sanitize(text)
 
 
 # Structured speeches
@@ -176,12 +176,12 @@ def test_every_kind_of_field_is_spelled() -> None:
         "rows": [{"x": "p", "y": ["1.x.a"]}, {"x": "q", "y": []}],
         "scores": {"a": {"wit": 7.0}, "b": {"wit": 6.5}}, "empty": None, "none": [], "not asked": "?",
     }  # fmt: skip
-    assert spelled(FIELDS, value) == (
+    assert as_text(FIELDS, value) == (
         "Sure: yes\nShare of it: 0.5\nPer:\n  a: x\n  b: y\nInner:\n  X: z\n  Y: no\n"
         "Items:\n  - one\n  - two\n    three\n"
         "Rows:\n  - X: p\n    Y: 1.x.a\n  - X: q\nScores: a: wit 7; b: wit 6.5"
     )
-    assert spelled(FIELDS, {}) == ""
+    assert as_text(FIELDS, {}) == ""
 
 
 @many
@@ -189,7 +189,9 @@ def test_every_kind_of_field_is_spelled() -> None:
 def test_no_text_begins_a_line_of_its_own(text: str, items: list[str]) -> None:
     """Whatever a text holds, once it is tame, the lines that are not set in are those of the fields."""
     shape: Shape = {"claim": Field(kind="text"), "items": Field(kind="list"), "sure": Field(kind="flag")}
-    lines = spelled(shape, {"claim": tame(text), "items": [tame(one) for one in items], "sure": True}).splitlines()
+    lines = as_text(
+        shape, {"claim": sanitize(text), "items": [sanitize(one) for one in items], "sure": True}
+    ).splitlines()
     assert [line.partition(":")[0] for line in lines if line and not line.startswith("  ")] == [
         *("Claim", *(["Items"] if items else []), "Sure"),
     ]
@@ -202,7 +204,7 @@ def test_a_mirrored_judge_sees_the_others_names() -> None:
     """Each speech is under the other's name, id and tag, its words too; a straight one is as it was."""
     script = {"1.opening.a": "I am Researcher A.", "1.opening.b": "See [R1 - ROUND 1 - OPENING], 1.opening.a."}
     debate = debated(1, script=script, mirror=True)
-    straight, mirrored = (heard(debate, debate.turn(f"1.verdict.judge{one}")) for one in ("", ".mirrored"))
+    straight, mirrored = (entries_for(debate, debate.turn(f"1.verdict.judge{one}")) for one in ("", ".mirrored"))
     assert [(one.turn.id, one.turn.seat, one.text) for one in straight] == [
         ("1.opening.a", "a", script["1.opening.a"]),
         ("1.opening.b", "b", script["1.opening.b"]),
@@ -222,7 +224,7 @@ def test_within_a_phase_the_last_comes_first(first: str) -> None:
     """Rounds and phases stay in order; within one the other side comes first, and where it had heard the other,
     that is said."""
     debate = debated(2, mirror=True, first=first)
-    straight, mirrored = (heard(debate, debate.turn(f"final.verdict.judge{one}")) for one in ("", ".mirrored"))
+    straight, mirrored = (entries_for(debate, debate.turn(f"final.verdict.judge{one}")) for one in ("", ".mirrored"))
     assert [one.turn.phase for one in mirrored] == [one.turn.phase for one in straight]
     assert [one.turn.id for one in mirrored] == [one.turn.id for one in straight], "the order of names is the same"
     assert [one.text for one in mirrored[:2]] == [
@@ -256,7 +258,7 @@ def test_no_speech_is_under_the_wrong_name(pieces: list[str], data: st.DataObjec
     """Where A speaks of nobody but itself, a mirrored judge finds nobody but B in what B is shown to have said."""
     script = {"1.opening.a": ", ".join(["x", *pieces]), "1.opening.b": "Nothing."}
     debate = debated(1, script=script, mirror=True, first=data.draw(st.sampled_from("ab")))
-    mirrored = {one.turn.seat: one.text for one in heard(debate, debate.turn("1.verdict.judge.mirrored"))}
+    mirrored = {one.turn.seat: one.text for one in entries_for(debate, debate.turn("1.verdict.judge.mirrored"))}
     assert mirrored["a"] == "Nothing."
     assert not any(one in mirrored["b"] for one in ("Researcher A", "opening.a", "[R1 -"))
 
@@ -291,5 +293,5 @@ def test_who_hears_what_of_whom() -> None:
     debate = debated(
         1, rules=made, script={"1.speech.a": [declined("1.speech.a")], "1.speech.b": [spoke("1.speech.b")]}
     )
-    assert heard(debate, debate.turn("1.speech.b")) == []
-    assert [one.declined for one in heard(debate, debate.turn("1.vote.judge"))] == [True, False]
+    assert entries_for(debate, debate.turn("1.speech.b")) == []
+    assert [one.declined for one in entries_for(debate, debate.turn("1.vote.judge"))] == [True, False]

@@ -11,14 +11,14 @@ from core.folding import debated, many, opened, reply
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Spoke, Voted
-from debate_orchestrator.core.presentation import shown
-from debate_orchestrator.errors import BadReply
-from debate_orchestrator.replies import read, structured
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.transcript import entry
+from debate_orchestrator.prompting.replies import parse_reply, parse_structured
 from debate_orchestrator.screen.cells import plain
 from debate_orchestrator.screen.voices import Voice
-from debate_orchestrator.speech import tame
+from debate_orchestrator.util.errors import BadReply
+from debate_orchestrator.util.sanitize import sanitize
 
 PAIRS = {
     "think": ("<think>", "</think>"),
@@ -59,7 +59,7 @@ marks = st.sampled_from(sorted(PAIRS.values()))
 def heard(text: str, turn: str = "1.opening.a") -> str:
     """What others hear of a speech in a format without a tag of its own."""
     debate = debated(1, script={turn: text})
-    made = shown(debate, debate.turn(turn))
+    made = entry(debate, debate.turn(turn))
     assert (debate.reply(debate.turn(turn)).text, made.words) == (text, len(made.text.split()))
     return made.text
 
@@ -161,7 +161,7 @@ def test_what_is_left_open_stays_private(pair: tuple[str, str], before: str, aft
 @given(marks, st.lists(st.sampled_from(["It", "says", "so,", "here"]), min_size=1), PROSE, st.integers(0, 3))
 def test_mentions_within_sentences_are_heard(pair: tuple[str, str], words: list[str], prose: str, form: int) -> None:
     """Wherever within a sentence a mark is mentioned, in code or bare, the speech is heard whole."""
-    left, right = map(tame, pair)
+    left, right = map(sanitize, pair)
     said, mark = " ".join(words), (left, right, f"`{left}`", f"`{left}` and `{right}`")[form]
     text = f"{prose}\n\nIt is {said} {mark} {said}.\n\n{prose}"
     assert heard(text) == text
@@ -173,10 +173,10 @@ def test_mentions_within_sentences_are_heard(pair: tuple[str, str], words: list[
 @pytest.mark.parametrize(("left", "right"), READ.values(), ids=READ)
 def test_working_alone_is_an_empty_reply(left: str, right: str) -> None:
     """A reply of which nothing would be heard is refused, a speech and a ballot, with what to do about it."""
-    for debate in (Debate([opened()]), debated(1, until="1.verdict.judge")):
+    for debate in (DebateState([opened()]), debated(1, until="1.verdict.judge")):
         for text in (f"{left}Hm.{right}", f"{left}Hm.", f"Hm.\n{right}\n"):
             with pytest.raises(BadReply, match=r"private working alone.*write the reply after them"):
-                read(debate, debate.due()[0], reply(text))
+                parse_reply(debate, debate.due()[0], reply(text))
 
 
 @pytest.mark.parametrize(("left", "right"), READ.values(), ids=READ)
@@ -196,7 +196,7 @@ def test_a_ballot_is_read_without_its_working(left: str, right: str, form: str) 
     turn = debate.due()[0]
     usual = next(one for one in debates.played(rounds=1) if isinstance(one, Voted) and one.turn == turn.id)
     text = form.format(left, right, json.dumps(usual.ballot, indent=1))
-    event = read(debate, turn, reply(text))
+    event = parse_reply(debate, turn, reply(text))
     assert isinstance(event, Voted)
     assert (event.ballot, event.reply.text) == (usual.ballot, text)
 
@@ -204,8 +204,8 @@ def test_a_ballot_is_read_without_its_working(left: str, right: str, form: str) 
 def test_json_that_mentions_a_mark_is_read_whole() -> None:
     """What stands within the values of a structured reply is no working around it."""
     for said in ({"x": "<think>Hm.</think>\n\n<think>"}, {"x": "</think>"}, {"<think>": "[THINK]"}):
-        assert structured("x", json.dumps(said)) == said
-        assert structured("x", f"```json\n{json.dumps(said, indent=2)}\n```") == said
+        assert parse_structured("x", json.dumps(said)) == said
+        assert parse_structured("x", f"```json\n{json.dumps(said, indent=2)}\n```") == said
 
 
 # While it streams
@@ -213,7 +213,7 @@ def test_json_that_mentions_a_mark_is_read_whole() -> None:
 
 def streamed(pieces: list[str]) -> tuple[Voice, str]:
     """A speech that comes in pieces, and all that was ever shown of it."""
-    turn = Debate([opened()]).due()[0]
+    turn = DebateState([opened()]).due()[0]
     voice, seen = Voice(turn, "Opening", "", 0.0), ""
     voice.begin(0.0)
     for piece in pieces:
@@ -250,6 +250,6 @@ def test_working_without_a_beginning_is_withdrawn() -> None:
 
 def test_it_is_kept_in_the_journal() -> None:
     """The record keeps a speech verbatim, its working too."""
-    event = read(Debate([opened()]), Debate([opened()]).due()[0], reply("<think>Hm.</think>So."))
+    event = parse_reply(DebateState([opened()]), DebateState([opened()]).due()[0], reply("<think>Hm.</think>So."))
     assert isinstance(event, Spoke)
     assert event.reply.text == "<think>Hm.</think>So."

@@ -9,8 +9,9 @@ from core.folding import ADVERSARIAL, CONCEDE, absent, converging, debated, hear
 from core.plain import BALLOT, PLAIN, phase, rules
 from pydantic import ValidationError
 
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.rules import Format, Phase, Slot, judges
+from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.phases import Phase, Slot, judges
+from debate_orchestrator.core.state import DebateState
 
 # What a format may say
 
@@ -72,7 +73,7 @@ def test_a_stage_has_somebody_in_it() -> None:
 def test_one_name_in_different_parts() -> None:
     """A phase before, in or after the rounds may share its name: their turns are told apart by their ids."""
     made = rules(before=[phase("x", "a")], round=[phase("x", "a")], after=[phase("x", "a")])
-    assert play(Debate([opened(1, rules=made)])) == [("start.x.a",), ("1.x.a",), ("final.x.a",)]
+    assert play(DebateState([opened(1, rules=made)])) == [("start.x.a",), ("1.x.a",), ("final.x.a",)]
 
 
 def test_a_format_is_frozen() -> None:
@@ -144,7 +145,7 @@ def test_ids_are_derived() -> None:
 
 def test_a_debate_that_is_judged_only_in_the_end() -> None:
     """Without ballots in the rounds there are no results and no totals, and the declaration decides."""
-    debate = Debate([opened(2, rules=rules())])
+    debate = DebateState([opened(2, rules=rules())])
     played = play(debate, {"final.end.judge": {"winner": "b"}})
     assert played == [("1.speech.a",), ("1.speech.b",), ("2.speech.a",), ("2.speech.b",), ("final.end.judge",)]
     verdict = debate.verdict()
@@ -179,7 +180,7 @@ def test_a_debate_of_one_side() -> None:
     """One side alone can be judged: the other seat is not there."""
     seats = {seat: PLAIN["seats"][seat] for seat in ("a", "judge")}
     made = rules(seats=seats, round=[phase("speech", "a"), BALLOT])
-    debate = Debate([opened(2, 2, rules=made)])
+    debate = DebateState([opened(2, 2, rules=made)])
     assert play(debate)[-3:] == [
         ("2.speech.a",),
         ("2.vote.judge-1", "2.vote.judge-2"),
@@ -191,7 +192,7 @@ def test_a_debate_of_one_side() -> None:
 def test_phases_before_the_first_round() -> None:
     """What comes before the rounds has ids of its own and is heard in them; who speaks first does so here too."""
     made = rules(before=[phase("consent", "b", "a", order="at once"), phase("plan", "a", "b")])
-    debate = Debate([opened(1, rules=made, first="b")])
+    debate = DebateState([opened(1, rules=made, first="b")])
     assert play(debate)[:4] == [
         ("start.consent.b", "start.consent.a"),
         ("start.plan.b",),
@@ -234,7 +235,7 @@ def test_a_format_without_forced_turns_never_intervenes() -> None:
 def test_the_first_judge_alone_where_a_phase_says_so() -> None:
     """A phase for the first judge is taken by one of a panel."""
     made = rules(round=[phase("speech", "a"), BALLOT | {"panel": "first judge"}])
-    assert ("1.vote.judge-1",) in play(Debate([opened(1, 3, rules=made)]))
+    assert ("1.vote.judge-1",) in play(DebateState([opened(1, 3, rules=made)]))
 
 
 def test_a_judge_may_speak() -> None:
@@ -257,7 +258,7 @@ def test_scores_go_by_the_formats_own_scale() -> None:
 def test_a_concession_before_the_first_round_ends_the_debate() -> None:
     """Whoever gives up before the first round has conceded the debate, and it goes on at its end."""
     made = rules(before=[phase("plan", "a", "b")])
-    debate = Debate([opened(2, rules=made)])
+    debate = DebateState([opened(2, rules=made)])
     assert (play(debate, {"start.plan.a": "You win."}), debate.conceded()) == (
         [("start.plan.a",), ("final.end.judge",)],
         "a",
@@ -267,7 +268,7 @@ def test_a_concession_before_the_first_round_ends_the_debate() -> None:
 def test_one_judge_of_a_panel_in_turn_ends_nothing() -> None:
     """A concession needs more than half of the panel, also where the judges vote one after another."""
     made = rules(round=[phase("speech", "a", "b"), BALLOT | {"order": "in turn"}])
-    debate = Debate([opened(1, 3, rules=made)])
+    debate = DebateState([opened(1, 3, rules=made)])
     played = play(debate, {"1.vote.judge-1": {"conceded": "a"}})
     assert (("1.vote.judge-3",) in played, debate.conceded()) == (True, None)
 

@@ -13,10 +13,20 @@ from dealing import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.core.shapes import LONGEST, MOST_ITEMS, Field, Shape, Terms, When, asked, check, json_schema
+from debate_orchestrator.core.schema import (
+    LONGEST,
+    MOST_ITEMS,
+    Condition,
+    Field,
+    Shape,
+    ShapeContext,
+    check,
+    fields_asked,
+    json_schema,
+)
 
 SHAPES = ADVERSARIAL.shapes
-TERMS = Terms(
+TERMS = ShapeContext(
     sides=("a", "b"),
     criteria=("argument_quality", "use_of_evidence", "directness_of_rebuttals"),
     least=1,
@@ -131,7 +141,7 @@ def test_a_schema_is_plain_json(name: str) -> None:
     """A schema survives JSON, asks for an object, and says what its fields are about."""
     schema = json_schema(SHAPES[name], TERMS)
     assert (json.loads(json.dumps(schema)), schema["type"]) == (schema, "object")
-    assert list(schema["properties"]) == list(asked(SHAPES[name], TERMS))
+    assert list(schema["properties"]) == list(fields_asked(SHAPES[name], TERMS))
     assert all("description" in schema["properties"][key] for key, field in SHAPES[name].items() if field.about)
 
 
@@ -281,16 +291,16 @@ def test_marks_on_the_scale_pass(mark: float) -> None:
 @pytest.mark.parametrize(
     ("when", "first", "later"),
     [
-        (When(), True, True),
-        (When(round="first"), True, False),
-        (When(round="later"), False, True),
-        (When(round="last"), False, True),
-        (When(rounds_at_least=3), False, False),
-        (When(rounds_at_least=2, strictness="strict", round="first"), True, False),
-        (When(strictness="lenient"), False, False),
+        (Condition(), True, True),
+        (Condition(round="first"), True, False),
+        (Condition(round="later"), False, True),
+        (Condition(round="last"), False, True),
+        (Condition(rounds_at_least=3), False, False),
+        (Condition(rounds_at_least=2, strictness="strict", round="first"), True, False),
+        (Condition(strictness="lenient"), False, False),
     ],
 )
-def test_conditions(when: When, first: bool, later: bool) -> None:
+def test_conditions(when: Condition, first: bool, later: bool) -> None:
     """All conditions that are given must hold; one on the round holds in no phase outside the rounds."""
     held = [when.holds(rounds=2, strictness="strict", round=n) for n in (1, 2, None)]
     assert held == [first, later, first and later and when.round is None]

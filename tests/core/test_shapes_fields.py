@@ -11,7 +11,7 @@ from core.test_shapes import TERMS, follows
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.core.shapes import LONGEST_URL, Field, Shape, applies, check, json_schema
+from debate_orchestrator.core.schema import LONGEST_URL, Field, Shape, applies, check, json_schema
 
 CASE: Shape = {
     "refused": Field(kind="flag"),

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from debate_orchestrator.core.parts import Phase
-from debate_orchestrator.core.turns import Slot, Turn, judges
+from debate_orchestrator.core.phases import Phase, Slot, Turn, judges
 
 
 def slot(*seats: str, order: str = "in turn", round: int | None = 2, closing: bool = False) -> Slot:

@@ -10,18 +10,18 @@ from core.folding import ADVERSARIAL, absent, converging, debated, filled, many,
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.figures import decimals
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import (
     RoundResult,
     Verdict,
     conceded,
     final_verdict,
     finding,
-    gap,
     round_result,
+    score_gap,
 )
-from debate_orchestrator.core.votes import Reading, Vote, read_ballot
+from debate_orchestrator.core.votes import BallotReading, Vote, read_ballot
+from debate_orchestrator.util.numbers import decimals
 
 SIDES = ("a", "b")
 MARK = st.one_of(st.integers(1, 10), st.floats(1, 10), st.decimals(1, 10, places=2).map(float))
@@ -34,7 +34,7 @@ def result(n: int, a: Any, b: Any, winner: str = "tie") -> RoundResult:
 
 def votes(*declared: str) -> list[Vote]:
     """The votes of a panel whose judges declare these winners."""
-    return [Vote(judge=f"judge-{n}", turn="x", straight=Reading(winner=one)) for n, one in enumerate(declared, 1)]
+    return [Vote(judge=f"judge-{n}", turn="x", straight=BallotReading(winner=one)) for n, one in enumerate(declared, 1)]
 
 
 def decided(a: Any, b: Any, *declared: str, strength: str | None = None, **how: Any) -> Verdict:
@@ -82,8 +82,12 @@ def test_the_leader_goes_by_the_scores() -> None:
 
 def test_gap_is_a_share_of_the_larger_total() -> None:
     """The gap is what the smaller total lacks of the larger; there is none where nobody scored."""
-    assert gap({"a": Fraction(8), "b": Fraction(10)}) == gap({"a": Fraction(10), "b": Fraction(8)}) == Fraction(1, 5)
-    assert gap({"a": Fraction(0), "b": Fraction(0)}) is None
+    assert (
+        score_gap({"a": Fraction(8), "b": Fraction(10)})
+        == score_gap({"a": Fraction(10), "b": Fraction(8)})
+        == Fraction(1, 5)
+    )
+    assert score_gap({"a": Fraction(0), "b": Fraction(0)}) is None
 
 
 @given(st.lists(st.tuples(MARK, MARK, WINNER), min_size=1, max_size=4), st.integers(1, 3))
@@ -190,7 +194,7 @@ def test_a_finding_names_every_criterion_that_was_seen() -> None:
 def test_more_than_half_of_a_panel_find_a_concession(votes: str, side: str | None) -> None:
     """A concession that more than half of a round's ballots report ends the debate."""
     script = {f"1.verdict.judge-{n}": {"conceded": vote.strip("-") or None} for n, vote in enumerate(votes, 1)}
-    debate = Debate([opened(2, 3)])
+    debate = DebateState([opened(2, 3)])
     after = play(debate, script)[5][0]
     assert (debate.conceded(), after) == (side, "final.verdict.judge-1" if side else "2.constructive.a")
 

@@ -8,16 +8,9 @@ import pytest
 from core.folding import voted
 from core.test_verdict import SIDES, decided, result, votes
 
-from debate_orchestrator.core.figures import percent
-from debate_orchestrator.core.verdict import (
-    RoundResult,
-    final_verdict,
-    finding,
-    round_result,
-    rounds_won,
-    sums,
-)
+from debate_orchestrator.core.verdict import RoundResult, final_verdict, finding, round_result, rounds_won, score_totals
 from debate_orchestrator.core.votes import Vote, read_ballot
+from debate_orchestrator.util.numbers import percent
 
 
 def test_short_of_the_quorum_nothing_is_decided() -> None:
@@ -104,5 +97,5 @@ def test_ballots_may_leave_convergence_open() -> None:
 def test_sums_and_shares() -> None:
     """Totals add what was scored, and shares are shown per cent."""
     unscored = RoundResult(round=2, scores={}, winner="a", ballots=1)
-    assert sums([result(1, 1, "1/2"), unscored], SIDES) == {"a": 1, "b": Fraction(1, 2)}
+    assert score_totals([result(1, 1, "1/2"), unscored], SIDES) == {"a": 1, "b": Fraction(1, 2)}
     assert [percent(Fraction(n, 7)) for n in (0, 1, 7)] == ["0%", "14.29%", "100%"]

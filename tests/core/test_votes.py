@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.core.votes import (
-    Reading,
+    BallotReading,
     Vote,
-    counted,
     leader,
     mean,
     panel_winner,
@@ -22,6 +21,7 @@ from debate_orchestrator.core.votes import (
     read_ballot,
     score,
     swing,
+    valid_votes,
 )
 
 SIDES = ("a", "b")
@@ -30,17 +30,17 @@ LABELS = {"supported": "a", "refuted": "b", "unclear": "no decision"}
 WINNERS = st.sampled_from(["a", "b", "tie", "consensus", "no decision"])
 
 
-def read(ballot: dict[str, Any], weights: dict[str, Fraction] = EVEN) -> Reading:
+def read(ballot: dict[str, Any], weights: dict[str, Fraction] = EVEN) -> BallotReading:
     return read_ballot(ballot, SIDES, weights, LABELS)
 
 
-def reading(winner: str = "a", **how: Any) -> Reading:
-    return Reading(winner=winner, **how)
+def reading(winner: str = "a", **how: Any) -> BallotReading:
+    return BallotReading(winner=winner, **how)
 
 
-def vote(straight: Reading | str | None = "a", mirrored: Reading | str | None = None, **how: Any) -> Vote:
+def vote(straight: BallotReading | str | None = "a", mirrored: BallotReading | str | None = None, **how: Any) -> Vote:
     """A judge's vote; twice, where a second presentation is named."""
-    made = [Reading(winner=one) if isinstance(one, str) else one for one in (straight, mirrored)]
+    made = [BallotReading(winner=one) if isinstance(one, str) else one for one in (straight, mirrored)]
     return Vote(**{"judge": "judge", "turn": "x", "straight": made[0], "mirrored": made[1]} | how)
 
 
@@ -207,7 +207,7 @@ def test_a_quorum_of_votes_decides(votes: list[str | None], quorum: int, winner:
 def test_who_is_counted() -> None:
     """Votes for a side, a tie or consensus count; abstentions and absent judges do not."""
     votes = [*panel("a", "tie", "consensus", "no decision", None), vote("a", "b", twice=True)]
-    assert [one.winner for one in counted(votes)] == ["a", "tie", "consensus"]
+    assert [one.winner for one in valid_votes(votes)] == ["a", "tie", "consensus"]
 
 
 @pytest.mark.parametrize(

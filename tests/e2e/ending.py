@@ -14,13 +14,13 @@ from pathlib import Path
 def within(seconds: float) -> Iterator[None]:
     """Where it takes longer, every process that this one has started is killed: who waits for one hears that it ended,
     and fails. For waits that have no end of their own."""
-    watch = threading.Timer(seconds, lambda: kill(started_by(os.getpid())))
-    watch.daemon = True
-    watch.start()
+    on_event = threading.Timer(seconds, lambda: kill(started_by(os.getpid())))
+    on_event.daemon = True
+    on_event.start()
     try:
         yield
     finally:
-        watch.cancel()
+        on_event.cancel()
 
 
 def kill(processes: list[int]) -> None:

@@ -16,9 +16,9 @@ import puppets
 import pytest
 from conftest import Run
 
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Spoke, Unanswered
-from debate_orchestrator.journal import read
+from debate_orchestrator.core.events import CallFailed, Spoke
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.storage.journal import read
 
 from .npm import program
 
@@ -82,7 +82,7 @@ def test_a_debate(aimock: Path, debate: Run, here: Path, monkeypatch: pytest.Mon
 
     assert ran.code == 0, ran.err
     assert "Winner: A (narrow)" in ran.out
-    assert Debate(read("r.journal.jsonl").events).complete
+    assert DebateState(read("r.journal.jsonl").events).complete
 
 
 FAULTS = [
@@ -103,7 +103,7 @@ def test_a_fault(fault: dict[str, Any], aimock: Path, debate: Run, here: Path, m
     events = read("r.journal.jsonl").events
 
     assert ran.code == 0, ran.err
-    assert len([event for event in events if isinstance(event, Unanswered)]) == 1
+    assert len([event for event in events if isinstance(event, CallFailed)]) == 1
     assert {event.reply.text for event in events if isinstance(event, Spoke)} == {
         SAID["# Your task: Opening Statement"]
     }

@@ -16,11 +16,11 @@ from debates import told as adversarial
 from nasty import FENCES, HEADINGS, HTML, LINKS, OTHERS, TABLES
 from tellings import FETCHED, told
 
-from debate_orchestrator import library
-from debate_orchestrator.files import JOURNAL
-from debate_orchestrator.journal import read
 from debate_orchestrator.reports.html.page import render
-from debate_orchestrator.reports.story import Story, story
+from debate_orchestrator.reports.model import ReportModel, build_report
+from debate_orchestrator.storage.journal import read
+from debate_orchestrator.storage.paths import JOURNAL
+from debate_orchestrator.util import resources
 
 from .ending import within
 
@@ -107,16 +107,16 @@ class Shown:
         self.page.emulate_media(media=media, color_scheme=scheme)
 
 
-def written(story: Story, folder: Path) -> str:
+def written(story: ReportModel, folder: Path) -> str:
     """The address of a debate's page."""
     (folder / "report.html").write_text(render(story), encoding="utf-8")
     return (folder / "report.html").as_uri()
 
 
-def story_of(name: str) -> Story:
+def story_of(name: str) -> ReportModel:
     if name in MADE:
         return MADE[name]()
-    return story(read(library.folder("examples") / name / f"debate-report{JOURNAL}").entries)
+    return build_report(read(resources.folder("examples") / name / f"debate-report{JOURNAL}").entries)
 
 
 @pytest.fixture(scope="module", params=[*EXAMPLES, *MADE])

@@ -17,7 +17,7 @@ import puppets
 import pytest
 import yaml
 
-from debate_orchestrator import journal
+from debate_orchestrator.storage import journal
 
 from .ending import kill, started_by
 from .npm import program

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from messages_server import Server, schema_of, serving
 
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.journal import read
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.storage.journal import read
 
 from .test_tmux_screen import at_rest, reaching
 from .tmux import Screen, awaited, screen
@@ -50,8 +50,8 @@ def server(here: Path) -> Iterator[Server]:
         yield made
 
 
-def debate() -> Debate:
-    return Debate(read(J).events)
+def debate() -> DebateState:
+    return DebateState(read(J).events)
 
 
 def said(turn: str) -> str:

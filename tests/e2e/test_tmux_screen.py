@@ -12,8 +12,8 @@ import pytest
 from messages_server import Server, schema_of, serving
 from wcwidth import wcswidth
 
-from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.journal import read
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.storage.journal import read
 
 from .tmux import Screen, awaited, screen
 
@@ -54,7 +54,7 @@ def at_rest(one: Screen) -> None:
 
 def speeches(journal: str = "r.rehearsed.journal.jsonl") -> dict[str, str]:
     """Turn id to what was said in it."""
-    debate = Debate(read(journal).events)
+    debate = DebateState(read(journal).events)
     return {turn.id: debate.reply(turn).text for turn in debate.settled() if debate.shape(turn) is None}
 
 

@@ -11,21 +11,19 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from debate_orchestrator.core.figures import decimals
-from debate_orchestrator.core.parts import NO_DECISION, filled
-from debate_orchestrator.reports import costs, ledger, lines, pages, reviewers, verdicts
-from debate_orchestrator.reports.earlier import earlier
-from debate_orchestrator.reports.fields import Fields
-from debate_orchestrator.reports.html import figures, speech
-from debate_orchestrator.reports.html.excerpts import opening, shortened
-from debate_orchestrator.reports.html.flow import Row, flow
-from debate_orchestrator.reports.html.pen import Pen, anchor
-from debate_orchestrator.reports.judged import AFTER, BEFORE, judged
+from debate_orchestrator.core.phases import NO_DECISION, fill_label
+from debate_orchestrator.reports import markup, reviewers, sections, verdict_text, wording
+from debate_orchestrator.reports.html import charts, writer
+from debate_orchestrator.reports.html.flow import Row, flow, opening, shortened
+from debate_orchestrator.reports.html.writer import HtmlWriter, anchor
+from debate_orchestrator.reports.judging_text import AFTER, BEFORE, judging_text
 from debate_orchestrator.reports.markdown import SHOWN, SHOWN_LAST
-from debate_orchestrator.reports.phrases import Phrase
-from debate_orchestrator.reports.story import Story
-from debate_orchestrator.reports.told import Told
-from debate_orchestrator.speech import one_line
+from debate_orchestrator.reports.model import ReportModel
+from debate_orchestrator.reports.model_turns import TurnReport
+from debate_orchestrator.reports.rich_text import FieldText, Phrase
+from debate_orchestrator.reports.sections import earlier
+from debate_orchestrator.util.numbers import decimals
+from debate_orchestrator.util.sanitize import one_line
 
 _WEAK = ("Degraded", "Paused", "Rehearsed", "The real cast", "Recast", "Not had", "This is a judging")
 """How sentences on the making of a debate begin that a reader must not overlook."""
@@ -39,10 +37,10 @@ _REASONS = ("justification", "reasons", "summary", "why")
 """The fields of a final ballot that say why, the first of which stands at the head of the page."""
 
 
-def render(story: Story) -> str:
+def render(story: ReportModel) -> str:
     """The whole page, or the bare transcript where the format has that told, ending in a newline."""
     told = [turn.id for turn in story.every] + ([story.dissent.id] if story.dissent else [])
-    pen, fields = Pen(story.places, told), Fields(story.seats)
+    pen, fields = HtmlWriter(story.places, told), FieldText(story.seats)
     elsewhere = {"sources"} if story.looked_up is not None else set()
     values: dict[str, Any] = {
         "story": story,
@@ -50,19 +48,19 @@ def render(story: Story) -> str:
         "title": shortened(one_line(story.topic)) or "Debate",
         "style": _style(),
         "digest": _digest(),
-        "both": verdicts.both(story),
+        "both": verdict_text.both(story),
         "structured": partial(_structured, story, fields, pen),
         "listed": lambda turn: pen.points(fields.points(turn.shape, turn.ballot, SHOWN | elsewhere)),
         "listed_last": lambda turn: pen.points(fields.points(turn.shape, turn.ballot, SHOWN_LAST | elsewhere)),
-        "reading": lambda turn: lines.reading_line(turn.reading, story.judging.scales),
-        "cited": lambda turn: pen.line(pages.cited(turn.found)),
-        "spoken": lambda turn: speech.block(turn.text, story.judging.quotes),
+        "reading": lambda turn: wording.reading_line(turn.reading, story.judging.scales),
+        "cited": lambda turn: pen.line(markup.cited(turn.found)),
+        "spoken": lambda turn: writer.block(turn.text, story.judging.quotes),
         "ties": {tie.turn: tie for tie in story.ties},
         "weak": [one for one in story.provenance if one.startswith(_WEAK)],
         "made": [one for one in story.provenance if not one.startswith((*_WEAK, _LATER, "Complete."))],
         "changed": [one for one in story.provenance if one.startswith(_LATER)],
         "before": BEFORE,
-        "filled": filled,
+        "filled": fill_label,
         "after": AFTER,
     }
     if not story.bare:
@@ -71,32 +69,32 @@ def render(story: Story) -> str:
     return made.strip("\n") + "\n"
 
 
-def _report(story: Story, fields: Fields) -> dict[str, Any]:
+def _report(story: ReportModel, fields: FieldText) -> dict[str, Any]:
     """What a report has beside the transcript."""
-    outcome = verdicts.outcome(story)
+    outcome = verdict_text.outcome(story)
     decided = tuple(run._replace(strong=False) for run in outcome if run.strong)
     return {
-        "headline": verdicts.headline(story),
-        "facts": [one for one in verdicts.headline(story) if one[0] not in _stated(story)] if decided else [],
+        "headline": verdict_text.headline(story),
+        "facts": [one for one in verdict_text.headline(story) if one[0] not in _stated(story)] if decided else [],
         "decided": _trimmed(decided),
         "outcome": _opened(tuple(run for run in outcome if not run.strong)),
         "deciding": _deciding(story),
         "next": _next(story),
-        "remarks": verdicts.remarks(story),
-        "worked_out": verdicts.worked_out(story),
-        "summary": verdicts.summary(story),
-        "judged": judged(story, fields),
-        "ledger": ledger.ledger(story),
-        "costs": costs.table(story),
+        "remarks": verdict_text.remarks(story),
+        "worked_out": verdict_text.worked_out(story),
+        "summary": verdict_text.summary(story),
+        "judged": judging_text(story, fields),
+        "ledger": sections.ledger(story),
+        "costs": sections.cost_table(story),
         "earlier": earlier(story),
         "reviewers_note": reviewers.NOTE,
         "flow": flow(story, BEFORE, AFTER),
-        "chart": figures.chart(story),
-        "gauge": figures.gauge(story),
+        "chart": charts.chart(story),
+        "gauge": charts.gauge(story),
     }
 
 
-def _stated(story: Story) -> tuple[str, ...]:
+def _stated(story: ReportModel) -> tuple[str, ...]:
     """The fields that need not be told below the statement: those it says already, and a strength that says nothing,
     since nobody won or nobody was scored."""
     idle = story.verdict is not None and (story.verdict.strength is None or not story.scored)
@@ -116,7 +114,7 @@ def _opened(said: Phrase) -> Phrase:
     return (said[0]._replace(text=first[:1].upper() + first[1:]), *said[1:])
 
 
-def _deciding(story: Story) -> list[tuple[Told, str, int]]:
+def _deciding(story: ReportModel) -> list[tuple[TurnReport, str, int]]:
     """Why a single judge decided, in its own words: its final ballot on the debate as it was, the beginning of the
     reasons it gives there, and how many words follow. Nothing where nothing was decided, or a panel decided."""
     found = []
@@ -130,7 +128,7 @@ def _deciding(story: Story) -> list[tuple[Told, str, int]]:
     return found if len(found) == 1 else []
 
 
-def _next(story: Story) -> tuple[str, int]:
+def _next(story: ReportModel) -> tuple[str, int]:
     """What to do next: the first two sentences of the first recommendation, and how many words of it follow. Nothing
     where nothing is recommended."""
     advice = [one.ballot.get("follow_up") for one in story.finals if one.ballot and not one.mirrored]
@@ -138,12 +136,12 @@ def _next(story: Story) -> tuple[str, int]:
     return opening(first, _NEXT, sentences=2)
 
 
-def _structured(story: Story, fields: Fields, pen: Pen, turn: Told) -> Markup:
+def _structured(story: ReportModel, fields: FieldText, pen: HtmlWriter, turn: TurnReport) -> Markup:
     """A speech in fields, or what a clerk found."""
     assert turn.ballot is not None
-    if turn.seat == ledger.CLERK and "checks" in turn.shape:
-        found = ledger.findings(turn, story, fields)
-        return pen.items(found) if found else Markup("<p>{}</p>").format(ledger.NOTHING)
+    if turn.seat == sections.CLERK and "checks" in turn.shape:
+        found = sections.findings(turn, story, fields)
+        return pen.items(found) if found else Markup("<p>{}</p>").format(sections.NOTHING)
     return pen.block(fields.block(turn.shape, turn.ballot), story.judging.quotes)
 
 
@@ -158,12 +156,12 @@ def _environment() -> Environment:
     )
     made.filters |= {
         "anchor": anchor,
-        "line": speech.line,
-        "literal": speech.literal,
-        "block": speech.block,
+        "line": writer.line,
+        "literal": writer.literal_html,
+        "block": writer.block,
         "points": decimals,
         "mark": lambda value: f"{value:g}",
-        "winner": lines.winner_word,
+        "winner": wording.winner_word,
         "many": lambda n: f"{n:,}",
     }
     made.tests["phase"] = lambda row: isinstance(row, Row)

@@ -12,28 +12,28 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from debate_orchestrator import __version__
-from debate_orchestrator.core.bill import Line
-from debate_orchestrator.core.events import Course, Usage
-from debate_orchestrator.core.parts import MIRRORED, NO_DECISION
-from debate_orchestrator.core.votes import Reading, Vote
-from debate_orchestrator.journal import SCHEMA as JOURNAL_FORM
-from debate_orchestrator.reports import lines, seal
+from debate_orchestrator.core.costs import CostLine
+from debate_orchestrator.core.events import EarlierCourse, Usage
+from debate_orchestrator.core.phases import MIRRORED, NO_DECISION
+from debate_orchestrator.core.votes import BallotReading, Vote
+from debate_orchestrator.reports import checksum, wording
 from debate_orchestrator.reports.json import counts, facts
-from debate_orchestrator.reports.reviewers import Reviewers
-from debate_orchestrator.reports.story import RoundStory, Story, closing
-from debate_orchestrator.reports.told import Told
+from debate_orchestrator.reports.model import ReportModel, RoundReport, closing_line
+from debate_orchestrator.reports.model_turns import TurnReport
+from debate_orchestrator.reports.reviewers import ReviewerAgreement
+from debate_orchestrator.storage.journal import SCHEMA as JOURNAL_FORM
 
 _CENTS = 9
 """Decimals of a dollar: sums of prices have no meaning beyond."""
 
 
-def render(story: Story) -> str:
+def render(story: ReportModel) -> str:
     """The whole report, ending in a newline. The digest in it is blank, and its last value."""
     made = report(story).model_dump(mode="json", by_alias=True)
     return json.dumps(made, ensure_ascii=True, allow_nan=False, indent=2) + "\n"
 
 
-def report(story: Story) -> facts.Report:
+def report(story: ReportModel) -> facts.Report:
     """The facts of a story."""
     votes = _votes(story)
     cast_in = {turn: vote for vote in votes for turn in _cast_in(vote)}
@@ -41,7 +41,7 @@ def report(story: Story) -> facts.Report:
         schema=facts.SCHEMA,
         document="debate report",
         status=story.status,
-        summary=closing(story, None),
+        summary=closing_line(story, None),
         provenance=list(story.provenance),
         date=story.date,
         run=_run(story),
@@ -75,17 +75,17 @@ def report(story: Story) -> facts.Report:
         reviewers=_reviewers(story.reviewers) if story.reviewers else None,
         version=__version__,
         journal=facts.Journal(lines=story.lines, form=JOURNAL_FORM, head=story.digest),
-        digest=seal.BLANK,
+        digest=checksum.BLANK,
     )
 
 
-def _run(story: Story) -> facts.Run:
+def _run(story: ReportModel) -> facts.Run:
     own = story.run
     cast = {seat: list(who) for seat, who in own.cast.items()}
     return facts.Run(kind=own.kind, rehearsed=story.rehearsed, cast=cast, version=own.version)
 
 
-def _format(story: Story) -> facts.Format:
+def _format(story: ReportModel) -> facts.Format:
     most = story.judging.scales.score
     return facts.Format(
         name=story.run.format,
@@ -95,7 +95,7 @@ def _format(story: Story) -> facts.Format:
     )
 
 
-def _judging(story: Story) -> counts.Judging:
+def _judging(story: ReportModel) -> counts.Judging:
     own = story.judging
     return counts.Judging(
         quorum=own.quorum,
@@ -107,7 +107,7 @@ def _judging(story: Story) -> counts.Judging:
     )
 
 
-def _votes(story: Story) -> list[Vote]:
+def _votes(story: ReportModel) -> list[Vote]:
     """Every vote, in the order of the debate."""
     own = story.judging
     return [*own.blind, *(vote for one in story.told for vote in one.votes), *own.panel]
@@ -117,7 +117,7 @@ def _cast_in(vote: Vote) -> list[str]:
     return [vote.turn, vote.turn + MIRRORED] if vote.twice else [vote.turn]
 
 
-def _vote(story: Story, vote: Vote) -> counts.Vote:
+def _vote(story: ReportModel, vote: Vote) -> counts.Vote:
     place = "start" if vote in story.judging.blind else "final" if vote in story.judging.panel else "round"
     return counts.Vote.model_validate(
         {
@@ -136,7 +136,7 @@ def _vote(story: Story, vote: Vote) -> counts.Vote:
     )
 
 
-def _reading(story: Story, one: Reading | None) -> counts.Reading | None:
+def _reading(story: ReportModel, one: BallotReading | None) -> counts.Reading | None:
     if one is None:
         return None
     return counts.Reading(
@@ -148,7 +148,7 @@ def _reading(story: Story, one: Reading | None) -> counts.Reading | None:
     )
 
 
-def _ballot(story: Story, turn: Told, vote: Vote | None) -> counts.Ballot:
+def _ballot(story: ReportModel, turn: TurnReport, vote: Vote | None) -> counts.Ballot:
     counted = vote is not None and (vote.winner != NO_DECISION or vote.label is not None)
     return counts.Ballot(
         turn=turn.id,
@@ -161,7 +161,7 @@ def _ballot(story: Story, turn: Told, vote: Vote | None) -> counts.Ballot:
     )
 
 
-def _round(story: Story, one: RoundStory) -> counts.Round:
+def _round(story: ReportModel, one: RoundReport) -> counts.Round:
     result = one.result
     label = one.label(story.judging.quorum)
     return counts.Round(
@@ -177,14 +177,14 @@ def _round(story: Story, one: RoundStory) -> counts.Round:
     )
 
 
-def _verdict(story: Story) -> counts.Verdict | None:
+def _verdict(story: ReportModel) -> counts.Verdict | None:
     own = story.verdict
     if own is None:
         return None
-    label = lines.label_of(own)
+    label = wording.label_of(own)
     stands = label is not None or not story.judging.labelled
     return counts.Verdict(
-        decided=lines.decided(own, story.judging.scales),
+        decided=wording.decided(own, story.judging.scales),
         winner=own.winner,
         strength=own.strength,
         totals=_points(own.totals) if story.scored else None,
@@ -199,7 +199,7 @@ def _verdict(story: Story) -> counts.Verdict | None:
     )
 
 
-def _dissent(story: Story) -> list[facts.Dissent] | None:
+def _dissent(story: ReportModel) -> list[facts.Dissent] | None:
     if story.dissent is None:
         return None
     return [
@@ -213,15 +213,15 @@ def _dissent(story: Story) -> list[facts.Dissent] | None:
     ]
 
 
-def _follow_up(story: Story) -> Iterator[facts.FollowUp]:
+def _follow_up(story: ReportModel) -> Iterator[facts.FollowUp]:
     for turn in story.finals:
         if turn.ballot and not turn.mirrored and turn.ballot.get("follow_up"):
             yield facts.FollowUp(judge=turn.seat, turn=turn.id, text=turn.ballot["follow_up"])
 
 
-def _turn(story: Story, turn: Told) -> facts.Turn:
+def _turn(story: ReportModel, turn: TurnReport) -> facts.Turn:
     return facts.Turn.model_validate(
-        {name: getattr(turn, name) for name in facts.Turn.model_fields if name in Told.model_fields}
+        {name: getattr(turn, name) for name in facts.Turn.model_fields if name in TurnReport.model_fields}
         | {
             "kind": _kind(story, turn),
             "round": _round_of(story, turn.id),
@@ -234,7 +234,7 @@ def _turn(story: Story, turn: Told) -> facts.Turn:
     )
 
 
-def _kind(story: Story, turn: Told) -> str:
+def _kind(story: ReportModel, turn: TurnReport) -> str:
     if turn.votes:
         return "ballot"
     if story.dissent is not None and turn.id == story.dissent.id:
@@ -242,7 +242,7 @@ def _kind(story: Story, turn: Told) -> str:
     return "speech" if turn.seat in story.names else "finding"
 
 
-def _evidence(story: Story) -> facts.Evidence | None:
+def _evidence(story: ReportModel) -> facts.Evidence | None:
     if story.looked_up is None:
         return None
     made = [
@@ -265,7 +265,7 @@ def _evidence(story: Story) -> facts.Evidence | None:
     return facts.Evidence(looked_up_by=story.looked_up, citations=made)
 
 
-def _costs(story: Story) -> counts.Costs | None:
+def _costs(story: ReportModel) -> counts.Costs | None:
     bill = story.bill
     if not bill.lines:
         return None
@@ -276,7 +276,7 @@ def _costs(story: Story) -> counts.Costs | None:
     )
 
 
-def _cost(line: Line, seat: str | None, phase: str | None) -> counts.Cost:
+def _cost(line: CostLine, seat: str | None, phase: str | None) -> counts.Cost:
     known, usage = round(line.cost, _CENTS), line.usage
     tokens = counts.Tokens(
         input_fresh=usage.fresh,
@@ -296,7 +296,7 @@ def _cost(line: Line, seat: str | None, phase: str | None) -> counts.Cost:
     )
 
 
-def _reviewers(given: Reviewers) -> counts.Reviewers:
+def _reviewers(given: ReviewerAgreement) -> counts.Reviewers:
     return counts.Reviewers(
         count=given.count,
         agreeing=given.agreeing,
@@ -313,7 +313,7 @@ def _reviewers(given: Reviewers) -> counts.Reviewers:
     )
 
 
-def _recorded(course: Course) -> facts.Recorded:
+def _recorded(course: EarlierCourse) -> facts.Recorded:
     rounds = [
         counts.EarlierRound(number=n, scores=one.scores, winner=one.winner) for n, one in sorted(course.rounds.items())
     ]
@@ -333,7 +333,7 @@ def _recorded(course: Course) -> facts.Recorded:
     )
 
 
-def _round_of(story: Story, turn: str) -> int | None:
+def _round_of(story: ReportModel, turn: str) -> int | None:
     return story.places[turn][0] or None
 
 
@@ -345,6 +345,6 @@ def _number(value: Fraction | None) -> float | None:
     return None if value is None else float(value)
 
 
-def _share(story: Story, value: Fraction | None) -> float | None:
+def _share(story: ReportModel, value: Fraction | None) -> float | None:
     """A probability from 0 to 1, whatever scale the ballots have."""
     return None if value is None else float(value / story.judging.scales.certain)

@@ -23,7 +23,7 @@ from debate_orchestrator.reports.json.counts import (
     Verdict,
     Vote,
 )
-from debate_orchestrator.reports.runs import Kind
+from debate_orchestrator.reports.provenance import Kind
 
 SCHEMA: Literal[1] = 1
 """The version of this form."""

@@ -1,0 +1,297 @@
+"""A format: the rules of one kind of debate, as data.
+
+A format says which phases there are, who speaks in them and in what order, who hears them, what
+shape of reply is wanted, and what a round is judged by. `debate.Debate` unrolls it; nothing else
+interprets it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Literal
+
+from pydantic import Field as Default
+from pydantic import model_validator
+
+from debate_orchestrator.core.phases import (
+    CLERK,
+    EVERYBODY,
+    JUDGE,
+    NAME,
+    OUTCOMES,
+    SEATS,
+    TAG,
+    VOTES,
+    Intervention,
+    Labels,
+    Phase,
+    Quotes,
+    ReservedLines,
+    Rounds,
+    Rubric,
+    Seat,
+    Slot,
+    Turn,
+)
+from debate_orchestrator.core.schema import Condition, Field, Shape
+from debate_orchestrator.core.values import Text, Value
+
+Misfit = tuple[tuple[str | int, ...], str]
+"""Something that does not fit the rest of a format: the keys that lead to it, and what is wrong with it."""
+
+
+class InvalidFormat(ValueError):
+    """A format that does not hang together, with every misfit."""
+
+    def __init__(self, misfits: Sequence[Misfit]):
+        self.misfits = tuple(misfits)
+        super().__init__("; ".join(said for _, said in misfits))
+
+
+class Format(Value):
+    """The rules of one kind of debate."""
+
+    name: str = Default(pattern=NAME)
+    title: Text
+    about: Text
+    seats: dict[str, Seat]
+    rounds: Rounds = Rounds()
+    history: Literal["transcript", "dialogue"] = "transcript"
+    """How earlier turns are shown: one growing transcript, or one's own as an assistant's messages."""
+    context_heard_by: tuple[str, ...] = EVERYBODY
+    """Who may read the context files."""
+    tells_rounds: bool = True
+    """Whether debaters know how many rounds there are."""
+    mirror: bool = False
+    """Whether judges see the debate twice, the second time with sides exchanged, unless the setup says otherwise."""
+    each_round: bool = False
+    """Whether phases with the option `each round` take place, unless the setup says otherwise."""
+    private: str = Default(default="", pattern=rf"{TAG}|^$")
+    """The tag around a speaker's private working, which nobody else hears; none if empty."""
+    quotes: Quotes | None = None
+    forbids: tuple[Literal["other's lines"], ...] = ()
+    """What a speaker must not do: it is on record as a fault where it is seen."""
+    after_refusal: Literal["goes on", "verdict"] = "goes on"
+    """Whether a refusal to argue ends the debate after its round."""
+    decided_by: Literal["votes", "swing"] = "votes"
+    """Whether the side wins that has more votes, or the one that gained more since the blind verdict."""
+    winner_of: dict[str, str] = {}
+    """The winner that each label stands for, where ballots have a `label` and no `winner`."""
+    judged_by: str = Default(default="", pattern=rf"{NAME}|^$")
+    """The format in which `debate judge` judges a debate of this one, which has no judge of its own."""
+    report: Literal["report", "transcript"] = "report"
+    """What is left of a debate: a report, or the bare transcript."""
+    before: tuple[Phase, ...] = ()
+    round: tuple[Phase, ...]
+    after: tuple[Phase, ...] = ()
+    shapes: dict[str, Shape] = {}
+    """What structured replies look like. Some names mean something to the engine. A judge's shape with
+    `scores`, `winner` or `label` is a vote: its winner is the one it declares, else the one with the better
+    scores, else what `winner_of` makes of its label; `score` and `probability` are averaged. A vote in a round is a
+    ballot, whose `feedback`, `convergence` (`detected`, `side`, `criteria`) and `conceded` are acted on; one
+    after the rounds is a final verdict. `rows` is a dissent record; `faults` and `sources` are listed in the report. A
+    debater's shape with `refused` lets a side decline; `url` and `quote` in it are what a clerk looks up."""
+    rubric: Rubric
+    intervention: Intervention = Intervention()
+    labels: Labels = Labels()
+    lines: ReservedLines = ReservedLines()
+    panel: int = Default(default=1, ge=1, le=9)
+    """How many judges sit where the setup names nobody."""
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        """The debaters, in the order of the format."""
+        return tuple(seat for seat in self.seats if seat not in (JUDGE, CLERK))
+
+    @property
+    def seated(self) -> tuple[str, ...]:
+        """The seats that somebody must fill: those that take a turn."""
+        taken = {seat for phase in self.phases() for seat in phase.seats}
+        return tuple(seat for seat in self.seats if seat in taken)
+
+    @property
+    def options(self) -> set[str]:
+        """What a setup may ask for or leave out."""
+        return {phase.option for phase in self.phases() if phase.option is not None}
+
+    @property
+    def can_be_mirrored(self) -> bool:
+        """Whether judges can be shown the debate with its sides exchanged: both sides speak, or neither does."""
+        speaking = {seat for phase in self.phases() for seat in phase.seats} & {*self.sides}
+        return len(self.sides) > 1 and len(speaking) != 1 and any(map(self.votes, self.phases()))
+
+    def votes(self, phase: Phase) -> bool:
+        """Whether a phase is one in which judges vote."""
+        return JUDGE in phase.seats and bool(VOTES & set(self.shapes.get(phase.reply, {})))
+
+    def phases(self) -> tuple[Phase, ...]:
+        return (*self.before, *self.round, *self.after)
+
+    def name_of(self, seat: str) -> str:
+        """What a seat is called: `Researcher A`; `Judge 2` for `judge-2`."""
+        role, _, number = seat.partition("-")
+        name = self.seats[role].name
+        return f"{name} {number}" if number else name
+
+    def tag_of(self, turn: Turn) -> str:
+        """How a turn is marked on record: `[R1 - ROUND 1 - OPENING]`, `[JUDGE - FINAL VERDICT]`."""
+        _, _, number = turn.seat.partition("-")
+        seat = self.seats[turn.role].tag + (f" {number}" if number else "")
+        parts = [seat, f"ROUND {turn.round}", turn.phase.tag] if turn.round else [seat, turn.phase.tag]
+        tag = f"[{' - '.join([*parts, 'MIRRORED'] if turn.mirrored else parts)}]"
+        return f"{tag} {self.labels.divergence}" if turn.phase.on else tag
+
+    def heading_of(self, turn: Turn) -> str:
+        """A turn's title: `Challenge — Researcher A`, `Judge Verdict — Round 2`, `Final Verdict`."""
+        if turn.speaking:
+            title = f"{turn.phase.title} — {self.name_of(turn.seat)}"
+            return f"{title} {self.labels.divergence}" if turn.phase.on else title
+        title = f"{turn.phase.title} — Round {turn.round}" if turn.round else turn.phase.title
+        title = f"{title} ({self.name_of(turn.seat)})" if "-" in turn.seat else title
+        return f"{title}, Mirrored" if turn.mirrored else title
+
+    @model_validator(mode="after")
+    def _hangs_together(self) -> Format:
+        wrong = [*self._seats_wrong(), *self._phases_wrong(), *self._shapes_wrong(), *self._rubric_wrong()]
+        if wrong:
+            raise InvalidFormat(wrong)
+        return self
+
+    def _seats_wrong(self) -> Iterator[Misfit]:
+        for seat in self.seats:
+            if seat not in SEATS:
+                yield ("seats", seat), f"{seat!r} is no seat: there are {', '.join(SEATS)}"
+        if not self.sides:
+            yield ("seats",), "there must be at least one side"
+        if JUDGE not in self.seats and not self.judged_by:
+            yield ("seats",), "there must be a judge, or a format in which the debate is judged later (judged_by)"
+        for n, seat in enumerate(self.context_heard_by):
+            if seat not in EVERYBODY:
+                yield ("context_heard_by", n), f"context_heard_by names {seat!r}, no seat"
+
+    def _phases_wrong(self) -> Iterator[Misfit]:
+        seen = False
+        for group, phases in (("before", self.before), ("round", self.round), ("after", self.after)):
+            for n, phase in enumerate(phases):
+                if any(phase.name == earlier.name for earlier in phases[:n]):
+                    yield (group, n, "name"), f"two phases are called {phase.name!r}"
+                yield from (((group, n, *keys), said) for keys, said in self._phase_wrong(phase))
+                if phase.option == "blind" and not (group == "before" and self.votes(phase)):
+                    yield (
+                        (group, n, "option"),
+                        f"phase {phase.name!r} has the option blind, but is no vote before the rounds",
+                    )
+                if phase.on and not (seen and group == "round"):
+                    said = (
+                        f"phase {phase.name!r} answers {phase.on}, but no phase of the round before it looks for that"
+                    )
+                    yield (group, n, "on"), said
+                seen = seen or (group == "round" and "convergence" in self.shapes.get(phase.reply, {}))
+            voting = [n for n, phase in enumerate(phases) if self.votes(phase) and phase.when == Condition()]
+            if len(voting) > 1:
+                yield (group, voting[1]), f"judges vote twice in `{group}`; one vote has its place there"
+        if self.decided_by == "swing" and not any(one.option == "blind" for one in self.before):
+            said = "a debate decided by swing needs a vote before it: a phase in `before` with the option blind"
+            yield ("decided_by",), said
+        if CLERK in self.seated and not any(CLERK in phase.heard_by for phase in self.phases()):
+            yield ("seats", CLERK), "the clerk hears nothing: no phase is heard by it"
+        if self.mirror and not self.can_be_mirrored:
+            yield ("mirror",), "a mirrored debate needs two sides that speak alike, and judges who vote on them"
+        if self.each_round and "each round" not in self.options:
+            yield ("each_round",), "each_round needs a phase with the option each round"
+
+    def _phase_wrong(self, phase: Phase) -> Iterator[Misfit]:
+        which = f"phase {phase.name!r}"
+        for n, seat in enumerate(phase.seats):
+            if seat not in self.seats:
+                yield ("seats", n), f"{which} seats {seat!r}, which is no seat"
+        for key, listed in (("heard_by", phase.heard_by), ("refusals_heard_by", phase.refusals_heard_by)):
+            for n, seat in enumerate(listed):
+                if seat not in SEATS:
+                    yield (key, n), f"{which} is heard by {seat!r}, no seat"
+        if phase.reply != "text" and phase.reply not in self.shapes:
+            yield ("reply",), f"{which} wants the shape {phase.reply!r}, which is not among the shapes"
+        if CLERK in phase.seats and phase.reply == "text":
+            yield ("seats",), f"{which} has a clerk speak; a clerk gives a structured reply"
+        if phase.least_words and phase.most_words and phase.least_words > phase.most_words:
+            said = f"{which} asks for at least {phase.least_words} words and at most {phase.most_words}"
+            yield ("least_words",), said
+        for key in ("least_words", "most_words"):
+            if phase.reply != "text" and getattr(phase, key):
+                yield (key,), f"{which} holds the length of a structured reply; its fields have `words` of their own"
+
+    def _shapes_wrong(self) -> Iterator[Misfit]:
+        known = ("a", "b", *OUTCOMES)
+        for label, winner in self.winner_of.items():
+            if winner not in known:
+                yield ("winner_of", label), f"winner_of names {winner!r}, no side"
+        for name, shape in self.shapes.items():
+            yield from ((("shapes", name, key), said) for key, said in self._vote_wrong(name, shape))
+            for where, fields in _records((name,), shape):
+                called = ".".join(one for one in where if one != "fields")
+                if {"a", "b"} <= set(fields) and not _alike(fields["a"], fields["b"]):
+                    said = f"{called}.a and {called}.b must be of one kind, since sides may be exchanged"
+                    yield ("shapes", *where, "b"), said
+                for key, field in fields.items():
+                    place = ("shapes", *where, key)
+                    for how in ("only_if", "unless"):
+                        for one in getattr(field, how):
+                            if one not in fields:
+                                yield (*place, how), f"{called}.{key} depends on {one!r}, not beside it"
+                    if field.when.round is not None:
+                        yield (*place, "when"), f"{called}.{key} depends on the round, which a shape can't"
+
+    def _vote_wrong(self, name: str, shape: Shape) -> Iterator[tuple[str, str]]:
+        """What is wrong with a shape as a vote, and with which of its fields."""
+        known = ("a", "b", *OUTCOMES)
+        if "label" in shape and not {"scores", "winner"} & set(shape):
+            for one in shape["label"].of:
+                if one not in self.winner_of:
+                    yield "label", f"winner_of lacks the label {one!r} of shape {name!r}"
+        for one in shape["winner"].of if "winner" in shape else ():
+            if one not in known:
+                yield "winner", f"shape {name!r} has the winner {one!r}, no side"
+
+    def _rubric_wrong(self) -> Iterator[Misfit]:
+        if not 0 <= self.rubric.least < self.rubric.most:
+            yield ("rubric", "least"), "the rubric's scale must go from 0 or more to something larger"
+        scored = any(field.kind == "scores" for shape in self.shapes.values() for field in shape.values())
+        if scored and not any(one.when == Condition() for one in self.rubric.criteria.values()):
+            yield ("rubric", "criteria"), "the rubric needs a criterion that always applies"
+        for name in self.rubric.criteria:
+            least, most = self.rubric.scale(name)
+            if not 0 <= least < most:
+                said = f"the scale of criterion {name!r} must go from 0 or more to something larger"
+                yield ("rubric", "criteria", name), said
+        if not self.rubric.strictness:
+            yield ("rubric", "strictness"), "the rubric needs at least one strictness"
+
+
+def _records(keys: tuple[str, ...], shape: Shape) -> Iterator[tuple[tuple[str, ...], Shape]]:
+    """A shape and every record within it, with the keys that lead to it."""
+    yield keys, shape
+    for key, field in shape.items():
+        if field.fields:
+            yield from _records((*keys, key, "fields"), field.fields)
+
+
+def _alike(one: Field, other: Field) -> bool:
+    """Whether what fits into one field fits into the other."""
+    if (one.kind, one.of, one.per_side, set(one.fields)) != (other.kind, other.of, other.per_side, set(other.fields)):
+        return False
+    return all(_alike(field, other.fields[name]) for name, field in one.fields.items())
+
+
+def calendar(made: Format, rounds: int, strictness: str, options: Collection[str] = ()) -> Iterator[Slot]:
+    """Every phase of a debate of so many rounds, in order, with those that are optional and asked for; those that
+    answer something found (`on`) are in it as if it were found. This is the one place that knows the order of a
+    format."""
+    places: list[tuple[tuple[Phase, ...], int | None, bool]] = [(made.before, None, False)]
+    places += [(made.round, n, False) for n in range(1, rounds + 1)]
+    places.append((made.after, None, True))
+    for phases, round, closing in places:
+        for phase in phases:
+            if phase.option is not None and phase.option not in options:
+                continue
+            if phase.when.holds(rounds=rounds, strictness=strictness, round=round):
+                yield Slot(phase=phase, round=round, closing=closing)

@@ -1,0 +1,262 @@
+"""What a format is made of: seats, phases, rubric, labels. `rules.Format` puts them together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator
+from pydantic import Field as Default
+from pydantic_core import PydanticCustomError
+
+from debate_orchestrator.core.schema import Condition
+from debate_orchestrator.core.values import FREE, Text, Value
+
+NAME = r"^[a-z][a-z0-9-]{0,40}$"
+"""What a name may be that becomes part of a turn's id, and so of a file's name."""
+TAG = r"^[a-z][a-z0-9_]{0,40}$"
+"""What stands between < and > of a mark in a speech."""
+JUDGE = "judge"
+CLERK = "clerk"
+"""Looks up what the sides cite; takes no part in the argument and has no vote."""
+EVERYBODY = ("a", "b", JUDGE)
+SEATS = (*EVERYBODY, CLERK)
+VOTES = {"scores", "winner", "label"}
+"""What makes a judge's shape a vote."""
+TIE = "tie"
+CONSENSUS = "consensus"
+NO_DECISION = "no decision"
+MOST_ROUNDS = 100
+MOST_WORDS = 20_000
+"""Words that may be asked for or held to: half of what a reply may have."""
+OUTCOMES = (TIE, CONSENSUS, NO_DECISION)
+"""What a vote may be for beside a side."""
+MIRRORED = ".mirrored"
+"""What the id of a mirrored turn ends in."""
+
+
+_MARKS = frozenset("<>[]`*_|\\#")
+
+
+def _called(name: str) -> str:
+    """What a seat or a phase may be called: it heads speeches in prompts and reports."""
+    if not name.isprintable() or len(name) > 80 or _MARKS & set(name):
+        raise PydanticCustomError(
+            "called", "a line of text, of at most 80 characters, without marks of markdown or HTML"
+        )
+    return name
+
+
+Called = Annotated[Text, AfterValidator(_called)]
+
+
+class Seat(Value):
+    """How a seat is called in briefs and reports. Neutral: no model's name comes in here."""
+
+    name: Called
+    side: Called = ""
+    """Pro or Con, for a debater."""
+    tag: str
+    """How the seat is written in a turn's tag, as in [R1 - ROUND 1 - OPENING]."""
+
+
+class Rounds(Value):
+    """How many rounds there may be."""
+
+    default: int = 3
+    most: int = 6
+    insist: int = 8
+    """The most that is taken from somebody who insists."""
+
+
+class Phase(Value):
+    """One kind of turn: who takes it, when, who hears it, and what is wanted."""
+
+    name: str = Default(pattern=NAME)
+    title: Called
+    tag: str
+    seats: tuple[str, ...]
+    """Who takes a turn: `a`, `b`, `judge`."""
+    order: Literal["in turn", "at once"] = "in turn"
+    """In turn, the second speaker has heard the first; at once, neither hears the other."""
+    panel: Literal["every judge", "first judge"] = "every judge"
+    when: Condition = Default(default_factory=Condition)
+    on: Literal["convergence"] | None = None
+    """Only as an answer to something found in the round: here, a fresh convergence."""
+    reply: str = "text"
+    """`text`, or the name of a shape of this format."""
+    heard_by: tuple[str, ...] = EVERYBODY
+    """Seats that find the turn in their transcript. A judge's ballots are never in anybody else's."""
+    refusals_heard_by: tuple[str, ...] = EVERYBODY
+    """Those of them that are told of a refusal to argue in it."""
+    option: Literal["each round", "blind"] | None = None
+    """Only where the setup asks for it: the judge's verdict after each round, or before the first word."""
+    words: int | None = Default(default=None, ge=1, le=MOST_WORDS)
+    """About how many words are asked for."""
+    tokens: int | None = None
+    """The most tokens that a reply may have, where the provider takes such a limit."""
+    least_words: int | None = Default(default=None, ge=1, le=MOST_WORDS)
+    """A speech of fewer is asked for again, once."""
+    most_words: int | None = Default(default=None, ge=1, le=MOST_WORDS)
+    """What others hear of a speech ends after so many; the record keeps it whole."""
+    template: str = Default(default="", pattern=rf"^([a-z][a-z0-9-]{{0,40}}/)?{NAME[1:]}|^$")
+    """The template of the task, in the format's folder, or as `adversarial/opening` in that of a shipped one; the
+    phase's name if empty."""
+
+
+class Criterion(Value):
+    """Something that is scored."""
+
+    title: Text
+    about: Text
+    weight: float = Default(default=1, gt=0)
+    """How much it counts in the mean, beside the others."""
+    least: float | None = None
+    most: float | None = None
+    """A scale of its own; the rubric's where it has none."""
+    when: Condition = Default(default_factory=Condition)
+
+
+class Strictness(Value):
+    """One way of judging, explained to the user and demanded of the judge and the debaters."""
+
+    about: Text
+    judge: Text
+    debaters: Text
+
+
+class Rubric(Value):
+    """What a round is judged by, and on what scale."""
+
+    name: Text
+    least: float
+    most: float
+    criteria: dict[str, Criterion] = {}
+    strictness: dict[str, Strictness]
+    convergence: Annotated[dict[str, str], FREE] = {}
+    """The signs of convergence that a judge may name, with what each means."""
+
+    def scale(self, criterion: str) -> tuple[float, float]:
+        """The least and the most that a criterion may be given."""
+        one = self.criteria[criterion]
+        return (self.least if one.least is None else one.least, self.most if one.most is None else one.most)
+
+
+class Quotes(Value):
+    """How a debater marks what is quoted from the material, and how the marks are heard: names of tags."""
+
+    tag: str = Default(default="quote", pattern=TAG)
+    verified: str = Default(default="v_quote", pattern=TAG)
+    unverified: str = Default(default="u_quote", pattern=TAG)
+    least_words: int = 4
+    """A quote of fewer words proves nothing, and is heard as unverified."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.tag, self.verified, self.unverified)
+
+
+class Intervention(Value):
+    """What happens when a round's ballots find that the sides converge."""
+
+    most_in_a_row: int = Default(default=1, ge=0, le=MOST_ROUNDS)
+    """Rounds in a row that may be answered; convergence after that is flagged for the final verdict."""
+
+
+_HOLE = re.compile(r"\{\{|\}\}|\{rounds?\}")
+
+
+def fill_label(label: str, *, round: int, rounds: int | None = None) -> str:
+    """A label with its numbers filled in, and doubled braces made single; whatever else it holds stands as it is. It
+    may be a stranger's, so `str.format` is not for it: that reads attributes, and pads to any width."""
+    holes = {"{{": "{", "}}": "}", "{round}": str(round), "{rounds}": "{rounds}" if rounds is None else str(rounds)}
+    return _HOLE.sub(lambda found: holes[found[0]], label)
+
+
+class Labels(Value):
+    """What is announced, word for word; {round} and {rounds} are filled in (see `filled`)."""
+
+    round: Text = "--- ROUND {round} OF {rounds} ---"
+    intervention: Text = "[INTERVENTION - ROUND {round}]"
+    divergence: Text = "[FORCED DIVERGENCE]"
+    persisted: Text = "The sides converged again right after an intervention."
+    final: Text = "[JUDGE - FINAL VERDICT]"
+
+
+class ReservedLines(Value):
+    """Lines that say something to the engine when a speech ends with exactly that, on a line of its own."""
+
+    concede: Text = "I CONCEDE THE DEBATE."
+    decline: Text = "I DECLINE TO ARGUE THIS POSITION."
+
+    def remark(self, ignored: str) -> str:
+        """What to tell a speaker whose reserved line does not count."""
+        does = "declines" if ignored == self.decline else "concedes"
+        return (
+            f'"{ignored}" does not count here: it {does} only as the last line, exactly so, below an empty line, '
+            "and outside of quotations, code and lists."
+        )
+
+
+class Turn(Value):
+    """One thing somebody must now do. Its id is derived, never drawn, so the same journal always
+    awaits the same turns."""
+
+    id: str
+    seat: str
+    """`a`, `b`, `judge`, or `judge-2` in a panel."""
+    phase: Phase
+    round: int | None = None
+    """None before the first round and after the last."""
+    closing: bool = False
+    mirrored: bool = False
+    """Whether the judge sees the debate with the sides exchanged."""
+
+    @property
+    def role(self) -> str:
+        """The seat in the format: `judge` for every judge of a panel."""
+        return JUDGE if self.seat.startswith(JUDGE) else self.seat
+
+    @property
+    def judging(self) -> bool:
+        return self.role == JUDGE
+
+    @property
+    def speaking(self) -> bool:
+        """Whether a side speaks in it."""
+        return self.role not in (JUDGE, CLERK)
+
+
+class Slot(Value):
+    """A phase at its place in a debate."""
+
+    phase: Phase
+    round: int | None
+    """None before the first round and after the last."""
+    closing: bool
+
+    def turn_id(self, seat: str) -> str:
+        """The id of the turn that `seat` takes here: `2.rebuttal.a`, `final.verdict.judge`, `start.verdict.judge`."""
+        prefix = str(self.round) if self.round is not None else "final" if self.closing else "start"
+        return f"{prefix}.{self.phase.name}.{seat}"
+
+    def stages(self, order: Sequence[str], panel: Sequence[str], *, mirror: bool = False) -> list[tuple[str, ...]]:
+        """The seats that take a turn here, stage by stage, with the sides in this speaking order. With `mirror`
+        each judge takes a second one, marked as mirrored, beside the first."""
+        seats: list[tuple[str, ...]] = [(side,) for side in order if side in self.phase.seats]
+        if JUDGE in self.phase.seats:
+            voting = panel if self.phase.panel == "every judge" else panel[:1]
+            seats += [(judge, judge + MIRRORED) if mirror else (judge,) for judge in voting]
+        if CLERK in self.phase.seats:
+            seats.append((CLERK,))
+        if self.phase.order == "at once":
+            return [tuple(seat for group in seats for seat in group)] if seats else []
+        return seats
+
+
+def judges(panel: int) -> tuple[str, ...]:
+    """The seats of a panel of that size."""
+    if not panel:
+        return ()
+    return (JUDGE,) if panel == 1 else tuple(f"{JUDGE}-{i}" for i in range(1, panel + 1))

@@ -1,0 +1,247 @@
+"""Private working, left out of a reply: a model's thoughts before and between what it says to others.
+
+A format may name a tag of its own and tell its speakers so: that tag is private wherever it stands. Besides, models
+have marks of their own (`<think>`, `[THINK]`, `<|channel|>analysis`, ...), which a speech about such models may
+mention. A mark of these counts where a reply, a line or a sentence begins with it; a closing one also where it ends a
+line, and all before it is private then, since some templates open the working themselves. A mark does not count
+
+- in code or a quotation: in a code fence, or between quotation marks or backticks that open on its line;
+- where the words around it make a sentence with it;
+- where it closes a mark that was only mentioned in the same paragraph.
+
+A mark alone on its line counts unless it stands in a code fence. While a reply streams, working without an opening
+mark is known for what it is only when it is closed.
+
+What is left open is private to its end: a speaker who leaves a mark open says too little rather than too much.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import lru_cache
+
+from debate_orchestrator.core.reserved_line import Fence
+from debate_orchestrator.util.sanitize import JOINER, sanitize
+
+_NAMES = (
+    r"(?:\w{1,16}:|ant|longcat_)?(?:think(?:ing)?|thoughts?(?:[_-]process)?|reasoning|reflection|analysis"
+    r"|scratch[_-]?pad|(?:inner|internal)[_-]monologue|chain[_-]of[_-]thought)"
+)
+_TURN = r"<\|(?:start|begin)\|>\s{0,8}assistant\s{0,8}"
+_HEAD = rf"(?:{_TURN})?<\|channel\|>\s{{0,8}}"
+_HEADER = r"(?:(?:[^<>\n]|<\|constrain\|>){0,80}<\|message\|>)?"
+_KNOWN = (
+    # Claude, DeepSeek, Qwen, GLM, Seed, Hermes and many more
+    ("tag", rf"<\s{{0,8}}{_NAMES}(?:\s[^<>]{{0,200}})?>", rf"<\s{{0,8}}/\s{{0,8}}{_NAMES}\s{{0,8}}>"),
+    # Kimi
+    ("kimi", r"◁\s{0,8}think(?:ing)?\s{0,8}▷", r"◁\s{0,8}/\s{0,8}think(?:ing)?\s{0,8}▷"),
+    # Magistral
+    ("square", r"(?-i:\[THINK(?:ING)?\])", r"(?-i:\[/THINK(?:ING)?\])"),
+    # gpt-oss, Solar
+    (
+        "channel",
+        rf"{_HEAD}(?:analysis|commentary)\b{_HEADER}|<\|think\|>",
+        rf"(?:<\|end\|>\s{{0,8}})?(?:{_HEAD}final\b{_HEADER}|{_TURN}<\|content\|>)|<\|end\|>",
+    ),
+    # Gemma
+    ("half", r"<\|channel>\s{0,8}(?:thought|thinking|analysis)\b", r"<channel\|>"),
+    # Command, OpenThinker, Apertus
+    (
+        "token",
+        r"<\|(?:start_thinking|begin_of_thought|inner_prefix)\|>",
+        r"<\|(?:end_thinking|end_of_thought|inner_suffix)\|>",
+    ),
+)
+"""The marks that models are known to use: a kind, what opens working of that kind, and what closes it."""
+_END = "_end"
+_OWN = "own"
+_PARTIAL = (
+    rf"<\s{{0,8}}/?\s{{0,8}}(?:[\w:-]{{0,32}}|{_NAMES}(?:\s[^<>]{{0,200}})?)",
+    r"◁\s{0,8}/?\s{0,8}\w{0,8}\s{0,8}",
+    r"\[/?[A-Z]{0,8}",
+    r"(?:<\|(?:start|begin|channel|constrain|end)\|>[^<>\n]{0,80}){0,4}(?:<(?:\|\w{0,20}\|?)?)?",
+    r"<(?:\|channel>\s{0,8}\w{0,8}|channel\|)",
+)
+"""What may be the beginning of one of these."""
+_WAITING = re.compile(rf"(?s:.?)(?:\r|{JOINER}){{1,50}}\Z")
+"""What may be half of a line break, or hide in a mark, depending on what follows."""
+_LOOK = 4
+"""Characters after a mark that tell whether it stands in a sentence."""
+_AMID_BEFORE = re.compile(r"[\w,]\n?[ ]{0,3}\Z")
+_AMID_AFTER = re.compile(r"[ ]{0,2}\n?[ ]?(?:[^\W\d_A-Z]|[,;:.!?)/|–—-])")
+_SENTENCE_BEGINS = re.compile(r"(?<!\n\d)(?<!\n\d\d)(?<!  \d)[.!?…。！？][\"'”’»)\]*_]{0,4}\s{0,3}\Z")
+_SENTENCE_GOES_ON = re.compile(r"\s{1,3}[^\W\d_A-Z]|[,;:.!?)/|–—-]")
+_LINE_BEGINS = re.compile(r"\n {0,3}\Z")
+_LINE_ENDS = re.compile(r"[ \t]*(?:\n|\Z)")
+_QUOTING = re.compile(r"(?P<code>`)|(?P<opening>“|(?<![^\s(\[])\")|(?P<closing>[”\"])")
+"""What begins or ends code or a quotation."""
+_QUOTED = re.compile(r"[`\"'“‘«「]\Z"), re.compile(r"[`\"'”’»」]")
+_LINE = 300
+"""Characters of a line that tell whether it opens or closes a code fence."""
+
+
+class PrivateFilter:
+    """Takes a reply in pieces, as it comes, and gives what of it is for others."""
+
+    def __init__(self, tag: str = "", *, known: bool = True, fences: bool = True):
+        """`tag` is the format's own; `known` says whether the marks that models use count too; `fences`, whether a
+        code fence shows them as text."""
+        self._marks, self._partial = _patterns(tag, known)
+        self._fences = fences
+        self._raw = self._last = self._rest = ""
+        """What waits for the piece after it; the character before that; and the text after that which may be part
+        of a mark."""
+        self._kind = ""
+        """The kind of private working that is open."""
+        self._nested: Counter[str] = Counter()
+        """How many marks that open working of a kind stood in such working, each of which may be closed as well."""
+        self.found = False
+        """Whether anything was private."""
+        self.restarts = 0
+        """How often all that had been given turned out to be private."""
+        self._forget()
+
+    def _forget(self) -> None:
+        """Nothing was said so far."""
+        self._before, self._line, self._fence = "\n\n", "", Fence()
+        self._quoting: Counter[str] = Counter()
+        """The marks of code and quotations on this line."""
+        self._silent, self._passed = True, False
+        self._mentioned: Counter[str] = Counter()
+        """How many marks that open working were only mentioned in this paragraph, and not closed."""
+
+    def feed(self, piece: str) -> str:
+        """What of the text so far is for others, and was not given before. Where `restarts` has grown, whatever was
+        given before is private after all."""
+        raw = self._raw + piece
+        waiting = _WAITING.search(raw, max(0, len(raw) - 60))
+        raw, self._raw = (raw[: waiting.start()], waiting[0]) if waiting else (raw, "")
+        tamed = sanitize(self._last + raw)[len(self._last) :]
+        self._last = tamed[-1:] or self._last
+        return self._take(tamed, closed=False)
+
+    def whole(self, text: str) -> str:
+        """What of a whole reply, tame already, is for others."""
+        said = self._take(text, closed=True)
+        self._fence.read(self._line)
+        return said
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether a mark was passed over in a code fence that is never closed."""
+        return self._passed and bool(self._fence)
+
+    def _take(self, piece: str, *, closed: bool) -> str:
+        window = self._rest + piece
+        partial = None if closed else self._partial.search(window, max(0, len(window) - 600))
+        stop = partial.start() if partial else len(window)
+        said, at = list[str](), 0
+        for mark in self._marks.finditer(window):
+            if mark.start() >= stop or (not closed and mark.end() + _LOOK > len(window)):
+                stop = min(stop, mark.start())
+                break
+            said.append(self._aloud(window[at : mark.start()]))
+            at = mark.end()
+            self._meet(mark, said)
+        stop = max(at, stop)
+        said.append(self._aloud(window[at:stop]))
+        self._rest = window[stop:]
+        return "".join(said)
+
+    def _meet(self, mark: re.Match[str], said: list[str]) -> None:
+        """Takes a mark: it opens or closes private working, or is part of what is said."""
+        name = str(mark.lastgroup)
+        kind, closes = name.removesuffix(_END), name.endswith(_END)
+        if self._kind:
+            if closes and kind == self._kind:
+                self._kind = ""
+                said.append(self._aloud("\n"))
+            elif kind == self._kind:
+                self._nested[kind] += 1
+        elif kind != _OWN and not self._counts(mark, kind, closes=closes):
+            said.append(self._aloud(mark[0]))
+        else:
+            self.found = True
+            if closes:
+                said.clear()
+                self._forget()
+                self.restarts += 1
+            else:
+                self._kind = kind
+
+    def _counts(self, mark: re.Match[str], kind: str, *, closes: bool) -> bool:
+        """Whether a mark that models use is meant as one here."""
+        before, after = self._before, mark.string[mark.end() : mark.end() + _LOOK]
+        if self._silent:
+            return True
+        if self._fences and self._fence:
+            self._passed = True
+            return False
+        begins, ends = bool(_LINE_BEGINS.search(before)), bool(_LINE_ENDS.match(after))
+        if begins and ends:
+            return True
+        if self._is_quoted(before, after):
+            self._mentioned[kind] += not closes
+            return False
+        if closes and self._mentioned[kind]:
+            self._mentioned[kind] -= 1
+            return False
+        if closes and self._nested[kind]:
+            self._nested[kind] -= 1
+            return True
+        if _SENTENCE_BEGINS.search(before) and not _SENTENCE_GOES_ON.match(after):
+            return True
+        amid = _AMID_BEFORE.search(before) and _AMID_AFTER.match(after)
+        if (begins or (closes and ends)) and not amid:
+            return True
+        self._mentioned[kind] += not closes
+        return False
+
+    def _is_quoted(self, before: str, after: str) -> bool:
+        """Whether a mark stands in code or in a quotation that began on its line."""
+        marks, (left, right) = self._quoting, _QUOTED
+        within = marks["code"] % 2 or marks["opening"] > marks["closing"] or self._line.lstrip().startswith(">")
+        return bool(within or (left.search(before) and right.match(after)))
+
+    def _aloud(self, text: str) -> str:
+        """Notes text that is no mark; what of it is for others."""
+        if self._kind or not text:
+            return ""
+        first, *lines = text.split("\n")
+        self._line = (self._line + first)[:_LINE]
+        self._quoting.update(str(one.lastgroup) for one in _QUOTING.finditer(f"{self._before[-1]}{first}", 1))
+        for line in lines:
+            self._quoting = Counter(str(one.lastgroup) for one in _QUOTING.finditer(line))
+            self._fence.read(self._line)
+            self._passed = self._passed and bool(self._fence)
+            if not self._line.strip():
+                self._mentioned.clear()
+            self._line = line[:_LINE]
+        self._before = (self._before + text[-16:])[-16:]
+        self._silent = self._silent and text.isspace()
+        return text
+
+
+@lru_cache(maxsize=64)
+def _patterns(tag: str, known: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """What finds the marks of private working, and what may be the beginning of one at the end of a text."""
+    marks, partial = (_KNOWN, _PARTIAL) if known else ((), ())
+    if tag:
+        closing = rf"<\s{{0,64}}/\s{{0,64}}{tag}\b(?:\s{{0,64}}>|[^<>\n]{{0,200}}>)?"
+        marks = ((_OWN, rf"<\s{{0,64}}{tag}\b", closing), *marks)
+        partial = (rf"<\s{{0,64}}(?:/\s{{0,64}})?(?:\w{{0,41}}|{tag}\b[^<>\n]{{0,200}})", *partial)
+    either = "|".join(f"(?P<{kind}>{opening})|(?P<{kind}{_END}>{closing})" for kind, opening, closing in marks)
+    found = re.compile(either or "(?!)", re.IGNORECASE)
+    return found, re.compile(rf"(?:{'|'.join(partial) or '(?!)'})\Z", re.IGNORECASE)
+
+
+def without_private(text: str, tag: str = "", *, known: bool = True) -> str:
+    """What of a reply, tame already, is meant for others; the text as it is where nothing in it is private. `tag` is
+    the format's own mark; `known` says whether those that models use count too."""
+    kept = PrivateFilter(tag, known=known)
+    said = kept.whole(text)
+    if kept.doubtful:  # the fence may be part of the working
+        kept = PrivateFilter(tag, known=known, fences=False)
+        said = kept.whole(text)
+    return said.strip() if kept.found else text

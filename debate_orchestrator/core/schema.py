@@ -1,0 +1,335 @@
+"""What a structured reply looks like, as data: the same fields make the JSON Schema that is asked
+for and the check that the answer must pass.
+
+A shape is a mapping of names to fields. Providers can't promise ranges or dependencies between
+fields, so those are checked here and nowhere else. Nothing is repaired and nothing is guessed:
+`check` returns complaints, and an empty list is the only way to pass.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from pydantic import Field as Default
+
+from debate_orchestrator.core.values import Text, Value
+from debate_orchestrator.util.errors import complaint, short_repr
+
+LONGEST = 20_000
+"""Characters that one text of a structured reply may have."""
+LONGEST_URL = 2_000
+MOST_ITEMS = 100
+_URL = re.compile(r"https?://[^\s<>\"`\x00-\x20\x7f]+", re.IGNORECASE)
+
+
+class Condition(Value):
+    """Conditions on the setup and the round; all that are given must hold."""
+
+    round: Literal["first", "later", "last", "not last"] | int | None = None
+    """Which rounds: some by name, or just the one of that number."""
+    rounds_at_least: int | None = None
+    strictness: str | None = None
+
+    def holds(self, *, rounds: int, strictness: str, round: int | None = None) -> bool:
+        if self.rounds_at_least is not None and rounds < self.rounds_at_least:
+            return False
+        if self.strictness is not None and strictness != self.strictness:
+            return False
+        if self.round is None:
+            return True
+        if isinstance(self.round, int):
+            return round == self.round
+        if round is None:
+            return False
+        names = {"first": round == 1, "later": round > 1, "last": round == rounds, "not last": round < rounds}
+        return names[self.round]
+
+
+class Field(Value):
+    """One field of a structured reply."""
+
+    kind: Literal["text", "url", "flag", "number", "choice", "choices", "list", "record", "scores", "turn", "turns"]
+    """`scores` is a number for each side and criterion of the rubric; `turn` the id of a turn, `turns` a list of
+    such; `url` the address of a page."""
+    about: Text = ""
+    of: tuple[str, ...] = ()
+    """What a choice may be; empty means the sides."""
+    fields: dict[str, Field] = {}
+    """What a record, or each item of a list, is made of."""
+    least: float | None = None
+    most: float | None = None
+    whole: bool = False
+    words: int | None = None
+    """The most words that a text may have."""
+    per_side: bool = False
+    """One value for each side instead of a single one."""
+    optional: bool = False
+    """Whether null will do."""
+    only_if: dict[str, bool | str] = {}
+    """The values of fields beside it with which it is filled in; otherwise it is null or empty."""
+    unless: dict[str, bool | str] = {}
+    """The values of fields beside it with any of which it is left out, as null or empty."""
+    when: Condition = Default(default_factory=Condition)
+
+
+Shape = dict[str, Field]
+
+
+class ShapeContext(Value):
+    """What the fields of a shape refer to: who the sides are, what is scored, and on what scale."""
+
+    sides: tuple[str, ...]
+    criteria: tuple[str, ...]
+    least: float
+    most: float
+    rounds: int
+    strictness: str
+    turns: tuple[str, ...] = ()
+    """The turns that may be named."""
+    scales: dict[str, tuple[float, float]] = {}
+    """Criterion to its own least and most, where they are not those of the rubric."""
+
+    def scale(self, criterion: str) -> tuple[float, float]:
+        """The least and the most that a criterion may be given."""
+        return self.scales.get(criterion, (self.least, self.most))
+
+
+def fields_asked(shape: Mapping[str, Field], terms: ShapeContext) -> Shape:
+    """The fields that are asked for under these terms."""
+    return {
+        name: field
+        for name, field in shape.items()
+        if field.when.holds(rounds=terms.rounds, strictness=terms.strictness)
+    }
+
+
+def json_schema(shape: Mapping[str, Field], terms: ShapeContext) -> dict[str, Any]:
+    """The shape as a JSON Schema that structured-output modes take: every property required, none beside."""
+    return _object({name: _schema(field, terms) for name, field in fields_asked(shape, terms).items()})
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def _schema(field: Field, terms: ShapeContext) -> dict[str, Any]:
+    made = _plain(field, terms)
+    if field.per_side:
+        made = _object(dict.fromkeys(terms.sides, made))
+    if (field.only_if or field.unless or field.optional) and empty_value(field) is None:
+        made |= {"type": [made["type"], "null"]}
+        made |= {"enum": [*made["enum"], None]} if "enum" in made else {}
+    return made | ({"description": field.about} if field.about else {})
+
+
+def _plain(field: Field, terms: ShapeContext) -> dict[str, Any]:
+    """The schema of one value of a field, for one side and filled in."""
+    match field.kind:
+        case "text" | "url" | "turn":
+            return {"type": "string"}
+        case "flag":
+            return {"type": "boolean"}
+        case "number":
+            return {"type": "integer" if field.whole else "number"}
+        case "choice":
+            return {"type": "string", "enum": list(field.of or terms.sides)}
+        case "choices":
+            return {"type": "array", "items": {"type": "string", "enum": list(field.of or terms.sides)}}
+        case "turns":
+            return {"type": "array", "items": {"type": "string"}}
+        case "list":
+            return {"type": "array", "items": json_schema(field.fields, terms) if field.fields else {"type": "string"}}
+        case "record":
+            return json_schema(field.fields, terms)
+        case "scores":
+            each = _object({name: {"type": "number"} for name in terms.criteria})
+            return _object(dict.fromkeys(terms.sides, each))
+
+
+def empty_value(field: Field) -> Any:
+    """What stands in a field that is not filled in: an empty list where it is a list, null elsewhere."""
+    return [] if field.kind in ("choices", "turns", "list") and not field.per_side else None
+
+
+def check(shape: Mapping[str, Field], value: Any, terms: ShapeContext, where: str = "") -> list[str]:
+    """Every complaint about `value` as a reply of this shape; empty when it will do."""
+    if not isinstance(value, dict):
+        return [complaint(where.rstrip(".") or "the reply", _kind(value), "a JSON object")]
+    wanted = fields_asked(shape, terms)
+    found = [
+        complaint(f"{where}{name}", "nothing", _expected(field, terms) + _or_nothing(field))
+        for name, field in wanted.items()
+        if name not in value
+    ]
+    found += [
+        complaint(f"{where}{short_repr(name)}", "a field nobody asked for", f"only {', '.join(wanted)}")
+        for name in value
+        if name not in wanted
+    ]
+    for name, field in wanted.items():
+        if name in value:
+            found += _dependent(field, value, name, terms, f"{where}{name}")
+    return found
+
+
+def _dependent(field: Field, record: Mapping[str, Any], name: str, terms: ShapeContext, where: str) -> list[str]:
+    value = record[name]
+    vacant = empty_value(field)
+    empty = value == vacant and type(value) is type(vacant)
+    if field.optional and empty:
+        return []
+    if not field.only_if and not field.unless:
+        return _one(field, value, terms, where)
+    if applies(field, record):
+        if empty and field.kind != "list":  # a list of none is a list; what is named must be named
+            return [complaint(where, _kind(value), f"{_expected(field, terms)}, {_condition(field, 'since')}")]
+        return _one(field, value, terms, where)
+    if empty:
+        return []
+    barred = [f"{other} is {_word(one)}" for other, one in field.unless.items() if record.get(other) == one]
+    why = f"since {' and '.join(barred)}" if barred else _condition(field, "unless")
+    return [complaint(where, short_repr(value), f"{json.dumps(vacant)}, {why}")]
+
+
+def applies(field: Field, record: Mapping[str, Any]) -> bool:
+    """Whether a field is to be filled in, by the values of the fields beside it."""
+    wanted = all(record.get(other) == needed for other, needed in field.only_if.items())
+    return wanted and not any(record.get(other) == barred for other, barred in field.unless.items())
+
+
+def _condition(field: Field, word: Literal["if", "since", "unless"]) -> str:
+    """When a field is filled in: `if detected is true`."""
+    wanted = [f"{other} is {_word(needed)}" for other, needed in field.only_if.items()]
+    barred = [f"{other} is not {_word(value)}" for other, value in field.unless.items()]
+    return f"{word} {' and '.join(wanted + barred)}"
+
+
+def _word(value: bool | str) -> str:
+    """A value as a reply writes it."""
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def _or_nothing(field: Field) -> str:
+    """When a field may be empty, and how that is written."""
+    if field.only_if or field.unless:
+        return f" {_condition(field, 'if')}, and {json.dumps(empty_value(field))} otherwise"
+    return f", or {json.dumps(empty_value(field))}" if field.optional else ""
+
+
+def _one(field: Field, value: Any, terms: ShapeContext, where: str, *, side: bool = True) -> list[str]:
+    if field.per_side and side:
+        return _each_side(value, terms, where, lambda item, at: _one(field, item, terms, at, side=False))
+    if field.kind == "record":
+        return check(field.fields, value, terms, f"{where}.")
+    if field.kind == "scores":
+        return _each_side(value, terms, where, lambda item, at: _scores(item, terms, at))
+    if field.kind == "list":
+        return _list(field, value, terms, where)
+    return [] if _fits(field, value, terms) else [complaint(where, _kind(value), _expected(field, terms))]
+
+
+def _each_side(value: Any, terms: ShapeContext, where: str, check_one: Any) -> list[str]:
+    if not isinstance(value, dict) or set(value) != set(terms.sides):
+        return [complaint(where, _kind(value), f"an object with the keys {', '.join(terms.sides)}")]
+    return [said for name in terms.sides for said in check_one(value[name], f"{where}.{name}")]
+
+
+def _scores(value: Any, terms: ShapeContext, where: str) -> list[str]:
+    if not isinstance(value, dict) or set(value) != set(terms.criteria):
+        return [complaint(where, _kind(value), f"an object with the keys {', '.join(terms.criteria)}")]
+    wrong = []
+    for name in terms.criteria:
+        least, most = terms.scale(name)
+        scale = Field(kind="number", least=least, most=most)
+        if not _fits(scale, value[name], terms):
+            wrong.append(complaint(f"{where}.{name}", _kind(value[name]), _expected(scale, terms)))
+    return wrong
+
+
+def _list(field: Field, value: Any, terms: ShapeContext, where: str) -> list[str]:
+    if not isinstance(value, list) or len(value) > MOST_ITEMS:
+        return [complaint(where, _kind(value), f"a list of at most {MOST_ITEMS}")]
+    if field.fields:
+        return [said for i, item in enumerate(value) for said in check(field.fields, item, terms, f"{where}[{i}].")]
+    one = Field(kind="text")
+    return [said for i, item in enumerate(value) for said in _one(one, item, terms, f"{where}[{i}]")]
+
+
+def _fits(field: Field, value: Any, terms: ShapeContext) -> bool:
+    match field.kind:
+        case "text":
+            return isinstance(value, str) and bool(value.strip()) and len(value) <= LONGEST and _brief(field, value)
+        case "url":
+            return isinstance(value, str) and len(value) <= LONGEST_URL and _URL.fullmatch(value) is not None
+        case "flag":
+            return isinstance(value, bool)
+        case "number":
+            return _number(field, value)
+        case "choice":
+            return isinstance(value, str) and value in (field.of or terms.sides)
+        case "choices":
+            return _all_of(value, field.of or terms.sides)
+        case "turn":
+            return isinstance(value, str) and value in terms.turns
+        case "turns":
+            return _all_of(value, terms.turns) and bool(value)
+    return False
+
+
+def _brief(field: Field, value: str) -> bool:
+    return field.words is None or len(value.split()) <= field.words
+
+
+def _number(field: Field, value: Any) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    if field.whole and not isinstance(value, int):
+        return False
+    return (field.least is None or value >= field.least) and (field.most is None or value <= field.most)
+
+
+def _all_of(value: Any, options: Sequence[str]) -> bool:
+    return isinstance(value, list) and len(value) <= MOST_ITEMS and all(item in options for item in value)
+
+
+def _expected(field: Field, terms: ShapeContext) -> str:
+    """What a field should hold, in words."""
+    one = _expected_one(field, terms)
+    return f"an object with the keys {', '.join(terms.sides)}, each {one}" if field.per_side else one
+
+
+def _expected_one(field: Field, terms: ShapeContext) -> str:
+    match field.kind:
+        case "text" if field.words is not None:
+            return f"text of at most {field.words} words"
+        case "text":
+            return f"text of 1 to {LONGEST:,} characters"
+        case "url":
+            return "the address of a page, such as https://example.org/page"
+        case "flag":
+            return "true or false"
+        case "number":
+            kind = "a whole number" if field.whole else "a number"
+            bounded = field.least is not None and field.most is not None
+            return f"{kind} from {field.least:g} to {field.most:g}" if bounded else kind
+        case "choice":
+            return "one of " + ", ".join(field.of or terms.sides)
+        case "choices":
+            return "a list of any of " + ", ".join(field.of or terms.sides)
+        case "turn":
+            return "the id of a turn in the transcript, such as " + ", ".join(terms.turns[:2])
+        case "turns":
+            return "a list of turn ids from the transcript, such as " + ", ".join(terms.turns[:2])
+        case "list":
+            return "a list"
+    return "an object"
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, dict):
+        keys = ", ".join(short_repr(key, 30) for key in list(value)[:6])
+        return f"an object with the keys {keys}" if keys else "an empty object"
+    return "null" if value is None else short_repr(value)

@@ -1,0 +1,126 @@
+"""A debate with its sides exchanged: who argued as A is shown as B, in names, tags, turn ids and ballots.
+
+A judge who sees it so and means what it says decides for the same position as before. Exchanging twice gives
+back what was there. Positions, and words such as Pro and Con that belong to them, stay with whoever argues them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.phases import Turn
+from debate_orchestrator.core.schema import Field, Shape
+
+_T = TypeVar("_T")
+_GAP = r"(?:[^\S\n]+|[^\S\n]*\n[^\S\n]*)"
+"""What may stand between the words of a name: spaces, or the end of a line."""
+
+
+class SideSwap:
+    """The exchange of the two sides of a format."""
+
+    def __init__(self, rules: Format):
+        a, b = rules.sides[0], rules.sides[-1]  # a debate of one side is what it was
+        self._other = {a: b, b: a}
+        self._names = _names(rules.seats[a].name, rules.seats[b].name)
+        self._tags = {rules.seats[a].tag: rules.seats[b].tag, rules.seats[b].tag: rules.seats[a].tag}
+        self._pattern = _pattern(tuple(self._names), tuple(self._tags), tuple(self._other))
+
+    def side(self, name: str) -> str:
+        """The other side; whatever is no side is itself."""
+        return self._other.get(name, name)
+
+    def keys(self, values: Mapping[str, _T]) -> dict[str, _T]:
+        """A value for each side, each at the other; in the order of the sides, with what is no side's after them."""
+        made = {self.side(name): value for name, value in values.items()}
+        return {name: made[name] for name in (*(side for side in self._other if side in made), *made)}
+
+    def turn_id(self, turn_id: str) -> str:
+        """The id that a turn has when the sides are exchanged."""
+        stem, dot, seat = turn_id.rpartition(".")
+        return f"{stem}{dot}{self.side(seat)}"
+
+    def turn(self, turn: Turn) -> Turn:
+        """A turn as the other side's."""
+        return turn.model_copy(update={"id": self.turn_id(turn.id), "seat": self.side(turn.seat)})
+
+    def text(self, text: str) -> str:
+        """A text in which each side goes by the other's name, turn ids and tags among them. (Where one name is a
+        part of the other, no text can tell them apart, and this may not lead back.)"""
+        return self._pattern.sub(self._word, text)
+
+    def _word(self, match: re.Match[str]) -> str:
+        if match["id"] is not None:
+            return self.turn_id(match["id"])
+        if match["tag"] is not None:
+            return f"[{self._tags[match['tag']]} - "
+        words = match["name"].split()
+        other = self._names[" ".join(words)]
+        gaps = [*re.findall(r"\s+", match["name"]), ""]
+        put = other.split(" ")
+        return "".join(map(str.__add__, put, gaps)) if len(put) == len(words) else other
+
+    def ballot(self, shape: Shape, ballot: Mapping[str, Any]) -> dict[str, Any]:
+        """A structured reply of that shape with the sides exchanged."""
+        made = {name: self._field(shape[name], value) if name in shape else value for name, value in ballot.items()}
+        # Fields that are named like the sides, such as what each holds on a claim, change places: they are alike.
+        if set(self._other) <= set(made):
+            made = {name: made[self.side(name)] for name in made}
+        return made
+
+    def _field(self, field: Field, value: Any) -> Any:
+        if value is None:
+            return None
+        if field.per_side and isinstance(value, Mapping):
+            one = field.model_copy(update={"per_side": False})
+            return {name: self._field(one, value[self.side(name)]) for name in value}
+        match field.kind:
+            case "text":
+                return self.text(value)
+            case "choice":
+                return self.side(value)
+            case "choices":
+                return [self.side(one) for one in value]
+            case "turn":
+                return self.turn_id(value)
+            case "turns":
+                return [self.turn_id(one) for one in value]
+            case "scores":
+                return {name: value[self.side(name)] for name in value}
+            case "record":
+                return self.ballot(field.fields, value)
+            case "list":
+                return [self.ballot(field.fields, one) if field.fields else self.text(one) for one in value]
+        return value
+
+
+def _names(first: str, second: str) -> dict[str, str]:
+    """Either name to the other, as it is and in capitals; a name of several words also in small letters, unless
+    the last is a letter, which may be a word of the language: `a debater a listener believes`."""
+    forms: list[Callable[[str], str]] = [lambda name: name, str.upper]
+    if (
+        " " in first
+        and " " in second
+        and not {len(first.rsplit(maxsplit=1)[-1]), len(second.rsplit(maxsplit=1)[-1])} & {1}
+    ):
+        forms += [str.lower, lambda name: name[:1].lower() + name[1:]]
+    made: dict[str, str] = {}
+    for form in forms:
+        one, other = form(" ".join(first.split())), form(" ".join(second.split()))
+        if one != other and not {one, other} & set(made):
+            made |= {one: other, other: one}
+    return made
+
+
+@lru_cache(maxsize=16)
+def _pattern(names: tuple[str, ...], tags: tuple[str, ...], sides: tuple[str, ...]) -> re.Pattern[str]:
+    """What finds turn ids, tags and names in a text."""
+    same = len({len(name.split()) for name in names}) < 2
+    spelled = [(_GAP if same else " ").join(map(re.escape, name.split())) for name in sorted(names, key=len)[::-1]]
+    turn_id = rf"\b(?P<id>(?:\d+|start|final)\.[a-z][a-z0-9-]*\.(?:{'|'.join(sides)}))\b"
+    tag = rf"\[(?P<tag>{'|'.join(map(re.escape, tags))}) - (?=[A-Z])"
+    return re.compile(rf"{turn_id}|{tag}|(?<!\w)(?P<name>{'|'.join(spelled) or '(?!)'})(?!\w)")

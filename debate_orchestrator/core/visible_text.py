@@ -1,0 +1,151 @@
+"""What others hear of a speech: private working left out, quotes looked up in the material, length held.
+
+The record keeps a speech word for word. What reaches anybody else, in a brief or in a report, is worked out from it
+here, each time the same, and tame before anything else: nothing that hides in a tag makes it another tag.
+
+Private working     what stands in the format's tag, if it has one, and in the marks that models use: see `private`.
+Length              what comes after the most words of the phase is not heard; a quote that is cut in two ends there.
+Quotes              `<quote>...</quote>` becomes `<v_quote>` where the material holds it, `<u_quote>` where it does not.
+                    Marks of that kind that a speaker writes are taken for plain quotes, and looked up like them.
+                    Compared without case, punctuation and space; a quote of a few words proves nothing, and is
+                    unverified.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+
+from debate_orchestrator.core.phases import Phase, Quotes
+from debate_orchestrator.core.private_text import without_private
+from debate_orchestrator.core.values import Value
+from debate_orchestrator.util.sanitize import sanitize
+
+_WORD = re.compile(r"\S+")
+_ATTRIBUTES = r"""(?:\s+[\w:-]+\s*=\s*(?:"[^"<]*"|'[^'<]*'|[^\s"'<>]+))*\s*/?"""
+_APOSTROPHES = re.compile(r"(?<=\w)['\u2018\u2019\u02bc\u02b9\u2032`\u00b4\uff07](?=\w)")
+
+
+class Quote(Value):
+    """Something a speech quotes from the material."""
+
+    text: str
+    verified: bool
+
+
+class VisibleText(Value):
+    """A speech as others hear it."""
+
+    text: str
+    words: int
+    """Of what is heard."""
+    dropped: int = 0
+    """Words after those, which nobody heard."""
+    quotes: tuple[Quote, ...] = ()
+    """Those that are heard, as they are heard."""
+    private: bool = False
+    """Whether there was working that is left out."""
+
+
+def make_visible(
+    text: str,
+    phase: Phase | None,
+    *,
+    private: str = "",
+    quotes: Quotes | None = None,
+    material: Sequence[str] = (),
+    known: bool = True,
+) -> VisibleText:
+    """A speech as others hear it. Quotes are looked up where there is material to look in. `private` is the format's
+    tag for private working; `known` says whether the marks that models use count too."""
+    whole = sanitize(text)
+    said = without_private(whole, private, known=known)
+    hidden = said != whole
+    if quotes is not None:
+        said = _plain(said, quotes)
+    said, dropped = cut_to_length(said, phase.most_words if phase else None)
+    found: tuple[Quote, ...] = ()
+    if quotes is not None:
+        said, found = _marked(_closed(said, quotes) if dropped else said, quotes, tuple(material))
+    return VisibleText(text=said, words=len(said.split()), dropped=dropped, quotes=found, private=hidden)
+
+
+def cut_to_length(text: str, most: int | None) -> tuple[str, int]:
+    """The first words of a text, as many as may be heard, and how many there are after them."""
+    if most is None:
+        return text, 0
+    words = list(_WORD.finditer(text))
+    if len(words) <= most:
+        return text, 0
+    return text[: words[most - 1].end()] if most else "", len(words) - most
+
+
+def _plain(text: str, quotes: Quotes) -> str:
+    """The text with every mark of a quote as a plain one, in one spelling: nobody marks their own as looked up."""
+    forged = "|".join(re.escape(name) for name in (quotes.verified, quotes.unverified))
+    names = rf"{forged}|{re.escape(quotes.tag)}\b"
+    text = re.sub(rf"<\s*(?:{names})", f"<{quotes.tag}", text, flags=re.IGNORECASE)
+    text = re.sub(rf"<\s*/\s*(?:{names})", f"</{quotes.tag}", text, flags=re.IGNORECASE)
+    return re.sub(rf"<(/?){quotes.tag}{_ATTRIBUTES}>", rf"<\1{quotes.tag}>", text)
+
+
+def _closed(text: str, quotes: Quotes) -> str:
+    """A text that was cut short, with the quote closed in which it was cut."""
+    marks = re.findall(rf"<(/?){quotes.tag}>", text)
+    return text if not marks or marks[-1] else f"{text}</{quotes.tag}>"
+
+
+def _marked(text: str, quotes: Quotes, material: tuple[str, ...]) -> tuple[str, tuple[Quote, ...]]:
+    """The text with every quote marked by what was found of it; as it is where there is nothing to look in."""
+    if not any(material):
+        return text, ()
+    found: list[Quote] = []
+    within = [f" {normalize(one)} " for one in material]
+
+    def mark(match: re.Match[str]) -> str:
+        inner = match[1]
+        verified = _in(inner, within, quotes.least_words)
+        found.append(Quote(text=inner.strip(), verified=verified))
+        name = quotes.verified if verified else quotes.unverified
+        return f"<{name}>{inner}</{name}>"
+
+    made = re.sub(rf"<{quotes.tag}>((?:(?!</?{quotes.tag}>).)*)</{quotes.tag}>", mark, text, flags=re.DOTALL)
+    return made, tuple(found)
+
+
+def _in(quote: str, within: Sequence[str], least_words: int) -> bool:
+    """Whether the material, made plain, holds a quote word for word."""
+    plain = normalize(quote)
+    return len(plain.split()) >= max(1, least_words) and any(f" {plain} " in one for one in within)
+
+
+@lru_cache(maxsize=64)
+def normalize(text: str) -> str:
+    """A text as quotes are compared: words of letters and digits in small letters, one space between them."""
+    # An apostrophe within a word belongs to it, however it is written; a hyphen parts words, as a space does.
+    folded = unicodedata.normalize("NFKC", _APOSTROPHES.sub("", sanitize(text))).casefold()
+    words = unicodedata.normalize("NFKC", folded).translate(_LETTERS).split()
+    return " ".join(word for word in words if any(map(str.isalnum, word)))
+
+
+class _Letters(dict[int, str]):
+    """What counts of a character when quotes are compared: letters and digits, with the marks that belong to them.
+    What only hides, or chooses between two looks, is nothing; everything else parts words."""
+
+    def __missing__(self, code: int) -> str:
+        kind, looks = unicodedata.category(chr(code)), 0xFE00 <= code <= 0xFE0F
+        self[code] = made = "" if kind == "Cf" or looks else chr(code) if kind[0] in "LMN" else " "
+        return made
+
+
+_LETTERS = _Letters()
+
+
+def writes_lines_for(text: str, names: Sequence[str]) -> bool:
+    """Whether a speech writes lines for somebody of these names: a line that begins with the name and a colon."""
+    if not names:
+        return False
+    listed, around = "|".join(re.escape(name) for name in names), r"(?:[^\w\n]|_){0,6}"
+    return re.search(rf"^{around}(?:{listed}){around}?:", text, flags=re.MULTILINE | re.IGNORECASE) is not None

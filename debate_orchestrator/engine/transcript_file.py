@@ -1,0 +1,494 @@
+"""Reads a debate that was written down elsewhere: one document in, its topic and speeches out.
+
+Each speech stands below a heading that names its speaker and side:
+
+    # Cats are better than dogs
+    ## Round 1
+    ### Alice (Pro)
+    They clean themselves.
+    ### Bob (Con)
+    Dogs come when they are called.
+
+Where no heading does, bold labels do: `**Alice (Pro):** They clean themselves.` JSON is a list of objects with
+`speaker`, `side`, `round`, `phase` and `text`. Reports and transcripts that this package wrote are read back. The
+reader never guesses who speaks: a line that may be another speaker's label is refused with its number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from debate_orchestrator.core.values import Value
+from debate_orchestrator.reports import markup
+from debate_orchestrator.util.data import strict_json
+from debate_orchestrator.util.errors import BadFile, short_repr
+from debate_orchestrator.util.sanitize import one_line
+
+LARGEST = 2_000_000
+"""Bytes in a transcript."""
+MOST_ROUNDS = 50
+MOST_SPEECHES = 200
+ARGUMENT = "Argument"
+"""The title of a speech that has none of its own."""
+FORM = (
+    "Write each speech below a heading that names its speaker and side: `# Topic`, `## Round 1`, `### Alice (Pro)`, "
+    'the speech, `### Bob (Con)`, the speech; or as JSON: [{"speaker": "Alice", "side": "pro", "text": "..."}, ...].'
+)
+_MOST_ERRORS = 20
+_LONGEST_LABEL = 80
+
+
+class Speech(Value):
+    """One speech, verbatim."""
+
+    side: str
+    """`a` argues for the topic, `b` against it."""
+    round: int
+    title: str = ARGUMENT
+    text: str
+    declined: bool = False
+    cut: bool = False
+    """Whether a limit of length cut it short."""
+
+
+class Transcript(Value):
+    """A debate as it was written down."""
+
+    topic: str | None
+    positions: dict[str, str]
+    """Side to position, as far as the document gives them."""
+    speakers: dict[str, str]
+    """Side to the name of its speaker, as far as the document gives them."""
+    speeches: tuple[Speech, ...]
+    notes: tuple[str, ...] = ()
+    """What a reader of the report should know about the document, in sentences."""
+
+    @property
+    def rounds(self) -> int:
+        return max(speech.round for speech in self.speeches)
+
+
+def parse(text: str, name: str) -> Transcript:
+    """The transcript in a document, which is JSON where it begins with a brace and markdown otherwise.
+
+    Raises BadFile with every error and the form to write in; `name` is what the messages call the document.
+    """
+    text, errors = re.sub("\r\n?", "\n", text), list[str]()
+    is_json = re.match(r"\s*(?:\{|\[\s*[\]{])", text)
+    parse_form = _parse_json if is_json else _parse_own if _own_kind(text) else _parse_markdown
+    transcript = parse_form(text, errors)
+    if errors := errors or list(_whole(transcript)):
+        hidden = len(errors) - _MOST_ERRORS
+        errors = [*errors[:_MOST_ERRORS], *([f"{hidden} more lines have such errors."] if hidden > 0 else []), FORM]
+        raise BadFile([f"{name}: {error}" for error in errors])
+    return transcript
+
+
+def _whole(transcript: Transcript) -> Iterator[str]:
+    """What is wrong with the speeches as a whole."""
+    speeches = transcript.speeches
+    if not speeches:
+        yield "no line names a speaker with a side."
+        return
+    if len(speeches) > MOST_SPEECHES or transcript.rounds > MOST_ROUNDS:
+        found = f"it has {transcript.rounds} rounds and {len(speeches)} speeches"
+        yield f"{found}. A transcript has at most {MOST_ROUNDS} rounds and {MOST_SPEECHES} speeches."
+    if len({speech.side for speech in speeches}) < 2:
+        yield f"side {speeches[0].side.upper()} alone speaks. A debate has speeches of both sides."
+    rounds = [speech.round for speech in speeches]
+    if rounds != sorted(rounds) or len(set(rounds)) != transcript.rounds:
+        found = short_repr(", ".join(str(number) for number in dict.fromkeys(rounds)))
+        yield f"its speeches are in the rounds {found}. Number rounds from 1, in order, with a speech in each."
+
+
+def _numbered(speeches: list[Speech]) -> list[Speech]:
+    """Speeches without rounds, with them: a round begins where the first speaker speaks again after the other."""
+    numbered, number, heard = list[Speech](), 1, set[str]()
+    for speech in speeches:
+        if speech.side == speeches[0].side and len(heard) > 1:
+            number, heard = number + 1, set()
+        heard.add(speech.side)
+        numbered.append(speech.model_copy(update={"round": number}))
+    return numbered
+
+
+# Labels
+
+_PAIRS = (
+    *(("pro", "con"), ("pro", "contra"), ("for", "against"), ("a", "b"), ("yes", "no"), ("affirmative", "negative")),
+    *(("proposition", "opposition"), ("government", "opposition"), ("proponent", "opponent"), ("aff", "neg")),
+)
+_SIDES = {word: side for pair in _PAIRS for side, word in zip("ab", pair, strict=True)}
+_SIDE = re.compile(r"(?:the |arguing )?(?:speaker |debater |researcher |side |team )?(\w+)(?: side| team)?")
+_NAME_AND_SIDE = re.compile(r"(.*\S) ?\(([^()]*)\)")
+_BETWEEN = re.compile(r" [—–-]+ |[:：](?: |$)| (?=\[)")
+_ROUND = re.compile(r"round (\d{1,3})(?: ?(?:of|/) ?\d{1,3})?\b", re.IGNORECASE)
+
+
+class _Label(NamedTuple):
+    """What a heading, a bold label or a JSON entry names."""
+
+    name: str = ""
+    """The name before a side in parentheses."""
+    word: str = ""
+    """The phrase for the side, as written."""
+    parts: tuple[str, ...] = ()
+    """The rest: the name of a speaker who is known already, or the title of a turn."""
+    round: int | None = None
+
+    @property
+    def who(self) -> str:
+        return self.name or self.word
+
+    @property
+    def side(self) -> str | None:
+        return _SIDES.get(_side_word(self.word))
+
+
+def _key(name: str) -> str:
+    """What two spellings of one name have in common."""
+    return " ".join(re.findall(r"\w+", name.casefold())) or name
+
+
+def _side_word(phrase: str) -> str:
+    """The word for a side in a phrase that holds nothing else, such as `Speaker A`; empty where there is none."""
+    found = _SIDE.fullmatch(_key(phrase))
+    return found[1] if found and found[1] in _SIDES else ""
+
+
+def _is_pair(label: _Label, other: _Label | None) -> bool:
+    """Whether one document may call its sides so: a `No` beside a `Pro` is more likely to begin a sentence."""
+    words = {_side_word(label.word), _side_word(other.word)} if other else set()
+    return not words or any(words == set(pair) for pair in _PAIRS)
+
+
+def _label(text: str) -> _Label:
+    """Reads `Alice (Pro)`, `Opening — Alice`, `Round 2: Pro`. A label that names two sides names none."""
+    plain = one_line(text.replace("**", "").replace("`", ""))
+    name, words, parts, number = "", list[str](), list[str](), None
+    for piece in _BETWEEN.split(plain) if len(plain) <= _LONGEST_LABEL else ():
+        found = _ROUND.match(piece)
+        number = int(found[1]) if found else number
+        part = (piece[found.end() :] if found else piece).strip(" -—–_[]")
+        if (named := _NAME_AND_SIDE.fullmatch(part)) and _side_word(named[2]):
+            name = named[1]
+            words += [named[2], *([name] if _side_word(name) else [])]
+        elif part:
+            (words if _side_word(part) else parts).append(part)
+    if len({_SIDES[_side_word(word)] for word in words}) > 1:
+        return _Label(parts=(plain,))
+    return _Label(name, words[0] if words else "", tuple(parts), number)
+
+
+class _Speakers:
+    """Who speaks for which side. The first label of a side settles what its speaker is called."""
+
+    def __init__(self) -> None:
+        self.labels: dict[str, _Label] = {}
+        self.sides: dict[str, str] = {}
+        """The key of everything that a side is called, to that side."""
+
+    def names(self) -> dict[str, str]:
+        """Side to name; `Speaker A` is none."""
+        labels = sorted(self.labels.items())
+        return {side: label.name for side, label in labels if label.name and not _side_word(label.name)}
+
+    def side_of(self, label: _Label) -> str | None:
+        """The one side that a label names by a word or by known names; None where it names none, or both."""
+        named = {self.sides[_key(part)] for part in label.parts if _key(part) in self.sides}
+        named |= {label.side} if label.side else set()
+        return named.pop() if len(named) == 1 else None
+
+    def title(self, label: _Label) -> str:
+        """What a label says besides who speaks."""
+        return ", ".join(part for part in label.parts if _key(part) not in self.sides)
+
+    def introduce(self, label: _Label) -> str | None:
+        """Takes a label that may name a side. Returns what is wrong if the side has another name already."""
+        if (side := label.side) is None:
+            return None
+        known, key = self.labels.setdefault(side, label), _key(label.who)
+        other = self.labels.get("b" if side == "a" else "a")
+        for called in (key, _key(label.word), _key(f"{label.name} {label.word}")):
+            self.sides.setdefault(called, side)
+        wrong = known if _key(known.who) != key else None
+        if wrong is None and (self.sides[key] != side or (known is label and not _is_pair(label, other))):
+            wrong = other
+        advice = "Call each speaker the same everywhere."
+        return f"{short_repr(label.who, 40)} does not fit {short_repr(wrong.who, 40)}. {advice}" if wrong else None
+
+
+# Markdown
+
+
+class _Mark(NamedTuple):
+    """A line that says what follows it."""
+
+    first: int
+    """Its line, from 0."""
+    end: int
+    """The line after it."""
+    level: int
+    """1 to 6 for a heading, `_BOLD_LEVEL` for a bold label, 0 for a line that names a round."""
+    text: str
+    label: _Label
+    rest: str = ""
+    """What follows a bold label on its own line."""
+
+
+_BOLD = re.compile(r"\*\*([^*]{1,80}?)(?:[:：]\s*\*\*|\*\*\s*[:：]|\*\*$)[ \t]*(.*)")
+_BOLD_LEVEL = 7
+_LOOKS_LIKE = re.compile(r"(?:#{1,6} +|\*\*|__)?(\w[^:：*#]{0,79}?) *(?:\*\*|__)? *(?:[:：]|[—–-] |$)")
+_FIELD = re.compile(r"(?:[-*] )?(?:\*\*)?([^*:]{1,80}):(?:\*\*)?\s+(\S.*)")
+_TOPIC = re.compile(r"topic|motion|resolution|question", re.IGNORECASE)
+_TITLE = re.compile(r"(?:the )?(?:debate|topic|motion|resolution|transcript)\b(?: topic| transcript| on)?\W*", re.I)
+_RULE = re.compile(r" {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*")
+_CODE = ("fence", "code_block")
+
+
+def _parse_markdown(text: str, errors: list[str]) -> Transcript:
+    lines, blocks = text.split("\n"), markup.outline(text)
+    marks = [mark for block in blocks for mark in _marks(block, lines)]
+    headings = [mark for mark in marks if mark.level != _BOLD_LEVEL]
+    bold = [mark for mark in marks if mark.level == _BOLD_LEVEL]
+    starts = [mark.first for mark in headings if mark.level != 1 or mark.label.round is not None or mark.label.side]
+    start = min(starts or [mark.first for mark in bold if mark.label.side], default=len(lines))
+    reader = _Reader(lines, errors)
+    reader.read_above(blocks, start)
+    levels = [mark.level for mark in headings if mark.first >= start and reader.speakers.side_of(mark.label)]
+    reader.level = levels[0] if levels else _BOLD_LEVEL
+    kept = [mark for mark in headings if mark.level <= reader.level] + (bold if not levels else [])
+    reader.read_speeches(sorted(mark for mark in kept if mark.first >= start))
+    reader.refuse_look_alikes(blocks)
+    speakers, speeches = reader.speakers.names(), tuple(reader.speeches)
+    return Transcript(topic=reader.topic, positions=reader.positions, speakers=speakers, speeches=speeches)
+
+
+def _marks(block: markup.Block, lines: list[str]) -> Iterator[_Mark]:
+    """What a block marks: a heading with `#`, a paragraph that is the name of a round, lines with a bold label."""
+    bare = block.text.strip(" -—*_:")
+    if block.kind == "heading" and lines[block.first].lstrip().startswith("#"):
+        yield _Mark(block.first, block.end, block.level, block.text, _label(block.text))
+    elif block.kind == "paragraph" and _ROUND.fullmatch(bare):
+        yield _Mark(block.first, block.end, 0, block.text, _label(bare))
+    elif block.kind == "paragraph":
+        for number in range(block.first, block.end):
+            if found := _BOLD.fullmatch(lines[number].strip()):
+                yield _Mark(number, number + 1, _BOLD_LEVEL, found[1], _label(found[1]), found[2])
+
+
+class _Reader:
+    """Reads a document from top to bottom and collects its speeches."""
+
+    def __init__(self, lines: list[str], errors: list[str]):
+        self.lines, self.errors = lines, errors
+        self.speakers = _Speakers()
+        self.topic: str | None = None
+        self.positions: dict[str, str] = {}
+        self.level = _BOLD_LEVEL
+        """The level of the headings that name speakers."""
+        self.speeches: list[Speech] = []
+        self.places: list[tuple[int, int, str]] = []
+        """The first line of each speech, the line after it, and its side."""
+
+    def refuse(self, line: int, problem: str) -> None:
+        self.errors.append(f"line {line + 1}: {problem}")
+
+    def read_above(self, blocks: list[markup.Block], start: int) -> None:
+        """Takes topic, positions and names from a title and fields such as `**Topic:** ...` above the debate."""
+        for block in blocks:
+            if block.first < start and block.level == 1:
+                self.topic = self.topic or _TITLE.sub("", block.text, count=1) or None
+            for number in range(block.first, min(block.end, start)) if block.kind not in ("heading", "rule") else ():
+                line = self.lines[number].strip()
+                field = _FIELD.fullmatch(line)
+                label = _label(field[1]) if field else _Label()
+                if field and _TOPIC.fullmatch(field[1]):
+                    self.topic = field[2]
+                elif field and label.name and label.side:
+                    self.positions[label.side] = field[2]
+                    self._introduce(label, number)
+                elif line and (not field or label.side):
+                    problem = f"{short_repr(line, 40)} stands above the first heading or bold label that names a side."
+                    self.refuse(number, f"{problem} Only a title and lines such as `**Topic:** ...` may stand there.")
+                    return
+
+    def read_speeches(self, marks: list[_Mark]) -> None:
+        numbered = any(mark.label.round is not None for mark in marks)
+        number, section, title = 0, 0, ""
+        for mark, following in pairwise([*marks, None]):
+            assert mark is not None
+            end, found = following.first if following else len(self.lines), short_repr(mark.text, 40)
+            text = _without_rules([mark.rest, *self.lines[mark.end : end]])
+            number = number if mark.label.round is None else mark.label.round
+            side = self.speakers.side_of(mark.label)
+            if side is not None and mark.level == self.level:
+                self._introduce(mark.label, mark.first)
+                if not text:
+                    self.refuse(mark.first, f"{found} says nothing.")
+                own_title = self.speakers.title(mark.label) or title or ARGUMENT
+                round = number if numbered else max(section, 1)
+                self.speeches.append(Speech(side=side, round=round, title=own_title, text=text))
+                self.places.append((mark.end, end, side))
+            elif mark.level == self.level and mark.label.round is None:
+                self.refuse(mark.first, f"{found} names neither a round nor a side.")
+            elif side is not None or text:
+                self.refuse(mark.first, f"{found} has text below it and names no speaker as the other labels do.")
+            else:
+                title = self.speakers.title(mark.label)
+                section += not self.speeches or self.speeches[-1].round == section
+        if not numbered and section < 2:
+            self.speeches = _numbered(self.speeches)
+
+    def _introduce(self, label: _Label, line: int) -> None:
+        if problem := self.speakers.introduce(label):
+            self.refuse(line, problem)
+
+    def refuse_look_alikes(self, blocks: list[markup.Block]) -> None:
+        """Refuses lines in a speech that may be labels of the other side, and code that is never closed: it would
+        hide every label after it."""
+        code = {number for block in blocks if block.kind in _CODE for number in range(block.first, block.end)}
+        for first, end, side in self.places:
+            for number in range(first, end):
+                line = self.lines[number].strip()
+                if number not in code and self._side_it_looks_like(line[:200]) not in (None, side):
+                    problem = f"{short_repr(line, 40)} may be the other speaker's label, or words of this speech."
+                    self.refuse(number, f"{problem} Make it a label like the others, or begin it with another word.")
+        if blocks and blocks[-1].kind == "fence":
+            first, end = blocks[-1].first, blocks[-1].end
+            fence = re.match(r" {0,3}(`{3,}|~{3,})", self.lines[first])
+            last = self.lines[end - 1] if first < end - 1 < len(self.lines) else ""
+            if fence and not re.fullmatch(rf" {{0,3}}{fence[1]}[`~]* *", last):
+                self.refuse(first, f"this code block is never closed. Close it with a line {fence[1]}.")
+
+    def _side_it_looks_like(self, line: str) -> str | None:
+        """A side that is called as the line begins, or that a heading or bold words at its beginning name."""
+        found = _LOOKS_LIKE.match(line)
+        if found and _key(found[1]) in self.speakers.sides:
+            return self.speakers.sides[_key(found[1])]
+        marked = re.match(r"#{1,6} +(.+)", line) or _BOLD.fullmatch(line)
+        return self.speakers.side_of(_label(marked[1])) if marked else None
+
+
+def _without_rules(lines: list[str]) -> str:
+    """The text of a speech without blank lines around it and rules below it."""
+    while lines and (not lines[-1].strip() or _RULE.fullmatch(lines[-1])):
+        lines.pop()
+    first = next((number for number, line in enumerate(lines) if line.strip()), 0)
+    return "\n".join(lines[first:])
+
+
+# JSON
+
+
+class _Entry(Value):
+    """A speech in a JSON document."""
+
+    speaker: str = ""
+    side: str = ""
+    round: int | None = Field(None, ge=1)
+    phase: str = ""
+    text: str = Field(pattern=r"\S")
+
+
+def _parse_json(text: str, errors: list[str]) -> Transcript:
+    speakers, speeches, entries = _Speakers(), list[Speech](), list[_Entry]()
+    try:
+        entries = TypeAdapter(list[_Entry]).validate_python(strict_json(text))
+    except ValidationError as error:
+        for fault in error.errors():
+            where = [f"speech {at + 1}" if isinstance(at, int) else at for at in fault["loc"]]
+            errors.append(": ".join([*where, f"{fault['msg']}."]))
+    except (ValueError, RecursionError) as error:
+        errors.append(f"it is not JSON: {short_repr(str(error), 120)}.")
+    for number, entry in enumerate(entries, start=1):
+        label = _label(
+            f"{entry.speaker} ({entry.side})" if entry.speaker and entry.side else entry.speaker or entry.side
+        )
+        side = speakers.side_of(label)
+        if side is None or (problem := speakers.introduce(label)):
+            found = short_repr(entry.side or entry.speaker, 40)
+            errors.append(f"speech {number}: {problem if side else f'{found} names no side.'}")
+        title = entry.phase or speakers.title(label) or ARGUMENT
+        speeches.append(Speech(side=side or "a", round=entry.round or 0, title=title, text=entry.text))
+    if len({speech.round > 0 for speech in speeches}) > 1:
+        errors.append("some speeches have a round and others have none.")
+    elif speeches and not speeches[0].round:
+        speeches = _numbered(speeches)
+    return Transcript(topic=None, positions={}, speakers=speakers.names(), speeches=tuple(speeches))
+
+
+# Reports and transcripts of this package
+
+_FACTS = ("Topic", "Rounds", "Rounds Completed", "Judge Strictness", "Date", "Spoken by", "From the Floor")
+_OWN_FIELD = re.compile(r"\*\*(.+?):\*\* (.*)")
+_OWN_END = re.compile(r"\n---\n\n\*[^\n]+\*\n*(?:\n---\n\n\*Sealed by [^\n]+\*\n*)?\Z")
+"""The line on how a transcript was made, and its seal."""
+_TAG = re.compile(r"\A(?:\*From the floor:\* [^\n]*\n+)*\[[^\n]+\](?:\n+|\Z)")
+_DECLINED = re.compile(r"\*[^*\n]+ declined to argue\. A refusal is no concession\.\*(?:\n+|\Z)")
+_CUT = re.compile(r"\*Here (?:a limit of length cut the speech short|the limit of \d+ words was reached: [^*]+)\.\*")
+_ADDED = re.compile(
+    r"\*(?:It writes lines for the other side, which this format forbids|With this, .+ conceded the debate)\.\*"
+)
+_LEFT_ASIDE = "The verdict that the report tells is left aside; `debate judge` its journal to see both side by side."
+
+
+def _own_kind(text: str) -> str:
+    """`Report` or `Transcript` where this package wrote the document; empty otherwise."""
+    first = text.lstrip("\n").partition("\n")[0].rstrip()
+    if first == "# Debate Report" and "\n## Debate Transcript\n" in text:
+        return "Report"
+    return "Transcript" if first == "# Debate Transcript" and _OWN_END.search(text) else ""
+
+
+def _parse_own(text: str, errors: list[str]) -> Transcript:
+    """The speeches in a report, or in a transcript, where all text is in speeches."""
+    report = _own_kind(text) == "Report"
+    lines = (text if report else _OWN_END.sub("", text, count=1)).split("\n")
+    _, *headings = [block for block in markup.outline("\n".join(lines)) if block.kind == "heading"]
+    above = [_OWN_FIELD.fullmatch(line.rstrip()) for line in lines[: headings[0].first if headings else None]]
+    fields = {found[1]: markup.unliteral(found[2]) for found in above if found}
+    sides = dict(zip("ab", (field for field in fields if field not in _FACTS), strict=False))
+    names = {side: re.sub(r" \([^()]*\)$", "", field) for side, field in sides.items()}
+    heading_of = re.compile(rf"(.+) — ({'|'.join(map(re.escape, names.values()))})(?: \[([^\[\]]+)\])?")
+    speeches, number, inside = list[Speech](), 1, not report
+    for heading, following in pairwise([*headings, None]):
+        assert heading is not None
+        body = _without_rules(lines[heading.end : following.first if following else len(lines)])
+        if heading.level == 2 and report:
+            inside = heading.text == "Debate Transcript"
+        elif inside and (round := re.fullmatch(r"Round (\d{1,3})", heading.text)) and (report or not body):
+            number = int(round[1])
+        elif inside and (found := heading_of.fullmatch(heading.text)):
+            title = f"{found[1]} ({found[3].lower()})" if found[3] else found[1]
+            side = next(side for side in names if names[side] == found[2])
+            speeches.append(_own_speech(side, number, title, _TAG.sub("", body, count=1) if report else body))
+        elif not report:
+            errors.append(
+                f"line {heading.first + 1}: {short_repr(heading.text, 40)} stands over text that is no speech."
+            )
+    spoken = re.fullmatch(
+        "; ".join(rf"{re.escape(name)}: (.+)" for name in names.values()), fields.get("Spoken by", "")
+    )
+    return Transcript(
+        topic=fields.get("Topic"),
+        positions={side: fields[field] for side, field in sides.items()},
+        speakers=dict(zip("ab", spoken.groups(), strict=False)) if spoken else {},
+        speeches=tuple(speeches),
+        notes=(_LEFT_ASIDE,) if report else (),
+    )
+
+
+def _own_speech(side: str, number: int, title: str, text: str) -> Speech:
+    """A speech without the lines that tell how it ended."""
+    declined, cut = _DECLINED.match(text), False
+    lines = text[declined.end() if declined else 0 :].split("\n")
+    while lines and (not lines[-1].strip() or _CUT.fullmatch(lines[-1]) or _ADDED.fullmatch(lines[-1])):
+        cut = bool(_CUT.fullmatch(lines.pop())) or cut
+    said = markup.unescaped("\n".join(lines))
+    return Speech(side=side, round=number, title=title, text=said, declined=declined is not None, cut=cut)

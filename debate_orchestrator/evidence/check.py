@@ -1,0 +1,107 @@
+"""Does the page at an address hold the words that are quoted from it? The way into this room.
+
+| what happens | state |
+| --- | --- |
+| the quote stands in the page's text, word for word | verified |
+| a passage comes close to it, with the same figures | near match |
+| nothing comes close, or other figures stand there | not found |
+| the quote is too short, or too long, to be looked for | not found, and nothing is fetched |
+| an address of a kind, host, port or network that is refused (`addresses`), there or after a redirect | blocked |
+| robots.txt forbids it, or is there and can't be read (429, 5xx, broken, too large) | blocked |
+| no such name, no answer, a broken or untrusted connection, no HTTP, too slow | unreachable |
+| a status other than 200, too many redirects | unreachable |
+| too large, packed in an odd way, of a type that is no text | unreachable |
+| a PDF | not checked, though kept |
+| a page that its reader can't take in, in time or at all | not checked, though kept |
+| a library of the extra is installed and can't be loaded | not checked, with that library's own error, though kept |
+| the seat is cast as offline, or the extra is not installed | not checked, and nothing is fetched |
+"""
+
+from __future__ import annotations
+
+import asyncio
+from importlib.util import find_spec
+from pathlib import Path
+
+from debate_orchestrator.core.values import Value
+from debate_orchestrator.evidence import fetch, match, reader
+from debate_orchestrator.evidence.fetch import Fetched, Fetcher
+from debate_orchestrator.evidence.states import EXTRA, NotFetched, State
+from debate_orchestrator.util import sanitize
+
+_NEEDED = ("trafilatura", "rapidfuzz", "lxml", "h11", "idna", "certifi")
+
+
+class Checked(Value):
+    """What became of one quote. Everything in it is safe to show on one line."""
+
+    url: str
+    state: State
+    similarity: float | None = None
+    """From 0 to 1: how much of the quote and of the closest passage agree; None where nothing was compared."""
+    title: str = ""
+    date: str = ""
+    """When the page says it was published, as YYYY-MM-DD; "" where it does not."""
+    final_url: str = ""
+    """Where redirects led, as far as they were followed."""
+    digest: str = ""
+    """The sha256 of the page's bytes, unpacked; "" where none came."""
+    archived: str = ""
+    """The name of the file in the folder that has those bytes."""
+    why: str = ""
+    """One sentence for a reader."""
+    passage: str = ""
+    """What the page says, for a near match."""
+
+
+def offline(url: str) -> Checked:
+    """The answer of a clerk who fetches nothing."""
+    return _checked(url, "not checked", "nothing is fetched: the clerk is offline")
+
+
+def missing() -> bool:
+    """Whether this installation lacks what checking needs."""
+    return not all(map(_there, _NEEDED))
+
+
+async def check(url: str, quote: str, folder: Path | None, fetcher: Fetcher) -> Checked:
+    """Whether the page at `url` holds `quote`; the page is kept in `folder`, where there is one.
+
+    Whatever address and page do, there is an answer. BadFile where the folder can't be written.
+    """
+    if missing():
+        return _checked(url, "not checked", f"checking needs {EXTRA}")
+    if why := match.why_unusable(quote):
+        return _checked(url, "not found", why)
+    try:
+        page = await fetcher.fetch(url)
+    except NotFetched as trouble:
+        return _checked(url, trouble.state, trouble.why, final_url=trouble.at)
+    return await _looked(url, quote, page, folder, fetcher)
+
+
+async def _looked(url: str, quote: str, page: Fetched, folder: Path | None, fetcher: Fetcher) -> Checked:
+    archived = await asyncio.to_thread(fetch.keep, folder, page.body, page.kind) if folder else ""
+    known = {"final_url": page.url, "digest": fetch.digest(page.body), "archived": archived}
+    if page.kind == "pdf":
+        return _checked(url, "not checked", "it is a PDF, which is not read here", None, **known)
+    try:
+        async with fetcher.tables:
+            found = await reader.read_page(page, quote)
+    except NotFetched as trouble:
+        return _checked(url, trouble.state, trouble.why, None, **known)
+    if folder:
+        await asyncio.to_thread(fetch.keep_text, folder, archived, found.text)
+    known |= {"title": found.title, "date": found.date, "passage": found.passage}
+    return _checked(url, found.state, found.why, found.similarity, **known)
+
+
+def _checked(url: str, state: State, why: str, similarity: float | None = None, **known: str) -> Checked:
+    return Checked(url=sanitize.one_line(url), state=state, why=why, similarity=similarity, **known)
+
+
+def _there(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ValueError:
+        return False

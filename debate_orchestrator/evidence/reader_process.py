@@ -1,0 +1,72 @@
+"""Reads one page and looks for one quote in it, as a process of its own.
+
+A stranger's page goes through parsers written in C, and through patterns that some page can make run for ever. So it is
+read where there is nothing to lose (see `confinement`). On its standard input is one line of JSON and then the page; on
+its standard output one line of JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from typing import Any
+
+from debate_orchestrator.evidence import match, pages
+from debate_orchestrator.util import confine
+
+CPU = 20
+"""Seconds of computing."""
+MEMORY = 1_500_000_000
+"""Bytes of address space."""
+MAIN = 6.0
+"""Seconds in which the main text has to be made out; where it is not, the whole text must do."""
+
+
+class _Enough(BaseException):
+    """The time for the main text is over. No Exception, so that nobody on the way takes it for one of theirs."""
+
+
+def main() -> None:
+    """Reads, compares and prints; where a library can't be loaded, prints why and reads nothing."""
+    try:
+        import lxml.html  # type: ignore[import-untyped]  # noqa: F401 - all is loaded before the doors are shut
+        import trafilatura  # noqa: F401
+        from rapidfuzz import fuzz  # noqa: F401
+    except Exception as error:  # a broken installation breaks in its own way
+        print(json.dumps({"broken": f"{type(error).__name__}: {error}"}), flush=True)
+        sys.exit(1)
+
+    confine.confine(MEMORY, cpu=CPU, reads=True)
+    task = json.loads(sys.stdin.buffer.readline())
+    body = sys.stdin.buffer.read()
+    print(json.dumps(read(body, task["kind"], task["charset"], task["quote"])), flush=True)
+
+
+def read(body: bytes, kind: str, charset: str, quote: str) -> dict[str, Any]:
+    """What there is to tell of a page, as `reading.Reading` has it."""
+    if kind == "plain":
+        page = pages.plain(body, charset)
+    else:
+        page, tree = pages.marked_up(body, charset)
+        page = page if tree is None else _in_time(page, tree)
+    found = match.compare(quote, [text for text in (page.main, page.whole) if text])
+    return {**found._asdict(), "title": page.title, "date": page.date, "text": page.whole}
+
+
+def _in_time(page: pages.Page, tree: Any) -> pages.Page:
+    def enough(*_: object) -> None:
+        raise _Enough
+
+    signal.signal(signal.SIGALRM, enough)
+    signal.setitimer(signal.ITIMER_REAL, MAIN, 0.5)  # again and again, until nobody holds it back
+    try:
+        return pages.with_main(page, tree)
+    except (Exception, _Enough):  # what trafilatura stumbles over is the page's doing
+        return page
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Formats as data: found, read, validated and copied."""

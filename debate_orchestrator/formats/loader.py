@@ -1,0 +1,99 @@
+"""Formats made ready to debate by: shipped ones by name, a user's own by where it lies.
+
+Templates of shipped formats are found by their path in prompts/. Those of a user's own format travel with each
+debate, under the path that they would have there, so that the debate goes on though the folder is gone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from functools import cache
+
+from debate_orchestrator.core.format import Format, calendar
+from debate_orchestrator.core.phases import NAME, Phase, judges
+from debate_orchestrator.formats import source
+from debate_orchestrator.util import resources
+from debate_orchestrator.util.errors import BadFormat
+
+_SHARED_SYSTEM = "shared/system.md.j2"
+
+
+def load(given: str) -> Format:
+    """The format of that name, or in that folder, resolved: its rubric is in it, and what it inherits. BadFormat
+    where there is none, or with every complaint where it is ill made."""
+    return load_with_templates(given)[0]
+
+
+def load_with_templates(given: str) -> tuple[Format, dict[str, str]]:
+    """A format, with the templates that travel with a debate of it. Raises as `load`."""
+    return _whole(given) if source.is_path(given) else _shipped(given)
+
+
+@cache
+def _shipped(name: str) -> tuple[Format, dict[str, str]]:
+    return _whole(name)
+
+
+def _whole(given: str) -> tuple[Format, dict[str, str]]:
+    draft = source.read_source(given)
+    if draft.made is None or draft.complaints:
+        raise BadFormat(draft.complaints)
+    return draft.made, carried_templates(draft)
+
+
+def carried_templates(draft: source.FormatSource) -> dict[str, str]:
+    """The templates that travel with a debate of a format, by their path, to their text: all of a user's own, and
+    a line that leads to an inherited system text. None for most shipped formats."""
+    home, own = f"formats/{draft.name}", draft.folders[0]
+    made = {} if own.shipped else {f"{home}/{file}": text for file, text in draft.texts.items()}
+    holders = [one for one in draft.folders if (one.path / source.SYSTEM).is_file()]
+    if holders[:1] != [own] and (holders or not own.shipped):
+        system = f"formats/{holders[0].name}/{source.SYSTEM}" if holders else _SHARED_SYSTEM
+        made[f"{home}/{source.SYSTEM}"] = f'{{% include "{system}" %}}'
+    return made
+
+
+def digests(made: Format, own: Mapping[str, str]) -> dict[str, str]:
+    """The sha256 of every template that a debate's briefs may be made of, by its path; `own` are those that travel
+    with it. BadFormat where a shipped format is meant that is not there."""
+    texts = [*own.values(), *(task_template(made, phase) for phase in made.phases())]
+    named = {name for text in texts for name in re.findall(rf"\bformats/({NAME[1:-1]})/", text)}
+    shipped = named & {*resources.format_names()} if own else named
+    return resources.digests(*sorted(shipped)) | {path: _digest(text) for path, text in own.items()}
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def template(phase: Phase) -> str:
+    """The file of the task that a phase sets: in the format's folder, or as `adversarial/opening.md.j2` in that of
+    a shipped one."""
+    return f"{phase.template or phase.name}{source.ENDING}"
+
+
+def task_template(made: Format, phase: Phase) -> str:
+    """The path of the template of the task that a phase sets."""
+    file = template(phase)
+    return f"formats/{file}" if "/" in file else f"formats/{made.name}/{file}"
+
+
+def system_templates(made: Format) -> tuple[str, str]:
+    """The paths of the system text of a format's briefs: of its own where there is one, else of the shared one."""
+    return f"formats/{made.name}/{source.SYSTEM}", _SHARED_SYSTEM
+
+
+def unrolled(made: Format, rounds: int, strictness: str, panel: int = 1) -> list[tuple[str, str, list[str]]]:
+    """The format unrolled for so many rounds: for each stage the part it belongs to, how it comes about, and
+    its turn ids. Phases that answer something found are shown as conditional."""
+    stages: list[tuple[str, str, list[str]]] = []
+    for slot in calendar(made, rounds, strictness, made.options):
+        part = f"round {slot.round}" if slot.round is not None else "closing" if slot.closing else "before"
+        taken = slot.stages(made.sides, judges(panel))
+        how = "alone" if sum(len(seats) for seats in taken) < 2 else str(slot.phase.order)
+        how = f"only on {slot.phase.on}, those it names" if slot.phase.on else how
+        how = f"{how}, only if asked for ({slot.phase.option})" if slot.phase.option else how
+        stages += [(part, how, [slot.turn_id(seat) for seat in seats]) for seats in taken]
+    return stages

@@ -1,0 +1,132 @@
+"""A format taken to be changed: copied, with everything that it inherits, into a folder that stands alone."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from debate_orchestrator.core.phases import NAME
+from debate_orchestrator.formats import source as source_module
+from debate_orchestrator.formats.source import FILE, MOST_TEMPLATES, ONE_DEEPER, FormatFolder
+from debate_orchestrator.storage.files import write_atomic
+from debate_orchestrator.util import resources
+from debate_orchestrator.util.data import error_text, name_of, read_mapping, read_text, to_yaml
+from debate_orchestrator.util.errors import BadFile, BadFormat, complaint, short_repr
+
+FIRST = "adversarial"
+"""What is copied if nobody says."""
+RUBRIC = "rubric.yaml"
+_NOT_COPIED = ("extends", "name")
+_KEY = re.compile(r"([a-z_]+):")
+
+
+class CopiedFormat(NamedTuple):
+    """A copy that was made."""
+
+    told: str
+    """The path of its folder, as `--format` takes it."""
+    files: tuple[str, ...]
+
+
+def copy_format(source: str, name: str, to: str) -> CopiedFormat:
+    """Copies the format `source`, a name or a path, into a new folder `name` in the folder `to`, or here if that is
+    empty. BadFormat where the format or the name will not do, BadFile where the folder is there already."""
+    draft = source_module.read_source(source)
+    if draft.complaints:
+        raise BadFormat(draft.complaints)
+    told = os.path.join(to or ".", name)
+    if not re.fullmatch(NAME, name):
+        wanted = "small letters, digits and hyphens, with a letter first"
+        raise BadFormat(complaint("formats new", short_repr(name), wanted, "As in `debate formats new town-hall`."))
+    if name in resources.format_names():
+        raise BadFormat(complaint("formats new", short_repr(name), "a name that no shipped format has"))
+    files = _files(draft.folders, name)
+    if os.path.lexists(told):
+        hint = "Name another, or move it away."
+        raise BadFile(complaint(name_of(told), "something that is there already", "a new folder", hint))
+    try:
+        os.makedirs(to or ".", exist_ok=True)
+        os.mkdir(told)
+    except (OSError, ValueError) as error:
+        raise BadFile(complaint(name_of(told), error_text(error), "a folder that can be made")) from None
+    for file, text in files.items():
+        write_atomic(os.path.join(told, file), text)
+    return CopiedFormat(told, tuple(files))
+
+
+def _files(folders: Sequence[FormatFolder], name: str) -> dict[str, str]:
+    """The files of the copy: its data, its rubric and its templates."""
+    text = _data(folders)
+    text = re.sub(r"^name:.*$", f"name: {name}", text, flags=re.MULTILINE)
+    files = {FILE: text}
+    rubric = _rubric(folders)
+    if rubric is not None:
+        files[FILE] = re.sub(r"^rubric:.*$", f"rubric: {RUBRIC}", text, flags=re.MULTILINE)
+        files[RUBRIC] = rubric
+    homes = "|".join(one.name for one in folders)
+    for folder in reversed(folders):
+        for path in sorted(folder.path.glob("[!.]*.j2")):
+            own = read_text(path, MOST_TEMPLATES)
+            files[path.name] = re.sub(rf"""(["'])formats/(?:{homes})/""", r"\1./", own)
+    return files
+
+
+def _rubric(folders: Sequence[FormatFolder]) -> str | None:
+    """The text of the rubric's file; None where the rubric stands in the format itself."""
+    for folder in folders:
+        given = read_mapping(folder.path / FILE).get("rubric")
+        if isinstance(given, dict):
+            return None
+        if given is not None:
+            path = folder.path / given if given.endswith(".yaml") else resources.prompts() / "judges" / f"{given}.yaml"
+            return read_text(path, MOST_TEMPLATES)
+    return None
+
+
+def _data(folders: Sequence[FormatFolder]) -> str:
+    """The text of format.yaml with that of what it extends worked in, and with all comments that can be kept."""
+    texts = [read_text(one.path / FILE, MOST_TEMPLATES) for one in folders]
+    if len(folders) == 1:
+        return texts[0]
+    merged = read_mapping(folders[-1].path / FILE)
+    header, blocks = _blocks(texts[-1])
+    for folder, text in reversed(list(zip(folders, texts, strict=True))[:-1]):
+        own = read_mapping(folder.path / FILE)
+        said, parts = _blocks(text)
+        header = said or header
+        before, (merged, _) = merged, source_module.merge(merged, {}, own, {})
+        for key, part in parts.items():
+            both = key in ONE_DEEPER and isinstance(before.get(key), dict) and isinstance(own.get(key), dict)
+            blocks[key] = to_yaml({key: merged[key]}) if both else part
+    merged = {key: value for key, value in merged.items() if key not in _NOT_COPIED}
+    made = header + "".join(part for key, part in blocks.items() if key not in _NOT_COPIED)
+    return made if _reads(made) == merged else to_yaml(merged)
+
+
+def _blocks(text: str) -> tuple[str, dict[str, str]]:
+    """What stands above the first key of a format.yaml, and each key with its value and the comments above it."""
+    header, parts, above = list[str](), dict[str, list[str]](), list[str]()
+    current = header
+    for line in text.splitlines(keepends=True):
+        if found := _KEY.match(line):
+            current = parts[found[1]] = [*(above if parts else []), line]
+            header += [] if len(parts) > 1 else above
+            above = []
+        elif line.startswith("#"):
+            above.append(line)
+        else:
+            current += [*above, line]
+            above = []
+    current += above
+    return "".join(header), {key: "".join(lines).rstrip("\n") + "\n\n" for key, lines in parts.items()}
+
+
+def _reads(text: str) -> Any:
+    from debate_orchestrator.util import yaml
+
+    try:
+        return yaml.load(text)
+    except ValueError:
+        return None

@@ -1,0 +1,186 @@
+"""One step of a host-run debate: take the replies that are there, lay out the turns now due."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import Field
+
+from debate_orchestrator.core.events import Asked, Noted, Reply
+from debate_orchestrator.core.phases import Turn
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.values import Value
+from debate_orchestrator.engine.loop import run_loop
+from debate_orchestrator.engine.start import changed_prompts
+from debate_orchestrator.engine.turn import record_event
+from debate_orchestrator.host.turns_folder import TurnFiles, TurnsFolder
+from debate_orchestrator.prompting import replies
+from debate_orchestrator.prompting.briefs import Brief, brief, brief_file
+from debate_orchestrator.providers import registry
+from debate_orchestrator.reports.announcements import announcements
+from debate_orchestrator.storage.journal import JournalWriter
+from debate_orchestrator.storage.journal_retry import UnsavedEvents
+from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.util import model_spec, sanitize
+from debate_orchestrator.util.errors import BadReply, OutOfTurn
+
+
+class DueTurn(Value):
+    """One turn that the host must have taken."""
+
+    turn: str
+    seat: str
+    title: str
+    brief: str
+    reply: str
+    wants: str
+    json_schema: dict[str, Any] | None = None
+
+
+class Accepted(Value):
+    """One reply that was taken."""
+
+    turn: str
+    words: int
+    remark: str | None = None
+    """What its writer should know: a reserved line in it that does not count."""
+
+
+class StepResult(Value):
+    """What a step did and what it left."""
+
+    show: tuple[str, ...]
+    accepted: tuple[Accepted, ...] = ()
+    complaints: tuple[str, ...] = ()
+    turns: tuple[DueTurn, ...] = Field(default=())
+
+    @property
+    def done(self) -> bool:
+        return not self.turns
+
+
+def step(
+    journal: JournalWriter, desk: TurnsFolder, given: Mapping[str, str], *, one_agent: bool = False, begun: bool = False
+) -> StepResult:
+    """Takes the replies in `given` (turn id to text) and on the desk, runs the seats that can be called,
+    and lays out what is due then. `begun` says that the debate was opened just now, so that its first
+    announcements are new. A reply that will not do is a complaint; all others are taken."""
+    return _Stepper(journal, desk).step(given, one_agent=one_agent, begun=begun)
+
+
+class _Stepper:
+    def __init__(self, journal: JournalWriter, desk: TurnsFolder):
+        self.journal, self.desk = journal, desk
+        self.debate = DebateState(journal.events)
+        due = self.debate.due()  # where no turn is, no seat is asked and no recording is opened
+        self.callable = (
+            registry.make_providers(self.debate, DebateFiles.of_journal(journal.path).evidence) if due else {}
+        )
+        self.accepted: list[Accepted] = []
+        self.complaints: list[str] = []
+        self.refused: set[str] = set()
+
+    def step(self, given: Mapping[str, str], *, one_agent: bool, begun: bool) -> StepResult:
+        before = [] if begun else announcements(self.debate)
+        self._note(one_agent)
+        for turn_id, text in given.items():
+            self._take(turn_id, text)
+        try:
+            while self._collect() or self._call():
+                pass
+        finally:
+            self.journal.sync()
+        turns = tuple(self._lay(turn) for turn in self.debate.due())
+        self.journal.sync()
+        now = announcements(self.debate)
+        show = now[len(before) :] if begun or self.accepted else now[-1:]
+        return StepResult(
+            show=tuple(show), accepted=tuple(self.accepted), complaints=tuple(self.complaints), turns=turns
+        )
+
+    def _note(self, one_agent: bool) -> None:
+        note = Noted(note="one agent")
+        if one_agent and note not in self.debate.notes:
+            record_event(self.journal, self.debate, note)
+        if self.debate.due() and (changed := changed_prompts(self.debate)) is not None:
+            record_event(self.journal, self.debate, changed)
+
+    def _collect(self) -> bool:
+        """Takes every reply on the desk that answers what is due; True if there was one."""
+        before = len(self.accepted)
+        for turn in self._due_at_host():
+            if turn.id in self.refused:
+                continue
+            asked = brief(self.debate, turn)
+            try:
+                text = self.desk.collect(self._place(turn, asked), self._handout(asked, turn))
+            except BadReply as error:
+                self._refuse(turn.id, error.complaints)
+                continue
+            if text is not None:
+                self._take(turn.id, text)
+        return len(self.accepted) > before
+
+    def _call(self) -> bool:
+        """Runs the seats that have a provider; True if that settled a turn."""
+        before = len(self.debate.answers)
+        if self.callable:
+            asyncio.run(run_loop(self.journal, self.debate, self.callable, unsaved=UnsavedEvents(self.desk.tell)))
+        return len(self.debate.answers) > before
+
+    def _take(self, turn_id: str, text: str) -> None:
+        try:
+            turn = self.debate.turn(turn_id)
+            if turn.seat in self.callable:
+                raise OutOfTurn(f"{turn_id}: this seat is filled by {self.callable[turn.seat].name}, not by the host.")
+            settled = self.debate.answers.get(turn_id)
+            if settled is not None and settled.reply.text == text:
+                return
+            asked = brief(self.debate, turn)
+            reply = Reply(text=text, brief=asked.digest, by=model_spec.HOST)
+            event = replies.parse_reply(self.debate, turn, reply)
+            if turn_id not in self.debate.answers:
+                self._ask_once(turn, asked)
+            if record_event(self.journal, self.debate, event):
+                ignored = self.debate.ignored(turn, reply)
+                remark = self.debate.format.lines.remark(ignored) if ignored else None
+                words = sanitize.count_words(self.debate.public(text))
+                self.accepted.append(Accepted(turn=turn_id, words=words, remark=remark))
+        except (BadReply, OutOfTurn) as error:
+            self._refuse(turn_id, error.complaints)
+
+    def _refuse(self, turn_id: str, complaints: list[str]) -> None:
+        self.refused.add(turn_id)
+        self.complaints += complaints
+
+    def _due_at_host(self) -> list[Turn]:
+        return [turn for turn in self.debate.due() if turn.seat not in self.callable]
+
+    def _ask_once(self, turn: Turn, asked: Brief) -> None:
+        earlier = self.debate.asked.get(turn.id)
+        if not earlier or earlier[-1].brief != asked.digest:
+            record_event(self.journal, self.debate, Asked(turn=turn.id, brief=asked.digest, by=model_spec.HOST))
+
+    def _place(self, turn: Turn, asked: Brief) -> TurnFiles:
+        return self.desk.place(turn.id, asked.wants)
+
+    def _handout(self, asked: Brief, turn: Turn) -> str:
+        return brief_file(asked, self.debate, turn, self._place(turn, asked).reply.rpartition("/")[2])
+
+    def _lay(self, turn: Turn) -> DueTurn:
+        asked = brief(self.debate, turn)
+        laid = self._place(turn, asked)
+        self._ask_once(turn, asked)
+        if said := self.desk.lay(laid, self._handout(asked, turn)):
+            self.complaints.append(said)
+        return DueTurn(
+            turn=turn.id,
+            seat=turn.seat,
+            title=self.debate.format.heading_of(turn),
+            brief=laid.brief,
+            reply=laid.reply,
+            wants=asked.wants,
+            json_schema=asked.json_schema,
+        )

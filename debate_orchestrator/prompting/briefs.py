@@ -1,0 +1,253 @@
+"""Turn and debate in, brief out: the words that are put before a seat.
+
+Laid out so that what is sent only ever grows at its end, which is what prompt caches pay for: a
+neutral system text shared by all seats; the motion; one block a turn, in agenda order; and last,
+never repeated, the seat's role, its task and its own earlier ballots. Speech is only ever a value in
+a template, and stands in blocks fenced by the debate's nonce.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+from weakref import WeakKeyDictionary
+
+from debate_orchestrator.core import transcript
+from debate_orchestrator.core.events import Answer, Voted
+from debate_orchestrator.core.phases import JUDGE, MIRRORED, Turn
+from debate_orchestrator.core.schema import json_schema
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.transcript import TranscriptEntry
+from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.verdict import rounds_won, score_gap, score_totals
+from debate_orchestrator.formats import loader
+from debate_orchestrator.prompting import rendering, templates
+from debate_orchestrator.util import sanitize
+from debate_orchestrator.util.numbers import percent
+
+
+class Message(Value):
+    """One message of a brief, in parts. All parts but a brief's very last are sent again, unchanged
+    and in the same place, with the seat's later briefs."""
+
+    role: Literal["user", "assistant"]
+    parts: tuple[str, ...]
+
+
+class Brief(Value):
+    """What is put before a seat for one turn."""
+
+    turn: str
+    system: str
+    messages: tuple[Message, ...]
+    wants: Literal["text", "json"]
+    json_schema: dict[str, Any] | None = None
+    words: int | None = None
+    """About how many words are asked for, where that is said."""
+    tokens: int | None = None
+    """The most tokens that the reply may have, where the format says so."""
+    search: bool = False
+    """Whether whoever answers may search the web."""
+
+    @property
+    def digest(self) -> str:
+        """The sha256 of everything that the seat is shown."""
+        return hashlib.sha256(self.model_dump_json(exclude={"turn", "words", "tokens", "search"}).encode()).hexdigest()
+
+
+def brief(debate: DebateState, turn: Turn, complaints: Sequence[str] = ()) -> Brief:
+    """The brief of a turn that is due, with what was wrong with the last reply to it at its very end. (Made
+    later, a judge's would hold what was counted since.)"""
+    context = _context(debate, turn)
+    dialogue = debate.format.history == "dialogue" and not turn.judging
+    said: list[tuple[Literal["user", "assistant"], str]] = [("user", _render("shared/motion.md.j2", context))]
+    for heard in context["heard"]:
+        if dialogue and heard["turn"]["seat"] == turn.seat and heard["text"].strip() and not heard["declined"]:
+            said.append(("assistant", sanitize.fence(heard["text"], debate.opened.nonce)))
+            continue
+        said.append(("user", _block(debate, heard, context)))
+    own = debate.opened.templates
+    last = _render(loader.task_template(debate.format, turn.phase), context, own)
+    if context["floor"]:
+        last = f"{last}\n\n{_render('shared/floor.md.j2', context)}"
+    if complaints:
+        again = {"complaints": complaints, "wants": "json" if context["schema"] else "text"}
+        again |= {"nonce": debate.opened.nonce}
+        last = f"{last}\n\n{_render('shared/again.md.j2', again)}"
+    said.append(("user", last))
+    return Brief(
+        turn=turn.id,
+        system=_render(loader.system_templates(debate.format), context, own),
+        messages=_merged(said),
+        wants="json" if context["schema"] else "text",
+        json_schema=context["schema"],
+        words=turn.phase.words,
+        tokens=turn.phase.tokens,
+        search=context["search"],
+    )
+
+
+_blocks: WeakKeyDictionary[DebateState, dict[tuple[str, bool], str]] = WeakKeyDictionary()
+"""Debate to the blocks of its settled turns, straight and mirrored, which never change once they are made."""
+
+
+def _block(debate: DebateState, heard: dict[str, Any], context: dict[str, Any]) -> str:
+    """A speech as those who heard it find it in their transcript."""
+    made = _blocks.setdefault(debate, {})
+    place = heard["turn"]["id"], context["mirrored"]
+    if place not in made:
+        made[place] = _render("shared/turn.md.j2", context | heard)
+    return made[place]
+
+
+def _merged(said: list[tuple[Literal["user", "assistant"], str]]) -> tuple[Message, ...]:
+    messages: list[Message] = []
+    for role, text in said:
+        if messages and messages[-1].role == role:
+            messages[-1] = Message(role=role, parts=(*messages[-1].parts, text))
+        else:
+            messages.append(Message(role=role, parts=(text,)))
+    return tuple(messages)
+
+
+def brief_file(brief: Brief, debate: DebateState, turn: Turn, reply_name: str) -> str:
+    """The brief as one self-contained file for an agent that reads nothing else; its reply belongs
+    into the file `reply_name` beside it."""
+    values = {"brief": rendering.plain_data(brief), "turn": _turn(debate, turn), "reply_name": reply_name}
+    values |= {"nonce": debate.opened.nonce, "names": _names(debate)}
+    return _render("shared/handout.md.j2", values) + "\n"
+
+
+def moderator_brief(name: str, **values: Any) -> str:
+    """A moderator's brief, from the template of that name, as one self-contained file."""
+    return _render(f"moderator/{name}.md.j2", rendering.plain_data(values)) + "\n"
+
+
+def _render(name: str | tuple[str, ...], values: Mapping[str, Any], own: Mapping[str, str] = {}) -> str:
+    """The text of a template, or of the first of several that there is; those in `own` travel with the debate."""
+    known = {key: values.get(key) or {} for key in ("names", "side_labels")}
+    terms = templates.FunctionContext(values.get("nonce", ""), known["names"], known["side_labels"])
+    return rendering.render([name] if isinstance(name, str) else name, values, terms, own)
+
+
+def names(debate: DebateState) -> dict[str, templates.KnownNames]:
+    """The names that templates may use, under `debater` in a debater's brief and under `judge` in a judge's: those
+    that there would be if the first turn due were theirs."""
+    first, made = debate.due()[0], {}
+    for role, seat in {"debater": debate.format.sides[0], JUDGE: JUDGE}.items():
+        if seat not in debate.format.seats:
+            continue
+        given = {
+            *_context(debate, first.model_copy(update={"seat": seat})),
+            *templates.functions(templates.FunctionContext()),
+        }
+        made[role] = templates.KnownNames(f"a {role}'s", frozenset(given))
+    return made
+
+
+def _context(debate: DebateState, turn: Turn) -> dict[str, Any]:
+    """Everything a template of this turn may name."""
+    rules, setup, exchange = debate.format, debate.opened.setup, debate.exchange
+    shape = debate.shape(turn)
+    as_they_are = {side: side for side in rules.sides}
+    real = exchange.keys(as_they_are) if turn.mirrored else as_they_are
+    renamed: Callable[[str], str] = exchange.text if turn.mirrored else str
+    common = {
+        "turn": _turn(debate, turn),
+        "mirrored": turn.mirrored,
+        "heard": [_shown(debate, one) for one in transcript.entries_for(debate, turn)],
+        "nonce": debate.opened.nonce,
+        "topic": setup.topic,
+        "as_of": setup.as_of,
+        "positions": {side: renamed(setup.positions[who]) for side, who in real.items()},
+        "sides": rules.sides,
+        "holder": {who: side for side, who in real.items()},
+        "names": _names(debate),
+        "side_labels": {side: rules.seats[who].side for side, who in real.items()},
+        "context": setup.context if turn.role in rules.context_heard_by else (),
+        "rounds": setup.rounds,
+        "strictness_name": setup.strictness,
+        "strictness": rules.rubric.strictness[setup.strictness],
+        "lines": rules.lines,
+        "labels": rules.labels,
+        "private": rules.private,
+        "quotes": rules.quotes,
+        "words": turn.phase.words,
+        "floor": [{"question": renamed(one.text), "new": one.new} for one in debate.put_to(turn)],
+        "search": setup.search and turn.speaking and shape is None,
+        "schema": json_schema(shape, debate.terms(turn)) if shape is not None else None,
+    }
+    made = common | (_for_judge(debate, turn, common) if turn.judging else _for_debater(debate, turn, common))
+    return {name: rendering.plain_data(value) for name, value in made.items()}
+
+
+def _turn(debate: DebateState, turn: Turn) -> dict[str, Any]:
+    """A turn as templates see it."""
+    more = {name: getattr(turn, name) for name in ("role", "judging", "speaking")}
+    return {**rendering.plain_data(turn), **more, "tag": debate.format.tag_of(turn)}
+
+
+def _shown(debate: DebateState, heard: TranscriptEntry) -> dict[str, Any]:
+    """A speech as templates see it."""
+    return {**rendering.plain_data(heard), "turn": _turn(debate, heard.turn)}
+
+
+def _names(debate: DebateState) -> dict[str, str]:
+    return {seat: debate.format.name_of(seat) for seat in (*debate.format.seats, *debate.judges)}
+
+
+def _for_debater(debate: DebateState, turn: Turn, common: dict[str, Any]) -> dict[str, Any]:
+    """What templates of a side's turn may name, and of a clerk's."""
+    other = next((side for side in debate.format.sides if side != turn.seat), turn.seat)
+    theirs = [one["turn"] for one in common["heard"] if one["turn"]["seat"] == other]
+    return {
+        "other": other,
+        "tells_rounds": debate.format.tells_rounds,
+        "spoken": any((one["round"], one["phase"]["name"]) == (turn.round, turn.phase.name) for one in theirs),
+        "target": theirs[-1] if theirs else None,
+        "advice": debate.advice(turn.seat, turn.round or 0),
+        "evidence": evidence(debate, turn),
+    }
+
+
+def _for_judge(debate: DebateState, turn: Turn, common: dict[str, Any]) -> dict[str, Any]:
+    rubric, exchange = debate.format.rubric, debate.exchange
+    results = debate.results_of(turn.seat, mirrored=turn.mirrored)
+    totals, won = score_totals(results, debate.format.sides), rounds_won(results, debate.format.sides)
+    share, conceded = score_gap(totals), debate.conceded()
+    heard: list[dict[str, Any]] = common["heard"]
+    if turn.mirrored:
+        totals, won, conceded = exchange.keys(totals), exchange.keys(won), exchange.side(conceded or "") or None
+    return {
+        "scale": {"least": f"{rubric.least:g}", "most": f"{rubric.most:g}"},
+        "scales": {name: rubric.scale(name) for name in debate.criteria},
+        "criteria": {name: rubric.criteria[name] for name in debate.criteria},
+        "convergence": rubric.convergence,
+        "round_turns": [one["turn"]["id"] for one in heard if one["turn"]["round"] == turn.round],
+        "declined": [one["turn"] for one in heard if one["declined"]],
+        "ballots": [_own(debate, one) for one in debate.own_ballots(turn)],
+        "totals": totals,
+        "won": won,
+        "gap": None if share is None else percent(share),
+        "played": len(results),
+        "conceded": conceded,
+        "persisted": bool(debate.persisted()),
+    }
+
+
+def _own(debate: DebateState, turn: Turn) -> Answer:
+    """A ballot as its judge is shown it: nobody is told in which presentation they see the debate."""
+    return debate.answers[turn.id].model_copy(update={"turn": turn.id.removesuffix(MIRRORED)})
+
+
+def evidence(debate: DebateState, turn: Turn) -> list[dict[str, str]]:
+    """What the sides cite in a round, for a clerk to look up: the turn, the address and the quote of each."""
+    cited = []
+    for one in debate.heard(turn):
+        answer = debate.answers[one.id]
+        if one.round != turn.round or not isinstance(answer, Voted) or debate.declined(one.id):
+            continue
+        if (url := answer.ballot.get("url")) and (quote := answer.ballot.get("quote")):
+            cited.append({"turn": one.id, "url": url, "quote": quote})
+    return cited

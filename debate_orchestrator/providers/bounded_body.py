@@ -1,0 +1,133 @@
+"""The body of a response, held to the limits while it comes: unpacked here, and handed on event by event.
+
+The libraries read an error's body whole, collect an event's lines without end, and unpack a chunk to whatever it
+unpacks to. So it is not they who read from the connection but `Body`.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+
+import httpx2
+
+from debate_orchestrator.providers.limits import Limits, OverLimit
+
+_CHUNK = 64 * 1024
+_END_OF_EVENT = (b"\n\n", b"\r\r", b"\r\n\r\n")
+_STRING = re.compile(rb'"(?:[^"\\\r\n]|\\[^\r\n])*+"?')
+"""A string of JSON, as far as it goes in its line: no line break can stand in one."""
+_BRACKET = re.compile(rb"[\[\]{}]")
+
+
+def hold_to_limits(limits: Limits) -> Callable[[httpx2.Response], Awaitable[None]]:
+    """A hook that puts a `Body` in place of the body of each response."""
+
+    async def hook(response: httpx2.Response) -> None:
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        packing = response.headers.pop("content-encoding", "")
+        response.stream = LimitedBody(response.stream, packing, limits, whole=response.is_success)
+
+    return hook
+
+
+class LimitedBody(httpx2.AsyncByteStream):
+    """The unpacked body of a response: of an answer whole events, of an error no more than tells the reason."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream, packing: str, limits: Limits, *, whole: bool):
+        self._stream, self._packing, self._limits, self._whole = stream, packing.strip().lower(), limits, whole
+        self._packed = self._unpacked = self._events = self._lines = 0
+        self._event = bytearray()
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        """OverLimit where an answer goes over a limit, or can't be unpacked."""
+        if not self._whole:
+            async for piece in self._reason():
+                yield piece
+            return
+        async for piece in self._pieces():
+            for event in self._divided(piece):
+                yield event
+        yield self._checked(bytes(self._event))
+
+    async def _reason(self) -> AsyncIterator[bytes]:
+        """The beginning of an error's body, as far as it can be read: its status says more."""
+        try:
+            async for piece in self._pieces():
+                yield piece[: self._limits.error - self._unpacked + len(piece)]
+                if self._unpacked >= self._limits.error:
+                    return
+        except OverLimit:
+            return
+
+    async def aclose(self) -> None:
+        """Closes the connection, or gives it back."""
+        await self._stream.aclose()
+
+    async def _pieces(self) -> AsyncIterator[bytes]:
+        """What has come, unpacked a small piece at a time."""
+        if self._packing not in ("", "identity", "gzip", "x-gzip"):
+            raise OverLimit("a body packed in a way that was not asked for")
+        unpack = zlib.decompressobj(16 + zlib.MAX_WBITS) if self._packing.endswith("gzip") else None
+        async for packed in self._stream:
+            self._packed += len(packed)
+            for piece in _unpacked(unpack, packed) if unpack else (packed,):
+                self._unpacked += len(piece)
+                if max(self._packed, self._unpacked) > self._limits.stream:
+                    raise OverLimit(f"more than {self._limits.stream:,} bytes")
+                yield piece
+
+    def _divided(self, piece: bytes) -> Iterator[bytes]:
+        """The events that end in this piece."""
+        limits = self._limits
+        for line in piece.splitlines(keepends=True):
+            self._event += line
+            self._lines += line.endswith((b"\r", b"\n"))
+            if len(self._event) > limits.event or self._lines > limits.event_lines:
+                raise OverLimit(f"an event of more than {limits.event:,} bytes or {limits.event_lines:,} lines")
+            if self._event.endswith(_END_OF_EVENT):
+                event, self._event, self._lines = bytes(self._event), bytearray(), 0
+                self._events += 1
+                if self._events > limits.events:
+                    raise OverLimit(f"more than {limits.events:,} events")
+                yield self._checked(event)
+
+    def _checked(self, event: bytes) -> bytes:
+        """The event, if its JSON is within the limits; else OverLimit, since parsing it could take far too long."""
+        limits = self._limits
+        if _values(event) <= limits.nesting:
+            return event
+        bare = _STRING.sub(b"", event)
+        if _nested(bare, limits.nesting):
+            raise OverLimit(f"an event nested more than {limits.nesting} deep")
+        if _values(bare) > limits.event_values:
+            raise OverLimit(f"an event of more than {limits.event_values:,} values")
+        return event
+
+
+def _unpacked(unpack: zlib._Decompress, packed: bytes) -> Iterator[bytes]:
+    """The pieces that a chunk unpacks to, each made when it is asked for. OverLimit where it is broken."""
+    left, more = packed, True
+    while more and not unpack.eof:  # what follows the end is no part of it
+        try:
+            piece = unpack.decompress(left, _CHUNK)
+        except zlib.error:
+            raise OverLimit("a body whose packing is broken") from None
+        left, more = unpack.unconsumed_tail, len(piece) == _CHUNK
+        yield piece
+
+
+def _values(json: bytes) -> int:
+    """An upper bound on the values inside this JSON, since each follows a comma or an opening bracket."""
+    return sum(json.count(sign) for sign in (b",", b"[", b"{"))
+
+
+def _nested(json: bytes, most: int) -> bool:
+    """Whether JSON without its strings is nested deeper than that."""
+    depth = 0
+    for bracket in _BRACKET.findall(json):
+        depth += 1 if bracket in b"[{" else -1
+        if depth > most:
+            return True
+    return False

@@ -1,0 +1,450 @@
+"""Several debates of one topic, or several judgings of one debate, side by side: tables and sentences as plain data.
+
+Runs are numbered as they are given. Sides go by their letters; a run in which the positions of the first are exchanged
+is told with its sides exchanged back. What is called similar is similar in wording alone (see `wording`).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import combinations
+from typing import NamedTuple
+
+from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, TIE
+from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.verdict import RoundResult
+from debate_orchestrator.core.votes import BallotReading, Vote, mean
+from debate_orchestrator.reports import sections, wording
+from debate_orchestrator.reports.model import ReportModel
+from debate_orchestrator.reports.rich_text import PlainTable, plain_table
+from debate_orchestrator.reports.wording import winner_word
+from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.numbers import decimals, percent
+from debate_orchestrator.util.sanitize import one_line
+
+
+class ComparedClaim(Value):
+    """Something that a run says."""
+
+    run: int
+    text: str
+    status: str = ""
+    """Whether a disputed claim was settled there."""
+
+
+class Recurring(Value):
+    """What several runs say in similar wording."""
+
+    said: tuple[ComparedClaim, ...]
+    runs: tuple[int, ...]
+    likeness: float
+    """The least that any of it has in common with the first."""
+
+
+class Comparison(Value):
+    """Some runs, side by side."""
+
+    topic: str
+    """That of the first."""
+    notes: tuple[str, ...]
+    """What limits the comparison, and how the runs hang together, a sentence each."""
+    runs: PlainTable
+    verdicts: PlainTable
+    winners: dict[int, str | None]
+    """Run to its winner, or its label; None where nothing was decided yet."""
+    rounds: PlainTable | None
+    flips: tuple[str, ...]
+    """Who won where, where that differs, a sentence each."""
+    judges: PlainTable | None
+    agreement: tuple[str, ...]
+    """How often judges say the same, a sentence each."""
+    dissent: tuple[Recurring, ...]
+    """Disputed claims that recur; the others are counted."""
+    dissent_alone: int
+    questions: tuple[Recurring, ...]
+    questions_alone: int
+    costs: PlainTable | None
+
+
+def compare(stories: Sequence[tuple[str, ReportModel]]) -> Comparison:
+    """The comparison of some journals, each with its path; there are two at least."""
+    first = stories[0][1]
+    runs = [ComparedRun(n, path, told, turned(first, told)) for n, (path, told) in enumerate(stories, start=1)]
+    claims = [said for run in runs for said in _claims(run)]
+    questions = [ComparedClaim(run=run.number, text=one) for run in runs for one in run.story.questions]
+    dissent, asked = _recurring(claims), _recurring(questions)
+    return Comparison(
+        topic=first.topic,
+        notes=tuple(_notes(runs)),
+        runs=_runs(runs),
+        verdicts=_verdicts(runs),
+        winners={run.number: run.decided() for run in runs},
+        rounds=_rounds(runs),
+        flips=tuple(flips(runs)),
+        judges=_judges(runs),
+        agreement=tuple(agreement(runs)),
+        dissent=tuple(dissent),
+        dissent_alone=len(claims) - sum(len(one.said) for one in dissent),
+        questions=tuple(asked),
+        questions_alone=len(questions) - sum(len(one.said) for one in asked),
+        costs=_costs(runs),
+    )
+
+
+# What limits it
+
+
+def _notes(runs: Sequence[ComparedRun]) -> Iterator[str]:
+    first = runs[0].story
+    yield from _differing(runs)
+    for run in runs[1:]:
+        if run.turned:
+            yield f"In run {run.number} the sides are exchanged; here it is told by the letters of run 1."
+        elif run.story.topic == first.topic and run.story.positions != first.positions:
+            yield f"The positions of run {run.number} are not those of run 1; sides are compared by their letters."
+    seen: dict[str, int] = {}
+    for run in runs:
+        if run.story.digest in seen:
+            yield f"Run {run.number} is the same journal as run {seen[run.story.digest]}."
+        seen.setdefault(run.story.digest, run.number)
+    for run in runs:
+        yield from _state(run, seen)
+
+
+def _differing(runs: Sequence[ComparedRun]) -> Iterator[str]:
+    """What is not the same in all runs."""
+    if len({run.story.topic for run in runs}) > 1:
+        yield "The topics differ: winners stand side by side and are compared with those of the first topic alone."
+        yield from (f"Run {run.number} debates: {one_line(run.story.topic)}" for run in runs)
+    if len({run.story.format for run in runs}) > 1:
+        yield "The formats differ: votes are compared by the side they count for, and scores come from other rubrics."
+    elif len({tuple(run.story.criteria) for run in runs}) > 1:
+        yield "What is scored differs, so that scores can't be compared by their size."
+    if len({run.story.strictness for run in runs}) > 1:
+        said = ", ".join(f"run {run.number} {run.story.strictness}" for run in runs)
+        yield f"The judges' strictness differs: {said}."
+
+
+def _state(run: ComparedRun, known: Mapping[str, int]) -> Iterator[str]:
+    """What a reader must know of one run."""
+    told = run.story
+    if told.status == "paused":
+        got = f"after {told.completed} of {told.rounds} rounds" if told.rounds else "before its end"
+        yield f"Run {run.number} is paused {got}, and compared as far as it got."
+    if told.rehearsed:
+        yield f"Run {run.number} is rehearsed: stand-ins spoke in it."
+    if told.course is not None:
+        source = known.get(told.course.debated) or known.get(told.course.digest)
+        where = (
+            f"of run {source}"
+            if source
+            else f"of a journal or transcript that is not among these ({told.course.source})"
+        )
+        yield f"Run {run.number} judges the speeches {where} again."
+
+
+# The tables
+
+
+def _runs(runs: Sequence[ComparedRun]) -> PlainTable:
+    rows = []
+    for run in runs:
+        told = run.story
+        speakers = told.course.speakers if told.course else told.spoken_by
+        spoke = ", ".join(
+            f"{told.seats.get(side, side)}: {model_spec.public_name(who)}" for side, who in speakers.items()
+        )
+        judges = ", ".join(map(model_spec.public_name, told.judges))
+        rounds = f"{told.completed} / {told.rounds}" if told.rounds else ""
+        title = told.format.partition(". ")[0]
+        rows.append((str(run.number), run.path, told.status, title, rounds, spoke, judges, told.date))
+    return plain_table(("Run", "Journal", "State", "Format", "Rounds", "Speakers", "Judges", "Date"), rows)
+
+
+def _verdicts(runs: Sequence[ComparedRun]) -> PlainTable:
+    rows = []
+    for run in runs:
+        verdict, won = run.story.verdict, run.decided()
+        unjudged = "nobody judges it" if not run.story.judges else "not decided"
+        said = unjudged if won is None else side_word(won)
+        totals, rounds, apart, strength = ("", ""), "", "", ""
+        if verdict is not None:
+            scored = {run.side(side): points for side, points in verdict.totals.items()} if run.story.scored else {}
+            totals = tuple(decimals(scored[side]) if side in scored else "" for side in "ab")  # type: ignore[assignment]
+            apart = percent(verdict.gap) if scored and verdict.gap is not None else ""
+            strength = verdict.strength or ""
+            by = {run.side(side): n for side, n in verdict.rounds_won.items()}
+            rounds = ", ".join(f"{winner_word(side)} {by[side]}" for side in sorted(by)) if any(by.values()) else ""
+        votes = wording.tally({run.side(one): n for one, n in verdict.votes.items()}) if verdict else ""
+        rows.append((str(run.number), said, strength, *totals, apart, rounds, votes))
+    return plain_table(("Run", "Winner", "Strength", "Total A", "Total B", "Gap", "Rounds won", "Votes"), rows)
+
+
+def _rounds(runs: Sequence[ComparedRun]) -> PlainTable | None:
+    """What came of each round in each run; None where no round was judged by itself."""
+    numbers = sorted({one.number for run in runs for one in run.story.told})
+    rows = [(str(n), *(_cell(run, run.result(n)) for run in runs)) for n in numbers]
+    rows = [row for row in rows if any(row[1:])]
+    return (
+        PlainTable(heads=("Round", *_named(runs)), rows=tuple((n, *(c or "-" for c in cs)) for n, *cs in rows))
+        if rows
+        else None
+    )
+
+
+def _named(runs: Sequence[ComparedRun]) -> tuple[str, ...]:
+    return tuple(f"Run {run.number}" for run in runs)
+
+
+def _cell(run: ComparedRun, reading: BallotReading | None) -> str:
+    return wording.reading_line(reading, run.story.judging.scales) if reading else ""
+
+
+def _judges(runs: Sequence[ComparedRun]) -> PlainTable | None:
+    """A row for each judge of each run."""
+    votes = [(run, seat, given) for run in runs for seat, given in run.votes().items()]
+    places = sorted({place for _, _, given in votes for place in given}, key=lambda place: (place == FINAL, place))
+    rows = [
+        (
+            str(run.number),
+            run.story.seats[seat],
+            model_spec.public_name(run.who(seat)),
+            *(_cell(run, given.get(one)) for one in places),
+        )
+        for run, seat, given in votes
+    ]
+    heads = ("Run", "Judge", "Who", *(f"Round {n}" if n != FINAL else "Final" for n in places))
+    return plain_table(heads, rows) if rows else None
+
+
+def _costs(runs: Sequence[ComparedRun]) -> PlainTable | None:
+    rows = [
+        (str(run.number), f"{run.story.bill.total.calls:,}", sections.money(run.story.bill.total))
+        for run in runs
+        if run.story.bill.lines
+    ]
+    return PlainTable(heads=("Run", "Calls", "Cost"), rows=tuple(rows)) if rows else None
+
+
+# What recurs
+
+
+def _claims(run: ComparedRun) -> list[ComparedClaim]:
+    rows = run.story.dissent.ballot["rows"] if run.story.dissent and run.story.dissent.ballot else []
+    return [ComparedClaim(run=run.number, text=row["claim"], status=row.get("status", "")) for row in rows]
+
+
+def _recurring(said: Sequence[ComparedClaim]) -> list[Recurring]:
+    """What is said in similar wording in more than one run."""
+    found = []
+    for group in grouped([one.text for one in said]):
+        own = [said[n] for n in group]
+        runs = sorted({one.run for one in own})
+        if len(runs) > 1:
+            first, *others = [words(one.text) for one in own]
+            least = min(likeness(first, one) for one in others)
+            found.append(Recurring(said=tuple(own), runs=tuple(runs), likeness=round(float(least), 2)))
+    return found
+
+
+FINAL = 0
+"""The place of the final votes among those of the rounds."""
+
+
+class ComparedRun(NamedTuple):
+    """One journal."""
+
+    number: int
+    path: str
+    story: ReportModel
+    turned: bool = False
+    """Whether its sides are exchanged, beside those of the first run."""
+
+    @property
+    def debated(self) -> str:
+        """What stands for the speeches: two runs that have it in common judge the same ones."""
+        return self.story.course.debated if self.story.course else self.story.digest
+
+    def side(self, name: str) -> str:
+        """A side, or a winner, by the letters of the first run."""
+        return {"a": "b", "b": "a"}.get(name, name) if self.turned else name
+
+    def reading(self, given: Vote | RoundResult, label: str | None) -> BallotReading:
+        """What a vote, or the votes on a round, come to."""
+        scores = {self.side(side): points for side, points in given.scores.items()}
+        ordered = dict(sorted(scores.items()))
+        return BallotReading(winner=self.side(given.winner), scores=ordered, label=label, score=given.score)
+
+    def result(self, n: int) -> BallotReading | None:
+        """What came of a round; None where it was not judged by itself."""
+        told = next((one for one in self.story.told if one.number == n), None)
+        if told is None or told.result is None:
+            return None
+        return self.reading(told.result, told.label(self.story.judging.quorum))
+
+    def votes(self) -> dict[str, dict[int, BallotReading]]:
+        """Judge's seat to place to its vote, of those that are not absent."""
+        found: dict[str, dict[int, BallotReading]] = {}
+        places: list[tuple[int, Vote]] = [(one.number, vote) for one in self.story.told for vote in one.votes]
+        places += [(FINAL, vote) for vote in self.story.judging.panel]
+        for place, vote in places:
+            if not vote.absent:
+                own = found.setdefault(vote.judge, {})
+                own[place] = self.reading(vote, vote.label)
+        return found
+
+    def decided(self, *, labelled: bool = True) -> str | None:
+        """Its winner, or label, where labels are wanted; None where nothing was decided."""
+        verdict = self.story.verdict
+        if verdict is None:
+            return None
+        if labelled and self.story.judging.labelled:
+            return wording.label_of(verdict) or NO_DECISION
+        return self.side(verdict.winner)
+
+    def who(self, seat: str) -> str:
+        """Who sits in a judge's seat, in the cast's words."""
+        number = seat.rpartition("-")[2]
+        n = int(number) - 1 if number.isdigit() else 0
+        return self.story.judges[n] if n < len(self.story.judges) else ""
+
+
+def turned(first: ReportModel, other: ReportModel) -> bool:
+    """Whether each side argues, word for word, what the other does in the first run."""
+    one, two = first.positions, other.positions
+    same = {"a", "b"} == set(one) == set(two) and one["a"] != one["b"]
+    return same and (one["a"], one["b"]) == (two["b"], two["a"])
+
+
+def named_by(reading: BallotReading, *, labelled: bool = True) -> str:
+    """Whom it is for, or which label, where labels are wanted."""
+    return reading.label if labelled and reading.label else reading.winner
+
+
+def side_word(won: str) -> str:
+    """A winner, or a label, as a report writes it."""
+    return winner_word(won) if won in ("a", "b", TIE, CONSENSUS, NO_DECISION) else won
+
+
+def flips(runs: Sequence[ComparedRun]) -> Iterator[str]:
+    """Who won where, where that differs, a sentence each; the verdict also where it does not. Of runs on the topic of
+    the first alone."""
+    alike = [run for run in runs if run.story.topic == runs[0].story.topic]
+    labelled = all(run.story.judging.labelled for run in alike if run.story.judges)
+    ended = {run.number: won for run in alike if (won := run.decided(labelled=labelled)) is not None}
+    if len(ended) > 1:
+        yield _told("The verdict", ended)
+    for n in sorted({one.number for run in alike for one in run.story.told}):
+        results = {run.number: reading for run in alike if (reading := run.result(n)) is not None}
+        by = {run: named_by(reading, labelled=labelled) for run, reading in results.items()}
+        if len(set(by.values())) > 1:
+            yield _told(f"Round {n}", by)
+    yield from _turncoats(alike, labelled=labelled)
+
+
+def _turncoats(runs: Sequence[ComparedRun], *, labelled: bool) -> Iterator[str]:
+    """Judges by name whose final votes on the same speeches differ: of other speeches another vote is no flip."""
+    voted: dict[tuple[str, str], list[tuple[int, str]]] = {}
+    for run in runs:
+        for seat, given in run.votes().items():
+            if FINAL in given and model_spec.is_called(run.who(seat)):
+                won = named_by(given[FINAL], labelled=labelled)
+                voted.setdefault((run.debated, run.who(seat)), []).append((run.number, won))
+    for (_, who), own in voted.items():
+        if len({n for n, _ in own}) > 1 and len({won for _, won in own}) > 1:
+            said = ", ".join(f"{side_word(won)} in run {n}" for n, won in own)
+            yield f"The judge {model_spec.public_name(who)} does not always say the same of one debate: {said}."
+
+
+def _told(what: str, by: Mapping[int, str]) -> str:
+    """Who won something, by run."""
+    groups: dict[str, list[str]] = {}
+    for run, won in by.items():
+        groups.setdefault(won, []).append(str(run))
+    if len(groups) == 1:
+        return f"{what} is the same in every run that has one: {side_word(next(iter(groups)))}."
+    said = "; ".join(f"{side_word(won)} in run{'s' * (len(ns) > 1)} {', '.join(ns)}" for won, ns in groups.items())
+    return f"{what} differs: {said}."
+
+
+class _Pairs:
+    """What pairs of judges say of the same place."""
+
+    def __init__(self) -> None:
+        self.same = self.votes = 0
+        self.apart: list[Fraction] = []
+
+    def add(self, one: BallotReading, other: BallotReading, *, scores: bool, labelled: bool) -> None:
+        won = [named_by(reading, labelled=labelled) for reading in (one, other)]
+        if NO_DECISION not in won:
+            self.votes += 1
+            self.same += won[0] == won[1]
+        if scores and set(one.scores) == set(other.scores):
+            self.apart += [abs(one.scores[side] - other.scores[side]) for side in one.scores]
+
+    def said(self, who: str) -> str:
+        if not self.votes:
+            return ""
+        said = f"{who}: {self.same} of {self.votes} pairs of votes on the same round or verdict are for the same"
+        distance = f"; their scores of a side lie {decimals(mean(self.apart))} apart on average" if self.apart else ""
+        return f"{said}{distance}."
+
+
+def agreement(runs: Sequence[ComparedRun]) -> Iterator[str]:
+    """How often two judges, of one run or of two, say the same of the same place."""
+    alike, apart = _Pairs(), _Pairs()
+    raters = [(run, given) for run in runs for given in run.votes().values()]
+    for (one, votes), (other, theirs) in combinations(raters, 2):
+        twice = one.number != other.number and one.story.digest == other.story.digest
+        if twice or one.story.topic != other.story.topic:
+            continue
+        pairs = alike if one.debated == other.debated else apart
+        rubric = one.story.criteria == other.story.criteria
+        labelled = one.story.judging.labelled and other.story.judging.labelled
+        for place in votes.keys() & theirs.keys():
+            pairs.add(votes[place], theirs[place], scores=rubric, labelled=labelled)
+    said = [alike.said("Judges of the same speeches"), apart.said("Judges of different debates")]
+    yield from filter(None, said)
+    if raters and not any(said):
+        yield "No two judges voted on the same round or verdict: too few to say how far they agree."
+
+
+ALIKE = Fraction(1, 2)
+"""The likeness from which wording is called similar."""
+_IDLE = frozenset(
+    re.findall(
+        r"\w+",
+        """a an and are as at be been being but by can could did do does for from had has have if in into is it its
+        may might more most must of on or our shall should so some such than that the their them then there these they
+        this those to was we were what when which while who will with would you your""",
+    )
+)
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of a text that carry content, in lower case; all of its words where none does."""
+    every = frozenset(re.findall(r"[^\W_]+", unicodedata.normalize("NFKC", text).casefold()))
+    return every - _IDLE or every
+
+
+def likeness(some: frozenset[str], others: frozenset[str]) -> Fraction:
+    """The share of all words of two texts that both have; 0 where there is none."""
+    every = some | others
+    return Fraction(len(some & others), len(every)) if every else Fraction(0)
+
+
+def grouped(texts: Sequence[str]) -> list[list[int]]:
+    """The places of texts in groups of similar wording, each text in one: with the first group whose first text it is
+    most like, so that no chain of small changes joins what is not alike."""
+    known = [words(text) for text in texts]
+    groups: list[list[int]] = []
+    for n, own in enumerate(known):
+        likest = max(groups, key=lambda group: likeness(known[group[0]], own), default=None)
+        if likest is not None and likeness(known[likest[0]], own) >= ALIKE:
+            likest.append(n)
+        else:
+            groups.append([n])
+    return groups

@@ -1,0 +1,327 @@
+"""Writes phrases, tables and structured replies in HTML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import groupby
+from typing import Any
+from urllib.parse import quote
+
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markupsafe import Markup, escape
+
+from debate_orchestrator.reports import markup
+from debate_orchestrator.reports.markup import LONGEST, leaves_out
+from debate_orchestrator.reports.rich_text import FieldPart, Phrase, PlainTable, Table, TextRun, literal
+from debate_orchestrator.util import sanitize
+
+_SAFE = "/:?=&%@+,~$-._#;!*()[]'"
+"""What stays as it is in an address: everything else is written as percent signs and digits."""
+
+
+def anchor(turn_id: str) -> str:
+    """The id of a turn on the page: `t-1.opening.a`."""
+    return f"t-{re.sub(r'[^a-z0-9.-]', '-', turn_id)}"
+
+
+class HtmlWriter:
+    """Writes for one page, on which the turns in `places` can be linked: turn id to its round and its name there."""
+
+    def __init__(self, places: Mapping[str, tuple[int, str]], told: Collection[str]):
+        self._places, self._told = places, frozenset(told)
+
+    def line(self, said: Phrase) -> Markup:
+        """A phrase on its line."""
+        made = Markup()
+        for strong, runs in groupby(said, key=lambda run: run.strong):
+            text = Markup().join(map(self._run, runs))
+            made += Markup("<strong>{}</strong>").format(text) if strong else text
+        return made
+
+    def _run(self, run: TextRun) -> Markup:
+        match run.kind:
+            case "turn":
+                return self.turn(run.text)
+            case "page":
+                return self._page(run.text, run.text)
+            case "found":
+                host = markup.host_of(run.to)
+                linked = self._page(run.to, run.text[: markup.LONGEST_LINK])
+                return linked + f" ({host})" if host and run.text else linked
+            case "prose" | "cell":
+                said = line(run.text)
+            case "own":
+                said = escape(run.text)
+            case _:
+                said = literal_html(run.text)
+        return self.to(run.to, said) if run.to else said
+
+    def _page(self, url: str, title: str) -> Markup:
+        shown = literal_html(title) or literal_html(url[: markup.LONGEST_LINK]) or escape("a page without an address")
+        if markup.host_of(url) is None:
+            return shown[: markup.LONGEST_LINK] if title == url else shown
+        address = quote(url, safe=_SAFE, errors="replace")
+        whole = Markup(' class="whole"') if title == url else ""
+        return Markup('<a href="{}" rel="{}"{}>{}</a>').format(address, REL, whole, shown)
+
+    def turn(self, turn_id: str, *, within: bool = False) -> Markup:
+        """A link to a turn: `round 1, opening A`; without its round where that is told already."""
+        round, name = self._places.get(turn_id, (0, turn_id))
+        return self.to(turn_id, escape(f"round {round}, {name}" if round and not within else name))
+
+    def to(self, turn_id: str, said: str) -> Markup:
+        """Words that lead to a turn, if it is on the page."""
+        if turn_id not in self._told:
+            return escape(said)
+        return Markup('<a href="#{}">{}</a>').format(anchor(turn_id), said)
+
+    def turns(self, turn_ids: Sequence[str]) -> Markup:
+        """Links to turns, by round: `round 1: opening A, challenge B; round 2: ...`."""
+        made = []
+        for round, ids in groupby(sorted(turn_ids, key=self._round), key=self._round):
+            links = Markup(", ").join(self.turn(one, within=True) for one in dict.fromkeys(ids))
+            made.append(Markup("round {}: {}").format(round, links) if round else links)
+        return Markup("; ").join(made)
+
+    def _round(self, turn_id: str) -> int:
+        return self._places.get(turn_id, (0, ""))[0]
+
+    def table(self, table: Table, caption: str, *, unseen: bool = False) -> Markup:
+        """A table that scrolls by itself where it is too wide. Its first column names the rows."""
+        heads = Markup().join(Markup('<th scope="col">{}</th>').format(self.line(head)) for head in table.heads)
+        rows = Markup("\n").join(self._row(row) for row in table.rows)
+        hidden = Markup(' class="unseen"') if unseen else ""
+        return Markup(
+            '<div class="wide" role="group" aria-label="{1}" tabindex="0"><table>\n<caption{0}>{1}</caption>\n'
+            "<thead><tr>{2}</tr></thead>\n<tbody>\n{3}\n</tbody>\n</table></div>"
+        ).format(hidden, caption, heads, rows)
+
+    def sheet(self, given: PlainTable, caption: str) -> Markup:
+        """The same of plain text as it was given."""
+        rows = tuple(tuple(map(literal, row)) for row in given.rows)
+        return self.table(Table(tuple(map(literal, given.heads)), rows), caption)
+
+    def _row(self, row: Sequence[Phrase]) -> Markup:
+        first, *rest = row
+        cells = Markup().join(Markup("<td>{}</td>").format(self.line(cell)) for cell in rest)
+        return Markup('<tr><th scope="row">{}</th>{}</tr>').format(self.line(first), cells)
+
+    def cards(self, table: Table) -> Markup:
+        """A table whose cells are long, as a list: each row under its first cell, the others by their heads."""
+        made = Markup()
+        for first, *rest in table.rows:
+            cells = [(head, cell) for head, cell in zip(table.heads[1:], rest, strict=True) if cell]
+            given = Markup().join(
+                Markup("<div><dt>{}</dt><dd>{}</dd></div>\n").format(self.line(head), self.line(cell))
+                for head, cell in cells
+            )
+            title = Markup("<p><strong>{}</strong></p>").format(self.line(first))
+            made += Markup('<li>{}\n<dl class="particulars">\n{}</dl></li>\n').format(title, given)
+        return Markup('<ul class="cards">\n{}</ul>').format(made)
+
+    def block(self, parts: Iterable[FieldPart], quotes: tuple[str, str] | None = None) -> Markup:
+        """A speech in fields, as paragraphs, quotes, lists and the speech itself."""
+        return Markup("\n").join(self._part(part, quotes) for part in parts)
+
+    def _part(self, part: FieldPart, quotes: tuple[str, str] | None) -> Markup:
+        if part.kind == "speech":
+            return block(part.text, quotes)
+        if part.kind == "quote":
+            return Markup("<blockquote><p>{}</p></blockquote>").format(self.line(part.said))
+        tag = "div" if part.kind == "list" else "p"
+        return Markup("<{0}>{1}</{0}>").format(tag, self._point(part))
+
+    def points(self, parts: Iterable[FieldPart]) -> Markup:
+        """The fields of a judge's reply, as the items of a list."""
+        return Markup("\n").join(Markup("<li>{}</li>").format(self._point(part)) for part in parts)
+
+    def _point(self, part: FieldPart) -> Markup:
+        named = Markup("<strong>{}:</strong> ").format(literal_html(part.label))
+        return named + (self.items(part.items) if part.kind == "list" else self.line(part.said))
+
+    def items(self, said: Iterable[Phrase]) -> Markup:
+        """Lines as a list."""
+        made = Markup().join(Markup("<li>{}</li>").format(self.line(one)) for one in said)
+        return Markup("<ul>{}</ul>").format(made)
+
+
+REL = "nofollow noopener noreferrer"
+_DEEPEST = 16
+"""Blocks within blocks that are still laid out; two for each list."""
+_AS_THEY_ARE = {"paragraph", "bullet_list", "ordered_list", "list_item", "blockquote", "em", "strong", "s"}
+_AS_THEY_ARE |= {"thead", "tbody", "tr"}
+
+
+class _Renderer(RendererHTML):
+    """Writes what a speech may have, and nothing that leads, loads or styles anything else."""
+
+    def text(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        return str(escape(tokens[idx].content))
+
+    def heading_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        return '<p class="headed">'
+
+    def heading_close(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        return "</p>\n"
+
+    def hr(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        return f'<p class="ruled">{escape(tokens[idx].markup[:3])}</p>\n'
+
+    def fence(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        info = tokens[idx].info.strip()
+        named = f'<p class="code-name">{escape(info)}</p>\n' if info else ""
+        return f"{named}{_code(tokens[idx].content)}"
+
+    def code_block(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        return _code(tokens[idx].content)
+
+    def table_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        return '<div class="wide" role="group" aria-label="Table" tabindex="0"><table>\n'
+
+    def table_close(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        return "</table></div>\n"
+
+    def th_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        return '<th scope="col">'
+
+    def td_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        return "<td>"
+
+    def link_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        title = tokens[idx].attrs.get("title")
+        titled = f' title="{escape(str(title))}"' if title else ""
+        return f'<a href="{escape(str(tokens[idx].attrs["href"]))}" rel="{REL}"{titled}>'
+
+    def quote_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        return f'<q class="{tokens[idx].info}">'
+
+    def quote_close(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        seen = "found in the material" if tokens[idx].info == "held" else "not found in the material"
+        mark = "✓" if tokens[idx].info == "held" else "✗"
+        return f'</q><span class="sealed {tokens[idx].info}">{mark}<span class="unseen"> {seen}</span></span>'
+
+
+def _code(text: str) -> str:
+    return f"<pre><code>{escape(text)}</code></pre>\n"
+
+
+@cache
+def _parser() -> MarkdownIt:
+    made = MarkdownIt("commonmark", {"html": False, "maxNesting": _DEEPEST + 8}, renderer_cls=_Renderer)
+    made.enable(["table", "strikethrough"]).disable(["reference", "image", "html_block", "html_inline"])
+    made.validateLink = lambda url: markup.host_of(url) is not None  # type: ignore[method-assign]
+    return made
+
+
+_FREE = {"text", "softbreak", "hardbreak", "inline", "fence", "code_block", "code_inline", "hr"}
+_OWN = {"heading", "table", "th", "td", "link"}
+
+
+def block(text: str, quotes: tuple[str, str] | None = None) -> Markup:
+    """A whole speech; `quotes` are the tags of what was looked up in the material, found and not."""
+    tamed = sanitize.sanitize(text).strip("\n")
+    if len(tamed) <= LONGEST:
+        tokens = _parser().parse(tamed)
+        if all(map(_known, tokens)) and not leaves_out(tokens, tamed):
+            for token in tokens:
+                if token.children:
+                    _unlink(token.children)
+                if quotes and token.children:
+                    token.children = list(_quoted(token.children, quotes))
+            return Markup(_parser().renderer.render(tokens, _parser().options, {}))
+    return Markup(f'<pre class="whole"><code>{escape(tamed)}</code></pre>\n')
+
+
+def _known(token: Token) -> bool:
+    """Whether a token is something that the renderer has its own way with, and not nested too deep."""
+    name, _, way = token.type.rpartition("_")
+    mine = token.type in _FREE or (way in ("open", "close") and name in _AS_THEY_ARE | _OWN)
+    return mine and token.level < _DEEPEST and all(map(_known, token.children or []))
+
+
+def line(text: str) -> Markup:
+    """A sentence on one line, with its emphasis, code and links."""
+    said = sanitize.one_line(text)
+    if len(said) <= LONGEST:
+        tokens = _parser().parseInline(said)
+        if all(map(_known, tokens)):
+            _unlink(tokens[0].children or [])
+            return Markup(_parser().renderer.render(tokens, _parser().options, {}))
+    return escape(said)
+
+
+def literal_html(text: str) -> Markup:
+    """One line in which every character is shown as itself."""
+    return escape(sanitize.one_line(text))
+
+
+def plainly(text: str) -> list[str]:
+    """The paragraphs of a speech without any markup, each on one line; without its headings, tables and code, and
+    without block quotes, unless it has nothing else."""
+    tamed = sanitize.sanitize(text)
+    if len(tamed) > LONGEST:
+        return [sanitize.one_line(tamed)]
+    tokens = _parser().parse(tamed)
+    own, quoted, depth = list[str](), list[str](), 0
+    for n, token in enumerate(tokens):
+        depth += token.nesting if token.type.startswith("blockquote") else 0
+        if token.type == "paragraph_open":
+            said = sanitize.one_line("".join(map(_shown, tokens[n + 1].children or [])))
+            (quoted if depth else own).append(said)
+    return [one for one in own if one] or [one for one in quoted if one] or [sanitize.one_line(tamed)]
+
+
+def _shown(token: Token) -> str:
+    return " " if token.type.endswith("break") else token.content
+
+
+def _unlink(children: Sequence[Token]) -> None:
+    """Makes text of links that lead nowhere, which the parser lets pass."""
+    opened: list[Token] = []
+    for token in children:
+        if token.type == "link_open":
+            opened.append(token)
+        elif token.type == "link_close":
+            start = opened.pop()
+            if not start.attrs.get("href"):
+                start.type, start.content = "text", "["
+                token.type, token.content = "text", "]()"
+
+
+def _quoted(children: Sequence[Token], tags: tuple[str, str]) -> Iterator[Token]:
+    """The tokens of a paragraph with the tags of quotes as quotes, where a quote opens and closes on one level."""
+    parts = [part for child in children for part in _split(child, tags)]
+    closes: dict[int, int] = {}
+    opened: tuple[int, str, int] | None = None
+    for n, part in enumerate(parts):
+        if opened and part.level < opened[2]:
+            opened = None
+        if part.type == "mark" and not part.content.startswith("</"):
+            opened = (n, part.info, part.level)
+        elif part.type == "mark" and opened and (part.info, part.level) == opened[1:]:
+            closes[opened[0]] = n
+            opened = None
+    ends = set(closes.values())
+    for n, part in enumerate(parts):
+        if part.type == "mark" and (n in closes or n in ends):
+            yield Token("quote_open" if n in closes else "quote_close", "q", 0, info=part.info)
+        else:
+            part.type = "text" if part.type == "mark" else part.type
+            yield part
+
+
+def _split(token: Token, tags: tuple[str, str]) -> Iterator[Token]:
+    """A token, or the parts of a text around its tags."""
+    if token.type != "text":
+        yield token
+        return
+    names = {f"{edge}{tag}>": how for tag, how in zip(tags, ("held", "unheld"), strict=True) for edge in ("<", "</")}
+    for part in re.split(f"({'|'.join(map(re.escape, names))})", token.content):
+        if part in names:
+            yield Token("mark", "", 0, content=part, info=names[part], level=token.level)
+        elif part:
+            yield Token("text", "", 0, content=part, level=token.level)

@@ -1,0 +1,143 @@
+"""The files of reviewers' ballots: one each, in a folder beside the journal, which itself is never touched.
+
+`debate-report.ballots/ada.yaml` is the ballot of somebody called ada, `ada.draft.yaml` one that is not finished. A
+ballot counts for the journal as it stood when it was cast, known by the digest of its last line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.values import Value
+from debate_orchestrator.reports.reviews import Review, ReviewForm
+from debate_orchestrator.storage.files import make_folder, write_atomic, write_new
+from debate_orchestrator.storage.journal import Entry
+from debate_orchestrator.util.data import name_of, read_mapping_with_lines, to_yaml
+from debate_orchestrator.util.errors import BadFile, complaint, short_repr
+from debate_orchestrator.util.sanitize import one_line
+
+ENDING, DRAFT = ".yaml", ".draft.yaml"
+MOST = 1_000
+"""Ballots that are read of one folder."""
+_PLAIN = re.compile(r"[a-z0-9][a-z0-9_-]{0,40}")
+_HEAD = "# A reviewer's ballot. `debate report` sets it beside the judges'; docs/reviewing.md has its form.\n"
+
+
+class GatheredReviews(Value):
+    """The ballots beside a journal."""
+
+    counted: tuple[Review, ...] = ()
+    left_out: tuple[str, ...] = ()
+    """Why others do not count, a complaint each, which begins with the file's name."""
+
+
+def gather_reviews(folder: str, entries: Sequence[Entry]) -> GatheredReviews:
+    """Every ballot in a folder that counts for a journal, by the names of their files, and why others don't."""
+    try:
+        names = sorted(name for name in os.listdir(folder) if name.endswith(ENDING) and not name.endswith(DRAFT))
+    except OSError:
+        return GatheredReviews()
+    counted: list[Review] = []
+    left_out: list[str] = []
+    paper = ReviewForm(DebateState(entry.event for entry in entries)) if names else None
+    for name in names[:MOST]:
+        assert paper is not None
+        try:
+            counted.append(_read(os.path.join(folder, name), name, paper, entries))
+        except BadFile as error:
+            left_out += error.complaints
+    if len(names) > MOST:
+        left_out.append(complaint(name_of(folder), f"{len(names):,} ballots", f"at most {MOST:,}"))
+    return GatheredReviews(counted=tuple(counted), left_out=tuple(left_out))
+
+
+def _read(path: str, name: str, paper: ReviewForm, entries: Sequence[Entry]) -> Review:
+    try:
+        value = read_mapping_with_lines(path)[0]
+    except BadFile as error:
+        raise BadFile([one.replace(name_of(path), name_of(name), 1) for one in error.complaints]) from None
+    ballot = checked_review(value, name_of(name), paper, entries)
+    if name != stem_of(ballot.reviewer) + ENDING:
+        hint = "One reviewer has one ballot; `debate ballot JOURNAL --take FILE` gives it its name."
+        got = f"the ballot of {short_repr(ballot.reviewer)}"
+        raise BadFile(complaint(name_of(name), got, f"it as {stem_of(ballot.reviewer)}{ENDING}", hint))
+    return ballot
+
+
+def checked_review(value: Mapping[str, Any], where: str, paper: ReviewForm, entries: Sequence[Entry]) -> Review:
+    """The ballot that a value is; BadFile with everything that is wrong with it, and where it was not cast on the
+    journal as it stands."""
+    digest = value.get("journal")
+    wrong = paper.complaints(value, f"{where}: ")
+    if isinstance(digest, str) and digest.strip() and digest != entries[-1].hash:
+        earlier = any(entry.hash == digest for entry in entries)
+        got = "a ballot on an earlier state of this debate" if earlier else "a ballot on another journal"
+        hint = "It must be cast again; `debate ballot JOURNAL --form` prints the form."
+        wrong.append(complaint(f"{where}: journal", got, f"the digest {entries[-1].hash[:16]}...", hint))
+    if wrong:
+        raise BadFile(wrong)
+    return paper.ballot(value)
+
+
+def stem_of(reviewer: str) -> str:
+    """What a reviewer's files are called: the name, where it can be a file's on any system; else what is left of it
+    and some digits that stand for the whole."""
+    name = one_line(reviewer)
+    if _PLAIN.fullmatch(name):
+        return name
+    folded = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    slug = re.sub(r"[^a-z0-9]+", "-", folded).strip("-")[:40].strip("-")
+    digits = hashlib.sha256(unicodedata.normalize("NFC", name).encode()).hexdigest()[:8]
+    return f"{slug or 'reviewer'}-{digits}"
+
+
+def path_of(folder: str, reviewer: str, ending: str = ENDING) -> str:
+    """Where a reviewer's ballot lies, or with `DRAFT` the draft of it."""
+    return os.path.join(folder, stem_of(reviewer) + ending)
+
+
+def must_be_free(folder: str, reviewer: str) -> None:
+    """BadFile where that reviewer's ballot has been cast: it is never overwritten."""
+    path = path_of(folder, reviewer)
+    if os.path.lexists(path):
+        hint = "It stands. To cast another, move that file away first, or sign with another name."
+        raise BadFile(complaint(name_of(path), f"a ballot that {short_repr(reviewer)} has cast", "a new one", hint))
+
+
+def file(folder: str, value: Mapping[str, Any]) -> str:
+    """Files a ballot about which there is no complaint, and takes its draft away; its path. BadFile where there is
+    one by that name."""
+    must_be_free(folder, value["reviewer"])
+    path = path_of(folder, value["reviewer"])
+    make_folder(folder)
+    write_new(path, _HEAD + to_yaml(value))
+    Path(path_of(folder, value["reviewer"], DRAFT)).unlink(missing_ok=True)
+    return path
+
+
+def keep(folder: str, value: Mapping[str, Any]) -> str:
+    """Keeps a draft; its path."""
+    path = path_of(folder, value["reviewer"], DRAFT)
+    make_folder(folder)
+    write_atomic(path, to_yaml(value))
+    return path
+
+
+def draft(folder: str, reviewer: str, digest: str) -> dict[str, Any]:
+    """What was answered before the ballot was left; empty where nothing was. BadFile where it belongs to another
+    journal, or to an earlier state of this one."""
+    path = path_of(folder, reviewer, DRAFT)
+    if not os.path.exists(path):
+        return {}
+    value, _ = read_mapping_with_lines(path)
+    if value.get("journal") != digest:
+        hint = "Move it away, and begin again."
+        raise BadFile(complaint(name_of(path), "a draft on another state of the debate", "this one", hint))
+    return value

@@ -1,0 +1,294 @@
+"""A reviewer's ballot: somebody who was not there reads the debate and judges it by the judges' own rubric.
+
+It asks what the debate's judges are asked to vote on, on the same scale and round by round, and two things more:
+which position the reviewer held before reading, and which after. Nothing is repaired and nothing is guessed, as with
+a judge's.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import date
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+from debate_orchestrator.core import schema
+from debate_orchestrator.core.phases import JUDGE, TIE, Slot
+from debate_orchestrator.core.schema import Field, Shape, ShapeContext
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.votes import BallotReading, mean, read_ballot
+from debate_orchestrator.setup.session import QuestionText
+from debate_orchestrator.util import resources
+from debate_orchestrator.util.errors import complaint, short_repr
+from debate_orchestrator.util.sanitize import one_line
+
+VERSION = 1
+"""The form of ballot files."""
+UNDECIDED = "undecided"
+FINAL = 0
+"""The number under which the ballot on the debate as a whole stands among those on rounds."""
+LONGEST_NAME = 80
+WORDS = 80
+"""The most that the reason may have."""
+_VOTED = ("scores", "label", "score", "winner", "probability")
+"""Fields of a judge's vote that a reviewer is asked for too: those that are counted."""
+
+
+class Review(Value):
+    """One reviewer's ballot that will do."""
+
+    model_config = {**Value.model_config, "arbitrary_types_allowed": True}
+
+    reviewer: str
+    date: str
+    seen: bool
+    """Whether the reviewer says to have known the verdict before."""
+    before: str | None
+    """The position held before reading: a side or `undecided`; None where nobody asked."""
+    after: str | None
+    """The same after it."""
+    rounds: dict[int, BallotReading]
+    final: BallotReading
+    """What it says of the debate as a whole; where judges only score, the side that scores better wins."""
+    marks: dict[tuple[int, str, str], Fraction]
+    """Round (FINAL for the whole debate), side and criterion to the mark given."""
+    why: str
+
+
+class ReviewForm:
+    """What a ballot on one debate asks."""
+
+    def __init__(self, debate: DebateState):
+        rules = debate.format
+        self.debate = debate
+        self.sides = rules.sides
+        self.terms = ShapeContext(
+            sides=rules.sides,
+            criteria=debate.criteria,
+            least=rules.rubric.least,
+            most=rules.rubric.most,
+            rounds=debate.rounds,
+            strictness=debate.opened.setup.strictness,
+            scales={name: rules.rubric.scale(name) for name in debate.criteria},
+        )
+        reached = {turn.round for turn in debate.settled()}
+        slots = [slot for slot in debate.calendar() if rules.votes(slot.phase)]
+        self.rounds: dict[int, Shape] = {}
+        """Round to what is asked about it; only rounds that were held and that judges vote on."""
+        for n in sorted(n for n in reached if n is not None):
+            if shape := self._asked(slot for slot in slots if slot.round == n):
+                self.rounds[n] = shape
+        self.final = self._asked(slot for slot in slots if slot.closing) or {
+            "winner": Field(kind="choice", of=(*rules.sides, TIE), about="who won the debate")
+        }
+
+    def _asked(self, slots: Iterable[Slot]) -> Shape:
+        """The fields of some votes that a reviewer is asked for."""
+        given: Shape = {}
+        for slot in slots:
+            given |= schema.fields_asked(self.debate.format.shapes[slot.phase.reply], self.terms)
+        return {name: given[name] for name in _VOTED if name in given}
+
+    @property
+    def shape(self) -> Shape:
+        """A whole ballot."""
+        held = Field(kind="choice", of=(*self.sides, UNDECIDED), optional=True)
+        rounds = {str(n): Field(kind="record", fields=shape) for n, shape in self.rounds.items()}
+        return {
+            "ballot": Field(kind="choice", of=(str(VERSION),), about="the version of this form"),
+            "journal": Field(kind="text", about="the digest of the journal's last line"),
+            "reviewer": Field(kind="text", about="your name"),
+            "date": Field(kind="text", about="the day, as 2026-02-03"),
+            "seen": Field(kind="flag", about="whether you knew the verdict before you filled this in"),
+            "before": held.model_copy(update={"about": "the position you held before you read the debate"}),
+            **({"rounds": Field(kind="record", fields=rounds)} if rounds else {}),
+            "final": Field(kind="record", fields=self.final, about="the debate as a whole"),
+            "why": Field(kind="text", words=WORDS, about="why, in one sentence"),
+            "after": held.model_copy(update={"about": "the position you hold now"}),
+        }
+
+    def part(self, keys: tuple[str, ...], value: Any) -> list[str]:
+        """Every complaint about the part of a ballot to which the keys lead."""
+        shape, field = self.shape, Field(kind="text")
+        for key in keys:
+            field = shape[key]
+            shape = field.fields
+        return schema.check({keys[-1]: field.model_copy(update={"only_if": {}, "unless": {}})}, value, self.terms)
+
+    def complaints(self, value: Mapping[str, Any], where: str = "") -> list[str]:
+        """Every complaint about a value as a ballot on this debate; empty when it will do."""
+        given = {"before": None, "after": None, **_plain(value)}
+        found = schema.check(self.shape, given, self.terms, where)
+        name, day = given.get("reviewer"), given.get("date")
+        if isinstance(name, str) and not _is_name(name):
+            expected = f"a name on one line, of at most {LONGEST_NAME} characters"
+            found.append(complaint(f"{where}reviewer", short_repr(name), expected))
+        if isinstance(day, str) and not _is_day(day):
+            found.append(complaint(f"{where}date", short_repr(day), "a day, as 2026-02-03"))
+        return found
+
+    def ballot(self, value: Mapping[str, Any]) -> Review:
+        """The ballot that a value is, about which there is no complaint."""
+        given = {"before": None, "after": None, **_plain(value)}
+        parts = {int(n): one for n, one in given.get("rounds", {}).items()}
+        marks = {
+            (n, side, name): Fraction(str(mark))
+            for n, one in {**parts, FINAL: given["final"]}.items()
+            for side, by_name in one.get("scores", {}).items()
+            for name, mark in by_name.items()
+        }
+        return Review(
+            reviewer=one_line(given["reviewer"]),
+            date=given["date"],
+            seen=given["seen"],
+            before=given["before"],
+            after=given["after"],
+            rounds={n: self._read(one) for n, one in sorted(parts.items())},
+            final=self._read(given["final"]),
+            marks=marks,
+            why=given["why"],
+        )
+
+    def _read(self, part: Mapping[str, Any]) -> BallotReading:
+        return read_ballot(part, self.sides, self.debate.weights, self.debate.format.winner_of)
+
+
+def judges_marks(debate: DebateState) -> dict[str, dict[tuple[int, str, str], Fraction]]:
+    """Judge to what it gave, in the same terms as `Ballot.marks`: the mean of both presentations where it saw two.
+    A judge whose ballots don't count has none."""
+    votes = {n: debate.votes(n) for n in range(1, debate.rounds + 1)} | {FINAL: debate.final_votes()}
+    absent = {(n, vote.judge) for n, cast in votes.items() for vote in cast if vote.absent}
+    found: dict[str, dict[tuple[int, str, str], list[Fraction]]] = {}
+    for turn in debate.settled():
+        place, vote = turn.round or FINAL, debate.ballot(turn.id)
+        if vote is None or not debate.format.votes(turn.phase) or turn.phase.option == "blind":
+            continue
+        if turn.role != JUDGE or (place, turn.seat) in absent:
+            continue
+        for side, given in debate.seen(debate.shape(turn) or {}, vote).get("scores", {}).items():
+            for name, mark in given.items():
+                own = found.setdefault(turn.seat, {})
+                own.setdefault((place, side, name), []).append(Fraction(str(mark)))
+    return {judge: {key: mean(marks) for key, marks in own.items()} for judge, own in found.items()}
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON would have it: a round's number is a key, and so a text; so is the form's version."""
+    if not isinstance(value, Mapping):
+        return value
+    made = {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(made.get("ballot"), int) and not isinstance(made["ballot"], bool):
+        made["ballot"] = str(made["ballot"])
+    return made
+
+
+def _is_name(name: str) -> bool:
+    return 0 < len(one_line(name)) <= LONGEST_NAME and one_line(name) == " ".join(name.split()) and "\n" not in name
+
+
+def _is_day(day: str) -> bool:
+    try:
+        return date.fromisoformat(day).isoformat() == day
+    except ValueError:
+        return False
+
+
+_WIDTH = 100
+
+
+class ReviewTexts(Value):
+    """Everything in prompts/reviewing.yaml."""
+
+    form: tuple[str, ...]
+    seen_hint: str
+    before_hint: str
+    after_hint: str
+    why_hint: str
+    name_hint: str
+    said: dict[str, str]
+    held: str
+    words: dict[str, str]
+    questions: dict[str, QuestionText]
+
+
+@cache
+def review_texts() -> ReviewTexts:
+    return ReviewTexts.model_validate(resources.read_yaml("reviewing.yaml"))
+
+
+def form_text(paper: ReviewForm, digest: str, journal: str, day: str, reviewer: str = "") -> str:
+    """The empty form of a ballot on that debate, which `datafiles.read_mapping` reads."""
+    from debate_orchestrator.util.data import to_yaml
+
+    said = review_texts()
+    held = _or([*paper.sides, UNDECIDED])
+    lines = [*_head(paper, said, journal), f"ballot: {VERSION}", f"journal: {digest}"]
+    name = to_yaml({"reviewer": reviewer}).strip() if reviewer else "reviewer:"
+    lines += [f"{name}  # {said.name_hint}", f"date: {day}", f"seen: false  # {said.seen_hint}"]
+    lines += [f"before:  # {said.before_hint.format(held=held)}"]
+    lines += ["rounds:"] if paper.rounds else []
+    for n, shape in paper.rounds.items():
+        lines += [f"  {n}:", *(f"    {line}" for line in _fields(paper, shape))]
+    lines += ["final:", *(f"  {line}" for line in _fields(paper, paper.final))]
+    lines += [f"why:  # {said.why_hint.format(words=WORDS)}", f"after:  # {said.after_hint.format(held=held)}"]
+    return "\n".join(lines) + "\n"
+
+
+def _head(paper: ReviewForm, said: ReviewTexts, journal: str) -> Iterator[str]:
+    rules, setup = paper.debate.format, paper.debate.opened.setup
+    for one in said.form:
+        yield from _comment(one.format(journal=one_line(journal)))
+    yield "#"
+    yield from _comment(f"Topic: {setup.topic}")
+    for side in paper.sides:
+        yield from _comment(f"{side}, {rules.name_of(side)}: {setup.positions[side]}")
+    if any("scores" in shape for shape in (*paper.rounds.values(), paper.final)):
+        yield "#"
+        for name in paper.terms.criteria:
+            yield from _comment(f"{name}, {scale(paper, name)}: {rules.rubric.criteria[name].about}")
+    yield ""
+
+
+def _comment(text: str) -> list[str]:
+    lines = textwrap.wrap(one_line(text), _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+    return [f"# {line}" for line in lines]
+
+
+def _fields(paper: ReviewForm, shape: Shape) -> Iterator[str]:
+    for name, field in shape.items():
+        if field.kind == "scores":
+            yield "scores:"
+            for side in paper.sides:
+                yield f"  {side}:"
+                yield from (f"    {one}:  # {scale(paper, one)}" for one in paper.terms.criteria)
+        else:
+            yield f"{name}:  # {one_line(hint(field, paper))}"
+
+
+def scale(paper: ReviewForm, criterion: str) -> str:
+    """The scale of a criterion: `1 to 10`."""
+    least, most = paper.terms.scale(criterion)
+    return f"{least:g} to {most:g}"
+
+
+def hint(field: Field, paper: ReviewForm) -> str:
+    """What a field may hold: `a, b or tie: who won the round`."""
+    if field.kind == "number":
+        bounded = field.least is not None and field.most is not None
+        said = f"{field.least:g} to {field.most:g}" if bounded else "a number"
+    else:
+        said = _or(field.of or paper.sides)
+    return f"{said}: {field.about}" if field.about else said
+
+
+def _or(names: Any) -> str:
+    *most, last = names
+    return f"{', '.join(most)} or {last}" if most else str(last)
+
+
+def empty(paper: ReviewForm, digest: str, reviewer: str, day: str) -> dict[str, Any]:
+    """A ballot of which nothing is filled in but what is known."""
+    return {"ballot": VERSION, "journal": digest, "reviewer": reviewer, "date": day}

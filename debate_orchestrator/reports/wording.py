@@ -1,0 +1,238 @@
+"""How a debate went, in a few words: winners, scores and labels as reports and screens write them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+
+from debate_orchestrator.core.events import EndedEarly, Event, QuestionAsked
+from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.phases import NO_DECISION, Turn
+from debate_orchestrator.core.schema import Field
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.verdict import RoundResult, Verdict
+from debate_orchestrator.core.votes import BallotReading, Vote, valid_votes
+from debate_orchestrator.util.numbers import decimals, percent
+from debate_orchestrator.util.sanitize import one_line
+
+SCORES, LABEL, WINNER, SCORE, PROBABILITY = "scores", "label", "winner", "score", "probability"
+ENDS = ("the lowest", "the highest")
+"""What the ends of a scale are called where the format says nothing of them."""
+_SPAN = re.compile(
+    r"\b(?P<least>\d[\d.]*) (?P<low>[^\d;.,]{3,30}?),? to (?P<most>\d[\d.]*) (?P<high>[^\d;.,]{3,30})(?=[;.,]|$)"
+)
+
+
+class Scales(Value):
+    """How the numbers of a format's votes are shown."""
+
+    score: str = ""
+    """The most that a score may be: `10`; empty where there is none."""
+    certain: Fraction = Fraction(1)
+    """The probability of what is certain."""
+    ends: tuple[str, str] = ENDS
+    """What the least score and the most mean, in the format's words if it has any."""
+
+    model_config = {**Value.model_config, "arbitrary_types_allowed": True}
+
+    def of(self, score: Fraction | None, between: str = "/") -> str:
+        """A score with the most that there is: `7/10`."""
+        if score is None:
+            return "none"
+        return f"{decimals(score)}{between}{self.score}" if self.score else decimals(score)
+
+    def labelled(self, label: str | None, score: Fraction | None) -> str:
+        """A label with its score: `misleading (4/10)`."""
+        said = one_line(label) if label else NO_DECISION
+        return said if score is None else f"{said} ({self.of(score)})"
+
+    def likely(self, probability: Fraction) -> str:
+        """A probability: `85%`."""
+        return percent(probability / self.certain)
+
+
+def scales(rules: Format) -> Scales:
+    """How the numbers of a format's votes are shown."""
+    fields = [rules.shapes[phase.reply] for phase in rules.phases() if rules.votes(phase)]
+    scores = [shape[SCORE].most for shape in fields if SCORE in shape]
+    shares = [shape[PROBABILITY].most for shape in fields if PROBABILITY in shape]
+    most = scores[-1] if scores else None
+    ends = [_ends(shape[SCORE]) for shape in fields if SCORE in shape]
+    share = shares[-1] if shares else None
+    return Scales(
+        score="" if most is None else f"{most:g}",
+        certain=Fraction(str(share)) if share else Fraction(1),
+        ends=next((one for one in reversed(ends) if one != ENDS), ENDS),
+    )
+
+
+def _ends(score: Field) -> tuple[str, str]:
+    """What the ends of a scale mean, where the format tells its judges so: `0 refuted to 10 proven`."""
+    span = _SPAN.search(one_line(score.about))
+    if span is None or score.most is None or (span["least"], span["most"]) != ("0", f"{score.most:g}"):
+        return ENDS
+    return span["low"].strip(), span["high"].strip()
+
+
+def winner_word(winner: str) -> str:
+    """A winner as reports write it: A, B, Tie, Consensus, no decision."""
+    if winner == NO_DECISION:
+        return winner
+    return winner.upper() if len(winner) == 1 else winner.capitalize()
+
+
+def score_line(result: RoundResult) -> str:
+    """The scores of a round, as the transcript and the screen show them."""
+    scores = " | ".join(f"{side.upper()}: {decimals(points)}" for side, points in result.scores.items())
+    return f"{scores} | Winner: {winner_word(result.winner)}"
+
+
+def tally(votes: Mapping[str, int]) -> str:
+    """Votes by winner: `A 2, B 1`; `none` where nobody voted for anything."""
+    return ", ".join(f"{winner_word(name)} {n}" for name, n in votes.items()) or "none"
+
+
+def count(votes: Sequence[Vote]) -> dict[str, int]:
+    """Winner to the votes for it; abstentions are not among them."""
+    return dict(Counter(vote.winner for vote in valid_votes(votes)))
+
+
+def is_labelled(votes: Sequence[Vote]) -> bool:
+    """Whether these votes are for labels."""
+    return any(reading.label is not None for vote in votes for reading in vote.readings)
+
+
+def label_of(verdict: Verdict) -> str | None:
+    """The label that the debate ends with; None where fewer judges than the quorum give one, or none is given most."""
+    return standing(verdict.label, verdict.panel, verdict.quorum)
+
+
+def standing(label: str | None, votes: Sequence[Vote], quorum: int) -> str | None:
+    """A panel's label, if as many of its judges gave one as must."""
+    return label if sum(vote.label is not None for vote in votes) >= max(1, quorum) else None
+
+
+def reading_line(reading: BallotReading, scales: Scales) -> str:
+    """What one ballot says: `A (A 7.4, B 6.8)`, `misleading (4/10)`, `B (85%)`."""
+    if reading.label is not None:
+        return scales.labelled(reading.label, reading.score)
+    asides = [f"{side.upper()} {decimals(points)}" for side, points in reading.scores.items()]
+    asides += [scales.likely(reading.probability)] if reading.probability is not None else []
+    word = winner_word(reading.winner)
+    return f"{word} ({', '.join(asides)})" if asides else word
+
+
+def vote_line(vote: Vote) -> str:
+    """What a judge's vote counts as."""
+    if vote.absent:
+        return "absent"
+    if not vote.stable:
+        return "an abstention, since it changed"
+    if vote.label is not None:
+        return one_line(vote.label)
+    return "an abstention" if vote.winner == NO_DECISION else winner_word(vote.winner)
+
+
+def decided(verdict: Verdict, scales: Scales) -> str:
+    """What was decided, in a few words: `Winner: A (narrow)`, `Verdict: misleading (4/10)`, `Winner: no decision`."""
+    if is_labelled(verdict.panel):
+        label = label_of(verdict)
+        return f"Verdict: {scales.labelled(label, verdict.score if label else None)}"
+    asides: list[str] = [verdict.strength] if verdict.strength else []
+    asides += [scales.likely(verdict.probability)] if verdict.probability is not None else []
+    return f"Winner: {winner_word(verdict.winner)}" + (f" ({', '.join(asides)})" if asides else "")
+
+
+def outcome_line(verdict: Verdict, rules: Format) -> str:
+    """What was decided and the totals, where there are any, as the screen shows them."""
+    said = f"{decided(verdict, scales(rules))}."
+    if not measures(rules):
+        return said
+    scored = any(verdict.totals.values())
+    totals = " | ".join(f"{rules.name_of(side)}: {decimals(points)}" for side, points in verdict.totals.items())
+    return f"{said} {totals if scored else 'No round was scored.'}"
+
+
+def measures(rules: Format) -> bool:
+    """Whether a format scores its sides at all."""
+    return any(SCORES in shape for shape in rules.shapes.values())
+
+
+def shortfall(votes: Sequence[Vote], quorum: int, name: Callable[[str], str]) -> str:
+    """Why votes do not add up to a decision, in a sentence; empty where enough of them count. Where judges give
+    labels every label counts, whatever winner it stands for."""
+    counting = [vote for vote in votes if vote.label is not None] if is_labelled(votes) else valid_votes(votes)
+    enough, n = max(1, quorum), len(counting)
+    if n >= enough:
+        return ""
+    whole = f"{n} of {len(votes)} vote{'s' * (len(votes) != 1)} count{'s' * (n == 1)}"
+    needed = f"{enough} {'is' if enough == 1 else 'are'} needed"
+    why = "; ".join(f"{name(vote.judge)} {_lost(vote)}" for vote in votes if vote not in counting)
+    return f"{whole}, and {needed}: {why}."
+
+
+def _lost(vote: Vote) -> str:
+    """Why a vote counts for nothing."""
+    if vote.absent:
+        return "cast no ballot that counts"
+    return "abstained" if vote.stable else "changed its vote when the sides were exchanged"
+
+
+def flips_line(changed: int, of: int) -> str:
+    """How many votes changed in the mirror."""
+    return f"{changed} of {of} vote{'s' * (of != 1)} changed when the sides were exchanged."
+
+
+def announced(debate: DebateState, event: Event) -> str | None:
+    """The line that tells everybody of such an event, when it happens; None for any other."""
+    if isinstance(event, QuestionAsked):
+        return f"From the floor, to {names(debate, event.to)}: {one_line(event.question)}"
+    if isinstance(event, EndedEarly):
+        return ended_early(debate)
+    return None
+
+
+def ended_early(debate: DebateState) -> str | None:
+    """The sentence that says after what a debate was ended early; None where it was not."""
+    slot = next((slot for slot in debate.calendar() if slot.turn_id("") == debate.closed_after), None)
+    if slot is None:
+        return None
+    where = f" of round {slot.round}" if slot.round else ""
+    return f"Ended early, after {slot.phase.title}{where}."
+
+
+def new_to(debate: DebateState, turn: Turn) -> tuple[str, ...]:
+    """The questions that the taker of a turn heard for the first time before it."""
+    return tuple(one.text for one in debate.put_to(turn) if one.new)
+
+
+def floor_note(debate: DebateState) -> Iterator[str]:
+    """What a report's head says of both."""
+    if ended := ended_early(debate):
+        yield ended
+        yield from _unscored(debate)
+    if count := len(debate.raised):
+        yield f"{count} question{'s were' if count != 1 else ' was'} put from the floor."
+    heard = {one.number for turn in debate.settled() for one in debate.put_to(turn)}
+    for number, (event, _) in enumerate(debate.raised):
+        if number not in heard:
+            to = f"A question from the floor, to {names(debate, event.to)},"
+            yield f"{to} was heard by nobody{'' if debate.complete else ' yet'}: {one_line(event.question)}"
+
+
+def _unscored(debate: DebateState) -> Iterator[str]:
+    """The rounds of an early end in which sides spoke, and nobody voted any more."""
+    spoken = {turn.round for turn in debate.settled() if turn.speaking and turn.round}
+    voting = [slot for slot in debate.calendar() if debate.format.votes(slot.phase) and slot.round in spoken]
+    for slot in voting:
+        if debate.cut_off(slot):
+            yield f"What was said in round {slot.round} was not voted on by itself."
+
+
+def names(debate: DebateState, seats: tuple[str, ...]) -> str:
+    """`Researcher A and Judge`."""
+    *others, last = (debate.format.name_of(seat) for seat in seats)
+    return f"{', '.join(others)} and {last}" if others else last

@@ -1,0 +1,182 @@
+"""What a setup conversation is made of: its words, what was said so far, and what it needs next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError
+
+from debate_orchestrator.core.events import NONCE, Reply, Source
+from debate_orchestrator.core.schema import Shape
+from debate_orchestrator.core.values import Value
+from debate_orchestrator.storage.files import write_atomic
+from debate_orchestrator.util.data import name_of, parse_mapping_with_lines, read_mapping, to_yaml
+from debate_orchestrator.util.errors import BadFile, complaint
+from debate_orchestrator.util.redact import redact_values
+
+Tell = Callable[[str], None]
+
+
+def silent(said: str) -> None:
+    """Tells nothing."""
+
+
+def load(path: str) -> SetupState:
+    """The conversation kept in an answers file; one that a person wrote counts as said, not as confirmed."""
+    data = read_mapping(path)
+    talk, sources = data.pop("setup", None), data.pop("sources", None)
+    try:
+        if talk is not None:
+            return SetupState(given=data, sources=sources or {}, talk=SetupProgress.model_validate(talk))
+        topic, positions = data.pop("topic", None), data.get("positions")
+        heard = (topic,) if isinstance(topic, str) else ()
+        own = isinstance(positions, dict)
+        if not own:
+            data.pop("positions", None)
+        kind = "own" if own else "auto" if positions == "auto" else None
+        return SetupState(
+            given=data, sources=dict.fromkeys(data, "file"), talk=SetupProgress(heard=heard, positions=kind)
+        )
+    except ValidationError:
+        raise BadFile(
+            complaint(path, "a conversation of another form", "one that ask began", "Begin a new file.")
+        ) from None
+
+
+def save(path: str, draft: SetupState, tell: Tell = silent, *, whole: bool = True) -> None:
+    """Keeps the conversation in its file. A file there that `save` did not write, or of which the draft is not the
+    `whole`, is moved aside, which is told."""
+    data = {**draft.given, "sources": dict(draft.sources), "setup": draft.talk.model_dump(mode="json")}
+    if kept := write_atomic(path, to_yaml(redact_values(data)), ours=_is_conversation if whole else lambda _: False):
+        tell(f"{name_of(path)} was edited by hand: kept as {name_of(kept)}.")
+
+
+def _is_conversation(there: bytes) -> bool:
+    """Whether a file is a conversation as `save` writes it, with nothing more, such as comments."""
+    try:
+        said = parse_mapping_with_lines(there.decode(), "")[0]
+        return "setup" in said and to_yaml(said).encode() == there
+    except (BadFile, ValueError):
+        return False
+
+
+class QuestionText(Value):
+    """One question as prompts/ words it."""
+
+    text: str
+    help: str = ""
+    choices: dict[str, str] = {}
+    default: bool = False
+
+
+class QuestionTexts(Value):
+    """Everything in prompts/interview.yaml."""
+
+    questions: dict[str, QuestionText]
+    quick: str
+    """What one round is, where a format's further rounds have challenges and rebuttals."""
+    each: str
+    """What a round is in other formats."""
+    argues: str
+    """Who argues what, in a sentence."""
+    automatic: tuple[str, ...]
+    confirmed: str
+    beyond: str
+    """A line of the confirmed block for what reaches beyond the debate."""
+    side: str
+    """A side's line of the confirmed block."""
+    shapes: dict[str, Shape]
+
+
+class SetupProgress(Value):
+    """What was said on the way, so that the conversation can go on in another process."""
+
+    heard: tuple[str, ...] = ()
+    """What the user called the topic, corrections last."""
+    proposal: dict[str, Any] | None = None
+    """The moderator's restatement or framings of what was heard."""
+    topic_ok: bool = False
+    positions: Literal["auto", "own"] | None = None
+    own: dict[str, str] = {}
+    """Positions that were put aside when others were wanted, to be offered again for editing."""
+    rejected: tuple[dict[str, str], ...] = ()
+    positions_ok: bool = False
+    asked: str | None = None
+    """The question that was put last."""
+    nonce: str = Field(default="", pattern=rf"{NONCE}|^$")
+    """What fences speech in the moderator's briefs; drawn by whoever drives the conversation."""
+    paid: tuple[Reply, ...] = ()
+    """The replies of a moderator that was called, since they may have cost money."""
+
+
+class SetupState(Value):
+    """The answers so far."""
+
+    given: dict[str, Any] = {}
+    """Settled answers, by their key in an answers file."""
+    sources: dict[str, Source] = {}
+    talk: SetupProgress = SetupProgress()
+
+
+class Ask(Value):
+    """A question for the user."""
+
+    key: str
+    text: str
+    choices: tuple[tuple[str, str], ...]
+    """Value and what it means; empty for a free answer."""
+    default: str | int | None
+    help: str
+
+
+class Propose(Value):
+    """Work for the moderator: `topic` or `positions`."""
+
+    name: Literal["topic", "positions"]
+    values: dict[str, Any]
+    """What its brief is made of."""
+    json_schema: dict[str, Any]
+
+    @property
+    def turn(self) -> str:
+        return f"setup.{self.name}.moderator"
+
+
+class Ready(Value):
+    """Nothing is left to ask."""
+
+    show: str
+
+
+def with_progress(draft: SetupState, **changes: Any) -> SetupState:
+    """The draft with changes of what was said on the way."""
+    return draft.model_copy(update={"talk": draft.talk.model_copy(update=changes)})
+
+
+def with_answers(draft: SetupState, source: Source, **values: Any) -> SetupState:
+    """The draft with these answers."""
+    sources = draft.sources | dict.fromkeys(values, source)
+    return draft.model_copy(update={"given": draft.given | values, "sources": sources})
+
+
+def without_answers(draft: SetupState, *keys: str) -> SetupState:
+    """The draft without those answers."""
+    return draft.model_copy(update={"given": {key: value for key, value in draft.given.items() if key not in keys}})
+
+
+def checked_state(draft: SetupState, sides: tuple[str, ...]) -> SetupState:
+    """The draft without what a hand has put into its file that is of no kind the conversation keeps: it is asked
+    for again."""
+    topic, positions = draft.given.get("topic"), draft.given.get("positions", {})
+    if "topic" in draft.given and not isinstance(topic, str):
+        draft = without_answers(draft, "topic")
+    if not (isinstance(positions, dict) and all(key in sides and isinstance(positions[key], str) for key in positions)):
+        draft = with_progress(without_answers(draft, "positions"), positions_ok=False)
+    if "output" in draft.given and not isinstance(draft.given["output"], str):
+        draft = without_answers(draft, "output")
+    if draft.talk.topic_ok and "topic" not in draft.given:
+        draft = with_progress(draft, topic_ok=False)
+    if draft.talk.positions_ok and set(draft.given.get("positions", {})) != set(sides):
+        draft = with_progress(draft, positions_ok=False)
+    return draft

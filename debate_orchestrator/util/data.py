@@ -1,0 +1,223 @@
+"""YAML and JSON files, read strictly and written whole.
+
+Answers and formats come from people and from strangers: what is read is looked at before it is believed.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import stat
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from debate_orchestrator.util.errors import BadFile, complaint, short_repr
+
+LARGEST = 1_000_000
+"""Bytes an answers or format file may have."""
+MOST = 268_435_456
+"""Bytes that any file may have which is read whole."""
+_DEEPEST = 32
+_HALVES = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
+
+
+def read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The mapping that a YAML or JSON file holds.
+
+    Raises BadFile where it can't be read, is larger than `LARGEST`, or holds anything but a mapping.
+    """
+    text = read_text(path, LARGEST)
+    try:
+        value = strict_json(text) if str(path).endswith(".json") else _whole(_yaml(text))
+    except (ValueError, RecursionError) as error:
+        raise BadFile(
+            complaint(str(path), _reason(error), "well-formed YAML or JSON", "`debate answers` prints a sample.")
+        ) from None
+    if not isinstance(value, dict):
+        kind = "nothing" if value is None else f"a {type(value).__name__}"
+        raise BadFile(complaint(str(path), kind, "a mapping of keys to values", "Write it as `topic: ...`."))
+    return {str(key): item for key, item in value.items()}
+
+
+def read_mapping_with_lines(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
+    """The mapping that a YAML file holds, as `read_mapping` reads it, and the line of everything in it (see
+    `plain_yaml.placed`). BadFile as there, with the line as `PATH:LINE`."""
+    return parse_mapping_with_lines(read_text(path, LARGEST), name_of(path))
+
+
+def parse_mapping_with_lines(text: str, where: str) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
+    """The same of a YAML text that `where` names."""
+    from debate_orchestrator.util import yaml
+
+    line = 1
+    try:
+        value, lines = yaml.load_with_lines(text)
+        value = _whole(value)
+    except (ValueError, RecursionError) as error:
+        line = getattr(error, "line", None) or line
+        raise BadFile(complaint(f"{where}:{line}", _reason(error), "well-formed YAML")) from None
+    if not isinstance(value, dict):
+        kind = "nothing" if value is None else f"a {type(value).__name__}"
+        raise BadFile(complaint(f"{where}:{line}", kind, "a mapping of keys to values"))
+    return {str(key): item for key, item in value.items()}, lines
+
+
+def parse_mapping(text: str, where: str) -> dict[str, Any]:
+    """The mapping that a YAML or JSON text holds, whichever it is; BadFile, as `placed`, where it holds none."""
+    if not text.lstrip().startswith("{"):
+        return parse_mapping_with_lines(text, where)[0]
+    try:
+        value: dict[str, Any] = strict_json(text)
+    except (ValueError, RecursionError):
+        return parse_mapping_with_lines(text, where)[0]  # YAML has such mappings too, and tells where it goes wrong
+    return value
+
+
+def _yaml(text: str) -> Any:
+    from debate_orchestrator.util import yaml
+
+    return yaml.load(text)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "nesting without end"
+    text = str(error)
+    return text if text.isprintable() and len(text) <= 200 else short_repr(text, 120)
+
+
+def read_text(path: str | os.PathLike[str], most: int) -> str:
+    """The UTF-8 text of a regular file of at most `most` bytes; BadFile where it is none."""
+    try:
+        data = read_regular(path, follow=True, most=most)
+    except (OSError, ValueError) as error:
+        expected = f"at most {most:,}" if getattr(error, "errno", 0) == errno.EFBIG else "a file that can be read"
+        raise BadFile(complaint(name_of(path), error_text(error), expected)) from None
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadFile(
+            complaint(str(path), f"a byte that is not UTF-8 at offset {error.start}", "text in UTF-8")
+        ) from None
+
+
+def _regular(path: str, flags: int) -> int:
+    """Opens a regular file, or a folder, of which `open` complains; OSError for a pipe, which may block, for a device,
+    which may have no end, and for what the kernel makes up, such as /proc/self/environ with its keys."""
+    if not system_owned(path):
+        handle = os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, 0o666)
+        mode = os.fstat(handle).st_mode
+        if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+            return handle
+        os.close(handle)
+    raise OSError(errno.EINVAL, "a pipe or a device, or a file of the system")
+
+
+def system_owned(path: str | os.PathLike[str]) -> bool:
+    """Whether a path leads into a file system of the kernel's own, where files look regular and are not."""
+    real = os.path.realpath(path)
+    return real.startswith(("/proc/", "/sys/", "/dev/")) and not real.startswith("/dev/shm/")
+
+
+def strict_json(text: str) -> Any:
+    """`text` as JSON, or ValueError: no NaN or Infinity, no key twice, no bottomless nesting, no
+    number too long to be one, no half characters (the standard reader takes most of these without a word)."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) < len(pairs):
+            twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+            raise ValueError(f"the key {short_repr(twice)} stands twice")
+        return made
+
+    def refuse(word: str) -> Any:
+        raise ValueError(f"{word} is not JSON")
+
+    def number(digits: str) -> float:
+        value = float(digits)
+        if value in (float("inf"), float("-inf")):
+            raise ValueError(f"the number {short_repr(digits, 20)} is too large")
+        return value
+
+    try:
+        value = json.loads(text, object_pairs_hook=once, parse_constant=refuse, parse_float=number)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    if _depth(value) > _DEEPEST:
+        raise ValueError(f"it is nested more than {_DEEPEST} deep")
+    return _whole(value) if _HALVES.search(text) else value
+
+
+def _whole(value: Any) -> Any:
+    """`value`, or ValueError where a text in it has half a surrogate pair, which is no character."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ValueError("it has half a surrogate pair, which is no character") from None
+    return value
+
+
+def _depth(value: Any) -> int:
+    deepest, waiting = 0, [(value, 1)]
+    while waiting:
+        item, depth = waiting.pop()
+        deepest = max(deepest, depth)
+        if isinstance(item, dict):
+            waiting += [(inner, depth + 1) for inner in item.values()]
+        elif isinstance(item, list):
+            waiting += [(inner, depth + 1) for inner in item]
+    return deepest
+
+
+def to_yaml(value: Mapping[str, Any], *, ascii_only: bool = False) -> str:
+    """`value` as YAML that `read_mapping` reads back as it was; in ASCII alone it is safe on any screen."""
+    from debate_orchestrator.util import yaml
+
+    return yaml.dump(value, ascii_only=ascii_only)
+
+
+def read_regular(path: str | os.PathLike[str], *, follow: bool = False, most: int = MOST) -> bytes:
+    """The bytes of a regular file; OSError for a pipe, a device, a file of more bytes than `most` and, unless it may be
+    followed, a link."""
+    with open(path, "rb", opener=_regular if follow else regular_file) as file:
+        must_fit(file.fileno(), most)
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise _too_large(most)
+    return data
+
+
+def must_fit(handle: int, most: int = MOST) -> None:
+    """OSError where an open file has more bytes than `most`, before any is read: a sparse file may have any size."""
+    if os.fstat(handle).st_size > most:
+        raise _too_large(most)
+
+
+def _too_large(most: int) -> OSError:
+    return OSError(errno.EFBIG, f"more than {most:,} bytes")
+
+
+def regular_file(path: str, flags: int) -> int:
+    """Opens a regular file, as an opener for `open`; OSError for a link, a pipe or a device."""
+    return _regular(path, flags | os.O_NOFOLLOW)
+
+
+def is_link(folder: str | os.PathLike[str]) -> bool:
+    """Whether a link stands in the place of a folder, however its name ends."""
+    return os.path.islink(os.path.normpath(folder))
+
+
+def name_of(path: str | os.PathLike[str]) -> str:
+    """A path as it may stand in a message, whatever bytes it has."""
+    name = os.fspath(path)
+    return name if name.isprintable() else short_repr(name)
+
+
+def error_text(error: Exception) -> str:
+    """Why a file could not be had; ValueError is what Python says of names that no file system takes."""
+    if isinstance(error, OSError):
+        return "a symbolic link" if error.errno == errno.ELOOP else error.strerror or "an error"
+    return "a name that no file can have"

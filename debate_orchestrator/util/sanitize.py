@@ -1,0 +1,123 @@
+"""What somebody wrote, made safe to put before anybody else.
+
+Speech is kept verbatim in the journal and tamed on its way out: into a prompt, a report, a terminal.
+Whatever a text contains, after `tame` it moves no cursor, hides nothing and reorders nothing; after
+`fenced` it can't close the block it stands in.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_right
+from functools import lru_cache
+from itertools import accumulate
+
+# Unicode "Cf" and friends that hide or reorder text: bidi embeddings, overrides and isolates,
+# the tags block, interlinear annotation, the byte order mark, soft hyphen, word joiner, blanks.
+_HIDDEN = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
+    "\u3164\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff"
+    "\U000e01f0-\U000e0fff]"
+)
+# Joiners, and selectors of variants: nothing in plain ASCII needs any, and nowhere are more than two needed in a row.
+JOINER = "[\u180b-\u180d\u180f\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]"
+_IDLE = re.compile(rf"(?<=[\x00-\x7f]){JOINER}+(?=[\x00-\x7f]|\Z)|(?<={JOINER}{{2}}){JOINER}+")
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+_BREAKS = re.compile("\r\n?|[\x85\u2028\u2029]")
+LONGEST_ADDRESS = 200
+_BETWEEN = r"[\W_]*"
+"""What may stand between the letters of a nonce without hiding it: everything that is no letter or digit."""
+_ALIKE = {
+    "0": "o\u00f8\u03bf\u043e\u0585",
+    "1": "il\u0131\u01c0\u03b9\u0456\u04cf",
+    "3": "\u0292\u0437",
+    "5": "s\u0455",
+    "6": "\u0431",
+    "9": "\ua76f",
+    "a": "\u0251\u03b1\u0430",
+    "b": "\u0184\u0185\u042c\u044c\u15af",
+    "c": "\u03c2\u03f2\u0441\u1d04",
+    "d": "\u0501\u13e7\u146f",
+    "e": "\u0435\u04bd\u212e",
+    "f": "\u0192\u0584\u03dd",
+}
+"""Letters that are written like others, among those that a nonce is made of. Widths, styles, accents and the digits
+of other scripts need no mention: Unicode says what they stand for."""
+
+
+class _Plain(dict[int, str]):
+    """Character to what it reads like, worked out once for each."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        digit = unicodedata.decimal(char, None)
+        folded = unicodedata.normalize("NFKD", char).casefold() if digit is None else str(digit)
+        self[code] = "".join(_READ_AS.get(one, one) for one in folded)
+        return self[code]
+
+
+_READ_AS = {look: real for real, looks in _ALIKE.items() for look in looks}
+_PLAIN = _Plain()
+
+
+def sanitize(text: str) -> str:
+    """`text` with line breaks made one kind, and with control and hidden characters made harmless.
+
+    C0 controls become their visible pictures (ESC is shown as ␛), so that a reader sees they were
+    there; characters that only hide or reorder text are dropped. Joiners that scripts and emoji need
+    are kept.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    text = _BREAKS.sub("\n", text)
+    if not text.isascii():
+        text = _IDLE.sub("", _HIDDEN.sub("", text))
+    return _CONTROL.sub(_picture, text)
+
+
+def _picture(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    if code < 0x20:
+        return chr(0x2400 + code)
+    return "\u2421" if code == 0x7F else "\ufffd"
+
+
+def one_line(text: str) -> str:
+    """`text`, tamed, on a single line with single spaces."""
+    return " ".join(sanitize(text).split())
+
+
+def fence(text: str, nonce: str) -> str:
+    """`text`, tamed, and without any trace of the nonce that closes its block: in whatever case, in letters that
+    look like its own, and whatever stands between them, visible or not."""
+    said = sanitize(text)
+    plain = said.translate(_PLAIN)
+    traces = list(_traces(nonce).finditer(plain))
+    if not traces:
+        return said
+    same = len(plain) == len(said)
+    ends = range(1, len(said) + 1) if same else list(accumulate(len(_PLAIN[ord(one)]) for one in said))
+    made, at = list[str](), 0
+    for trace in traces:
+        first, last = bisect_right(ends, trace.start()), bisect_right(ends, trace.end() - 1)
+        made += [said[at:first], "[...]"]
+        at = last + 1
+    return "".join([*made, said[at:]])
+
+
+@lru_cache(maxsize=64)
+def _traces(nonce: str) -> re.Pattern[str]:
+    """What finds a nonce in a text made plain."""
+    return re.compile(_BETWEEN.join(re.escape(one) for one in nonce.translate(_PLAIN)))
+
+
+def safe_url(url: str) -> str:
+    """An address as it may stand in a line: without anything that is no part of one, and not too long."""
+    plain = "".join(one if one.isascii() and one.isprintable() and one not in ' <>"' else "%" for one in sanitize(url))
+    return plain if len(plain) <= LONGEST_ADDRESS else f"{plain[:LONGEST_ADDRESS]}..."
+
+
+def count_words(text: str) -> int:
+    """How many words `text` has, counted between white space."""
+    return len(text.split())

@@ -1,0 +1,118 @@
+"""YAML as people expect it, read strictly and written back the same; imported late, since most verbs need none.
+
+YAML is read by the pure Python loader (the C one can be crashed by nesting), without anchors, aliases or
+tags, and with the meanings that people expect: `no` is a word, `1:30` is a word, only `true` and `false`
+are flags.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+
+class _Loader(yaml.SafeLoader):
+    """The safe loader, less what surprises: aliases, tags, dates, sexagesimals, yes and no."""
+
+    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        event = self.peek_event()  # type: ignore[no-untyped-call]
+        if isinstance(event, yaml.AliasEvent) or event.anchor or getattr(event, "tag", None):
+            raise yaml.MarkedYAMLError(
+                problem="anchors (&name), aliases (*name) and tags (!name) are not taken here",
+                problem_mark=event.start_mark,
+            )
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        seen = set()
+        for key, _ in node.value:
+            name = getattr(key, "value", None)
+            if isinstance(name, str) and name in seen:
+                raise yaml.MarkedYAMLError(problem=f"the key {name!r} stands twice", problem_mark=key.start_mark)
+            seen.add(name if isinstance(name, str) else id(key))
+        return super().construct_mapping(node, deep)
+
+
+_WHOLE = r"[-+]?(?:0|[1-9][0-9]{0,17})"
+for _tag, _pattern, _first in (
+    ("tag:yaml.org,2002:bool", r"^(?:true|True|false|False)$", "tTfF"),
+    ("tag:yaml.org,2002:int", rf"^{_WHOLE}$", "-+0123456789"),
+    ("tag:yaml.org,2002:float", rf"^{_WHOLE}\.[0-9]{{1,18}}(?:e[-+][0-9]{{1,3}})?$", "-+0123456789"),
+    ("tag:yaml.org,2002:null", r"^(?:~|null|Null|NULL|)$", ["~", "n", "N", ""]),
+):
+    _Loader.add_implicit_resolver(_tag, re.compile(_pattern), list(_first))
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes what `_Loader` reads back: text that could be taken for anything else is quoted."""
+
+    yaml_implicit_resolvers = _Loader.yaml_implicit_resolvers
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = '"' if re.search("[\x85\u2028\u2029]", text) else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _text)
+
+
+class InvalidYaml(ValueError):
+    """A text that is no YAML as it is taken here; `line` is where it goes wrong, if that can be told."""
+
+    def __init__(self, said: str, line: int | None = None):
+        self.line = line
+        super().__init__(said)
+
+
+def load(text: str) -> Any:
+    """The value that a YAML text holds; NotYaml where it is none, with what is wrong and where."""
+    return load_with_lines(text, told=False)[0]
+
+
+def load_with_lines(text: str, *, told: bool = True) -> tuple[Any, dict[tuple[str, ...], int]]:
+    """The value that a YAML text holds, and, if it is to be `told`, the line on which each value in it begins, or its
+    key where it has one, by the keys that lead to it; places in a list are written as digits. NotYaml as `load`."""
+    try:
+        loader = _Loader(text)
+        root = loader.get_single_node()
+        value = None if root is None else loader.construct_document(root)
+        return value, _lines(root) if told and root is not None else {}
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark is not None else ""
+        raise InvalidYaml(f"{error.problem}{where}", mark.line + 1 if mark is not None else None) from None
+    except yaml.YAMLError as error:
+        position = getattr(error, "position", None)
+        line = text.count("\n", 0, position) + 1 if isinstance(position, int) else None
+        raise InvalidYaml(str(error), line) from None
+    except (ValueError, OverflowError):  # of an escape such as "\\UFFFFFFFF"
+        raise InvalidYaml("an escaped character that does not exist") from None
+    except RecursionError:
+        raise InvalidYaml("nesting without end") from None
+
+
+def _lines(root: yaml.Node) -> dict[tuple[str, ...], int]:
+    waiting: list[tuple[tuple[str, ...], yaml.Node]] = [((), root)]
+    found = {keys: node.start_mark.line + 1 for keys, node in waiting}
+    while waiting:
+        keys, node = waiting.pop()
+        if isinstance(node, yaml.MappingNode):
+            inner = [(str(key.value), key, value) for key, value in node.value]
+        elif isinstance(node, yaml.SequenceNode):
+            inner = [(str(n), value, value) for n, value in enumerate(node.value)]
+        else:
+            continue
+        found |= {(*keys, name): at.start_mark.line + 1 for name, at, _ in inner}
+        waiting += [((*keys, name), value) for name, _, value in inner]
+    return found
+
+
+def dump(value: Mapping[str, Any], *, ascii_only: bool = False) -> str:
+    """`value` as YAML that `load` reads back as it was; in ASCII alone it is safe on any screen."""
+    return str(yaml.dump(dict(value), Dumper=_Dumper, sort_keys=False, allow_unicode=not ascii_only, width=100))
