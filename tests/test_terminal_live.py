@@ -80,8 +80,12 @@ def test_both_sides_at_once() -> None:
 
 
 def test_a_call_in_trouble() -> None:
-    """A speech that broke off is marked, the wait is counted down, and the next attempt begins anew."""
+    """A speech that broke off is marked, the wait is counted down, and the next attempt begins anew. Where nothing had
+    come, nothing is called broken off."""
     shown = Shown()
+    shown.ask("1.opening.a")
+    shown.happen(Unanswered(turn="1.opening.a", by="anthropic:m", trouble="HTTP 529.", wait=1))
+    assert "\nHTTP 529. Asked again in 1 s." in shown.terminal.text
     shown.ask("1.opening.a")
     shown.hear("1.opening.a", "I was about")
     shown.happen(Unanswered(turn="1.opening.a", by="anthropic:m", trouble="the line dropped.", wait=5, unsure=True))
@@ -92,7 +96,7 @@ def test_a_call_in_trouble() -> None:
     shown.speak("1.opening.a", "All of it.")
 
     assert [line for line in shown.close() if line][-5:] == [
-        "Opening Statement — Researcher A",
+        "Opening Statement — Researcher A (asked again)",
         "  I was about",
         "-- broken off here, and not counted: the line dropped. Asked again in 5 s.",
         "Opening Statement — Researcher A (asked again)",

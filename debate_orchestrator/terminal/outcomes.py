@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 from rich.text import Text
 
 from debate_orchestrator.core.debate import Debate
@@ -64,15 +64,14 @@ def _bars(debate: Debate, points: Mapping[str, Fraction], most: Fraction, width:
     names = {side: one_line(debate.format.name_of(side)) for side in points}
     indent = INDENT if width >= 40 else 0
     room = width - indent - _NUMBER
-    longest = min(max(map(cell_len, names.values())), room // 2)
+    longest = max(1, min(max(map(cell_len, names.values())), room // 2))
     length = max(1, min(_LONGEST, room - longest - 1))
     rows: list[Row] = []
     for side, value in points.items():
         name = Text(names[side])
-        name.truncate(max(longest, 0), overflow="ellipsis")
-        lead = " " * indent + set_cell_size(name.plain, max(longest, 0)) + " "
+        name.truncate(longest, overflow="ellipsis", pad=True)
         drawn = (bar(value / most, length), side_style(debate, side))
-        rows.append((Text.assemble(lead, drawn, (f" {decimals(value)}", "bold")),))
+        rows.append((Text.assemble(" " * indent, name, " ", drawn, (f" {decimals(value)}", "bold")),))
     return rows
 
 
