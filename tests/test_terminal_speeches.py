@@ -119,6 +119,7 @@ def test_how_it_is_laid_out(text: str, rows: list[str]) -> None:
         ("## A heading", ["A heading"], ""),
         ("a **b c** d", ["b c"], "a d"),
         ("(**b**)", ["b"], "()"),
+        ("**a****b**", ["a", "b"], ""),
         ("2**3 and 4 ** 5", [], "2**3 and 4 ** 5"),
         ("`**kwargs`", [], "`**kwargs`"),
         ("**never closed", ["never closed"], ""),

@@ -42,7 +42,7 @@ class Paragraph:
         self.source, self.style, self.indent, self._markup = source, style, indent, markup
         self.open = False
         """Whether more of it may come."""
-        self._bold = self._begun = False
+        self._bold = self._code = self._begun = False
 
     def rows(self, width: int) -> list[Text]:
         """Its rows, of which the last one is not final while the paragraph is open."""
@@ -56,6 +56,7 @@ class Paragraph:
         for row in wrap(text, width - indent - hang)[:count]:
             used += len(row.plain.rstrip())
             used += len(self.source[used:]) - len(self.source[used:].lstrip())  # blanks at a break belong to no row
+        self._code ^= self.source[:used].count("`") % 2 == 1
         self._bold = any(span.style == "bold" and span.start < used <= span.end for span in text.spans)
         self.source, self.indent, self._begun = self.source[used:], self.indent + hang, True
 
@@ -68,10 +69,11 @@ class Paragraph:
         return indent, min(len(start["item"] or "") if start else 0, width // 2 - indent)
 
     def _text(self) -> Text:
-        text, code, since = Text(self.source, self.style), False, 0
-        bold = self._bold
+        text, since = Text(self.source, self.style), 0
+        bold, code = self._bold, self._code
         for mark in _MARK.finditer(self.source) if self._markup else ():
-            before, after = self.source[: mark.start()][-1:], self.source[mark.end() :][:1]
+            before = self.source[max(0, mark.start() - 1) : mark.start()]
+            after = self.source[mark.end() : mark.end() + 1]
             if mark[0] == "`":
                 code = not code
             elif not code and (bold or (after.strip() and not before.isalnum())):
@@ -87,7 +89,7 @@ class Paragraph:
 
 def _shown(row: Text) -> Text:
     """A row without the marks that are not shown."""
-    marks = sorted({place for span in row.spans if span.style == _HIDDEN for place in (span.start, span.end)})
+    marks = sorted(place for span in row.spans if span.style == _HIDDEN for place in (span.start, span.end))
     return Text().join(row.divide(marks)[::2]) if marks else row
 
 
