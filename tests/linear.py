@@ -22,7 +22,7 @@ from debate_orchestrator.errors import DebateError
 from debate_orchestrator.reports import markup
 from debate_orchestrator.reports.html import excerpts
 from debate_orchestrator.reports.html import speech as pages
-from debate_orchestrator.screen.voices import Voice
+from debate_orchestrator.terminal.speeches import Speech
 
 SHORT, LONG = 8 * 1024, 32 * 1024
 """Characters to begin and to end with."""
@@ -54,7 +54,7 @@ DOCUMENTS = (
 
 def stream(text: str) -> None:
     """A speech that comes in pieces, and is settled."""
-    voice = Voice(Debate([opened()]).due()[0], "Opening", "", 0.0)
+    voice = Speech(Debate([opened()]).due()[0], "Opening", "", 0.0)
     voice.begin(0.0)
     for n in range(0, len(text), 32):
         voice.hear(text[n : n + 32])

@@ -109,7 +109,7 @@ def go_on(journal: Writer, files: Files, arguments: argparse.Namespace) -> int:
     seats: Mapping[str, providers.Provider] = providers.seated(debate, files.evidence) if debate.due() else {}
     person = seating.person(seats, files.drafts)
     shown = None if quiet else watched(debate, sys.stderr)
-    progress: Watch = events or (shown.live.watch if shown else Progress(debate, quiet=quiet))
+    progress: Watch = events or (shown.live.on_event if shown else Progress(debate, quiet=quiet))
     if any(casts.kind(spec) == casts.REHEARSE for specs in debate.cast.values() for spec in specs):
         progress = Prompts(Desk(files.turns, remark), progress)
     try:

@@ -16,9 +16,8 @@ from debate_orchestrator.core.events import Spoke, Voted
 from debate_orchestrator.core.presentation import shown
 from debate_orchestrator.errors import BadReply
 from debate_orchestrator.replies import read, structured
-from debate_orchestrator.screen.cells import plain
-from debate_orchestrator.screen.voices import Voice
 from debate_orchestrator.speech import tame
+from debate_orchestrator.terminal.speeches import Speech
 
 PAIRS = {
     "think": ("<think>", "</think>"),
@@ -211,15 +210,15 @@ def test_json_that_mentions_a_mark_is_read_whole() -> None:
 # While it streams
 
 
-def streamed(pieces: list[str]) -> tuple[Voice, str]:
+def streamed(pieces: list[str]) -> tuple[Speech, str]:
     """A speech that comes in pieces, and all that was ever shown of it."""
     turn = Debate([opened()]).due()[0]
-    voice, seen = Voice(turn, "Opening", "", 0.0), ""
-    voice.begin(0.0)
+    speech, seen = Speech(turn, "Opening", "", 0.0), ""
+    speech.begin(0.0)
     for piece in pieces:
-        voice.hear(piece)
-        seen += " ".join(plain(one.line) for one in voice.peek(80))
-    return voice, seen
+        speech.hear(piece)
+        seen += " ".join(row.plain for row in speech.rows(80, 1_000)[0])
+    return speech, seen
 
 
 @many
@@ -229,23 +228,23 @@ def test_working_is_not_shown_while_it_streams(
 ) -> None:
     """In pieces of whatever size, no working is shown, and what is said is shown once and to the end."""
     text = f"{pair[0]}{working}{pair[1]}\n\n{one}\n\n{pair[0]}\n{working}\n{pair[1]}\n\n{two}"
-    voice, seen = streamed([text[n : n + size] for n in range(0, len(text), size)])
+    speech, seen = streamed([text[n : n + size] for n in range(0, len(text), size)])
     assert "SECRET" not in seen
-    voice.settle(text)
-    lines = [plain(one.line) for one in voice.peek(400)]
+    speech.settle(text)
+    lines = [row.plain for row in speech.rows(400, 1_000)[0]]
     assert "SECRET" not in " ".join(lines)
     assert " ".join(lines).replace("**", "").split()[1:] == f"{one} {two}".split()
-    assert voice.words == len(f"{one} {two}".split())
+    assert speech.words == len(f"{one} {two}".split())
 
 
 def test_working_without_a_beginning_is_withdrawn() -> None:
     """Where only the end of the working tells what it was, the screen says so, and shows the speech."""
-    voice, _ = streamed(["Hm, SEC", "RET.\n</th", "ink>\n\nSo it", " is."])
-    voice.settle("Hm, SECRET.\n</think>\n\nSo it is.")
-    lines = [plain(one.line).strip() for one in voice.peek(80)]
+    speech, _ = streamed(["Hm, SEC", "RET.\n</th", "ink>\n\nSo it", " is."])
+    speech.settle("Hm, SECRET.\n</think>\n\nSo it is.")
+    lines = [row.plain.strip() for row in speech.rows(80, 1_000)[0]]
     assert "-- what stands above was private working, which no other seat hears." in lines
     assert lines[-1] == "So it is."
-    assert voice.words == 3
+    assert speech.words == 3
 
 
 def test_it_is_kept_in_the_journal() -> None:
