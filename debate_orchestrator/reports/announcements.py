@@ -70,7 +70,7 @@ def _about(debate: Debate, turn: Turn) -> Iterator[str]:
         yield f"{name} conceded the debate ({turn.id})."
     elif debate.writes_for_the_other(turn):
         yield f"{name} wrote lines for the other side ({turn.id})."
-    if turn.id in debate.answers and (ignored := debate.ignored(turn, debate.reply(turn))):
+    if turn.id in debate.answers and (ignored := debate.ignored_in(turn)):
         yield f'{name} wrote "{ignored}" where it does not count ({turn.id}).'
     if turn.role == CLERK:
         for row in rows(debate, turn, "checks"):
@@ -117,7 +117,7 @@ def _scored(debate: Debate, round: int) -> list[str]:
         tally = f" ({lines.tally(lines.count(votes))})" if len(votes) > 1 else ""
         said = [f"Round {round}: {lines.winner_word(result.winner)}{tally}"]
     said += _reasons(ballot.ballot for ballot in debate.ballots(round))
-    if round in debate.persisted():
+    if debate.persists(round):
         said.append(debate.format.labels.persisted)
     return said + _changed(debate, votes)
 
