@@ -131,6 +131,12 @@ class Agenda(Tally):
         for seats in slot.stages(order, self.judges, mirror=self.mirrors(slot.phase)):
             yield tuple(self._turn(slot, seat) for seat in seats)
 
+    def most_turns(self) -> int:
+        """How many turns the debate may have, with those that answer something found."""
+        order = self.speaking_order()
+        stages = (slot.stages(order, self.judges, mirror=self.mirrors(slot.phase)) for slot in self.calendar())
+        return sum(len(seats) for one in stages for seats in one)
+
     def _turn(self, slot: Slot, seat: str) -> Turn:
         turn_id = slot.turn_id(seat)
         if turn_id not in self._turns:
