@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice, takewhile
 from typing import Any
 
 from debate_orchestrator import speech
@@ -38,7 +39,7 @@ def announcements(debate: Debate) -> list[str]:
         if any(turn.id not in debate.answers for turn in stage):
             break
         said += [line for turn in stage for line in _about(debate, turn)]
-        if _votes(debate, stage) and not any(_same_vote(debate, first, one[0]) for one in stages[n + 1 :]):
+        if _votes(debate, stage) and not any(_same_vote(debate, first, one[0]) for one in _of_its_part(stages, n)):
             said += _voted(debate, first)
         if first.closing and debate.shape(first) is not None:
             said += [line for turn in stage for line in _dissent(debate, turn)]
@@ -47,6 +48,14 @@ def announcements(debate: Debate) -> list[str]:
 
 def _votes(debate: Debate, stage: Stage) -> bool:
     return stage[0].judging and debate.format.votes(stage[0].phase)
+
+
+def _of_its_part(stages: Sequence[Stage], n: int) -> Iterator[Stage]:
+    """The stages after a stage in the same round, or beside it before or after the rounds."""
+    first = stages[n][0]
+    return takewhile(
+        lambda stage: (stage[0].round, stage[0].closing) == (first.round, first.closing), islice(stages, n + 1, None)
+    )
 
 
 def _same_vote(debate: Debate, one: Turn, other: Turn) -> bool:
