@@ -19,7 +19,7 @@ from debate_orchestrator.core.values import Value
 from debate_orchestrator.errors import BadFile
 from debate_orchestrator.files import Files
 
-Kind = Literal["program", "server", "recording", "context", "output", "format", "pages"]
+Kind = Literal["program", "server", "recording", "context", "output", "format", "pages", "rounds"]
 _PHRASES: dict[Kind, str] = {
     "program": "the program",
     "server": "the server",
@@ -27,6 +27,7 @@ _PHRASES: dict[Kind, str] = {
     "context": "the file",
     "output": "the report",
     "format": "the prompts of",
+    "rounds": "the debate of",
     "pages": "the pages at",
 }
 
@@ -103,10 +104,14 @@ def of_opening(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Ris
 
 
 def of_going_on(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Risk, ...]:
-    """The risks of taking further turns in it: those of its opening, and the rules of hearing of older versions, under
-    which a quotation concedes and models' working is heard."""
+    """The risks of taking further turns in it: those of its opening, more rounds than the format takes from somebody
+    who insists, which answers files are held to, and the rules of hearing of older versions, under which a quotation
+    concedes and models' working is heard."""
     older = Risk(kind="format", where="hearing", what="an older version: quotations concede, private working is heard")
-    return (*of_opening(opened, cast), *([older] if opened.hearing < HEARING else []))
+    rounds, most = opened.setup.rounds, opened.format.rounds.insist
+    long = Risk(kind="rounds", where="setup.rounds", what=f"{rounds} rounds, where its format takes {most}")
+    risks = [*of_opening(opened, cast), *([long] if rounds > most else [])]
+    return (*risks, *([older] if opened.hearing < HEARING else []))
 
 
 def _is_shipped(opened: Opened) -> bool:

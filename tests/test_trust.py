@@ -160,6 +160,16 @@ def test_shipped_debates_need_no_consent(journal: Path) -> None:
     assert trust.of_opening(first.model_copy(update={"format": rigged}), {}) != ()
 
 
+def test_more_rounds_than_the_format_takes_need_consent() -> None:
+    """Going on with a journal of more rounds than an answers file may ask for is a risk; reading it is none."""
+    rules = formats.load("adversarial")
+    most = opening(rounds=rules.rounds.insist)
+    more = most.model_copy(update={"setup": most.setup.model_copy(update={"rounds": most.setup.rounds + 1})})
+    assert trust.of_going_on(most, most.cast) == trust.of_opening(more, more.cast) == ()
+    [risk] = trust.of_going_on(more, more.cast)
+    assert risk.said == "setup.rounds: the debate of 9 rounds, where its format takes 8"
+
+
 @pytest.mark.parametrize("output", ["CLAUDE.md", "sub/agents.md", "./Gemini.MD.md/../GEMINI.md"])
 def test_a_report_that_an_agent_would_follow(here: Path, output: str) -> None:
     """A report under a name that agents read as their instructions needs consent; under any other it does not."""
