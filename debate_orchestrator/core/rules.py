@@ -17,6 +17,7 @@ from debate_orchestrator.core.parts import (
     CLERK,
     EVERYBODY,
     JUDGE,
+    MOST_PHASES,
     NAME,
     OUTCOMES,
     SEATS,
@@ -173,10 +174,16 @@ class Format(Value):
 
     def _phases_wrong(self) -> Iterator[Misfit]:
         seen = False
-        for group, phases in (("before", self.before), ("round", self.round), ("after", self.after)):
+        groups = (("before", self.before), ("round", self.round), ("after", self.after))
+        if crowded := [(group, len(phases)) for group, phases in groups if len(phases) > MOST_PHASES]:
+            yield from (((group,), f"{n:,} phases in `{group}`; at most {MOST_PHASES}") for group, n in crowded)
+            return
+        for group, phases in groups:
+            names = set[str]()
             for n, phase in enumerate(phases):
-                if any(phase.name == earlier.name for earlier in phases[:n]):
+                if phase.name in names:
                     yield (group, n, "name"), f"two phases are called {phase.name!r}"
+                names.add(phase.name)
                 yield from (((group, n, *keys), said) for keys, said in self._phase_wrong(phase))
                 if phase.option == "blind" and not (group == "before" and self.votes(phase)):
                     yield (
@@ -204,6 +211,8 @@ class Format(Value):
 
     def _phase_wrong(self, phase: Phase) -> Iterator[Misfit]:
         which = f"phase {phase.name!r}"
+        if not phase.seats:
+            yield ("seats",), f"{which} has no seats"
         for n, seat in enumerate(phase.seats):
             if seat not in self.seats:
                 yield ("seats", n), f"{which} seats {seat!r}, which is no seat"

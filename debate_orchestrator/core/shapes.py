@@ -22,6 +22,8 @@ LONGEST = 20_000
 """Characters that one text of a structured reply may have."""
 LONGEST_URL = 2_000
 MOST_ITEMS = 100
+LARGEST = 1_000_000
+"""The most, above and below zero, that a number in a reply may be."""
 _URL = re.compile(r"https?://[^\s<>\"`\x00-\x20\x7f]+", re.IGNORECASE)
 
 
@@ -287,6 +289,8 @@ def _number(field: Field, value: Any) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     if field.whole and not isinstance(value, int):
+        return False
+    if not -LARGEST <= value <= LARGEST:  # false of what is not a number, too
         return False
     return (field.least is None or value >= field.least) and (field.most is None or value <= field.most)
 
