@@ -32,7 +32,7 @@ from debate_orchestrator.core.parts import (
     Rubric,
     Seat,
 )
-from debate_orchestrator.core.shapes import Field, Shape, When
+from debate_orchestrator.core.shapes import DEEPEST, MOST_FIELDS, MOST_ITEMS, Field, Shape, When
 from debate_orchestrator.core.turns import Slot, Turn, judges
 from debate_orchestrator.core.values import Text, Value
 
@@ -237,6 +237,9 @@ class Format(Value):
             if winner not in known:
                 yield ("winner_of", label), f"winner_of names {winner!r}, no side"
         for name, shape in self.shapes.items():
+            if size_wrong := _size_wrong(name, shape):
+                yield size_wrong
+                continue
             yield from ((("shapes", name, key), said) for key, said in self._vote_wrong(name, shape))
             for where, fields in _records((name,), shape):
                 called = ".".join(one for one in where if one != "fields")
@@ -269,6 +272,8 @@ class Format(Value):
         scored = any(field.kind == "scores" for shape in self.shapes.values() for field in shape.values())
         if scored and not any(one.when == When() for one in self.rubric.criteria.values()):
             yield ("rubric", "criteria"), "the rubric needs a criterion that always applies"
+        if len(self.rubric.criteria) > MOST_ITEMS:
+            yield ("rubric", "criteria"), f"{len(self.rubric.criteria):,} criteria; at most {MOST_ITEMS}"
         for name in self.rubric.criteria:
             least, most = self.rubric.scale(name)
             if not 0 <= least < most:
@@ -276,6 +281,24 @@ class Format(Value):
                 yield ("rubric", "criteria", name), said
         if not self.rubric.strictness:
             yield ("rubric", "strictness"), "the rubric needs at least one strictness"
+
+
+def _size_wrong(name: str, shape: Shape) -> Misfit | None:
+    """What makes a shape deeper or larger than its schema and its checks may become."""
+    count, waiting = 0, [((name, key), field, 1, 1) for key, field in shape.items()]
+    while waiting:
+        where, field, depth, times = waiting.pop()
+        called = ".".join((name, *where[1::2]))
+        if depth > DEEPEST:
+            return ("shapes", *where), f"{called} lies too deep: at most {DEEPEST} within each other"
+        if field.per_side and times > 1:
+            return ("shapes", *where), f"{called} is per side within what is per side"
+        times += field.per_side
+        count += times
+        waiting += [((*where, "fields", key), one, depth + 1, times) for key, one in field.fields.items()]
+    if count > MOST_FIELDS:
+        return ("shapes", name), f"{name} has {count:,} fields; at most {MOST_FIELDS}"
+    return None
 
 
 def _records(keys: tuple[str, ...], shape: Shape) -> Iterator[tuple[tuple[str, ...], Shape]]:
