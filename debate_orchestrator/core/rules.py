@@ -285,7 +285,10 @@ class Format(Value):
 
 def _size_wrong(name: str, shape: Shape) -> Misfit | None:
     """What makes a shape deeper or larger than its schema and its checks may become."""
-    count, waiting = 0, [((name, key), field, 1, 1) for key, field in shape.items()]
+    waiting: list[tuple[tuple[str, ...], Field, int, int]] = [
+        ((name, key), field, 1, 1) for key, field in shape.items()
+    ]
+    count = 0
     while waiting:
         where, field, depth, times = waiting.pop()
         called = ".".join((name, *where[1::2]))
