@@ -190,6 +190,8 @@ class Format(Value):
                         (group, n, "option"),
                         f"phase {phase.name!r} has the option blind, but is no vote before the rounds",
                     )
+                if group == "before" and phase.option != "blind" and self.votes(phase):
+                    yield (group, n), f"phase {phase.name!r} votes before the rounds without the option blind"
                 if phase.on and not (seen and group == "round"):
                     said = (
                         f"phase {phase.name!r} answers {phase.on}, but no phase of the round before it looks for that"

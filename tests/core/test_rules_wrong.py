@@ -164,3 +164,9 @@ def test_every_phase_has_a_seat_and_a_name_of_its_own() -> None:
     assert len(rules(round=many[:250]).round) == 250
     with pytest.raises(ValidationError, match="phase 'x' has no seats"):
         rules(round=[phase("x")])
+
+
+def test_a_vote_before_the_rounds_is_blind() -> None:
+    """A vote before the first word has the option blind: as any other vote it counts nowhere."""
+    with pytest.raises(ValidationError, match="votes before the rounds without the option blind"):
+        rules(before=[BALLOT])
