@@ -117,7 +117,9 @@ def _entry(path: str, n: int, line: bytes, prev: str) -> Entry:
         hint = "Restore it from a copy."
         raise Damaged(complaint(where, "bytes that do not match the line's hash", "the line as it was written", hint))
     try:
-        record = json.loads(body.decode())
+        record = json.loads(body.decode(), parse_constant=_no_number)
+        if b"\\u" in body:
+            json.dumps(record, ensure_ascii=False).encode()  # fails for half a character, which can't be shown
         number, at, before, data = record["n"], record["at"], record["prev"], record["event"]
         if type(number) is not int or not isinstance(at, str):
             raise TypeError
@@ -132,6 +134,10 @@ def _entry(path: str, n: int, line: bytes, prev: str) -> Entry:
         return Entry(number, at, EVENT.validate_python(data), digest)
     except (ValidationError, RecursionError) as error:
         raise _newer(where, f"an event this version does not know{_because(error)}", "one it knows") from None
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is no number")
 
 
 def _because(error: Exception) -> str:

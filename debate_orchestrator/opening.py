@@ -12,13 +12,10 @@ import secrets
 from debate_orchestrator import __version__, formats
 from debate_orchestrator.answers import Answers
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import HEARING, Context, Noted, Opened, Reply, Setup
+from debate_orchestrator.core.events import HEARING, MOST_CONTEXT, Context, Noted, Opened, Reply, Setup
 from debate_orchestrator.datafiles import read_text
 from debate_orchestrator.errors import BadAnswers, BadFile, complaint
 from debate_orchestrator.journal import SCHEMA
-
-MOST_CONTEXT = 400_000
-"""Bytes of material that a debate may carry: it is in every brief."""
 
 
 def opened(answers: Answers, derived: tuple[Reply, ...] = ()) -> Opened:

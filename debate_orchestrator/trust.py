@@ -46,8 +46,8 @@ def _shown(text: str) -> str:
 
 _EARLIER = frozenset(
     {
-        "01097c413248d0c698db1330310f73439083cf8b10dade364d8cabd87b72375b",  # adversarial
-        "341f7ffda9d62207f112b8d01b17afd12129394e8e12275d6f25fd716afa8c48",  # claim
+        "a032f7b86dca1aafcd43d901ac80dca9fcebd73133167ee05137e39f3bc9c57e",  # adversarial
+        "cbfe0e207c040aa20a0b4a8355d38f11e3f7b9aa049460f14b893a9ec9315482",  # claim
     }
 )
 """The digests of formats as earlier versions shipped them, so that their journals need no consent; see `_digest`."""
@@ -120,13 +120,16 @@ def _is_shipped(opened: Opened) -> bool:
     name = opened.format.name
     if not opened.templates and _digest(opened.format) in _EARLIER:
         return True
-    return name in library.format_names() and (opened.format, opened.templates) == formats.whole(name)
+    if name not in library.format_names():
+        return False
+    shipped, templates = formats.whole(name)
+    return opened.templates == templates and opened.format.model_dump_json() == shipped.model_dump_json()
 
 
 def _digest(format: Format) -> str:
-    """A digest of what a format says beside the defaults, which later versions may add to."""
+    """A digest of what a format says beside the defaults, which later versions may add to, in its order."""
     said = format.model_dump(mode="json", exclude_defaults=True)
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()
 
 
 def _of_cast(cast: object) -> Iterator[Risk]:

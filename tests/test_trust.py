@@ -175,3 +175,27 @@ def test_a_report_that_an_agent_would_follow(here: Path, output: str) -> None:
     """A report under a name that agents read as their instructions needs consent; under any other it does not."""
     assert kinds(output=output) == [("output", "output")]
     assert kinds(output="claude/report.md") == []
+
+
+@pytest.mark.parametrize("place", ["seats", "shapes", "rubric"])
+def test_the_order_of_a_format_is_part_of_it(place: str) -> None:
+    """A format whose seats, shapes or criteria stand in another order is not the shipped one: briefs follow it."""
+    first = opening()
+    data = first.model_dump(mode="json")
+    holder, key = (data["format"], place) if place != "rubric" else (data["format"]["rubric"], "criteria")
+    holder[key] = dict(reversed(holder[key].items()))
+
+    assert trust.of_opening(first, {}) == ()
+    assert [one.kind for one in trust.of_opening(Opened.model_validate(data), {})] == ["format"]
+
+
+@pytest.mark.parametrize("name", ["friday-deploys", "standing-desks"])
+def test_the_order_of_an_earlier_format_is_part_of_it(name: str) -> None:
+    """The same holds of a format as an earlier version shipped it."""
+    first = read(library.folder("examples") / name / "debate-report.journal.jsonl").events[0]
+    assert isinstance(first, Opened)
+    data = first.model_dump(mode="json")
+    data["format"]["shapes"] = dict(reversed(data["format"]["shapes"].items()))
+
+    assert trust.of_opening(first, {}) == ()
+    assert [one.kind for one in trust.of_opening(Opened.model_validate(data), {})] == ["format"]

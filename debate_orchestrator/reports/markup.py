@@ -265,6 +265,13 @@ def prose(text: str) -> str:
     return plain(line)
 
 
+def inline(text: str) -> str:
+    """The same after other marks, such as those of a heading."""
+    line = speech.one_line(text)
+    made = _inline(line)
+    return made if len(line) <= LONGEST and _harmless(made) else literal(line)
+
+
 def _is_paragraph(line: str) -> bool:
     return [token.type for token in _strict().parse(line)[:1]] == ["paragraph_open"]
 

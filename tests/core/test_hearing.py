@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nasty import HUGE, NASTY, PIECES, alike, texts
 
+from debate_orchestrator.core import hearing
 from debate_orchestrator.core.hearing import Heard, Quote, heard, held, normal, writes_lines_for
 from debate_orchestrator.core.parts import Phase, Quotes
 from debate_orchestrator.core.private import public
@@ -328,3 +329,15 @@ def test_a_name_is_no_pattern() -> None:
     """A name is found as it stands."""
     assert writes_lines_for("C++ (x): y", ["C++ (x)"])
     assert not writes_lines_for("Bxn: y", ["B.n"])
+
+
+def test_quotes_are_looked_up_as_far_as_a_speech_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So many quotes of a speech are looked up; those after them are heard as unverified."""
+    looked: list[str] = []
+    find = hearing._in
+    monkeypatch.setattr(hearing, "_in", lambda quote, *given: looked.append(quote) or find(quote, *given))
+    made = hear("<quote>the quick brown fox</quote> " * 1000)
+
+    assert len(looked) == 200
+    assert [quote.verified for quote in made.quotes] == [True] * 200 + [False] * 800
+    assert made.text.count("<u_quote>") == 800
