@@ -16,6 +16,7 @@ from debate_orchestrator import casts, drafts, formats, library
 from debate_orchestrator.core.events import HEARING, Opened
 from debate_orchestrator.core.rules import Format
 from debate_orchestrator.core.values import Value
+from debate_orchestrator.datafiles import real_path
 from debate_orchestrator.errors import BadFile
 from debate_orchestrator.files import Files
 
@@ -161,17 +162,23 @@ def _instructs(report: str) -> bool:
 
 
 def _outside(path: str) -> str:
-    """Where a path really leads, if that is outside the working folder, or hidden in it; else empty."""
-    leads = _real(path)
-    parts = os.path.relpath(leads, os.path.realpath(os.curdir)).split(os.sep)
+    """Where a path really leads, if that is outside the working folder, hidden in it, or can't be told; else empty."""
+    try:
+        leads = real_path(path)
+    except OSError:
+        return _real(path)
+    except ValueError:  # no file can have that name, which is told when it is read
+        return ""
+    parts = os.path.relpath(leads, os.getcwd()).split(os.sep)
     return leads if any(part.startswith(".") for part in parts) else ""
 
 
 def _real(path: str) -> str:
+    """Where a path really leads; what it says, where that can't be told."""
     try:
-        return os.path.realpath(path)
-    except ValueError:  # no file can have that name, which is told when it is read
-        return os.path.abspath(os.curdir)
+        return real_path(path)
+    except (OSError, ValueError):
+        return os.path.join(os.getcwd(), path)
 
 
 def _texts(value: object) -> list[str]:
