@@ -61,17 +61,21 @@ class Risk(Value):
     """The keys of the setup that ask for it, as in `cast.a, cast.b`."""
     what: str
     """A whole command line, an address, or the path to which a file name really leads."""
+    folder: str = ""
+    """Of a program, where it is run: there it finds its files, modules and configuration."""
 
     @property
     def said(self) -> str:
         """In words, safe to be shown."""
-        return f"{_shown(self.where)}: {_PHRASES[self.kind]} {_shown(self.what)}"
+        where = f" (in {_shown(self.folder)})" if self.folder else ""
+        return f"{_shown(self.where)}: {_PHRASES[self.kind]} {_shown(self.what)}{where}"
 
     @property
     def digest(self) -> str:
-        """What it is known by when it has been agreed to, whichever key asks for it: a program, a server or a file by
-        its name, whatever is in it later; the prompts of a journal by their words."""
-        return hashlib.sha256(f"{self.kind} {self.what}".encode("utf-8", "surrogatepass")).hexdigest()
+        """What it is known by when it has been agreed to, whichever key asks for it: a program by its command line and
+        its folder, a server or a file by its name, whatever is in it later; the prompts of a journal by their words."""
+        known = "\0".join(filter(None, (f"{self.kind} {self.what}", self.folder)))
+        return hashlib.sha256(known.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def of_answers(given: Mapping[str, Any]) -> tuple[Risk, ...]:
@@ -133,19 +137,12 @@ def _of_cast(cast: object) -> Iterator[Risk]:
             kind, rest = casts.kind(spec), casts.rest(spec)
             address = casts.split_address(rest)[1]
             if kind == casts.COMMAND:
-                yield Risk(kind="program", where=where, what=_program(rest))
+                yield Risk(kind="program", where=where, what=rest, folder=os.getcwd())
             elif kind == casts.REPLAY:
                 if leads := _outside(rest):
                     yield Risk(kind="recording", where=where, what=leads)
             elif address is not None and kind != casts.REHEARSE:
                 yield Risk(kind="server", where=where, what=address)
-
-
-def _program(line: str) -> str:
-    """A command line, with the folder that it is run in where a word of it may mean a file there."""
-    words = line.split()
-    local = any(os.path.exists(word) or (os.sep in word and not os.path.isabs(word)) for word in words)
-    return f"{line} (in {os.path.realpath(os.curdir)})" if local else line
 
 
 def _report(output: object) -> str:
@@ -189,8 +186,10 @@ def _texts(value: object) -> list[str]:
 
 def _joined(found: list[Risk]) -> tuple[Risk, ...]:
     """Each thing once, with every key that asks for it."""
-    keys: dict[tuple[Kind, str], list[str]] = {}
+    keys: dict[str, list[str]] = {}
     for one in found:
-        keys.setdefault((one.kind, one.what), []).append(one.where)
-    where = {thing: ", ".join(dict.fromkeys(asking)) for thing, asking in keys.items()}
-    return tuple(Risk(kind=kind, where=where[kind, what], what=what) for kind, what in keys)
+        keys.setdefault(one.digest, []).append(one.where)
+    whole = {one.digest: one for one in found}
+    return tuple(
+        whole[digest].model_copy(update={"where": ", ".join(dict.fromkeys(asking))}) for digest, asking in keys.items()
+    )

@@ -35,7 +35,8 @@ def test_who_speaks(here: Path, spec: str, kind: str, what: str) -> None:
     """Programs are told by their whole command line, servers by their address, in every form that a cast may have."""
     (one,) = trust.of_answers({"cast": {"judge": ["host", spec]}})
 
-    assert one == Risk(kind=kind, where="cast.judge", what=what)  # type: ignore[arg-type]
+    folder = str(here) if kind == "program" else ""
+    assert one == Risk(kind=kind, where="cast.judge", what=what, folder=folder)  # type: ignore[arg-type]
     assert kinds(cast=spec) == [(kind, "cast")]
     assert kinds(cast={"a": spec, "b": (spec,), "moderator": spec}) == [(kind, "cast.a, cast.b, cast.moderator")]
     assert kinds(cast=f"rehearse:{spec}") == []
@@ -112,6 +113,7 @@ def test_the_same_thing_is_known_again() -> None:
     assert one.digest == Risk(kind="program", where="cast.b", what="cat").digest
     assert one.digest != Risk(kind="server", where="cast.a", what="cat").digest
     assert one.digest != Risk(kind="program", where="cast.a", what="cat -u").digest
+    assert one.digest != Risk(kind="program", where="cast.a", what="cat", folder="/x").digest
 
 
 def test_a_journal(here: Path) -> None:

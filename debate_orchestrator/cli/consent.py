@@ -7,7 +7,6 @@ digests of what was agreed to, so that a file which asks for other things later 
 from __future__ import annotations
 
 import hashlib
-import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -18,7 +17,7 @@ from debate_orchestrator.cli.given import STANDARD_INPUT, STDIN
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.cli.seating import at_terminal
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.datafiles import name_of, write_whole
+from debate_orchestrator.datafiles import name_of, real_path, write_whole
 from debate_orchestrator.errors import BadAnswers, BadFile, complaint
 from debate_orchestrator.files import state_folder
 from debate_orchestrator.journal import Entry, Writer
@@ -38,17 +37,25 @@ class Origin(NamedTuple):
 
 def of_file(path: str) -> Origin:
     """An answers file, known by where it lies."""
-    return Origin(STDIN, "") if path == STANDARD_INPUT else Origin(name_of(path), f"answers {os.path.realpath(path)}")
+    return Origin(STDIN, "") if path == STANDARD_INPUT else Origin(name_of(path), _key("answers", path))
 
 
 def of_journal(journal: Writer) -> Origin:
-    """A journal, known by its first line, wherever it lies."""
+    """A journal, known by its first line and where it lies: a copy of it may come from elsewhere."""
     return of_entries(journal.path, journal.entries)
 
 
 def of_entries(path: str, entries: Sequence[Entry]) -> Origin:
     """The journal at a path that holds these entries."""
-    return Origin(name_of(path), f"journal {entries[0].hash}")
+    return Origin(name_of(path), _key(f"journal {entries[0].hash}", path))
+
+
+def _key(kind: str, path: str) -> str:
+    """What a file there is remembered by; empty where it can't be told where it lies."""
+    try:
+        return f"{kind} {real_path(path)}"
+    except OSError:
+        return ""
 
 
 def agree(origin: Origin, risks: Sequence[Risk], *, trusted: bool, ask: Ask | None = None) -> None:
