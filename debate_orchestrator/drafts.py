@@ -185,7 +185,7 @@ def _placed(folder: Folder, file: str) -> tuple[dict[str, Any], Lines]:
 
 
 def _must_be_its_own(folder: Folder, file: str) -> None:
-    """BadFile where a file in a folder of the user's is a link that leads out of it, or to a place that can't be told."""
+    """BadFile where a file in a folder of the user's leads out of it, or can't be followed."""
     try:
         home = real_path(folder.path)
         own = folder.shipped or real_path(folder.path / file).startswith(os.path.join(home, ""))

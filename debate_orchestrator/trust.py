@@ -7,9 +7,11 @@ listed here of it needs the user's consent, for which `cli.consent` asks.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from debate_orchestrator import casts, drafts, formats, library
@@ -17,8 +19,9 @@ from debate_orchestrator.core.events import HEARING, Opened
 from debate_orchestrator.core.rules import Format
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.datafiles import real_path
-from debate_orchestrator.errors import BadFile
+from debate_orchestrator.errors import BadAnswers, BadFile, complaint
 from debate_orchestrator.files import Files
+from debate_orchestrator.redaction import redact
 
 Kind = Literal["program", "server", "recording", "context", "output", "format", "pages"]
 _PHRASES: dict[Kind, str] = {
@@ -38,10 +41,30 @@ _INSTRUCTIONS = frozenset(
 """Names of files from which agents take orders in the folder where they work, in small letters."""
 
 
+_GRAVE: tuple[Kind, ...] = ("server", "program")
+_FOLDED: dict[Kind, str] = {"context": "files", "recording": "recordings"}
+_FEW = 5
+"""Of how many files or recordings each is told, where there are more."""
+_MOST = 20
+"""Programs and servers that one question may be about."""
+_HEAD, _TAIL = casts.LONGEST_COMMAND - 100, 100
+"""Characters that are shown of a longer text: of its beginning and of its end."""
+
+
 def _shown(text: str) -> str:
-    """A text that can't be mistaken for another: escaped where it holds letters that may look like those of ASCII, or
-    characters that are not shown."""
-    return text if text.isascii() and text.isprintable() else ascii(text)
+    """A text that can't be mistaken for another, nor for rows of a list: cut where it is long, escaped where it holds
+    letters that may look like those of ASCII, characters that are not shown, or more blanks than one in a row."""
+    if len(text) <= _HEAD + _TAIL:
+        return _escaped(text)
+    text = redact(text)  # what the cut leaves of a secret would not be known any more
+    left_out = f"[left out: {max(0, len(text) - _HEAD - _TAIL):,} characters of {len(text):,}]"
+    return f"{_escaped(text[:_HEAD])} {left_out} {_escaped(text[-_TAIL:])}"
+
+
+def _escaped(text: str) -> str:
+    if text.isascii() and text.isprintable() and "  " not in text:
+        return text
+    return re.sub(" {2,}", lambda run: f"\\x20{{{len(run[0])}}}", ascii(text))
 
 
 _EARLIER = frozenset(
@@ -76,6 +99,31 @@ class Risk(Value):
         its folder, a server or a file by its name, whatever is in it later; the prompts of a journal by their words."""
         known = "\0".join(filter(None, (f"{self.kind} {self.what}", self.folder)))
         return hashlib.sha256(known.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def ordered(risks: Iterable[Risk]) -> list[Risk]:
+    """The gravest last, where a question follows."""
+    kinds = [kind for kind in _PHRASES if kind not in _GRAVE] + [*_GRAVE]
+    return sorted(risks, key=lambda one: kinds.index(one.kind))
+
+
+def told(risks: Iterable[Risk]) -> list[str]:
+    """Items of a list for a person, in that order; of many files the first few are told, and the others counted.
+    BadAnswers where there is more than can be shown."""
+    in_order = ordered(risks)
+    grave = [one for one in in_order if one.kind in _GRAVE]
+    if len(grave) > _MOST or any(one.kind == "program" and len(one.what) > casts.LONGEST_COMMAND for one in grave):
+        got = f"{len(grave)} programs and servers" if len(grave) > _MOST else "a program with a long command line"
+        expected = f"at most {_MOST}, with command lines of at most {casts.LONGEST_COMMAND} characters"
+        raise BadAnswers(complaint("the setup", f"more than can be shown: {got}", expected))
+    items = []
+    for kind, group in itertools.groupby(in_order, key=lambda one: one.kind):
+        own = list(group)
+        few = own[:_FEW] if kind in _FOLDED else own
+        items += [f"  - {one.said}" for one in few]
+        if left := len(own) - len(few):
+            items.append(f"  - {kind}: {left:,} more {_FOLDED[kind]} outside the working folder")
+    return items
 
 
 def of_answers(given: Mapping[str, Any]) -> tuple[Risk, ...]:

@@ -343,41 +343,6 @@ def test_ones_own_debate_is_gone_on_with(debate: Run) -> None:
     assert debate("resume", J).code == 3
 
 
-@pytest.mark.parametrize(
-    "line", ["python3 -m bot", "sh -c 'python3 bot.py'", 'python3 "bot.py"', "env python3 -mbot", "cat -u"]
-)
-def test_a_program_is_trusted_in_one_folder(
-    debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch, line: str
-) -> None:
-    """A program may load files of the folder that it is run in, however it is written: consent to it holds in that
-    folder alone. A copy of one's own journal, and one's answers file run elsewhere, are asked about."""
-    for name in ("mine", "theirs"):
-        (here / name).mkdir()
-    (here / "theirs/bot.py").write_text("open('marker', 'w')")
-    monkeypatch.chdir("mine")
-    Path("bot.py").write_text("raise SystemExit(1)")
-    assert debate("run", *TYPED, f"--a=command:{line}", "--b=host", "--judge=host").code == 3
-    Path("../theirs", J).write_bytes(b"".join(Path(J).read_bytes().splitlines(keepends=True)[:2]))
-    assert debate("resume", J).code == 3
-    copied = debate("resume", f"../theirs/{J}")
-    monkeypatch.chdir("../theirs")
-    there, from_there = debate("resume", J), debate("resume", f"../mine/{J}")
-
-    assert (copied.code, there.code, from_there.code) == (2, 2, 2)
-    assert f"in {here / 'theirs'}" in there.err
-    assert not Path("marker").exists()
-
-
-def test_answers_are_trusted_in_one_folder(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An answers file whose program was agreed to is asked about where it is run in another folder."""
-    answers("cast: {a: command:sh -c false, b: host, judge: host}\n")
-    assert debate("run", "--answers", "a.yaml", "--trust").code == 3
-    assert debate("run", "--answers", "a.yaml", "--output=s.md").code == 3
-    (here / "other").mkdir()
-    monkeypatch.chdir("other")
-    assert debate("run", "--answers", "../a.yaml").code == 2
-
-
 def test_what_was_added_to_ones_own_journal(debate: Run) -> None:
     """Trust is in what was shown, not in the file: a seat that was given to another program is asked about."""
     assert debate("run", *TYPED, "--a=command:sh -c 'exit 3'", "--b=host", "--judge=host").code == 3

@@ -67,7 +67,7 @@ def agree(origin: Origin, risks: Sequence[Risk], *, trusted: bool, ask: Ask | No
         if not (ask or _ask)(origin.name, risks):
             raise BadAnswers(f"{origin.name} was not trusted, and nothing was done.")
     elif not trusted:
-        said = f"a setup that reaches beyond the debate ({'; '.join(one.said for one in risks)})"
+        said = f"a setup that reaches beyond the debate ({'; '.join(one.said for one in trust.ordered(risks))})"
         otherwise = "leave it" if origin.key.startswith("journal") else "change it there, or give other values as flags"
         hint = f"If you trust all of it, add --trust; otherwise {otherwise}."
         raise BadAnswers(complaint(origin.name, said, "your consent", hint))
@@ -128,8 +128,9 @@ def _record(origin: Origin) -> Path | None:
 
 
 def _ask(name: str, risks: Sequence[Risk]) -> bool:
+    items = trust.told(risks)
     remark(f"{name} reaches beyond the debate:")
-    for one in sorted(risks, key=lambda one: one.kind in ("program", "server")):  # the gravest next to the question
-        remark(f"  {one.said}")
+    for item in items:
+        remark(item)
     print("Do you trust it with that? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
