@@ -50,10 +50,12 @@ def read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
     return {str(key): item for key, item in value.items()}
 
 
-def read_placed(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
+def read_placed(
+    path: str | os.PathLike[str], *, follow: bool = True
+) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
     """The mapping that a YAML file holds, as `read_mapping` reads it, and the line of everything in it (see
-    `plain_yaml.placed`). BadFile as there, with the line as `PATH:LINE`."""
-    return placed(read_text(path, LARGEST), name_of(path))
+    `plain_yaml.placed`). BadFile as there, with the line as `PATH:LINE`, and as `read_text`."""
+    return placed(read_text(path, LARGEST, follow=follow), name_of(path))
 
 
 def placed(text: str, where: str) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
@@ -97,10 +99,11 @@ def _reason(error: Exception) -> str:
     return text if text.isprintable() and len(text) <= 200 else shown(text, 120)
 
 
-def read_text(path: str | os.PathLike[str], most: int) -> str:
-    """The UTF-8 text of a regular file of at most `most` bytes; BadFile where it is none."""
+def read_text(path: str | os.PathLike[str], most: int, *, follow: bool = True) -> str:
+    """The UTF-8 text of a regular file of at most `most` bytes; BadFile where it is none, or a link that may not be
+    followed."""
     try:
-        data = read_regular(path, follow=True, most=most)
+        data = read_regular(path, follow=follow, most=most)
     except (OSError, ValueError) as error:
         expected = f"at most {most:,}" if getattr(error, "errno", 0) == errno.EFBIG else "a file that can be read"
         raise BadFile(complaint(name_of(path), reason(error), expected)) from None

@@ -16,7 +16,7 @@ from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Event, Spoiled, Unanswered, Voted
 from debate_orchestrator.core.figures import decimals
 from debate_orchestrator.core.rules import JUDGE
-from debate_orchestrator.datafiles import name_of, read_regular, write_whole
+from debate_orchestrator.datafiles import is_link, name_of, read_regular, write_whole
 from debate_orchestrator.errors import BadAnswers, BadFile, DebateError, Failed, Paused, Theirs, complaint, shown
 from debate_orchestrator.files import Files
 from debate_orchestrator.probing import SIDES, Probes
@@ -40,6 +40,8 @@ def judges(arguments: argparse.Namespace) -> int:
         return _listed(arguments, probes)
     names, times, most = _settled(arguments)
     folder = os.path.expanduser(arguments.output or FOLDER)
+    if not arguments.output and is_link(folder):
+        raise BadFile(complaint(folder, "a symbolic link", "a folder, or nothing", "Name another --output."))
     check = Check(probes, names, times, folder, most)
     files = Files.of_output(os.path.join(folder, "card.md"))
     _must_be_ours(files.report)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -82,6 +83,13 @@ def agree_to_answers(path: str, given: Mapping[str, Any], *, trusted: bool, ask:
 def remember_answers(path: str, given: Mapping[str, Any]) -> None:
     """Remembers answers that are in the file at a path and were all agreed to, or typed by the user."""
     remember(of_file(path), trust.of_answers(given))
+
+
+def forget_answers(path: str) -> None:
+    """Forgets what was agreed to of the file at a path that is gone: another may come to lie there."""
+    if record := _record(of_file(path)):
+        with suppress(OSError):
+            record.unlink()
 
 
 def agree_to_debate(

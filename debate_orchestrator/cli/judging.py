@@ -39,7 +39,7 @@ def judge(arguments: argparse.Namespace) -> int:
         source = consent.of_entries(path, entries)
         first, spoken = _again(arguments, path, entries, judges)
         if isinstance(entries[0].event, Opened):
-            risks = trust.of_opening(entries[0].event, {})
+            risks = trust.of_going_on(entries[0].event, {})
     else:
         source = consent.of_file(path)
         first, spoken = _of_transcript(arguments, path, judges)
@@ -50,7 +50,7 @@ def judge(arguments: argparse.Namespace) -> int:
     debate = Debate([first])
     providers.seated(debate)  # a recording that can't be read is told before anything is written
     with Writer.create(files.journal, first) as journal:
-        consent.remember(consent.of_journal(journal), trust.of_opening(first, first.cast))
+        consent.remember(consent.of_journal(journal), trust.of_going_on(first, first.cast))
         for event in spoken:
             record(journal, debate, event)
         journal.sync()
