@@ -7,6 +7,7 @@ digests of what was agreed to, so that a file which asks for other things later 
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -80,16 +81,13 @@ def agree_to_answers(path: str, given: Mapping[str, Any], *, trusted: bool, ask:
     agree(of_file(path), trust.of_answers(given), trusted=trusted, ask=ask)
 
 
-def remember_answers(path: str, given: Mapping[str, Any]) -> None:
-    """Remembers answers that are in the file at a path and were all agreed to, or typed by the user."""
-    remember(of_file(path), trust.of_answers(given))
-
-
-def forget_answers(path: str) -> None:
-    """Forgets what was agreed to of the file at a path that is gone: another may come to lie there."""
-    if record := _record(of_file(path)):
+def remember_answers(path: str, given: Mapping[str, Any], before: str = "") -> None:
+    """Remembers answers that are in the file at a path and were all agreed to, or typed by the user. What was agreed to
+    of the file `before`, where they lay until now, is forgotten if that is gone: another may come to lie there."""
+    if before and not os.path.lexists(before) and (record := _record(of_file(before))):
         with suppress(OSError):
             record.unlink()
+    remember(of_file(path), trust.of_answers(given))
 
 
 def agree_to_debate(
