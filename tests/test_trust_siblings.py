@@ -9,7 +9,7 @@ import pytest
 from conftest import Run, finish
 from own_formats import written
 
-from debate_orchestrator.core.events import Opened
+from debate_orchestrator.core.events import Opened, Spoke
 from debate_orchestrator.errors import BadFile
 from debate_orchestrator.journal import Writer, read
 from debate_orchestrator.reviewing.keeping import draft, gathered
@@ -27,13 +27,17 @@ def finished(debate: Run) -> str:
 
 
 def test_older_rules_are_not_judged_by_unasked(debate: Run, finished: str) -> None:
-    """A journal whose speeches are heard by the rules of an older version is not judged without consent; with it, the
+    """A journal whose speeches are heard by the rules of an older version, and otherwise than now, is not judged without consent; with it, the
     judging keeps those rules, and is gone on with unasked."""
     first, *events = read(finished).events
     assert isinstance(first, Opened)
     with Writer.create("old.journal.jsonl", first.model_copy(update={"hearing": 1})) as journal:
         for event in events:
-            journal.append(event)
+            if not isinstance(event, Spoke):
+                journal.append(event)
+                continue
+            reply = event.reply.model_copy(update={"text": f"<think>Hm.</think>\n\n{event.reply.text}"})
+            journal.append(event.model_copy(update={"reply": reply}))
     refused = debate("judge", "old.journal.jsonl", "--judge=rehearse")
     trusted = debate("judge", "old.journal.jsonl", "--judge=host", "--trust", "--output=again.md")
     resumed = debate("step", "again.journal.jsonl")
