@@ -27,8 +27,8 @@ def finished(debate: Run) -> str:
 
 
 def test_older_rules_are_not_judged_by_unasked(debate: Run, finished: str) -> None:
-    """A journal whose speeches are heard by the rules of an older version, and otherwise than now, is not judged without consent; with it, the
-    judging keeps those rules, and is gone on with unasked."""
+    """A journal whose speeches are heard by the rules of an older version, otherwise than now, is not judged without
+    consent; with it, the judging keeps those rules, and is gone on with unasked."""
     first, *events = read(finished).events
     assert isinstance(first, Opened)
     with Writer.create("old.journal.jsonl", first.model_copy(update={"hearing": 1})) as journal:
