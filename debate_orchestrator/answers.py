@@ -54,6 +54,14 @@ KEYS = (*(name for name in Answers.model_fields), "insist", "setup")
 """What may stand in an answers file; `setup` is the conversation that `debate ask` keeps there."""
 
 
+def format_of(given: Mapping[str, Any], default: str) -> str:
+    """The format that answers name. BadAnswers where what they say is no text."""
+    value = given.get("format")
+    if value is not None and not isinstance(value, str):
+        raise BadAnswers(complaint("format", shown(value), "a name, or the path of a folder"))
+    return default if value is None else value
+
+
 def settle(
     given: Mapping[str, Any], rules: Format, default_output: str, filler: Callable[[str], str] = lambda seat: HOST
 ) -> Answers:
@@ -73,7 +81,7 @@ def settle(
         "rounds": checks.rounds(),
         "strictness": checks.choice("strictness", tuple(rules.rubric.strictness), tuple(rules.rubric.strictness)[-1]),
         "output": checks.text("output", default_output),
-        "format": str(given.get("format", rules.name)),
+        "format": format_of(given, rules.name),
         "first": checks.choice("first", rules.sides, rules.sides[0]),
         "feedback": checks.flag("feedback", True),
         "context": checks.texts("context"),

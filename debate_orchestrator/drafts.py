@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from debate_orchestrator import library
 from debate_orchestrator.core.parts import NAME
 from debate_orchestrator.core.rules import Format
-from debate_orchestrator.datafiles import name_of, read_placed, read_text
+from debate_orchestrator.datafiles import name_of, read_placed, read_text, real_path
 from debate_orchestrator.errors import BadFile, BadFormat, complaint, nearest, shown
 from debate_orchestrator.misfits import Keys, fitted
 from debate_orchestrator.misfits import path as written
@@ -185,9 +185,13 @@ def _placed(folder: Folder, file: str) -> tuple[dict[str, Any], Lines]:
 
 
 def _must_be_its_own(folder: Folder, file: str) -> None:
-    """BadFile where a file in a folder of the user's is a link that leads out of it."""
-    leads, home = os.path.realpath(folder.path / file), os.path.realpath(folder.path)
-    if not folder.shipped and not leads.startswith(os.path.join(home, "")):
+    """BadFile where a file in a folder of the user's leads out of it, or can't be followed."""
+    try:
+        home = real_path(folder.path)
+        own = folder.shipped or real_path(folder.path / file).startswith(os.path.join(home, ""))
+    except OSError:
+        own = False
+    if not own:
         got = "a link that leads out of the folder"
         raise BadFile(complaint(f"{folder.told}/{file}", got, "a file of the format's own", "Copy it there."))
 

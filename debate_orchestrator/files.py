@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from debate_orchestrator.datafiles import system_owned
+from debate_orchestrator.datafiles import real_path, system_owned
 from debate_orchestrator.errors import BadFile, complaint, shown
 
 REPORT = "debate-report.md"
@@ -42,10 +42,10 @@ class Files(NamedTuple):
         BadFile where the output can't be written.
         """
         files = cls.named_by(output)
-        if system_owned(files.report):
-            raise _unwritable(output, "a folder of the system's own")
-        parent = os.path.dirname(files.report) or "."
         try:
+            if system_owned(files.report):
+                raise _unwritable(output, "a folder of the system's own")
+            parent = real_path(os.path.dirname(files.report))
             os.makedirs(parent, exist_ok=True)
         except OSError as error:
             raise _unwritable(output, error.strerror) from None

@@ -7,17 +7,21 @@ listed here of it needs the user's consent, for which `cli.consent` asks.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from debate_orchestrator import casts, drafts, formats, library
 from debate_orchestrator.core.events import HEARING, Opened
 from debate_orchestrator.core.rules import Format
 from debate_orchestrator.core.values import Value
-from debate_orchestrator.errors import BadFile
+from debate_orchestrator.datafiles import real_path
+from debate_orchestrator.errors import BadAnswers, BadFile, complaint
 from debate_orchestrator.files import Files
+from debate_orchestrator.redaction import redact
 
 Kind = Literal["program", "server", "recording", "context", "output", "format", "pages", "rounds"]
 _PHRASES: dict[Kind, str] = {
@@ -38,10 +42,30 @@ _INSTRUCTIONS = frozenset(
 """Names of files from which agents take orders in the folder where they work, in small letters."""
 
 
+_GRAVE: tuple[Kind, ...] = ("server", "program")
+_FOLDED: dict[Kind, str] = {"context": "files", "recording": "recordings"}
+_FEW = 5
+"""Of how many files or recordings each is told, where there are more."""
+_MOST = 20
+"""Programs and servers that one question may be about."""
+_HEAD, _TAIL = casts.LONGEST_COMMAND - 100, 100
+"""Characters that are shown of a longer text: of its beginning and of its end."""
+
+
 def _shown(text: str) -> str:
-    """A text that can't be mistaken for another: escaped where it holds letters that may look like those of ASCII, or
-    characters that are not shown."""
-    return text if text.isascii() and text.isprintable() else ascii(text)
+    """A text that can't be mistaken for another, nor for rows of a list: cut where it is long, escaped where it holds
+    letters that may look like those of ASCII, characters that are not shown, or more blanks than one in a row."""
+    if len(text) <= _HEAD + _TAIL:
+        return _escaped(text)
+    text = redact(text)  # what the cut leaves of a secret would not be known any more
+    left_out = f"[left out: {max(0, len(text) - _HEAD - _TAIL):,} characters of {len(text):,}]"
+    return f"{_escaped(text[:_HEAD])} {left_out} {_escaped(text[-_TAIL:])}"
+
+
+def _escaped(text: str) -> str:
+    if text.isascii() and text.isprintable() and "  " not in text:
+        return text
+    return re.sub(" {2,}", lambda run: f"\\x20{{{len(run[0])}}}", ascii(text))
 
 
 _EARLIER = frozenset(
@@ -61,17 +85,46 @@ class Risk(Value):
     """The keys of the setup that ask for it, as in `cast.a, cast.b`."""
     what: str
     """A whole command line, an address, or the path to which a file name really leads."""
+    folder: str = ""
+    """Of a program, where it is run: there it finds its files, modules and configuration."""
 
     @property
     def said(self) -> str:
         """In words, safe to be shown."""
-        return f"{_shown(self.where)}: {_PHRASES[self.kind]} {_shown(self.what)}"
+        where = f" (in {_shown(self.folder)})" if self.folder else ""
+        return f"{_shown(self.where)}: {_PHRASES[self.kind]} {_shown(self.what)}{where}"
 
     @property
     def digest(self) -> str:
-        """What it is known by when it has been agreed to, whichever key asks for it: a program, a server or a file by
-        its name, whatever is in it later; the prompts of a journal by their words."""
-        return hashlib.sha256(f"{self.kind} {self.what}".encode("utf-8", "surrogatepass")).hexdigest()
+        """What it is known by when it has been agreed to, whichever key asks for it: a program by its command line and
+        its folder, a server or a file by its name, whatever is in it later; the prompts of a journal by their words."""
+        known = "\0".join(filter(None, (f"{self.kind} {self.what}", self.folder)))
+        return hashlib.sha256(known.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def ordered(risks: Iterable[Risk]) -> list[Risk]:
+    """The gravest last, where a question follows."""
+    kinds = [kind for kind in _PHRASES if kind not in _GRAVE] + [*_GRAVE]
+    return sorted(risks, key=lambda one: kinds.index(one.kind))
+
+
+def told(risks: Iterable[Risk]) -> list[str]:
+    """Items of a list for a person, in that order; of many files the first few are told, and the others counted.
+    BadAnswers where there is more than can be shown."""
+    in_order = ordered(risks)
+    grave = [one for one in in_order if one.kind in _GRAVE]
+    if len(grave) > _MOST or any(one.kind == "program" and len(one.what) > casts.LONGEST_COMMAND for one in grave):
+        got = f"{len(grave)} programs and servers" if len(grave) > _MOST else "a program with a long command line"
+        expected = f"at most {_MOST}, with command lines of at most {casts.LONGEST_COMMAND} characters"
+        raise BadAnswers(complaint("the setup", f"more than can be shown: {got}", expected))
+    items = []
+    for kind, group in itertools.groupby(in_order, key=lambda one: one.kind):
+        own = list(group)
+        few = own[:_FEW] if kind in _FOLDED else own
+        items += [f"  - {one.said}" for one in few]
+        if left := len(own) - len(few):
+            items.append(f"  - {kind}: {left:,} more {_FOLDED[kind]} outside the working folder")
+    return items
 
 
 def of_answers(given: Mapping[str, Any]) -> tuple[Risk, ...]:
@@ -140,19 +193,12 @@ def _of_cast(cast: object) -> Iterator[Risk]:
             kind, rest = casts.kind(spec), casts.rest(spec)
             address = casts.split_address(rest)[1]
             if kind == casts.COMMAND:
-                yield Risk(kind="program", where=where, what=_program(rest))
+                yield Risk(kind="program", where=where, what=rest, folder=os.getcwd())
             elif kind == casts.REPLAY:
                 if leads := _outside(rest):
                     yield Risk(kind="recording", where=where, what=leads)
             elif address is not None and kind != casts.REHEARSE:
                 yield Risk(kind="server", where=where, what=address)
-
-
-def _program(line: str) -> str:
-    """A command line, with the folder that it is run in where a word of it may mean a file there."""
-    words = line.split()
-    local = any(os.path.exists(word) or (os.sep in word and not os.path.isabs(word)) for word in words)
-    return f"{line} (in {os.path.realpath(os.curdir)})" if local else line
 
 
 def _report(output: object) -> str:
@@ -169,17 +215,23 @@ def _instructs(report: str) -> bool:
 
 
 def _outside(path: str) -> str:
-    """Where a path really leads, if that is outside the working folder, or hidden in it; else empty."""
-    leads = _real(path)
-    parts = os.path.relpath(leads, os.path.realpath(os.curdir)).split(os.sep)
+    """Where a path really leads, if that is outside the working folder, hidden in it, or can't be told; else empty."""
+    try:
+        leads = real_path(path)
+    except OSError:
+        return _real(path)
+    except ValueError:  # no file can have that name, which is told when it is read
+        return ""
+    parts = os.path.relpath(leads, os.getcwd()).split(os.sep)
     return leads if any(part.startswith(".") for part in parts) else ""
 
 
 def _real(path: str) -> str:
+    """Where a path really leads; what it says, where that can't be told."""
     try:
-        return os.path.realpath(path)
-    except ValueError:  # no file can have that name, which is told when it is read
-        return os.path.abspath(os.curdir)
+        return real_path(path)
+    except (OSError, ValueError):
+        return os.path.join(os.getcwd(), path)
 
 
 def _texts(value: object) -> list[str]:
@@ -190,8 +242,10 @@ def _texts(value: object) -> list[str]:
 
 def _joined(found: list[Risk]) -> tuple[Risk, ...]:
     """Each thing once, with every key that asks for it."""
-    keys: dict[tuple[Kind, str], list[str]] = {}
+    keys: dict[str, list[str]] = {}
     for one in found:
-        keys.setdefault((one.kind, one.what), []).append(one.where)
-    where = {thing: ", ".join(dict.fromkeys(asking)) for thing, asking in keys.items()}
-    return tuple(Risk(kind=kind, where=where[kind, what], what=what) for kind, what in keys)
+        keys.setdefault(one.digest, []).append(one.where)
+    whole = {one.digest: one for one in found}
+    return tuple(
+        whole[digest].model_copy(update={"where": ", ".join(dict.fromkeys(asking))}) for digest, asking in keys.items()
+    )

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from debate_orchestrator import formats, library, trials, trust
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.journal import read
+from debate_orchestrator.providers import command
 from debate_orchestrator.trust import Risk
 
 
@@ -35,7 +36,8 @@ def test_who_speaks(here: Path, spec: str, kind: str, what: str) -> None:
     """Programs are told by their whole command line, servers by their address, in every form that a cast may have."""
     (one,) = trust.of_answers({"cast": {"judge": ["host", spec]}})
 
-    assert one == Risk(kind=kind, where="cast.judge", what=what)  # type: ignore[arg-type]
+    folder = str(here) if kind == "program" else ""
+    assert one == Risk(kind=kind, where="cast.judge", what=what, folder=folder)  # type: ignore[arg-type]
     assert kinds(cast=spec) == [(kind, "cast")]
     assert kinds(cast={"a": spec, "b": (spec,), "moderator": spec}) == [(kind, "cast.a, cast.b, cast.moderator")]
     assert kinds(cast=f"rehearse:{spec}") == []
@@ -105,6 +107,48 @@ def test_nothing_breaks_it(value: Any) -> None:
             assert len(one.digest) == 64
 
 
+def forged() -> str:
+    """A command line of which a terminal would make rows of its own, by blanks alone."""
+    gap = " " * 200
+    return f"sh -c 'touch marker'{gap}" + gap.join(
+        ["x.sh", *["."] * 40, "a.json reaches beyond the debate:", "- cast.a"]
+    )
+
+
+def test_blanks_are_shown(here: Path) -> None:
+    """More blanks than one in a row, which could be taken for the end of a line, are shown by their code and number; a
+    line that is cut says so; and such a command line is refused."""
+    (one,) = trust.of_answers({"cast": f"command:{forged()}"})
+    (two,) = trust.of_answers({"cast": "command:sh  -c 'x y'"})
+
+    assert "  " not in one.said and len(one.said) < 1500
+    assert "characters of" in one.said and "sh -c 'touch marker'" in one.said
+    assert r"sh\x20{2}-c 'x y'" in two.said
+    assert "characters" in (command.complaint(f"command:{forged()}") or "")
+    assert "characters" in (command.complaint(f"command:sh -c '{'x' * 600}'") or "")
+    assert command.complaint(f"command:sh -c '{'x' * 400}'") is None
+
+
+def test_keys_of_the_setup_are_shown_so_too(here: Path) -> None:
+    """What a file calls a seat can't be taken for rows of a question either."""
+    (one,) = trust.of_answers({"cast": {forged(): "command:cat"}})
+
+    assert "  " not in one.said and len(one.said) < 1500
+
+
+def test_a_list_of_risks(here: Path) -> None:
+    """The gravest stand last, each as an item; of many files the first few are told and the others counted, of
+    programs every one."""
+    context = [f"/x/{n}.md" for n in range(60)]
+    cast = {"a": "command:cat", "b": "openai:m@https://x/v1", "judge": [f"command:cat {n}" for n in range(9)]}
+    rows = trust.told(trust.of_answers({"cast": cast, "context": context, "output": "/x/r.md"}))
+
+    assert len(rows) < 20
+    assert all(row.startswith("  - ") for row in rows)
+    assert [row for row in rows if "more files" in row] == ["  - context: 55 more files outside the working folder"]
+    assert all("the program" in row for row in rows[-10:]) and "the server" in rows[-11]
+
+
 def test_the_same_thing_is_known_again() -> None:
     """A thing is known by what it is, whichever key asks for it; another thing, or another kind, is not it."""
     one = Risk(kind="program", where="cast.a", what="cat")
@@ -112,6 +156,7 @@ def test_the_same_thing_is_known_again() -> None:
     assert one.digest == Risk(kind="program", where="cast.b", what="cat").digest
     assert one.digest != Risk(kind="server", where="cast.a", what="cat").digest
     assert one.digest != Risk(kind="program", where="cast.a", what="cat -u").digest
+    assert one.digest != Risk(kind="program", where="cast.a", what="cat", folder="/x").digest
 
 
 def test_a_journal(here: Path) -> None:

@@ -13,12 +13,13 @@ from debate_orchestrator.cli import consent, seating
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.cli.running import go_on
 from debate_orchestrator.cli.setup import amount, cap, panel
+from debate_orchestrator.core import presentation
 from debate_orchestrator.core.debate import Debate
-from debate_orchestrator.core.events import Declined, Opened, Spoke
+from debate_orchestrator.core.events import HEARING, Declined, Event, Opened, Spoke
 from debate_orchestrator.core.rules import JUDGE
 from debate_orchestrator.datafiles import read_regular, read_text
 from debate_orchestrator.engine import rejudge, transcript
-from debate_orchestrator.errors import BadAnswers, complaint
+from debate_orchestrator.errors import BadAnswers, DebateError, complaint
 from debate_orchestrator.files import Files
 from debate_orchestrator.journal import Entry, Writer, read
 from debate_orchestrator.providers import reach
@@ -39,7 +40,8 @@ def judge(arguments: argparse.Namespace) -> int:
         source = consent.of_entries(path, entries)
         first, spoken = _again(arguments, path, entries, judges)
         if isinstance(entries[0].event, Opened):
-            risks = trust.of_opening(entries[0].event, {})
+            of_rules = trust.of_going_on if _heard_otherwise(entries) else trust.of_opening
+            risks = of_rules(entries[0].event, {})
     else:
         source = consent.of_file(path)
         first, spoken = _of_transcript(arguments, path, judges)
@@ -50,11 +52,28 @@ def judge(arguments: argparse.Namespace) -> int:
     debate = Debate([first])
     providers.seated(debate)  # a recording that can't be read is told before anything is written
     with Writer.create(files.journal, first) as journal:
-        consent.remember(consent.of_journal(journal), trust.of_opening(first, first.cast))
+        consent.remember(consent.of_journal(journal), trust.of_going_on(first, first.cast))
         for event in spoken:
             record(journal, debate, event)
         journal.sync()
         return go_on(journal, files, arguments)
+
+
+def _heard_otherwise(entries: list[Entry]) -> bool:
+    """Whether the rules of hearing of a journal's version make something else of its speeches than those of now."""
+    opened, *events = [entry.event for entry in entries]
+    assert isinstance(opened, Opened)
+    try:
+        return _heard([opened, *events]) != _heard([opened.model_copy(update={"hearing": HEARING}), *events])
+    except DebateError:  # what follows does not go with what is heard now
+        return True
+
+
+def _heard(events: list[Event]) -> list[Any]:
+    """What the speeches of a debate are to those who hear them, and who conceded in which round."""
+    debate = Debate(events)
+    speeches = [presentation.shown(debate, turn) for turn in debate.settled() if turn.speaking]
+    return [*speeches, *(debate.given_up(n) for n in range(1, debate.rounds + 1))]
 
 
 def _calls(arguments: argparse.Namespace, first: Opened) -> dict[str, Any]:

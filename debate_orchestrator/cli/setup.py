@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from debate_orchestrator import formats, library, scrutiny, trust
-from debate_orchestrator.answers import LARGEST_CAP, Answers, settle
+from debate_orchestrator.answers import LARGEST_CAP, Answers, format_of, settle
 from debate_orchestrator.casts import HOST
 from debate_orchestrator.cli import consent
 from debate_orchestrator.cli.given import answers as given_answers
@@ -18,7 +18,7 @@ from debate_orchestrator.cli.output import complain, print_json, remark
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.rules import EVERYBODY, Format
 from debate_orchestrator.datafiles import LARGEST, read_mapping, to_yaml
-from debate_orchestrator.errors import BadAnswers, DebateError, complaint
+from debate_orchestrator.errors import BadAnswers, DebateError, complaint, shown
 from debate_orchestrator.files import REPORT, Files
 from debate_orchestrator.host.asking import Exchange, load
 from debate_orchestrator.host.asking import ask as ask_host
@@ -63,10 +63,15 @@ def _words() -> Words:
     return Words.model_validate(library.mapping("interview.yaml"))
 
 
-def _interview_of(path: str) -> Interview:
-    """The conversation that a file keeps, in the format that it names."""
-    named = read_mapping(path).get("format") if os.path.exists(path) else None
-    return interview(DEFAULT_FORMAT if named is None else str(named))
+def _interview_of(path: str, in_force: str = "") -> Interview:
+    """The conversation that a file keeps, in the format that it names; in the usual one, which is told, where that is
+    a path which is not `in_force` and to which the user has not agreed."""
+    named = format_of(read_mapping(path) if os.path.exists(path) else {}, DEFAULT_FORMAT)
+    if named != in_force and consent.lacking(consent.of_file(path), trust.of_answers({"format": named})):
+        hint = "`debate open --trust` agrees to it."
+        remark(f"{shown(named)} has prompts of its own, so the questions are those of {DEFAULT_FORMAT}. {hint}")
+        named = DEFAULT_FORMAT
+    return interview(named)
 
 
 def answers(arguments: argparse.Namespace) -> int:
@@ -154,10 +159,10 @@ def settled(arguments: argparse.Namespace, filler: Callable[[str], str] = lambda
     if arguments.answers:
         consent.agree_to_answers(arguments.answers, _of_the_file(given, arguments), trusted=arguments.trust)
     talk = given.get("setup")
-    name = given.get("format", DEFAULT_FORMAT) if arguments.format is None else arguments.format
+    name = format_of(given, DEFAULT_FORMAT) if arguments.format is None else arguments.format
     wrong: list[str] = []
     try:
-        rules = scrutiny.load(str(name))
+        rules = scrutiny.load(name)
     except DebateError as error:
         wrong += error.complaints
         rules = formats.load(DEFAULT_FORMAT)
@@ -173,7 +178,7 @@ def settled(arguments: argparse.Namespace, filler: Callable[[str], str] = lambda
     if wrong:
         raise BadAnswers(wrong)
     if talk is not None:
-        _must_be_ready(arguments.answers)
+        _must_be_ready(arguments.answers, name)
     return made
 
 
@@ -190,8 +195,8 @@ def _of_the_file(given: Mapping[str, Any], arguments: argparse.Namespace) -> dic
     }
 
 
-def _must_be_ready(path: str) -> None:
-    now = _interview_of(path).next(load(path))
+def _must_be_ready(path: str, format: str) -> None:
+    now = _interview_of(path, format).next(load(path))
     if isinstance(now, Ready):
         return
     left = f"{now.turn} is still to be answered" if isinstance(now, Propose) else f"the question `{now.key}` is open"

@@ -19,7 +19,7 @@ import socket
 import sys
 from typing import Any
 
-from debate_orchestrator import errors
+from debate_orchestrator import casts, errors
 from debate_orchestrator.briefs import Brief
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Reply
@@ -238,6 +238,9 @@ def complaint(spec: str) -> str | None:
         return errors.complaint("the command", f"{errors.shown(rest)} ({error})", expected)
     if not words or not rest.replace("\n", "").replace("\t", "").isprintable():
         return errors.complaint("the command", errors.shown(rest), expected)
+    if len(rest) > casts.LONGEST_COMMAND:
+        got, hint = f"a command line of {len(rest):,} characters", "Put it into a script, and name that."
+        return errors.complaint("the command", got, f"at most {casts.LONGEST_COMMAND}", hint)
     if shutil.which(words[0]) is None:
         hint = "A path counts from the working directory."
         return errors.complaint("the command", errors.shown(words[0]), "a program that is there and can be run", hint)

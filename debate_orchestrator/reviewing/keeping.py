@@ -16,7 +16,7 @@ from typing import Any
 
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.values import Value
-from debate_orchestrator.datafiles import make_folder, name_of, read_placed, to_yaml, write_new, write_whole
+from debate_orchestrator.datafiles import is_link, make_folder, name_of, read_placed, to_yaml, write_new, write_whole
 from debate_orchestrator.errors import BadFile, complaint, shown
 from debate_orchestrator.journal import Entry
 from debate_orchestrator.reviewing.ballots import Ballot, Paper
@@ -39,6 +39,8 @@ class Gathered(Value):
 
 def gathered(folder: str, entries: Sequence[Entry]) -> Gathered:
     """Every ballot in a folder that counts for a journal, by the names of their files, and why others don't."""
+    if is_link(folder):
+        return Gathered(left_out=(complaint(name_of(folder), "a symbolic link", "the folder of the ballots"),))
     try:
         names = sorted(name for name in os.listdir(folder) if name.endswith(ENDING) and not name.endswith(DRAFT))
     except OSError:
@@ -59,7 +61,7 @@ def gathered(folder: str, entries: Sequence[Entry]) -> Gathered:
 
 def _read(path: str, name: str, paper: Paper, entries: Sequence[Entry]) -> Ballot:
     try:
-        value = read_placed(path)[0]
+        value = read_placed(path, follow=False)[0]
     except BadFile as error:
         raise BadFile([one.replace(name_of(path), name_of(name), 1) for one in error.complaints]) from None
     ballot = checked(value, name_of(name), paper, entries)
@@ -133,9 +135,9 @@ def draft(folder: str, reviewer: str, digest: str) -> dict[str, Any]:
     """What was answered before the ballot was left; empty where nothing was. BadFile where it belongs to another
     journal, or to an earlier state of this one."""
     path = path_of(folder, reviewer, DRAFT)
-    if not os.path.exists(path):
+    if is_link(folder) or not os.path.exists(path):
         return {}
-    value, _ = read_placed(path)
+    value, _ = read_placed(path, follow=False)
     if value.get("journal") != digest:
         hint = "Move it away, and begin again."
         raise BadFile(complaint(name_of(path), "a draft on another state of the debate", "this one", hint))

@@ -18,6 +18,7 @@ from debate_orchestrator.rostrum import Back, Later
 from debate_orchestrator.speech import one_line
 from debate_orchestrator.talk import Ask, Draft, Propose, given
 from debate_orchestrator.trust import Risk
+from debate_orchestrator.trust import told as told_risks
 from debate_orchestrator.wizard import moderating, saving
 from debate_orchestrator.wizard.asking import Question
 from debate_orchestrator.wizard.casting import Casting, stand_ins, told
@@ -220,7 +221,7 @@ def settled(draft: Draft, interview: Interview) -> Answers:
 def agreed(sitting: Sitting, name: str, risks: Sequence[Risk]) -> bool:
     """Shows what a file does beyond the debate, and asks whether that is wanted."""
     try:
-        return sitting.choice("trust", file=one_line(name), what="\n".join(one.said for one in risks)) == "yes"
+        return sitting.choice("trust", file=one_line(name), what="\n".join(told_risks(risks))) == "yes"
     except Back:
         return False
 

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from debate_orchestrator import library
-from debate_orchestrator.answers import MODERATOR
+from debate_orchestrator.answers import MODERATOR, format_of
 from debate_orchestrator.core.rules import Format
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.errors import BadAnswers
@@ -81,8 +81,8 @@ class Sitting:
     def take_up(self, kept: Kept, draft: Draft) -> list[str]:
         """Goes on with that draft; what was wrong in it."""
         self.kept = kept
-        named = draft.given.get("format")
-        self.interview = self.interview_of() if named is None else self.interview_of(str(named))
+        named = format_of(draft.given, "")
+        self.interview = self.interview_of(named) if named else self.interview_of()
         self.draft, wrong = self.interview.checked(_cast_by_seat(draft, self.interview.rules))
         kept.whole = draft.given.keys() <= self.draft.given.keys()
         return wrong
