@@ -6,14 +6,24 @@ import base64
 import html
 import json
 from itertools import pairwise
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from conftest import Run
 from core.folding import many
+from debates import opening
 from hypothesis import given
 from hypothesis import strategies as st
 
+from debate_orchestrator.core.debate import Debate
+from debate_orchestrator.core.events import Reply, Spoke
+from debate_orchestrator.core.private import public
+from debate_orchestrator.journal import Writer
+from debate_orchestrator.providers import servers
 from debate_orchestrator.redaction import Pieces, redact, secrets
+from debate_orchestrator.screen.cells import plain
+from debate_orchestrator.screen.voices import Voice
 from debate_orchestrator.speech import tame
 
 KEY = "q7/Zk+Lw3/Rt9PxV1&mBc5+Jd8HsY2aT4="
@@ -150,6 +160,7 @@ def test_a_key_pasted_with_a_hidden_character(key: str, monkeypatch: pytest.Monk
     monkeypatch.setenv("DEBATE_KEY_MINE", key)
 
     assert tame(redact(f"{key} {KEY}")) == "[key] [key]"
+    assert servers.key("DEBATE_KEY_MINE") == KEY
 
 
 ADDRESSES = [
@@ -199,3 +210,64 @@ def test_a_flood_of_what_does_not_count() -> None:
     """White space without end within what may become a key is neither lost nor looked through again for each piece."""
     made = streamed(KEY[:9], *["      "] * 3000, "!")
     assert made == f"{KEY[:9]}{'      ' * 3000}!"
+
+
+SPLIT = f"It is {KEY[:10]}\n<thinking>hm</thinking>\n{KEY[10:]}, as they say."
+
+
+def test_private_working_within_a_key(here: Path) -> None:
+    """A key that is whole once private working is left out of a reply is in no journal, whatever marks that."""
+    tag = opening().format.private or "note"
+    for name, said in (("known", SPLIT), ("own", SPLIT.replace("thinking", tag).replace("\n", ""))):
+        opened = opening()
+        rules = opened.format.model_copy(update={"private": tag})
+        with Writer.create(f"{name}.jsonl", opened.model_copy(update={"format": rules})) as journal:
+            reply = Reply(text=f"First.\n\n{said}", brief="0" * 64, by="host", called=False)
+            kept = journal.append(Spoke(turn="1.opening.a", reply=reply)).event
+        assert isinstance(kept, Spoke)
+        assert KEY not in "".join(public(kept.reply.text, tag).split())
+        assert "[key]" in kept.reply.text and "as they say." in kept.reply.text
+
+
+def test_private_working_within_a_key_on_the_screen() -> None:
+    """While a reply streams, a key with private working in it is not shown, and all around it is."""
+    voice = Voice(Debate([opening()]).due()[0], "Opening", "", 0.0)
+    voice.begin(0.0)
+    shown = ""
+    for piece in f"First.\n\n{SPLIT} And this is all that they say.":
+        voice.hear(piece)
+        shown = "".join(plain(one.line) for one in voice.peek(60))
+        assert KEY[12:] not in "".join(shown.split())
+    assert "[key]" in shown and "as they say." in shown and "all that they say" in shown
+
+
+def test_the_rest_is_shown_when_a_stream_breaks_off() -> None:
+    """What was held back of a stream is shown when it is left, but for the larger half of a key."""
+    voice = Voice(Debate([opening()]).due()[0], "Opening", "", 0.0)
+    voice.begin(0.0)
+    voice.hear(f"It is {KEY[:6]}")
+    voice.leave()
+    assert f"It is {KEY[:6]}" in "".join(plain(one.line) for one in voice.peek(60))
+
+
+def test_a_key_from_a_ballot_in_the_report(debate: Run, here: Path) -> None:
+    """A judge who writes a key in escapes, once as it is and once with a hidden character, gets it into no file."""
+    escaped = "".join(f"\\u{ord(one):04x}" for one in KEY)
+    hidden = f"{escaped[:60]}\\u200b{escaped[60:]}"
+    topic = f"Is {KEY} or {KEY[:9]}\u200b{KEY[9:]} safe?"
+    Path("notes.md").write_text(f"A key: {KEY}, and again {KEY[:9]}\u200b{KEY[9:]}.", encoding="utf-8")
+    ran = debate(
+        "open", f"--topic={topic}", "--position-a=Yes.", "--position-b=No.", "--rounds=1", "--output=r.md",
+        "--context=notes.md", "--a=host", "--b=host", "--judge=host", "--json",
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    assert json.loads(f'"{hidden}"') != KEY and tame(json.loads(f'"{hidden}"')) == KEY
+    for reply in (f"It is {KEY} and {KEY[:9]}\u200b{KEY[9:]}.", f"It is {escaped} and {hidden}."):
+        turn = ran.json["turns"][0]
+        Path(turn["reply"]).write_text(reply + " And so on." * 9, encoding="utf-8")
+        ran = debate("step", "r.journal.jsonl", "--json")
+        assert ran.code == 0, ran.err
+    taken = "".join(path.read_text("utf-8") for path in here.rglob("*") if path.suffix in (".jsonl", ".html"))
+    taken += "".join(path.read_text("utf-8") for path in here.rglob("*.brief.md"))
+    assert "[key]" in taken
+    assert KEY not in tame(taken) and escaped[:90] not in taken

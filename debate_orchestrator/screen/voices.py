@@ -13,6 +13,7 @@ from itertools import repeat
 
 from debate_orchestrator.core.private import PrivateFilter, public
 from debate_orchestrator.core.rules import Turn
+from debate_orchestrator.redaction import Pieces
 from debate_orchestrator.rostrum import WIDEST
 from debate_orchestrator.screen.cells import Line, Span, padded
 from debate_orchestrator.screen.layout import Flow, Wrapped
@@ -45,6 +46,7 @@ class Voice:
         """Nothing was heard so far."""
         self._pieces.clear()
         self._private, self._shown, self._words = PrivateFilter(self._tag, known=self._known), list[str](), 0
+        self._redacted = Pieces(self._show)  # a secret may be whole only now that private working is left out
 
     def begin(self, now: float) -> None:
         """It is asked: for the first time, or again after what came to nothing."""
@@ -79,8 +81,8 @@ class Voice:
         said = self._private.feed(piece)
         if self._private.restarts > restarts and self._shown:
             self.mark("-- what stands above was private working, which no other seat hears.")
-            self._shown, self._words = [], 0
-        self._show(said)
+            self._shown, self._words, self._redacted = [], 0, Pieces(self._show)
+        self._redacted.take(said)
 
     def _show(self, piece: str) -> None:
         piece = piece if self._shown else piece.lstrip()
@@ -96,6 +98,7 @@ class Voice:
     def settle(self, text: str, note: str = "") -> None:
         """The speech as it is on record: what was not heard of it follows; if it is another, it is shown anew."""
         self._add()
+        self._redacted = Pieces(self._show)  # the record has what was held back
         said, shown = public(tame(text), self._tag, known=self._known).lstrip(), "".join(self._shown)
         if said.startswith(shown):
             self._show(said[len(shown) :])
@@ -111,6 +114,7 @@ class Voice:
     def break_off(self, why: str, until: float | None = None) -> None:
         """This attempt came to nothing."""
         self._add()
+        self._redacted.end()
         broken = "-- broken off here, and not counted: " if self._shown else ""
         self.mark(f"{broken}{why}")
         self._listen()
@@ -124,6 +128,7 @@ class Voice:
     def leave(self) -> None:
         """Nobody listens any more."""
         self._add()
+        self._redacted.end()
         if not self.settled and self._shown:
             self.mark("-- left here, before its end.")
         self._close()
