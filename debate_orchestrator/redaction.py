@@ -5,8 +5,8 @@ What counts as a secret is the value of a variable that a key for a model is rea
 variable whose name ends like a key's (`..._KEY`, `..._TOKEN`, `..._SECRET`, `..._PASSWORD` and the like) only what
 looks like a secret counts: it begins as the keys of known services do, or it is long and irregular, as no name is. A
 value of several lines or words is also looked for by each of them. A secret is found as it stands and as it is
-usually written: with other white space or none, escaped as in JSON or Python, percent-encoded, in hexadecimal, and in
-base64, also as part of something longer (`Basic ...`).
+usually written: with other white space or none, escaped (see `decoding`), in hexadecimal, and in base64, also as part
+of something longer (`Basic ...`). A key for a model may look like a path.
 """
 
 from __future__ import annotations
