@@ -22,6 +22,8 @@ from debate_orchestrator.errors import BadFile, complaint, shown
 
 LARGEST = 1_000_000
 """Bytes an answers or format file may have."""
+MOST = 268_435_456
+"""Bytes that any file may have which is read whole."""
 Ours = Callable[[bytes], bool]
 """Says of the bytes of a file whether this program wrote them."""
 _DEEPEST = 32
@@ -96,12 +98,10 @@ def _reason(error: Exception) -> str:
 def read_text(path: str | os.PathLike[str], most: int) -> str:
     """The UTF-8 text of a regular file of at most `most` bytes; BadFile where it is none."""
     try:
-        with open(path, "rb", opener=_regular) as file:
-            data = file.read(most + 1)
+        data = read_regular(path, follow=True, most=most)
     except (OSError, ValueError) as error:
-        raise BadFile(complaint(name_of(path), reason(error), "a file that can be read")) from None
-    if len(data) > most:
-        raise BadFile(complaint(str(path), f"more than {most:,} bytes", f"at most {most:,}"))
+        expected = f"at most {most:,}" if getattr(error, "errno", 0) == errno.EFBIG else "a file that can be read"
+        raise BadFile(complaint(name_of(path), reason(error), expected)) from None
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -262,10 +262,25 @@ def write_over(path: str | os.PathLike[str], text: str, begins: bytes, what: str
     return write_whole(path, text, ours=lambda _: False)
 
 
-def read_regular(path: str | os.PathLike[str], *, follow: bool = False) -> bytes:
-    """The bytes of a regular file; OSError for a pipe, a device and, unless it may be followed, a link."""
+def read_regular(path: str | os.PathLike[str], *, follow: bool = False, most: int = MOST) -> bytes:
+    """The bytes of a regular file; OSError for a pipe, a device, a file of more bytes than `most` and, unless it may be
+    followed, a link."""
     with open(path, "rb", opener=_regular if follow else regular_file) as file:
-        return file.read()
+        must_fit(file.fileno(), most)
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise _too_large(most)
+    return data
+
+
+def must_fit(handle: int, most: int = MOST) -> None:
+    """OSError where an open file has more bytes than `most`, before any is read: a sparse file may have any size."""
+    if os.fstat(handle).st_size > most:
+        raise _too_large(most)
+
+
+def _too_large(most: int) -> OSError:
+    return OSError(errno.EFBIG, f"more than {most:,} bytes")
 
 
 def regular_file(path: str, flags: int) -> int:

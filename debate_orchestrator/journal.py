@@ -27,7 +27,7 @@ from pydantic import ValidationError
 
 from debate_orchestrator.core.events import EVENT, Event, Opened
 from debate_orchestrator.core.private import public
-from debate_orchestrator.datafiles import read_regular, reason, regular_file
+from debate_orchestrator.datafiles import must_fit, name_of, read_regular, reason, regular_file
 from debate_orchestrator.errors import BadJournal, Damaged, Failed, Locked, Unwritten, complaint, shown
 from debate_orchestrator.redaction import redactor
 from debate_orchestrator.speech import tame
@@ -66,12 +66,10 @@ def read(path: str | os.PathLike[str]) -> Reading:
     """The journal at `path`. BadJournal where it is none or of a newer version, Damaged where a
     line was changed, is missing, or follows a bad one."""
     try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except OSError as error:
-        raise BadJournal(
-            complaint(str(path), error.strerror or "an error", "a journal", "`debate open` makes one.")
-        ) from None
+        data = read_regular(path, follow=True)
+    except (OSError, ValueError) as error:
+        hint = "`debate open` makes one."
+        raise BadJournal(complaint(name_of(path), reason(error), "a journal", hint)) from None
     return _parse(str(path), data)
 
 
@@ -209,6 +207,11 @@ class Writer:
         try:
             handle = regular_file(self.path, flags)
         except OSError as error:
+            raise _unwritable(self.path, error) from None
+        try:
+            must_fit(handle)
+        except OSError as error:
+            os.close(handle)
             raise _unwritable(self.path, error) from None
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import lru_cache
+from typing import Any
 from urllib.parse import unquote
 
 from debate_orchestrator.decoding import SHORTEST, Search, clean, merged
@@ -65,6 +66,15 @@ def learn(value: str) -> None:
 def redact(text: str) -> str:
     """`text` with `[key]` in place of every secret."""
     return redactor()(text)
+
+
+def redact_values(value: Any) -> Any:
+    """Plain data with `[key]` in place of every secret in its texts."""
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, dict):
+        return {key: redact_values(one) for key, one in value.items()}
+    return [redact_values(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def redactor() -> Redactor:

@@ -19,7 +19,7 @@ from debate_orchestrator.core.values import Value
 from debate_orchestrator.errors import BadFile
 from debate_orchestrator.files import Files
 
-Kind = Literal["program", "server", "recording", "context", "output", "format"]
+Kind = Literal["program", "server", "recording", "context", "output", "format", "pages"]
 _PHRASES: dict[Kind, str] = {
     "program": "the program",
     "server": "the server",
@@ -27,7 +27,14 @@ _PHRASES: dict[Kind, str] = {
     "context": "the file",
     "output": "the report",
     "format": "the prompts of",
+    "pages": "the pages at",
 }
+
+
+_INSTRUCTIONS = frozenset(
+    f"{name}.md" for name in ("agent", "agents", "claude", "claude.local", "copilot-instructions", "gemini", "skill")
+)
+"""Names of files from which agents take orders in the folder where they work, in small letters."""
 
 
 def _shown(text: str) -> str:
@@ -73,7 +80,8 @@ def of_answers(given: Mapping[str, Any]) -> tuple[Risk, ...]:
     for path in _texts(given.get("context")):
         if leads := _outside(path):
             found.append(Risk(kind="context", where="context", what=leads))
-    if (report := _report(given.get("output"))) and (leads := _outside(report)):
+    report = _report(given.get("output"))
+    if report and (leads := _outside(report) or (_real(report) if _instructs(report) else "")):
         found.append(Risk(kind="output", where="output", what=leads))
     format = given.get("format")
     if isinstance(format, str) and drafts.is_path(format):
@@ -84,6 +92,9 @@ def of_answers(given: Mapping[str, Any]) -> tuple[Risk, ...]:
 def of_opening(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Risk, ...]:
     """The risks of going on with a debate that was opened so, with that cast."""
     found = list(_of_cast(cast))
+    for seat, specs in cast.items():
+        if any(casts.kind(spec) == casts.FETCH for spec in specs):
+            found.append(Risk(kind="pages", where=f"cast.{seat}", what="every address that its speeches cite"))
     if not _is_shipped(opened):
         words = f"{opened.format.model_dump_json()}{sorted(opened.templates.items())}"
         digest = hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
@@ -142,6 +153,11 @@ def _report(output: object) -> str:
         return Files.named_by(output).report if isinstance(output, str) else ""
     except (BadFile, ValueError):
         return ""
+
+
+def _instructs(report: str) -> bool:
+    """Whether a report has a name under which agents look for their instructions."""
+    return os.path.basename(_real(report)).casefold() in _INSTRUCTIONS
 
 
 def _outside(path: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -71,3 +72,19 @@ def test_a_seat_that_the_format_has_not_is_nobodys(debate: Run, here: Path, monk
     ran = debate("run", "--answers", "-", "--a", "rehearse", "--quiet", "--output", "c.md")
 
     assert ran.code == 0, ran.err
+
+
+def test_a_pipe_by_its_descriptor(debate: Run, here: Path) -> None:
+    """A pipe that a shell names is refused, with how to read standard input."""
+    left, right = os.pipe()
+    ran = debate("open", "--answers", f"/dev/fd/{left}")
+    os.close(left), os.close(right)
+
+    assert ran.code == 2 and "--answers -" in ran.err
+
+
+def test_a_variable_is_named_without_its_value(debate: Run) -> None:
+    """`--command-env` takes a name; with a value it is refused, and the value is not repeated."""
+    ran = debate("run", "--topic", "T", "--command-env", "API_KEY=geheim")
+
+    assert ran.code == 2 and "--command-env API_KEY" in ran.err and "geheim" not in ran.err

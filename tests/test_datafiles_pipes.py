@@ -6,10 +6,15 @@ import os
 from pathlib import Path
 
 import pytest
+from conftest import Ran, Run
 from waiting import ended
 
 from debate_orchestrator.datafiles import read_mapping, read_placed, read_text, system_owned, write_over
-from debate_orchestrator.errors import BadFile
+from debate_orchestrator.errors import BadFile, BadReply
+from debate_orchestrator.host.desk import read_reply
+
+WITH = {"judge": ["--judge", "host"]}
+"""What a verb needs besides the file."""
 
 
 @pytest.mark.parametrize("name", ["pipe", "/dev/zero", "/proc/self/environ"])
@@ -27,6 +32,26 @@ def test_regular_files_alone_are_read(here: Path, name: str) -> None:
         assert isinstance(refused, BadFile)
         said = refused.complaints[0]
         assert said.startswith(f"{name}: got a pipe or a device, or a file of the system;")
+
+
+@pytest.mark.parametrize("name", ["x.jsonl", "x.md", "x"])
+def test_no_verb_waits_for_a_pipe(debate: Run, here: Path, name: str) -> None:
+    """A pipe in the place of a journal, a transcript or a reply is refused at once by every verb that reads one."""
+    os.mkfifo(name)
+    for verb in ("check", "report", "replay", "step", "resume", "judge", "compare"):
+        refused = ended(lambda verb=verb: debate(verb, name, *WITH.get(verb, [name] * (verb == "compare"))))
+        assert isinstance(refused, Ran) and refused.code == 2 and name in refused.err, (verb, refused)
+    refused = ended(lambda: read_reply("1.opening.a", name))
+    assert isinstance(refused, BadReply)
+
+
+def test_a_journal_has_a_largest_size(debate: Run, here: Path) -> None:
+    """A sparse file of a size that no debate has is refused before it is read, in one sentence."""
+    with open("x.journal.jsonl", "wb") as file:
+        file.truncate(2**40)
+    for verb in ("check", "report", "step", "judge"):
+        ran = debate(verb, "x.journal.jsonl", *WITH.get(verb, []))
+        assert (ran.code, len(ran.err.splitlines())) == (2, 1) and "more than 268,435,456 bytes" in ran.err, (verb, ran)
 
 
 def test_a_link_to_a_system_file(here: Path) -> None:

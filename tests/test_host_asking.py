@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import pytest
 from conftest import Run, finish
 
 RESTATED = {"ambiguous": False, "restated": "Tabs are better.", "recommended": None, "alternative": None}
@@ -135,3 +136,37 @@ def test_a_file_that_a_person_wrote_is_confirmed_too(debate: Run, here: Path) ->
     assert first["question"]["key"] == "topic_ok"
     assert second["question"]["text"] == "Researcher A will argue: Tabs. Researcher B will argue: Spaces. Correct?"
     assert ask(debate, "positions_ok=yes", "output=o.md")["status"] == "ready"
+
+
+def test_a_file_that_a_person_wrote_is_kept(debate: Run, here: Path) -> None:
+    """An answers file that `ask` did not write is kept byte for byte before the conversation goes on in its place."""
+    written = "topic: Tabs are better.\nrounds: 99\n"
+    Path("setup.yaml").write_text(written, encoding="utf-8")
+    ran = debate("ask", "setup.yaml")
+
+    assert Path("setup.edited.yaml").read_text(encoding="utf-8") == written
+    assert "kept as setup.edited.yaml" in ran.err and "rounds" in ran.json["complaints"][0]
+
+
+def test_an_answer_that_is_refused_is_kept(debate: Run, here: Path) -> None:
+    """What a person changes in the conversation's file is kept where it will not do; what ask wrote itself is not."""
+    ask(debate, "topic=tabs or spaces?")
+    there = Path("setup.yaml").read_text(encoding="utf-8")
+    ask(debate)
+    assert not Path("setup.edited.yaml").exists()
+    Path("setup.yaml").write_text(f"rounds: 99\n{there}", encoding="utf-8")
+    ask(debate)
+
+    assert Path("setup.edited.yaml").read_text(encoding="utf-8") == f"rounds: 99\n{there}"
+
+
+def test_a_key_that_is_typed_is_not_written(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key of the environment that an answer holds stands in no file that ask writes: neither answers nor briefs."""
+    key = "sk-ant-q7Zp0aXk93Lm"
+    monkeypatch.setenv("ANTHROPIC_API_KEY", key)
+    told = ask(debate, f"topic=is {key} a good key?")
+
+    files = [one.read_text(encoding="utf-8") for one in here.rglob("*") if one.is_file()]
+    assert Path(told["turns"][0]["brief"]).exists() and len(files) >= 2
+    assert [one for one in files if key in one] == [] and any("is [key] a good key?" in one for one in files)
+    assert ask(debate)["status"] == "propose"

@@ -354,3 +354,13 @@ print(json.dumps(said[kind]) if kind else "This is what I say.")
 
     assert debate.complete
     assert debate.result(1) is not None
+
+
+def test_a_child_in_the_background_ends_with_its_program(program: Callable[[str], str], tmp_path: Path) -> None:
+    """What a program left running in its process group, with its output let go of, ends when the program has ended."""
+    pid = tmp_path / "pid"
+    line = f"sleep 60 <&- >&- 2>&- & echo $! > {shlex.quote(str(pid))}; echo So it is."
+    made = ask(f"command:sh -c {shlex.quote(line)}")
+
+    assert made.text == "So it is."
+    assert gone(int(pid.read_text(encoding="utf-8")))

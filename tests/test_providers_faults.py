@@ -115,3 +115,13 @@ def test_an_answer_has_an_end() -> None:
     assert 0.25 < listened(clock, 1_000, between=0.02) < 4
     assert clock.verdict().startswith("no end after")
     assert listened(clock, 1_000, between=0.02) < 0.2
+
+
+@pytest.mark.parametrize(
+    ("who", "name"),
+    [("openai:m@https://x.org:8000/v1", "DEBATE_KEY_X_ORG_8000"), ("anthropic:m", "ANTHROPIC_API_KEY")],
+)
+def test_a_refused_key_is_named(who: str, name: str) -> None:
+    """A server that refuses the key is told of with the variable that holds it."""
+    [said] = refused(who, 401, "no", {}).complaints
+    assert f"Set the key in {name}" in said

@@ -243,3 +243,28 @@ def test_no_http(answer: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
         threading.Thread(target=serve, args=(listener,), daemon=True).start()
         monkeypatch.setenv("OLLAMA_HOST", f"http://127.0.0.1:{listener.getsockname()[1]}")
         assert not found("ollama").ready
+
+
+def test_a_password_in_an_address_is_not_shown(debate: Run, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The user and the password of a server's address are printed by no verb, whatever word the password is."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
+    for address in (f"http://ann:hunter@{server.removeprefix('http://')}", "http://ann:hunter@127.0.0.1:1"):
+        monkeypatch.setenv("OLLAMA_HOST", address.removeprefix("http://"))
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "good")
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", address)
+        monkeypatch.setenv("OPENAI_BASE_URL", address.replace("127.0.0.1", "example.org"))
+        ran = debate("models")
+        told = [one for spec in ("anthropic:m", "openai:m", "ollama:m") for one in complaints({"a": (spec,)})]
+        assert "hunter" not in f"{ran.out}{ran.err}{told}"
+
+
+def test_a_list_is_cut_and_its_length_told(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a list of a great many names the first are kept, and how many more there are is said."""
+    listed = json.dumps({"models": [{"name": f"m{n}"} for n in range(90_000)]}).encode()
+    with sending(lambda: [listed]) as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.url)
+        way = found("ollama:MODEL")
+    assert (len(way.models), way.more) == (1_000, 89_000)
+    with sending(lambda: [listed]) as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.url)
+        assert "and 89988 more" in debate("models").out.replace(",", "")

@@ -129,6 +129,16 @@ def test_a_journal(here: Path) -> None:
     assert trust.of_opening(own, {}) != trust.of_opening(changed, {})
 
 
+def test_a_clerk_of_a_journal(here: Path) -> None:
+    """A clerk who fetches what the speeches of a journal cite asks for addresses that others chose."""
+    first = opening()
+
+    assert [(one.kind, one.where) for one in trust.of_opening(first, {"clerk": ("fetch",)})] == [
+        ("pages", "cast.clerk")
+    ]
+    assert trust.of_opening(first, {"clerk": ("offline",), "a": ("rehearse:fetch",)}) == ()
+
+
 @pytest.mark.parametrize("name", library.format_names())
 def test_shipped_formats_need_no_consent(name: str) -> None:
     """A debate by a format that comes with the program puts no words of anybody else before a seat."""
@@ -148,3 +158,10 @@ def test_shipped_debates_need_no_consent(journal: Path) -> None:
     assert trust.of_opening(first, {}) == ()
     rigged = first.format.model_copy(update={"title": "Rigged"})
     assert trust.of_opening(first.model_copy(update={"format": rigged}), {}) != ()
+
+
+@pytest.mark.parametrize("output", ["CLAUDE.md", "sub/agents.md", "./Gemini.MD.md/../GEMINI.md"])
+def test_a_report_that_an_agent_would_follow(here: Path, output: str) -> None:
+    """A report under a name that agents read as their instructions needs consent; under any other it does not."""
+    assert kinds(output=output) == [("output", "output")]
+    assert kinds(output="claude/report.md") == []

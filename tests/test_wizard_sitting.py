@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from persons import BACK, BREAK, CTRL_C, ERASE, NOBODY, TO_CAST, UP, coming, hold, no_check, trusting
 
 from debate_orchestrator.cli.setup import interview
-from debate_orchestrator.host.asking import load
+from debate_orchestrator.host.asking import load, save
 from debate_orchestrator.rostrum import Back, Later
-from debate_orchestrator.talk import Draft
+from debate_orchestrator.talk import Draft, Talk
 from debate_orchestrator.wizard import conversation
 from debate_orchestrator.wizard.asking import Live, Question
+from debate_orchestrator.wizard.saving import named
 from debate_orchestrator.wizard.sitting import Sitting
 
 SAID = ["", "yes", "no", "edit", "auto", "own", "1", "2", "3", "7", "9", "strict", "lenient", "o.md", "out/", "x.pdf"]
@@ -143,3 +144,18 @@ def test_who_is_looked_for_is_said(here: Path, capsys: pytest.CaptureFixture[str
 
     assert Sitting(script, interview, slow).hall() is NOBODY
     assert told == ["Looking for who can be asked from here ..."]
+
+
+def test_an_answer_that_is_refused_is_kept(here: Path) -> None:
+    """A conversation's file with an answer that will not do is kept aside as it is, once, before it is written anew."""
+    path = here / "odd.yaml"
+    draft = Draft(given={"strictness": "strict", "rounds": 99}, sources={}, talk=Talk(heard=("Tabs?",)))
+    save(str(path), draft)
+    was = path.read_text(encoding="utf-8")
+    sitting = Sitting(Script([]), interview, coming(NOBODY))
+    sitting.take_up(*named(str(path)))
+    sitting.keep()
+    sitting.keep()
+
+    assert (here / "odd.edited.yaml").read_text(encoding="utf-8") == was
+    assert sorted(one.name for one in here.glob("*.yaml")) == ["odd.edited.yaml", "odd.yaml"]

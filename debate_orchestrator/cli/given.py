@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from typing import Any
 
 from debate_orchestrator.cli.output import remark
-from debate_orchestrator.datafiles import LARGEST, given, read_mapping, reason
+from debate_orchestrator.datafiles import LARGEST, given, name_of, read_mapping, reason
 from debate_orchestrator.errors import BadFile, complaint
 
 STANDARD_INPUT = "-"
@@ -35,6 +36,9 @@ def answers(arguments: argparse.Namespace) -> dict[str, Any]:
     """What `--answers` names; nothing where it was not given. Standard input is read once and then remembered."""
     where = arguments.answers
     if where != STANDARD_INPUT:
+        if where and os.path.exists(where) and not (os.path.isfile(where) or os.path.isdir(where)):
+            hint = "To read standard input, write `--answers -`."
+            raise BadFile(complaint(name_of(where), "a pipe or a device", "a file", hint))
         return read_mapping(where) if where else {}
     if not hasattr(arguments, "piped"):
         arguments.piped = standard_input()

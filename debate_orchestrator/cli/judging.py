@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-from pathlib import Path
 from typing import Any
 
 from debate_orchestrator import judging, providers, spending, transcribed, trust
@@ -17,7 +16,7 @@ from debate_orchestrator.cli.setup import amount, cap, panel
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.events import Declined, Opened, Spoke
 from debate_orchestrator.core.rules import JUDGE
-from debate_orchestrator.datafiles import read_text
+from debate_orchestrator.datafiles import read_regular, read_text
 from debate_orchestrator.errors import BadAnswers, complaint
 from debate_orchestrator.files import Files
 from debate_orchestrator.journal import Entry, Writer, read
@@ -81,9 +80,8 @@ def _is_journal(path: str) -> bool:
     if path.endswith(".jsonl"):
         return True
     try:
-        with open(path, "rb") as file:
-            return file.read(1) == b"{"
-    except OSError:
+        return read_regular(path, follow=True).startswith(b"{")
+    except (OSError, ValueError):
         return True
 
 
@@ -104,7 +102,7 @@ def _of_transcript(
     text = read_text(path, reading.LARGEST)
     sides = {"a": arguments.position_a, "b": arguments.position_b}
     made = reading.read(text, path)
-    digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    digest = hashlib.sha256(read_regular(path, follow=True)).hexdigest()
     given = {side: said for side, said in sides.items() if said is not None}
     found = transcribed.of_transcript(
         made, path, digest, judges, arguments.strictness, arguments.topic, given, panel=panel(arguments)

@@ -35,8 +35,8 @@ def models(arguments: argparse.Namespace) -> int:
     for way in ways:
         say(f"{'yes' if way.ready else ' no'}  {way.seat:26} {way.about}")
         if way.models:
-            more = f" and {len(way.models) - _SHOWN} more" if len(way.models) > _SHOWN else ""
-            say(f"     {', '.join(way.models[:_SHOWN])}{more}")
+            left = len(way.models[_SHOWN:]) + way.more
+            say(f"     {', '.join(way.models[:_SHOWN])}{f' and {left:,} more' if left else ''}")
     table = models_.table()
     say(f"\nModels with known prices (as of {table.date}): {', '.join(table.models)}.")
     say(f"Where nobody is named: debaters {table.defaults.debater}, judge {table.defaults.judge}.")

@@ -294,9 +294,17 @@ def _permissions(one: argparse._ActionsContainer, prefix: str = "") -> None:
     """What the user permits to models and programs that are called, and no answers file can."""
     _insecure(one, prefix)
     one.add_argument(
-        "--command-env", dest=f"{prefix}command_env", metavar="NAME", action="append",
+        "--command-env", dest=f"{prefix}command_env", metavar="NAME", action="append", type=_variable,
         help="an environment variable that command: programs get too, such as a key; may be repeated",
     )  # fmt: skip
+
+
+def _variable(name: str) -> str:
+    """The name of an environment variable; its value is not repeated where one was given too."""
+    bare, given, _ = name.partition("=")
+    if given:
+        raise argparse.ArgumentTypeError(f"got a value too; expected a name alone: --command-env {bare}")
+    return name
 
 
 def _insecure(one: argparse._ActionsContainer, prefix: str = "") -> None:

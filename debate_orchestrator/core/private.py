@@ -1,16 +1,16 @@
 """Private working, left out of a reply: a model's thoughts before and between what it says to others.
 
-Two kinds of marks set it apart. A format may name a tag of its own and tell its speakers so: that tag is private
-wherever it stands. Besides, models have marks of their own (`<think>`, `[THINK]`, `<|channel|>analysis`, ...), which a
-speech about such models may mention. So these count only
+A format may name a tag of its own and tell its speakers so: that tag is private wherever it stands. Besides, models
+have marks of their own (`<think>`, `[THINK]`, `<|channel|>analysis`, ...), which a speech about such models may
+mention. A mark of these counts where a reply, a line or a sentence begins with it; a closing one also where it ends a
+line, and all before it is private then, since some templates open the working themselves. A mark does not count
 
-- where a reply begins with one, after white space; it need not be closed;
-- where one begins a line, or stands alone on it, but not in the middle of a sentence and not in a code fence;
-- for a closing mark alone, as templates leave it that open the working themselves: where it begins or ends a line,
-  again not within a sentence or a code fence, or anywhere once there was working of its kind. All before it is private.
+- in code or a quotation: in a code fence, or between quotation marks or backticks that open on its line;
+- where the words around it make a sentence with it;
+- where it closes a mark that was only mentioned in the same paragraph.
 
-A mark that closes what was only mentioned in the same paragraph is a mention too. While a reply streams, working
-without an opening mark is known for what it is only when it is closed.
+A mark alone on its line counts unless it stands in a code fence. While a reply streams, working without an opening
+mark is known for what it is only when it is closed.
 
 What is left open is private to its end: a speaker who leaves a mark open says too little rather than too much.
 """
@@ -24,29 +24,44 @@ from functools import lru_cache
 from debate_orchestrator.core.prose import Fence
 from debate_orchestrator.speech import JOINER, tame
 
-_NAMES = r"(?:\w{1,16}:)?(?:think(?:ing)?|thoughts?|reasoning|reflection|scratchpad)"
-_HEAD = r"(?:<\|start\|>\s{0,8}assistant\s{0,8})?<\|channel\|>\s{0,8}"
-_KNOWN = (
-    rf"(?P<tag><\s{{0,8}}{_NAMES}(?:\s[^<>]{{0,200}})?>)",
-    rf"(?P<tag_end><\s{{0,8}}/\s{{0,8}}{_NAMES}\s{{0,8}}>)",
-    r"(?P<kimi>◁\s{0,8}think\s{0,8}▷)",
-    r"(?P<kimi_end>◁\s{0,8}/\s{0,8}think\s{0,8}▷)",
-    r"(?P<square>(?-i:\[THINK\]))",
-    r"(?P<square_end>(?-i:\[/THINK\]))",
-    rf"(?P<channel>{_HEAD}(?:analysis|commentary)\b[^<>\n]{{0,80}}<\|message\|>)",
-    rf"(?P<channel_end>(?:<\|end\|>\s{{0,8}})?{_HEAD}final\b[^<>\n]{{0,80}}<\|message\|>|<\|end\|>)",
-    r"(?P<token><\|(?:start_thinking|begin_of_thought)\|>)",
-    r"(?P<token_end><\|(?:end_thinking|end_of_thought)\|>)",
+_NAMES = (
+    r"(?:\w{1,16}:|ant|longcat_)?(?:think(?:ing)?|thoughts?(?:[_-]process)?|reasoning|reflection|analysis"
+    r"|scratch[_-]?pad|(?:inner|internal)[_-]monologue|chain[_-]of[_-]thought)"
 )
-"""The marks that models are known to use, by kind: those of Claude, DeepSeek, Qwen and many more; of Kimi; of
-Magistral; of gpt-oss; of Command and others."""
+_TURN = r"<\|(?:start|begin)\|>\s{0,8}assistant\s{0,8}"
+_HEAD = rf"(?:{_TURN})?<\|channel\|>\s{{0,8}}"
+_HEADER = r"(?:(?:[^<>\n]|<\|constrain\|>){0,80}<\|message\|>)?"
+_KNOWN = (
+    # Claude, DeepSeek, Qwen, GLM, Seed, Hermes and many more
+    ("tag", rf"<\s{{0,8}}{_NAMES}(?:\s[^<>]{{0,200}})?>", rf"<\s{{0,8}}/\s{{0,8}}{_NAMES}\s{{0,8}}>"),
+    # Kimi
+    ("kimi", r"◁\s{0,8}think(?:ing)?\s{0,8}▷", r"◁\s{0,8}/\s{0,8}think(?:ing)?\s{0,8}▷"),
+    # Magistral
+    ("square", r"(?-i:\[THINK(?:ING)?\])", r"(?-i:\[/THINK(?:ING)?\])"),
+    # gpt-oss, Solar
+    (
+        "channel",
+        rf"{_HEAD}(?:analysis|commentary)\b{_HEADER}|<\|think\|>",
+        rf"(?:<\|end\|>\s{{0,8}})?(?:{_HEAD}final\b{_HEADER}|{_TURN}<\|content\|>)|<\|end\|>",
+    ),
+    # Gemma
+    ("half", r"<\|channel>\s{0,8}(?:thought|thinking|analysis)\b", r"<channel\|>"),
+    # Command, OpenThinker, Apertus
+    (
+        "token",
+        r"<\|(?:start_thinking|begin_of_thought|inner_prefix)\|>",
+        r"<\|(?:end_thinking|end_of_thought|inner_suffix)\|>",
+    ),
+)
+"""The marks that models are known to use: a kind, what opens working of that kind, and what closes it."""
 _END = "_end"
 _OWN = "own"
 _PARTIAL = (
-    rf"<\s{{0,8}}/?\s{{0,8}}(?:[\w:]{{0,32}}|{_NAMES}(?:\s[^<>]{{0,200}})?)",
-    r"◁\s{0,8}/?\s{0,8}\w{0,5}\s{0,8}",
-    r"\[/?[A-Z]{0,5}",
-    r"(?:<\|(?:start|channel|end)\|>[^<>\n]{0,80}){0,3}(?:<(?:\|\w{0,20}\|?)?)?",
+    rf"<\s{{0,8}}/?\s{{0,8}}(?:[\w:-]{{0,32}}|{_NAMES}(?:\s[^<>]{{0,200}})?)",
+    r"◁\s{0,8}/?\s{0,8}\w{0,8}\s{0,8}",
+    r"\[/?[A-Z]{0,8}",
+    r"(?:<\|(?:start|begin|channel|constrain|end)\|>[^<>\n]{0,80}){0,4}(?:<(?:\|\w{0,20}\|?)?)?",
+    r"<(?:\|channel>\s{0,8}\w{0,8}|channel\|)",
 )
 """What may be the beginning of one of these."""
 _WAITING = re.compile(rf"(?s:.?)(?:\r|{JOINER}){{1,50}}\Z")
@@ -55,8 +70,13 @@ _LOOK = 4
 """Characters after a mark that tell whether it stands in a sentence."""
 _AMID_BEFORE = re.compile(r"[\w,]\n?[ ]{0,3}\Z")
 _AMID_AFTER = re.compile(r"[ ]{0,2}\n?[ ]?(?:[^\W\d_A-Z]|[,;:.!?)/|–—-])")
+_SENTENCE_BEGINS = re.compile(r"(?<!\n\d)(?<!\n\d\d)(?<!  \d)[.!?…。！？][\"'”’»)\]*_]{0,4}\s{0,3}\Z")
+_SENTENCE_GOES_ON = re.compile(r"\s{1,3}[^\W\d_A-Z]|[,;:.!?)/|–—-]")
 _LINE_BEGINS = re.compile(r"\n {0,3}\Z")
 _LINE_ENDS = re.compile(r"[ \t]*(?:\n|\Z)")
+_QUOTING = re.compile(r"(?P<code>`)|(?P<opening>“|(?<![^\s(\[])\")|(?P<closing>[”\"])")
+"""What begins or ends code or a quotation."""
+_QUOTED = re.compile(r"[`\"'“‘«「]\Z"), re.compile(r"[`\"'”’»」]")
 _LINE = 300
 """Characters of a line that tell whether it opens or closes a code fence."""
 
@@ -74,7 +94,8 @@ class PrivateFilter:
         of a mark."""
         self._kind = ""
         """The kind of private working that is open."""
-        self._had: set[str] = set()
+        self._nested: Counter[str] = Counter()
+        """How many marks that open working of a kind stood in such working, each of which may be closed as well."""
         self.found = False
         """Whether anything was private."""
         self.restarts = 0
@@ -84,6 +105,8 @@ class PrivateFilter:
     def _forget(self) -> None:
         """Nothing was said so far."""
         self._before, self._line, self._fence = "\n\n", "", Fence()
+        self._quoting: Counter[str] = Counter()
+        """The marks of code and quotations on this line."""
         self._silent, self._passed = True, False
         self._mentioned: Counter[str] = Counter()
         """How many marks that open working were only mentioned in this paragraph, and not closed."""
@@ -134,11 +157,12 @@ class PrivateFilter:
             if closes and kind == self._kind:
                 self._kind = ""
                 said.append(self._aloud("\n"))
+            elif kind == self._kind:
+                self._nested[kind] += 1
         elif kind != _OWN and not self._counts(mark, kind, closes=closes):
             said.append(self._aloud(mark[0]))
         else:
             self.found = True
-            self._had.add(kind)
             if closes:
                 said.clear()
                 self._forget()
@@ -154,15 +178,19 @@ class PrivateFilter:
         if self._fences and self._fence:
             self._passed = True
             return False
-        if before.endswith("`") and after.startswith("`"):
-            return False
         begins, ends = bool(_LINE_BEGINS.search(before)), bool(_LINE_ENDS.match(after))
         if begins and ends:
             return True
+        if self._is_quoted(before, after):
+            self._mentioned[kind] += not closes
+            return False
         if closes and self._mentioned[kind]:
             self._mentioned[kind] -= 1
             return False
-        if closes and kind in self._had:
+        if closes and self._nested[kind]:
+            self._nested[kind] -= 1
+            return True
+        if _SENTENCE_BEGINS.search(before) and not _SENTENCE_GOES_ON.match(after):
             return True
         amid = _AMID_BEFORE.search(before) and _AMID_AFTER.match(after)
         if (begins or (closes and ends)) and not amid:
@@ -170,13 +198,21 @@ class PrivateFilter:
         self._mentioned[kind] += not closes
         return False
 
+    def _is_quoted(self, before: str, after: str) -> bool:
+        """Whether a mark stands in code or in a quotation that began on its line."""
+        marks, (left, right) = self._quoting, _QUOTED
+        within = marks["code"] % 2 or marks["opening"] > marks["closing"] or self._line.lstrip().startswith(">")
+        return bool(within or (left.search(before) and right.match(after)))
+
     def _aloud(self, text: str) -> str:
         """Notes text that is no mark; what of it is for others."""
         if self._kind or not text:
             return ""
         first, *lines = text.split("\n")
         self._line = (self._line + first)[:_LINE]
+        self._quoting.update(str(one.lastgroup) for one in _QUOTING.finditer(f"{self._before[-1]}{first}", 1))
         for line in lines:
+            self._quoting = Counter(str(one.lastgroup) for one in _QUOTING.finditer(line))
             self._fence.read(self._line)
             self._passed = self._passed and bool(self._fence)
             if not self._line.strip():
@@ -192,13 +228,11 @@ def _patterns(tag: str, known: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """What finds the marks of private working, and what may be the beginning of one at the end of a text."""
     marks, partial = (_KNOWN, _PARTIAL) if known else ((), ())
     if tag:
-        own = (
-            rf"(?P<{_OWN}><\s{{0,64}}{tag}\b)",
-            rf"(?P<{_OWN}{_END}><\s{{0,64}}/\s{{0,64}}{tag}\b(?:\s{{0,64}}>|[^<>\n]{{0,200}}>)?)",
-        )
-        marks = (*own, *marks)
+        closing = rf"<\s{{0,64}}/\s{{0,64}}{tag}\b(?:\s{{0,64}}>|[^<>\n]{{0,200}}>)?"
+        marks = ((_OWN, rf"<\s{{0,64}}{tag}\b", closing), *marks)
         partial = (rf"<\s{{0,64}}(?:/\s{{0,64}})?(?:\w{{0,41}}|{tag}\b[^<>\n]{{0,200}})", *partial)
-    found = re.compile("|".join(marks) or "(?!)", re.IGNORECASE)
+    either = "|".join(f"(?P<{kind}>{opening})|(?P<{kind}{_END}>{closing})" for kind, opening, closing in marks)
+    found = re.compile(either or "(?!)", re.IGNORECASE)
     return found, re.compile(rf"(?:{'|'.join(partial) or '(?!)'})\Z", re.IGNORECASE)
 
 

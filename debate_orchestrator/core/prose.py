@@ -14,7 +14,8 @@ HTML         a comment, an instruction or an element that is not closed; only th
 Quotations   quotation marks that are not closed, straight, curly, angled or in corners, in the line's own paragraph.
              A mark left open in an earlier paragraph is a slip, or is taken up by the mark that begins the next one.
              Only a quotation that a colon announces runs on, until it is closed or a paragraph begins with a mark
-Sentences    a line above that ends in a colon, a comma, a semicolon or a dash, and so introduces this one
+Sentences    a line above that ends in a colon, a comma, a semicolon or a dash, and so introduces this one. Hyphens
+             behind a word are a dash; a row of them alone is a rule. An ellipsis ends a sentence
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _ELEMENT = re.compile(
     "|thead|time|title|tt|u|ul|var|video|xmp"
 )
 _HIDING = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"))
-_INTRODUCES = (":", "：", ",", "，", "、", ";", "；", "—", "–")
+_INTRODUCES = re.compile(r"[:：,，、;；—–―]\Z|[^\s-](?:\s*-{2,3}|\s+-)\Z")
 _EMPHASIS = re.compile(r"[*_~]+")
 _MARKS = {
     char: (name, way)
@@ -113,7 +114,7 @@ def ends_with(text: str, line: str, tags: Container[str] = ()) -> bool:
 def _continues(above: Sequence[str], code: Sequence[bool], *, indented: bool) -> bool:
     """Whether a line below these goes on with what they begin: a sentence, a quotation, a list, a code span."""
     nearest = next((_EMPHASIS.sub("", one).rstrip() for one in reversed(above) if one.strip()), "")
-    if nearest.endswith(_INTRODUCES):
+    if _INTRODUCES.search(nearest, max(0, len(nearest) - 8)):
         return True
     for one in _paragraph(above, code):
         if _CONTAINER.match(one) or "`" in _CODE_SPAN.sub("", one):

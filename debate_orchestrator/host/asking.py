@@ -20,6 +20,7 @@ from debate_orchestrator.errors import BadAnswers, BadFile, DebateError, complai
 from debate_orchestrator.files import Files
 from debate_orchestrator.host.desk import Desk, Laid, read_reply
 from debate_orchestrator.interview import Interview
+from debate_orchestrator.redaction import redact, redact_values
 from debate_orchestrator.replies import structured
 from debate_orchestrator.talk import Ask, Draft, Propose, Ready, Talk
 
@@ -48,7 +49,9 @@ def ask(path: str, given: Mapping[str, str], interview: Interview, tell: Tell = 
     draft = load(path) if os.path.exists(path) else Draft()
     if not draft.talk.nonce:
         draft = draft.model_copy(update={"talk": draft.talk.model_copy(update={"nonce": secrets.token_hex(8)})})
+    read = draft.given
     draft, complaints = interview.checked(draft)
+    whole = read.keys() <= draft.given.keys()
     for key, value in given.items():
         try:
             draft = _take(draft, key, value, interview)
@@ -58,7 +61,7 @@ def ask(path: str, given: Mapping[str, str], interview: Interview, tell: Tell = 
     now = interview.next(draft)
     if isinstance(now, Ask):
         draft = interview.put(draft, now)
-    save(path, draft, tell)
+    save(path, draft, tell, whole=whole)
     sources = dict(draft.sources)
     return Exchange(now=now, laid=laid, settled=draft.given, sources=sources, complaints=tuple(complaints))
 
@@ -103,7 +106,7 @@ def _brief(desk: Desk, now: Propose, draft: Draft) -> tuple[Laid, str]:
         reply_name=os.path.basename(laid.reply),
         **now.values,
     )
-    return laid, text
+    return laid, redact(text)
 
 
 def load(path: str) -> Draft:
@@ -126,17 +129,18 @@ def load(path: str) -> Draft:
         ) from None
 
 
-def save(path: str, draft: Draft, tell: Tell = _silent) -> None:
-    """Keeps the conversation in its file. One there with more to it than values, such as comments, is moved aside,
-    which is told."""
+def save(path: str, draft: Draft, tell: Tell = _silent, *, whole: bool = True) -> None:
+    """Keeps the conversation in its file. A file there that `save` did not write, or of which the draft is not the
+    `whole`, is moved aside, which is told."""
     data = {**draft.given, "sources": dict(draft.sources), "setup": draft.talk.model_dump(mode="json")}
-    if kept := write_whole(path, to_yaml(data), ours=_is_values_alone):
-        tell(f"{name_of(path)} had more to it than its values: kept as {name_of(kept)}.")
+    if kept := write_whole(path, to_yaml(redact_values(data)), ours=_is_conversation if whole else lambda _: False):
+        tell(f"{name_of(path)} was edited by hand: kept as {name_of(kept)}.")
 
 
-def _is_values_alone(there: bytes) -> bool:
-    """Whether a file says nothing that is lost where its values are written anew."""
+def _is_conversation(there: bytes) -> bool:
+    """Whether a file is a conversation as `save` writes it, with nothing more, such as comments."""
     try:
-        return to_yaml(placed(there.decode(), "")[0]).encode() == there
+        said = placed(there.decode(), "")[0]
+        return "setup" in said and to_yaml(said).encode() == there
     except (BadFile, ValueError):
         return False

@@ -7,6 +7,7 @@ journal that lost its tail to a crash takes up again the replies that still answ
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable
 from typing import NamedTuple
@@ -17,7 +18,6 @@ from debate_orchestrator.datafiles import (
     move_aside,
     read_regular,
     reason,
-    regular_file,
     write_whole,
 )
 from debate_orchestrator.errors import BadFile, BadReply, complaint
@@ -92,10 +92,9 @@ def read_reply(turn_id: str, path: str, *, found: bool = False) -> str:
     """The text of a reply file; BadReply where it can't be read or is no text. One that was merely `found` in its
     place must be a regular file, and no link: a pipe would be waited for, and a link may lead to any file."""
     try:
-        with open(path, "rb", opener=regular_file if found else None) as file:
-            size = os.fstat(file.fileno()).st_size
-            if size > LARGEST:
-                raise BadReply(complaint(turn_id, f"a reply of {size:,} bytes", f"at most {LARGEST:,}", "Shorten it."))
-            return decode(turn_id, file.read(LARGEST + 1))
-    except OSError as error:
+        return decode(turn_id, read_regular(path, follow=not found, most=LARGEST))
+    except (OSError, ValueError) as error:
+        if getattr(error, "errno", 0) == errno.EFBIG:
+            got = f"a reply of {reason(error)}"
+            raise BadReply(complaint(turn_id, got, f"at most {LARGEST:,}", "Shorten it.")) from None
         raise BadReply(complaint(turn_id, f"{path}: {reason(error)}", "a file with the reply")) from None

@@ -166,24 +166,18 @@ class _Run(asyncio.SubprocessProtocol):
         if not self.over.done():
             self.over.set_result(None)
 
-    @property
-    def whole(self) -> bool:
-        """Whether the program has ended and nobody holds its output."""
-        return self.exited.is_set() and not self._open
-
 
 async def _end(transport: asyncio.SubprocessTransport, run: _Run) -> None:
     """Ends what is left of a program and of what it started, and lets go of its pipes. Called off itself, it
     waits no longer, and still leaves nothing alive."""
     group, loop = transport.get_pid(), asyncio.get_running_loop()
     try:
-        left, until = not run.whole and _signalled(group, signal.SIGTERM), loop.time() + GRACE
+        left, until = _signalled(group, signal.SIGTERM), loop.time() + GRACE
         while left and loop.time() < until:
             await asyncio.sleep(_PAUSE)
             left = _signalled(group, 0)
     finally:
-        if not run.whole:
-            _signalled(group, signal.SIGKILL)
+        _signalled(group, signal.SIGKILL)
         try:
             await run.exited.wait()
         finally:

@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager
 from email.utils import parsedate_to_datetime
 
 from debate_orchestrator.errors import Failed, Paused, Theirs, Trouble, complaint
+from debate_orchestrator.providers import servers
 from debate_orchestrator.providers.limits import LIMITS, Limits
 from debate_orchestrator.redaction import redact
 from debate_orchestrator.speech import one_line
@@ -46,7 +47,8 @@ def refused(who: str, status: int, message: str, headers: Mapping[str, str], cod
     if status in (408, 409, 425, 429) or status >= 500 or status == 200:
         return Trouble(complaint(who, said, "an answer"), after=retry_after(headers), unsure=status == 200)
     if status in (401, 403):
-        hint = "Set the key in the environment (`debate models` names the variable), then resume."
+        names = " or ".join(servers.key_names(who))
+        hint = f"Set the key in {names or 'the environment (`debate models` names the variable)'}, then resume."
         return Failed(complaint(who, said, "a key that it takes", hint))
     if status == 404:
         hint = "Resume with another: `debate resume JOURNAL --a, --b or --judge WHO`."

@@ -30,6 +30,8 @@ from debate_orchestrator.speech import one_line
 
 _SECONDS = LIMITS.lookup
 _LONGEST = LIMITS.listing
+_KEPT = 1_000
+"""Names of models that are kept of one server's list."""
 _PROGRAMS = {"claude": "claude -p", "llm": "llm", "codex": "codex exec -", "gemini": "gemini"}
 """Programs that read a prompt and print an answer, with the command that makes them do so."""
 _ALWAYS = {
@@ -63,7 +65,9 @@ class Reach(Value):
     about: str
     """What was found, or what is missing."""
     models: tuple[str, ...] = ()
-    """What the server says it has."""
+    """What the server says it has, as far as it is kept."""
+    more: int = 0
+    """How many more the server lists."""
 
 
 def found() -> list[Reach]:
@@ -138,7 +142,7 @@ def _anthropic() -> Reach:
     if key is None:
         return Reach(seat=seat, ready=True, about=f"credentials: {where}")
     headers = {"x-api-key": key, "anthropic-version": "2023-06-01"}
-    return _listed(seat, f"{where} is set, for {one_line(url)}", f"{url.rstrip('/')}/v1/models", headers)
+    return _listed(seat, f"{where} is set, for {servers.without_user(url)}", f"{url.rstrip('/')}/v1/models", headers)
 
 
 def _openrouter() -> Reach:
@@ -163,13 +167,13 @@ def _openai() -> Reach:
 
 
 def _ollama() -> Reach:
-    url = str(servers.server("ollama:x").url)
+    url = servers.without_user(str(servers.server("ollama:x").url))
     answer, _ = _in_time(f"{url}/api/tags", {})
     if not isinstance(answer, dict) or "models" not in answer:
-        return Reach(seat="ollama:MODEL", ready=False, about=f"no server answers at {one_line(url)}")
-    names = tuple(_names(answer, "models", "name"))
-    about = f"a server answers at {one_line(url)}" + ("" if names else ", and has no model: `ollama pull` one")
-    return Reach(seat="ollama:MODEL", ready=bool(names), about=about, models=names)
+        return Reach(seat="ollama:MODEL", ready=False, about=f"no server answers at {url}")
+    names, more = _names(answer, "models", "name")
+    about = f"a server answers at {url}" + ("" if names else ", and has no model: `ollama pull` one")
+    return Reach(seat="ollama:MODEL", ready=bool(names), about=about, models=names, more=more)
 
 
 def _programs() -> list[Reach]:
@@ -193,15 +197,16 @@ def _listed(seat: str, about: str, url: str, headers: dict[str, str]) -> Reach:
         return Reach(seat=seat, ready=False, about=f"{about}, but the server points elsewhere (HTTP {wrong[0]})")
     if wrong is not None and wrong[0] == 0:
         return Reach(seat=seat, ready=False, about=f"{about}, but the server can't be reached: {wrong[1]}")
-    return Reach(seat=seat, ready=True, about=about, models=tuple(sorted(_names(answer, "data", "id"))))
+    names, more = _names(answer, "data", "id")
+    return Reach(seat=seat, ready=True, about=about, models=tuple(sorted(names)), more=more)
 
 
-def _names(answer: Any, key: str, name: str) -> list[str]:
-    """The names in a server's list, whatever else it holds."""
+def _names(answer: Any, key: str, name: str) -> tuple[tuple[str, ...], int]:
+    """The first names in a server's list, whatever else it holds, and how many more there are."""
     listed = answer.get(key) if isinstance(answer, dict) else None
     found = listed if isinstance(listed, list) else []
     named = [one[name] for one in found if isinstance(one, dict) and isinstance(one.get(name), str)]
-    return [redact(one_line(one)) for one in named]
+    return tuple(redact(one_line(one)) for one in named[:_KEPT]), max(0, len(named) - _KEPT)
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -219,6 +224,7 @@ def _opener(url: str) -> urllib.request.OpenerDirector:
 
 def _get(url: str, headers: dict[str, str]) -> tuple[Any, tuple[int, str] | None]:
     """The JSON at an address, and what went wrong: the HTTP status, or 0, and why."""
+    url = servers.without_user(url)  # urllib takes no user, and would repeat the password in its complaint
     try:
         with _opener(url).open(urllib.request.Request(url, headers=headers), timeout=_SECONDS) as answer:
             return json.loads(answer.read(_LONGEST)), None

@@ -28,6 +28,7 @@ _LABEL = r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
 _AUTHORITY = re.compile(
     rf"(?:\[(?P<v6>[\da-f:.]+)\]|(?P<host>{_LABEL}(?:\.{_LABEL})*))(?::(?P<port>\d{{0,5}}))?", re.ASCII | re.IGNORECASE
 )
+KINDS = ("anthropic", "openai", "ollama", "openrouter")
 _VENDORS = {"anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"), "openai": ("OPENAI_API_KEY",)}
 
 
@@ -53,6 +54,11 @@ class Server(NamedTuple):
         return self.url or os.environ.get(f"{self.kind.upper()}_BASE_URL") or None
 
 
+def without_user(url: str) -> str:
+    """An address as it may be shown: in one line, without a user and a password."""
+    return re.sub("//.*@", "//", one_line(url))
+
+
 def key(name: str, environment: Mapping[str, str] = os.environ) -> str | None:
     """The key in an environment variable, without hidden characters and the white space about it; None where there is
     none."""
@@ -70,6 +76,11 @@ def server(spec: str) -> Server:
     if kind == "openrouter":
         return Server(kind, model, "https://openrouter.ai/api", ("OPENROUTER_API_KEY",), needs_key=True)
     return Server(kind, model, None, _VENDORS[kind], needs_key=True)
+
+
+def key_names(spec: str) -> tuple[str, ...]:
+    """The environment variables that may hold the key for a spec; none where it names no server."""
+    return server(spec).keys if casts.kind(spec) in KINDS and complaint(spec) is None else ()
 
 
 def complaint(spec: str) -> str | None:
@@ -113,7 +124,7 @@ def in_the_clear(server: Server, url: str | None = None) -> str | None:
     if url is None or needless or permissions().insecure or url.lower().startswith("https://") or is_loopback(url):
         return None
     hint = f"The key in {server.keys[0]} would be readable on the way. Use https, or permit it with --insecure."
-    return errors.complaint("the server", f"plain http to {one_line(url)}", "https for a server with a key", hint)
+    return errors.complaint("the server", f"plain http to {without_user(url)}", "https for a server with a key", hint)
 
 
 def is_loopback(url: str) -> bool:

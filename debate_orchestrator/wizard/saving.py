@@ -34,14 +34,16 @@ class Kept:
         self.lost = ""
         """Why it could not be kept; empty where it could."""
         self.saved = False
+        self.whole = True
+        """Whether what the file says was all taken; where not, the file is moved aside before it is written anew."""
         self.asides: list[str] = []
         """What there is to say of files that were moved aside."""
 
     def keep(self, draft: Draft) -> None:
         """Writes the answers so far; where that can't be, `lost` tells why, and the conversation goes on."""
         try:
-            save(self.path, draft, self.asides.append)
-            self.saved, self.lost = True, ""
+            save(self.path, draft, self.asides.append, whole=self.whole)
+            self.saved, self.whole, self.lost = True, True, ""
         except DebateError as error:
             self.lost = " ".join(error.complaints)
 

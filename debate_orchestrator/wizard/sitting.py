@@ -84,6 +84,7 @@ class Sitting:
         named = draft.given.get("format")
         self.interview = self.interview_of() if named is None else self.interview_of(str(named))
         self.draft, wrong = self.interview.checked(_cast_by_seat(draft, self.interview.rules))
+        kept.whole = draft.given.keys() <= self.draft.given.keys()
         return wrong
 
     def keep(self, draft: Draft | None = None) -> None:

@@ -39,6 +39,17 @@ PAIRS = {
     "harmony, ended": ("<|channel|>commentary to=x<|message|>", "<|end|>"),
     "command": ("<|START_THINKING|>", "<|END_THINKING|>"),
     "begin": ("<|begin_of_thought|>", "<|end_of_thought|>"),
+    "analysis": ("<analysis>", "</analysis>"),
+    "scratch pad": ("<scratch_pad>", "</scratch_pad>"),
+    "monologue": ("<inner_monologue>", "</inner_monologue>"),
+    "longcat": ("<longcat_think>", "</longcat_think>"),
+    "ant": ("<antThinking>", "</antThinking>"),
+    "square, long": ("[THINKING]", "[/THINKING]"),
+    "gemma": ("<|channel>thought\n", "<channel|>"),
+    "harmony, no message": ("<|channel|>analysis ", "<|end|>"),
+    "harmony, json": ("<|channel|>commentary to=x <|constrain|>json<|message|>", "<|channel|>final<|message|>"),
+    "apertus": ("<|inner_prefix|>", "<|inner_suffix|>"),
+    "solar": ("<|think|>", "<|end|><|begin|>assistant<|content|>"),
 }
 READ = {name: pair for name, pair in PAIRS.items() if name != "hidden"}
 """Those of them that are found in a text as it came."""
@@ -70,6 +81,12 @@ def heard(text: str, turn: str = "1.opening.a") -> str:
         ("SECRET\n{1}So.", "So."),
         ("SECRET\n\n```\nSECRET\n{1}\n\nSo.", "So."),
         ("{0}SECRET{0}SECRET{1} secret SECRET {1} so.", "so."),
+        ("So. {0}SECRET{1} And so.", "So. And so."),
+        ("**So.** {0}SECRET\n\nSECRET{1}\n\nAnd so.", "**So.** And so."),
+        ("So!{0}SECRET{1}And so.", "So! And so."),
+        ("The \"27\" screen is 5'10\". {0}SECRET", "The \"27\" screen is 5'10\"."),
+        ("It is 3. {0}SECRET", "It is 3."),
+        ("SECRET. {1} So.", "So."),
         ("{0}SECRET", ""),
         ("{0}SECRET\n```\n", ""),
         ("So.\n\n{0}SECRET", "So."),
@@ -97,6 +114,14 @@ MENTIONS = (
     "- {0}: the beginning\n- {1}: the end",
     "Is it ({0}, {1}), or not?",
     "A block ({0}Hm.{1}) within a sentence.",
+    "It begins. {0} is the mark, and {1} its end.",
+    "It has marks:\n\n1. {0}\n2. {1}\n\nAnd so.",
+    "Models end it with {1} and go on.",
+    "They close it by `{1}`.",
+    "They write `x {1}` there.",
+    "He wrote: \"they close it by {1}\".",
+    "He wrote: “{1}”.",
+    "> It says. {1}",
 )  # fmt: skip
 
 
@@ -106,6 +131,7 @@ def test_a_mark_that_is_mentioned_hides_nothing(left: str, right: str, text: str
     """A mark in code, in a quotation or within a sentence is heard like any other word."""
     text = f"It is so.\n\n{text.format(left, right)}"
     assert heard(text) == text
+    assert heard(f"{left}Hm.{right}{text}") == text
 
 
 PLAIN = "So it is and is not (x) [1] 5 < 6 * `code` “so”, a/b <b>so</b> [so](https://x.y) – that"
