@@ -26,9 +26,11 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from debate_orchestrator.core.events import EVENT, Event, Opened
+from debate_orchestrator.core.private import public
 from debate_orchestrator.datafiles import must_fit, name_of, read_regular, reason, regular_file
 from debate_orchestrator.errors import BadJournal, Damaged, Failed, Locked, Unwritten, complaint, shown
 from debate_orchestrator.redaction import redactor
+from debate_orchestrator.speech import tame
 
 SCHEMA = 1
 """The version of the journal's own form."""
@@ -248,7 +250,7 @@ class Writer:
         """Writes one event after the last whole line, without the secrets of the environment; the entry has it as it
         was written. BadJournal for an event that would not read back as it is; Unwritten where the disk would not
         take it. The journal is then as it was."""
-        event = event.with_text(redactor())
+        event = event.with_text(self._redacted)
         prev = self.entries[-1].hash if self.entries else _START
         n, at = len(self.entries) + 1, self._clock()
         body = _body(n, at, prev, event)
@@ -268,6 +270,15 @@ class Writer:
         self.entries.append(entry)
         self._written += 1
         return entry
+
+    def _redacted(self, text: str) -> str:
+        """`text` without secrets, and without its private working where leaving that out would make one whole."""
+        redact = redactor()
+        kept = redact(text)
+        opened = self.entries[0].event if self.entries else None
+        said = public(tame(kept), opened.format.private if isinstance(opened, Opened) else "")
+        safe = redact(said)
+        return kept if safe == said else safe
 
     def _must_be_ours(self) -> None:
         """Trims the tail that a crash left. Failed where the file is not as this writer knows it."""

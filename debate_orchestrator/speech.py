@@ -15,13 +15,14 @@ from itertools import accumulate
 
 # Unicode "Cf" and friends that hide or reorder text: bidi embeddings, overrides and isolates,
 # the tags block, interlinear annotation, the byte order mark, soft hyphen, word joiner, blanks.
-_HIDDEN = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
+HIDDEN = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
     "\u3164\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff"
-    "\U000e01f0-\U000e0fff]"
+    "\U000e01f0-\U000e0fff"
 )
 # Joiners, and selectors of variants: nothing in plain ASCII needs any, and nowhere are more than two needed in a row.
 JOINER = "[\u180b-\u180d\u180f\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]"
+_HIDING = re.compile(f"[{HIDDEN}]")
 _IDLE = re.compile(rf"(?<=[\x00-\x7f]){JOINER}+(?=[\x00-\x7f]|\Z)|(?<={JOINER}{{2}}){JOINER}+")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _BREAKS = re.compile("\r\n?|[\x85\u2028\u2029]")
@@ -72,7 +73,7 @@ def tame(text: str) -> str:
         return text
     text = _BREAKS.sub("\n", text)
     if not text.isascii():
-        text = _IDLE.sub("", _HIDDEN.sub("", text))
+        text = _IDLE.sub("", _HIDING.sub("", text))
     return _CONTROL.sub(_picture, text)
 
 

@@ -19,6 +19,7 @@ from debate_orchestrator.core.exchange import Exchange
 from debate_orchestrator.core.parts import Quotes
 from debate_orchestrator.engine import transcript
 from debate_orchestrator.errors import DebateError
+from debate_orchestrator.redaction import Pieces, Redactor, forms
 from debate_orchestrator.reports import markup
 from debate_orchestrator.reports.html import excerpts
 from debate_orchestrator.reports.html import speech as pages
@@ -32,6 +33,7 @@ MOST = 8
 """How many times as long a text that is four times as long may take; a square takes sixteen times."""
 NOISE = 0.05
 """Seconds that do not count."""
+SECRET = "x<>\"'|`[](*_#-=.:1a&{x/1a\\ %41 &x"
 NONCE = "0123456789abcdef"
 PIECES = (
     *" \n\t\r<>\"'|`[](*_#-=.:1a“「\u0301\u200d\\&{◁",
@@ -40,6 +42,7 @@ PIECES = (
     " a='b'", "<|channel|>", "<!--", "http://", "http://x ", NONCE, NONCE[:-1], "Ben ", "Ben: ", "Researcher A ",
     "1.opening.", " by ", " and ", "(a ", "<a b=\"c\" ", "\n|a|\n|-|\n", "## x\n\n", "> FOR: x\n\n", "FOR: a\n\n",
     "FOR:\n\n", "- x\n",
+    "\\u0061", "%61", "&#97;", "%25", "&amp;", SECRET, SECRET[:-1],
     "*It writes lines for the other side, which this format forbids.*\n",
 )  # fmt: skip
 """What hostile texts are made of: each of these, over and over, alone and between two letters."""
@@ -59,6 +62,15 @@ def stream(text: str) -> None:
     for n in range(0, len(text), 32):
         voice.hear(text[n : n + 32])
     voice.settle(text)
+
+
+def redacted_pieces(text: str) -> None:
+    """A text that comes in pieces after the beginning of a secret."""
+    pieces, redactor = Pieces(len), Redactor(forms(SECRET))
+    pieces._redact = redactor
+    pieces.take(SECRET[:20])
+    for n in range(0, len(text), 32):
+        pieces.take(text[n : n + 32])
 
 
 def tried(function: Callable[[str], object], *forms: str) -> Callable[[str], None]:
@@ -94,6 +106,8 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "beginning": lambda text: excerpts.opening(text, 400),
     "transcript": tried(lambda text: transcript.parse(text, "x"), *DOCUMENTS),
     "stream": stream,
+    "redacted": Redactor(forms(SECRET)),
+    "redacted pieces": redacted_pieces,
 }
 
 

@@ -111,10 +111,10 @@ def test_ballots_are_no_links(debate: Run, here: Path, finished: str, how: str) 
 
 
 def test_the_folder_of_judges_is_no_link(debate: Run, here: Path) -> None:
-    """The folder that `judges` uses where none is named is not followed where it is a link."""
+    """The folder that `probe` uses where none is named is not followed where it is a link."""
     (here / "elsewhere").mkdir()
-    os.symlink("elsewhere", "judge-check")
-    ran = debate("judges", "--probe", "--judge=rehearse")
+    os.symlink("elsewhere", "judge-probe")
+    ran = debate("probe", "--judge=rehearse")
 
-    assert ran.code == 2 and "judge-check: got a symbolic link" in ran.err
+    assert ran.code == 2 and "judge-probe is a symbolic link" in ran.err
     assert os.listdir("elsewhere") == []

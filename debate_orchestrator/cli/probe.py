@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from debate_orchestrator import casts
 from debate_orchestrator.cli.output import print_json, remark, say
-from debate_orchestrator.datafiles import name_of, write_whole
-from debate_orchestrator.errors import BadAnswers, Failed, Paused, Theirs, shown
+from debate_orchestrator.datafiles import is_link, name_of, write_whole
+from debate_orchestrator.errors import BadAnswers, BadFile, Failed, Paused, Theirs, shown
 from debate_orchestrator.files import Files
 
 if TYPE_CHECKING:
@@ -54,6 +54,8 @@ def probe(arguments: argparse.Namespace) -> int:
     if not any(getattr(arguments, flag) is not None for flag in ("judge", "times", "output", "max_cost")):
         return _list(cases, as_json=arguments.json)
     judges, repeats, max_cost = _checked(arguments)
+    if not arguments.output and is_link(FOLDER):
+        raise BadFile(f"{FOLDER} is a symbolic link. Remove it, or name another folder with --output.")
     report = Files.of_output(os.path.join(arguments.output or FOLDER, "scorecard.md")).report
     run = ProbeRun(cases, judges, os.path.dirname(report), repeats, max_cost)
     quiet, before = arguments.quiet or arguments.json, _documents(run.scorecard(), report)

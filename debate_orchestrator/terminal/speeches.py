@@ -15,6 +15,7 @@ from rich.text import Text
 
 from debate_orchestrator.core.private import PrivateFilter, public
 from debate_orchestrator.core.rules import Turn
+from debate_orchestrator.redaction import Pieces
 from debate_orchestrator.rostrum import WIDEST
 from debate_orchestrator.speech import one_line, tame
 from debate_orchestrator.terminal.display import ALARM, Row, wrap
@@ -133,16 +134,20 @@ class Speech:
         self._shown: list[str] = []
         self._words, self._fence = 0, ""
         self._private = PrivateFilter(self._tag, known=self._known)
+        # A secret may become whole only when private working is left out of it.
+        self._redacted = Pieces(self._show)
 
     def break_off(self, why: str, until: float | None = None) -> None:
         """This attempt failed; `until` is when it is asked again, if it is."""
         self._add()
+        self._redacted.end()
         self.note(f"-- broken off here, and not counted: {why}" if self._shown else why)
         self.wait(until)
 
     def settle(self, text: str, note: str = "") -> None:
         """The speech as it is on record. What was not heard of it follows; where it is another, it is shown anew."""
         self._add()
+        self._redacted = Pieces(self._show)  # the record has what was held back
         record, shown = public(tame(text), self._tag, known=self._known).lstrip(), "".join(self._shown)
         if not record.startswith(shown) and record.split() != shown.split():
             self.note("-- what is on record is not what was heard on the way:")
@@ -156,6 +161,7 @@ class Speech:
     def leave(self) -> None:
         """The debate is left: what was heard is shown."""
         self._add()
+        self._redacted.end()
         self.note("" if self.settled or not self._shown else "-- left here, before its end.")
         self.settled = True
 
@@ -206,8 +212,8 @@ class Speech:
         text = self._private.feed(piece) if piece else ""
         if self._private.restarts > restarts and self._shown:
             self.note("-- what stands above was private working, which no other seat hears.")
-            self._shown, self._words = [], 0
-        self._show(text)
+            self._shown, self._words, self._redacted = [], 0, Pieces(self._show)
+        self._redacted.take(text)
 
     def _show(self, text: str) -> None:
         text = text if self._shown else text.lstrip()
