@@ -31,6 +31,8 @@ _DATED = re.compile(rf"\s*as of (?=[^,]*\d)((?:(?:{_TIMES})\b[ /-]*+)++(?:, ?\d{
 NONCE = r"^[A-Za-z0-9]{1,64}$"
 """What may fence speech: nothing that could end a line or a block of its own."""
 MOST_JUDGES = 9
+LONGEST = 2_000_000
+"""Characters of a reply or of a file that speakers may draw on: as many as a transcript may have that is judged."""
 QUESTION = 2000
 """Characters that a question from the floor may have."""
 
@@ -39,7 +41,7 @@ class Context(Value):
     """A file that speakers may draw on, kept whole so that the journal needs nothing beside it."""
 
     name: Text
-    text: Text
+    text: Text = Field(max_length=LONGEST)
 
 
 class Setup(Value):
@@ -114,7 +116,7 @@ class Found(Value):
 class Reply(Value):
     """What came back for a turn, verbatim."""
 
-    text: Text
+    text: Text = Field(max_length=LONGEST)
     brief: str
     """The sha256 of the brief it answers."""
     by: str
