@@ -4,9 +4,9 @@ A format may name a tag of its own and tell its speakers so: that tag is private
 have marks of their own (`<think>`, `[THINK]`, `<|channel|>analysis`, ...), which a speech about such models may
 mention. Their tokens (`<|...|>`) count wherever they stand; the others at the beginning of a line, whatever markdown or
 label stands before them, behind a sentence, and where a closing one ends a line. A closing mark that was not opened
-makes all before it private, since some templates open the working themselves, and so does one that was opened within a
-sentence. Within other words, in a code fence, or in backticks or quotation marks that close right behind it, a mark is a
-mention; but where a closing mark stands in a fence, the fence may be part of the working, and the reading that leaves
+makes all before it private, since some templates open the working themselves; so does one that was opened within a
+sentence. Within other words, in a code fence, or in backticks or quotation marks that close right behind it, a mark is
+a mention; but where a closing mark stands in a fence, the fence may be part of the working, and the reading that leaves
 out more is taken.
 
 While a reply streams, working without an opening mark is known for what it is only when it is closed.
