@@ -200,7 +200,12 @@ class PrivateFilter:
             return True
         sentence, goes_on = _SENTENCE_BEGINS.search(before), bool(_SENTENCE_GOES_ON.match(after))
         self._amid = not (begins or closes) and (goes_on or not sentence)
-        return begins or kind in _TOKENS or (closes and ends) or bool(sentence and not (closes and goes_on))
+        return (
+            begins
+            or kind in _TOKENS
+            or (closes and (ends or after[:1].isalnum()))
+            or bool(sentence and not (closes and goes_on))
+        )
 
     def _is_quoted(self, before: str, after: str) -> bool:
         """Whether a mark stands in code or in a quotation that began on its line and ends behind it."""

@@ -146,11 +146,11 @@ def _without_html(told: str, tags: Container[str]) -> str | None:
     for tag in _TAG.finditer(told):
         name = (tag["name"] or tag["closed"]).lower()
         begins = not told[told.rfind("\n", 0, tag.start()) + 1 : tag.start()].strip(" \t>-*+")
-        known = name in tags or begins or _KNOWN.fullmatch(name)
+        known = name in tags or begins or bool(_KNOWN.fullmatch(name))
         if tag["glued"] is not None and (name in _TYPES or len(name) == 1):
             known = False
         elif len(name) == 1 and tag["name"] and not begins:
-            known = known and told[tag.end() : tag.end() + 1].strip()
+            known = known and bool(told[tag.end() : tag.end() + 1].strip())
         if tag["closed"] and left and left[-1] == name and _is_closing(told, tag.start()):
             left.pop()
         elif known and name not in _VOID:

@@ -100,6 +100,7 @@ def heard(text: str, turn: str = "1.opening.a") -> str:
         ("надо SECRET подумать\n{1}Привет.", "Привет."),
         ("SECRET\n{1}Ömer sagt.", "Ömer sagt."),
         ("SECRET\n{1}so it is.", "so it is."),
+        ("SECRET{1}So.", "So."),
         ("SECRET\n{1}- One thing.", "- One thing."),
         ("SECRET\n{1}— so.", "— so."),
         ("SECRET about the {0} mark of models.\n{1}\n\nSo.", "So."),
