@@ -2,7 +2,7 @@
 
 `ends_with` decides whether a speech ends with a reserved line, in time that grows with its length and no faster. It
 errs on one side: where a reader could take the line for something quoted, shown or only introduced, it does not count.
-It counts as the whole speech, or below a blank line and without indentation, so that no list, quotation or table goes
+It counts as the whole speech, or below a blank line and indented by a blank at most, so that no list, quotation or table goes
 on with it, and where all of these hold of what stands above it:
 
 Code         every fence stands at the margin and is closed, and every backtick is part of a code span on one line.
@@ -116,7 +116,7 @@ def ends_with(text: str, line: str, tags: Container[str] = ()) -> bool:
     `tags` are the format's own.
     """
     *above, last = text.rstrip().split("\n")
-    if last != line or (above and above[-1].strip(" \t")):
+    if last.removeprefix(" ") != line or (above and above[-1].strip(" \t")):
         return False
     told = _prose(above)
     if told is None or _DIRECTIVE.search(told):
