@@ -2,8 +2,8 @@
 
 `ends_with` decides whether a speech ends with a reserved line, in time that grows with its length and no faster. It
 errs on one side: where a reader could take the line for something quoted, shown or only introduced, it does not count.
-It counts as the whole speech, or below a blank line and indented by a blank at most, so that no list, quotation or table goes
-on with it, and where all of these hold of what stands above it:
+It counts as the whole speech, or below a blank line and indented by a blank at most, so that no list, quotation or
+table goes on with it, and where all of these hold of what stands above it:
 
 Code         every fence stands at the margin and is closed, and every backtick is part of a code span on one line.
              Where there is code, no line begins with a tag, below which it may be no code
