@@ -154,7 +154,7 @@ def test_a_judging_may_be_judged(tmp_path: Path) -> None:
 def test_refusals_and_concessions_are_said_again(tmp_path: Path) -> None:
     """A refusal is a refusal again, and a concession in words ends the debate again."""
     refused = "I DECLINE TO ARGUE THIS POSITION."
-    events = played(saying(_1_opening_b=refused, _1_rebuttal_a=f"Yes.\n{CONCEDE}"), rounds=2)
+    events = played(saying(_1_opening_b=refused, _1_rebuttal_a=f"Yes.\n\n{CONCEDE}"), rounds=2)
     debate, _ = again(tmp_path, events)
 
     assert debate.answers["1.opening.b"].kind == "declined"
