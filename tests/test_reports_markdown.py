@@ -190,7 +190,7 @@ def test_a_refusal() -> None:
     made = report(saying(_1_opening_a=f"It would do harm.\n\n{DECLINE}"))
 
     assert outline(made) == head() + whole(1) + whole(2) + whole(3) + tail(*THREE)
-    assert "*Researcher A declined to argue. A refusal is no concession.*\n\nIt would do harm.\n" + DECLINE in made
+    assert "*Researcher A declined to argue. A refusal is no concession.*\n\nIt would do harm.\n\n" + DECLINE in made
     assert "conceded" not in made.replace("consensus is declared or conceded", "")
 
 
