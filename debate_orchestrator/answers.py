@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any, get_args
-from unicodedata import normalize
 
 from debate_orchestrator import speech
 from debate_orchestrator.casts import FETCH, HOST
@@ -325,7 +324,7 @@ def bad_rounds(value: Any, rules: Format) -> str:
 
 def alike(positions: Mapping[str, str]) -> list[str]:
     """The complaint about positions that are the same but for case, blanks and full stops; none where they differ."""
-    said = {normalize("NFKC", speech.one_line(text)).casefold().rstrip(" .") for text in positions.values()}
+    said = {speech.normalized(speech.one_line(text)).casefold().rstrip(" .") for text in positions.values()}
     if len(said) == len(positions):
         return []
     hint = "Two sides that say the same have nothing to debate."

@@ -12,6 +12,7 @@ import unicodedata
 from bisect import bisect_right
 from functools import lru_cache
 from itertools import accumulate
+from typing import Literal
 
 # Unicode "Cf" and friends that hide or reorder text: bidi embeddings, overrides and isolates,
 # the tags block, interlinear annotation, the byte order mark, soft hyphen, word joiner, blanks.
@@ -60,6 +61,33 @@ class _Plain(dict[int, str]):
 
 _READ_AS = {look: real for real, looks in _ALIKE.items() for look in looks}
 _PLAIN = _Plain()
+
+
+class _Combining(dict[int, str]):
+    """Character to `m` where it begins with a combining mark once it is normalized, to `.` elsewhere."""
+
+    def __missing__(self, code: int) -> str:
+        self[code] = "m" if unicodedata.combining(unicodedata.normalize("NFKD", chr(code))[0]) else "."
+        return self[code]
+
+
+_COMBINING = _Combining()
+_MARKS_TOO_MANY = re.compile(r"(?<=m{30})m+")
+
+
+def normalized(text: str, form: Literal["NFC", "NFD", "NFKC", "NFKD"] = "NFKC") -> str:
+    """`text` in a Unicode normalization form, with no more than 30 combining marks in a row.
+
+    Unicode sorts the marks behind a letter, which takes the square of their number. 30 is what its Stream-Safe Text
+    Format allows (UAX #15); no language needs more than a few.
+    """
+    if text.isascii():
+        return text
+    kept, at = list[str](), 0
+    for found in _MARKS_TOO_MANY.finditer(text.translate(_COMBINING)):
+        kept.append(text[at : found.start()])
+        at = found.end()
+    return unicodedata.normalize(form, "".join([*kept, text[at:]]))
 
 
 def tame(text: str) -> str:

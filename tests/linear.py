@@ -12,17 +12,20 @@ from collections.abc import Callable
 
 from core.folding import opened
 
-from debate_orchestrator import replies, speech
+from debate_orchestrator import answers, replies, speech
 from debate_orchestrator.core import hearing, private, prose
 from debate_orchestrator.core.debate import Debate
 from debate_orchestrator.core.exchange import Exchange
 from debate_orchestrator.core.parts import Quotes
 from debate_orchestrator.engine import transcript
 from debate_orchestrator.errors import DebateError
+from debate_orchestrator.evidence import folding
 from debate_orchestrator.redaction import Pieces, Redactor, forms
 from debate_orchestrator.reports import markup
+from debate_orchestrator.reports.comparing import wording
 from debate_orchestrator.reports.html import excerpts
 from debate_orchestrator.reports.html import speech as pages
+from debate_orchestrator.reviewing import keeping
 from debate_orchestrator.terminal.speeches import Speech
 
 SHORT, LONG = 8 * 1024, 32 * 1024
@@ -37,6 +40,7 @@ SECRET = "x<>\"'|`[](*_#-=.:1a&{x/1a\\ %41 &x"
 NONCE = "0123456789abcdef"
 PIECES = (
     *" \n\t\r<>\"'|`[](*_#-=.:1a“「\u0301\u200d\\&{◁",
+    "\u0315\u0300", "\uff9e\u0334", "\u0f73",
     "< ", "> ", "- ", "* ", "1. ", "a ", "a\u200d", " \"", "\"a", "` ``", "\n```", "[a](", "[...]", "**a:** ", "Ab. ",
     "<think>", "\n<think>", "</think>", "\n</think>\n", "`<think>` ", "<thinking ", "<quote>", "</quote>", "<quote ",
     " a='b'", "<|channel|>", "<!--", "http://", "http://x ", NONCE, NONCE[:-1], "Ben ", "Ben: ", "Researcher A ",
@@ -92,6 +96,11 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "public": tried(private.public, "{}", "<think>x</think>{}", "x\n\n<think>{}"),
     "heard": lambda text: hearing.heard(text, None, private="secret", quotes=Quotes(), material=("so it is and so",)),
     "material": lambda text: hearing.heard("<quote>a b c d</quote>", None, quotes=Quotes(), material=(text,)),
+    "quote": lambda text: hearing.heard(f"<quote>{text}</quote>", None, quotes=Quotes(), material=("so it is",)),
+    "wording": wording.words,
+    "folded": folding.fold,
+    "positions": lambda text: answers.alike({"a": text, "b": "x"}),
+    "file name": keeping.stem_of,
     "lines for others": lambda text: hearing.writes_lines_for(text, ["Researcher A", "Ben"]),
     "last line": lambda text: prose.ends_with(f"{speech.tame(text)}\nX.", "X."),
     "exchange": lambda text: Exchange(opened().format).text(text),

@@ -236,3 +236,12 @@ def test_names_are_plain(debate: Run, here: Path, place: str, name: str) -> None
     Path("x.journal.jsonl").write_bytes(line(1, "0" * 64, opened(**{place: name})))
 
     assert debate("report", "x.journal.jsonl").code == 2
+
+
+def test_the_context_is_of_a_bounded_length(debate: Run, here: Path) -> None:
+    """A file of the context that is longer than any file that is taken is refused, not looked through."""
+    context = [{"name": "x", "text": "a" * 2_000_001}]
+    Path("x.journal.jsonl").write_bytes(line(1, "0" * 64, opened(setup__context=context)))
+    ran = debate("report", "x.journal.jsonl")
+
+    assert ran.code == 2 and "2000000" in ran.err.replace(",", "")

@@ -36,6 +36,8 @@ MOST_CONTEXT = 400_000
 """Bytes of material that a debate may carry, since it is in every brief; of a journal's, characters."""
 LARGEST_COST = 1e9
 LARGEST_COUNT = 10**12
+LONGEST = 2_000_000
+"""Characters of a reply or of a file that speakers may draw on: as many as a transcript may have that is judged."""
 QUESTION = 2000
 """Characters that a question from the floor may have."""
 
@@ -44,7 +46,7 @@ class Context(Value):
     """A file that speakers may draw on, kept whole so that the journal needs nothing beside it."""
 
     name: Text
-    text: Text
+    text: Text = Field(max_length=LONGEST)
 
 
 class Setup(Value):
@@ -123,7 +125,7 @@ class Found(Value):
 class Reply(Value):
     """What came back for a turn, verbatim."""
 
-    text: Text
+    text: Text = Field(max_length=LONGEST)
     brief: str
     """The sha256 of the brief it answers."""
     by: str

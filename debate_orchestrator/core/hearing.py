@@ -21,7 +21,7 @@ from functools import lru_cache
 from debate_orchestrator.core.parts import Phase, Quotes
 from debate_orchestrator.core.private import public
 from debate_orchestrator.core.values import Value
-from debate_orchestrator.speech import tame
+from debate_orchestrator.speech import normalized, tame
 
 MOST_QUOTES = 200
 """Quotes of one speech that are looked up; those after them are heard as unverified."""
@@ -127,8 +127,8 @@ def _in(quote: str, within: Sequence[str], least_words: int) -> bool:
 def normal(text: str) -> str:
     """A text as quotes are compared: words of letters and digits in small letters, one space between them."""
     # An apostrophe within a word belongs to it, however it is written; a hyphen parts words, as a space does.
-    folded = unicodedata.normalize("NFKC", _APOSTROPHES.sub("", tame(text))).casefold()
-    words = unicodedata.normalize("NFKC", folded).translate(_LETTERS).split()
+    folded = normalized(_APOSTROPHES.sub("", tame(text))).casefold()
+    words = normalized(folded).translate(_LETTERS).split()
     return " ".join(word for word in words if any(map(str.isalnum, word)))
 
 

@@ -10,6 +10,8 @@ import re
 import unicodedata
 from typing import NamedTuple
 
+from debate_orchestrator.speech import normalized
+
 _UNSEEN = re.compile("[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufe00-\ufe0f]")
 _RAISED = re.compile(r"(?<=\d)([\u00b2\u00b3\u00b9\u2070-\u2079\u207a\u207b\u2080-\u2089\u2460-\u249b\u24ea-\u24ff]+)")
 _FRACTION = re.compile("(?<=\\d)([\u00bc-\u00be\u2150-\u215f])")
@@ -69,7 +71,7 @@ def one_encoding(text: str) -> str:
     """`text` in Unicode's compatibility form (NFKC), with what that form would run into a figure kept apart from it."""
     text = _RAISED.sub(r"^\1", _UNSEEN.sub("", text))
     text = _FRACTION.sub(r" \1", text)
-    return unicodedata.normalize("NFKC", text)
+    return normalized(text)
 
 
 def _alike(text: str) -> str:

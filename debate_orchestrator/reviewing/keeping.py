@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from debate_orchestrator.datafiles import is_link, make_folder, name_of, read_pl
 from debate_orchestrator.errors import BadFile, complaint, shown
 from debate_orchestrator.journal import Entry
 from debate_orchestrator.reviewing.ballots import Ballot, Paper
-from debate_orchestrator.speech import one_line
+from debate_orchestrator.speech import normalized, one_line
 
 ENDING, DRAFT = ".yaml", ".draft.yaml"
 MOST = 1_000
@@ -93,9 +92,9 @@ def stem_of(reviewer: str) -> str:
     name = one_line(reviewer)
     if _PLAIN.fullmatch(name):
         return name
-    folded = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    folded = normalized(name, "NFKD").encode("ascii", "ignore").decode().lower()
     slug = re.sub(r"[^a-z0-9]+", "-", folded).strip("-")[:40].strip("-")
-    digits = hashlib.sha256(unicodedata.normalize("NFC", name).encode()).hexdigest()[:8]
+    digits = hashlib.sha256(normalized(name, "NFC").encode()).hexdigest()[:8]
     return f"{slug or 'reviewer'}-{digits}"
 
 

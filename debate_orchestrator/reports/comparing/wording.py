@@ -9,9 +9,10 @@ words in lower case, without those that carry no content (the, of, is ...). `not
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from fractions import Fraction
+
+from debate_orchestrator.speech import normalized
 
 ALIKE = Fraction(1, 2)
 """The likeness from which wording is called similar."""
@@ -27,7 +28,7 @@ _IDLE = frozenset(
 
 def words(text: str) -> frozenset[str]:
     """The words of a text that carry content, in lower case; all of its words where none does."""
-    every = frozenset(re.findall(r"[^\W_]+", unicodedata.normalize("NFKC", text).casefold()))
+    every = frozenset(re.findall(r"[^\W_]+", normalized(text).casefold()))
     return every - _IDLE or every
 
 
