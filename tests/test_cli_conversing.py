@@ -173,6 +173,18 @@ class TestFilesOfOthers:
         assert Path("marker").exists()
         assert "Do you trust it" in shown and "Do you trust it" not in after
 
+    def test_what_was_agreed_to_goes_with_the_file(self, person: Person, debate: Run) -> None:
+        """Once the answers lie beside the report, what was agreed to of the conversation's file is forgotten: another
+        file that comes to lie there is asked about."""
+        person(keys=(*TO_CAST, "command:sh -c 'exit 3'", "later"))
+        there = Path(".debate-setup.yaml").read_text()
+        person("--answers", ".debate-setup.yaml", keys=("yes",))
+        assert not Path(".debate-setup.yaml").exists()
+        Path(".debate-setup.yaml").write_text(there)
+        ran = debate("run", "--answers", ".debate-setup.yaml", "--output=other.md")
+
+        assert ran.code == 2 and "--trust" in ran.err
+
     def test_what_was_typed_is_shown_and_not_asked_about(self, person: Person, debate: Run) -> None:
         """A program that was typed as the cast is in the block, and `run` takes the answers without a question."""
         left, shown = person(keys=(*TO_CAST, "command:sh -c 'exit 3'", "later"))

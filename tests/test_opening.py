@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from debate_orchestrator import __version__
+from debate_orchestrator.core import events
 from debate_orchestrator.core.events import EVENT, Noted
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import start
@@ -91,7 +92,7 @@ def test_material_has_a_limit(here: Path, sizes: list[int], fits: bool) -> None:
     """All material together may have as many bytes as the limit says, not one more."""
     names = [f"{n}.txt" for n, _ in enumerate(sizes)]
     for name, size in zip(names, sizes, strict=True):
-        (here / name).write_bytes(b"x" * (start.MOST_CONTEXT + size))
+        (here / name).write_bytes(b"x" * (events.MOST_CONTEXT + size))
     if fits:
         assert len(start.make_opening(settled(context=names)).setup.context) == len(names)
     else:

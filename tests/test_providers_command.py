@@ -357,6 +357,16 @@ print(json.dumps(said[kind]) if kind else "This is what I say.")
     assert debate.result(1) is not None
 
 
+def test_a_program_that_ends_its_supervisor_ends_too(tmp_path: Path) -> None:
+    """A program that kills the process which watches over it, and goes on, is ended with its turn."""
+    pid = tmp_path / "pid"
+    for closed in ("", "<&- >&- 2>&-"):
+        line = f"echo $$ > {shlex.quote(str(pid))}; trap '' TERM; kill -9 $PPID; exec sleep 60 {closed}"
+        with pytest.raises(TransientError, match="signal 9"):
+            ask(f"command:sh -c {shlex.quote(line)}")
+        assert gone(int(pid.read_text(encoding="utf-8")))
+
+
 def test_a_child_in_the_background_ends_with_its_program(program: Callable[[str], str], tmp_path: Path) -> None:
     """What a program left running in its process group, with its output let go of, ends when the program has ended."""
     pid = tmp_path / "pid"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import bz2
 import gzip
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -272,6 +273,26 @@ def test_an_error_that_can_not_be_unpacked(kind: str, packing: str) -> None:
     """The status decides where the body is packed in a way that is not known, or is broken."""
     with sending(lambda: [b"odd"], status=401, content_encoding=packing) as server:
         fails(server.spec(kind), "HTTP 401", ProviderFailed)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("charset", ["zip", "hex", "uu", "base64", "utf-7", "undefined", "x"])
+def test_an_error_in_an_encoding_that_is_none(kind: str, charset: str) -> None:
+    """Whatever encoding an error is said to be in, it is read as UTF-8, and its status decides."""
+    body = bz2.compress(b"x" * 1_000) if charset == "zip" else b'{"error": {"message": "No such thing."}}'
+    kinds = {"content-type": f"application/json; charset={charset}"}
+    with sending(lambda: [body], status=400, **kinds) as server:
+        fault = fails(server.spec(kind), "HTTP 400", ProviderFailed)
+    assert charset == "zip" or "No such thing." in str(fault)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_error_that_comes_slowly(kind: str) -> None:
+    """An error whose body does not end is taken after a few seconds as far as it has come: its status decides."""
+    began = time.monotonic()
+    with sending(forever(b" ", first=b'{"error": {"message": "No."}}', pause=0.2), status=400) as server:
+        fails(server.spec(kind), "HTTP 400", ProviderFailed)
+    assert time.monotonic() - began < 15
 
 
 @pytest.mark.parametrize("kind", KINDS)

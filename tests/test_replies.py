@@ -102,7 +102,7 @@ def test_speech_is_taken_as_it_is(text: str) -> None:
     assert (event.turn, event.reply.text) == ("1.opening.b", text)
 
 
-@pytest.mark.parametrize("text", [DECLINE, f"I can't. Sorry.\n\n {DECLINE} \r\n", f"{CONCEDE}\n{DECLINE}"])
+@pytest.mark.parametrize("text", [DECLINE, f"I can't. Sorry.\n\n {DECLINE} \r\n", f"{CONCEDE}\n\n{DECLINE}"])
 def test_a_debater_may_decline(text: str) -> None:
     """The line that declines, as the last one, makes the reply a refusal, which is kept verbatim."""
     event = said(text)

@@ -45,7 +45,7 @@ MISTAKES = [
     (YAML, "title: Speech", '§title: "Two\\nlines"', "expected a line of text"),
     (YAML, "tag: A}", '§tag: " "}', "seats.a.tag: got ' '"),
     (YAML, "seats: [a, b]", "§seats: a", "round[0].seats: got 'a'; expected a list"),
-    (YAML, "seats: [a, b]", "§seats: []", "round[0].seats: got nobody; expected one seat at least"),
+    (YAML, "seats: [a, b]", "§seats: []", "round[0].seats: phase 'speech' has no seats"),
     (YAML, "seats: [a, b]", "§seats: [a, a]", "round[0].seats: got a, a; expected each seat once"),
     (YAML, "name: speech", "§name: Speech One", "expected small letters, digits and hyphens, with a letter first"),
     (YAML, WINNER, "winner: {§kind: chioce}", "Did you mean 'choice'?"),

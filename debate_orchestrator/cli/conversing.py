@@ -51,8 +51,8 @@ def converse(arguments: argparse.Namespace) -> int:
         remark(f"debate: {sitting.kept.leaving()}")
         return 0 if isinstance(left, Later) else 130
     answers = conversation.settled(draft, sitting.interview)
-    path = sitting.kept.moved(draft, DebateFiles.of_output(answers.output).report)
-    consent.remember_answers(path, draft.given)
+    before, path = sitting.kept.path, sitting.kept.moved(draft, DebateFiles.of_output(answers.output).report)
+    consent.remember_answers(path, draft.given, before)
     rehearse = rehearses(draft.given["cast"])
     again = f"`debate run --answers {path}` takes them too."
     for_real = f"with somebody to argue, `debate run --answers {path} --a WHO --b WHO --judge WHO` is the real debate."

@@ -14,8 +14,8 @@ from debate_orchestrator.cli.output import print_json, remark, say
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.data import name_of
-from debate_orchestrator.util.errors import BadSettings, ExternalError, Paused, ProviderFailed, short_repr
+from debate_orchestrator.util.data import is_link, name_of
+from debate_orchestrator.util.errors import BadFile, BadSettings, ExternalError, Paused, ProviderFailed, short_repr
 
 if TYPE_CHECKING:
     from debate_orchestrator.core.events import Event
@@ -55,6 +55,8 @@ def probe(arguments: argparse.Namespace) -> int:
     if not any(getattr(arguments, flag) is not None for flag in ("judge", "times", "output", "max_cost")):
         return _list(cases, as_json=arguments.json)
     judges, repeats, max_cost = _checked(arguments)
+    if not arguments.output and is_link(FOLDER):
+        raise BadFile(f"{FOLDER} is a symbolic link. Remove it, or name another folder with --output.")
     report = DebateFiles.of_output(os.path.join(arguments.output or FOLDER, "scorecard.md")).report
     run = ProbeRun(cases, judges, os.path.dirname(report), repeats, max_cost)
     quiet, before = arguments.quiet or arguments.json, _documents(run.scorecard(), report)
@@ -105,8 +107,8 @@ def _checked(arguments: argparse.Namespace) -> tuple[list[str], int, float | Non
         if model_spec.kind(judge) not in (model_spec.HOST, model_spec.REPLAY, model_spec.HUMAN)
     )
     problems = [
-        f"--judge {model_spec.kind(judge)} can't be probed, since that takes dozens of calls. Name a model, or a program "
-        'such as "command:claude -p". To have one debate judged, use `debate judge JOURNAL`.'
+        f"--judge {model_spec.kind(judge)} can't be probed, since that takes dozens of calls. Name a model, or a "
+        'program such as "command:claude -p". To have one debate judged, use `debate judge JOURNAL`.'
         for judge in judges
         if judge not in reachable
     ]

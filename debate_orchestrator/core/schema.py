@@ -22,6 +22,12 @@ LONGEST = 20_000
 """Characters that one text of a structured reply may have."""
 LONGEST_URL = 2_000
 MOST_ITEMS = 100
+DEEPEST = 6
+"""Records and lists within each other that a shape may have."""
+MOST_FIELDS = 300
+"""Fields that a shape may have, with those of its records; what is asked per side counts twice."""
+LARGEST = 1_000_000
+"""The most, above and below zero, that a number in a reply may be."""
 _URL = re.compile(r"https?://[^\s<>\"`\x00-\x20\x7f]+", re.IGNORECASE)
 
 
@@ -288,6 +294,8 @@ def _number(field: Field, value: Any) -> bool:
         return False
     if field.whole and not isinstance(value, int):
         return False
+    if not -LARGEST <= value <= LARGEST:  # false of what is not a number, too
+        return False
     return (field.least is None or value >= field.least) and (field.most is None or value <= field.most)
 
 
@@ -314,7 +322,7 @@ def _expected_one(field: Field, terms: ShapeContext) -> str:
         case "number":
             kind = "a whole number" if field.whole else "a number"
             bounded = field.least is not None and field.most is not None
-            return f"{kind} from {field.least:g} to {field.most:g}" if bounded else kind
+            return f"{kind} from {field.least:g} to {field.most:g}" if bounded else f"{kind} of at most {LARGEST:,}"
         case "choice":
             return "one of " + ", ".join(field.of or terms.sides)
         case "choices":

@@ -109,7 +109,7 @@ class DebateState(Schedule):
         if not due or due[0].closing:
             got = "a debate that is complete" if not due else "a debate whose last turns are due already"
             raise OutOfTurn(complaint("an early end", got, "one with rounds left"))
-        if not any(turn.speaking for turn in self.settled()):
+        if not any(turn.speaking and turn.id in self.answers for stage in self.stages() for turn in stage):
             hint = "Nobody can judge what was not said."
             raise OutOfTurn(complaint("an early end", "a debate in which nobody has spoken", "a speech", hint))
         if self.closed_after is not None:
@@ -143,13 +143,14 @@ class DebateState(Schedule):
             case BudgetChanged():
                 self.max_cost = event.max_cost
             case QuestionAsked():
-                self.raised.append((event, self.settled_for_now()))
+                self.raised.append(event)
             case EndedEarly():
                 self.closed_after = self.last_place()
-                self._moved_on()
+                self._start_over()
             case CallFailed():
                 self.unanswered.setdefault(event.turn, []).append(event)
             case Asked():
+                self._begin()
                 self.asked.setdefault(event.turn, []).append(event)
             case Rejected():
                 self.spoiled.setdefault(event.turn, []).append(event)
@@ -161,8 +162,9 @@ class DebateState(Schedule):
         return True
 
     def _settle(self, answer: Answer) -> None:
+        self._begin()
         self.answers[answer.turn] = answer
-        self._moved_on()
+        self._answered()
 
     def _must_be_due(self, turn_id: str) -> Turn:
         due = self.due()

@@ -38,6 +38,11 @@ BALLOT_WORDS = 800
 """Words that a structured reply is expected to have; those of the shipped debates have 500 to 1,300."""
 
 
+MOST_TURNS = 400
+"""Turns of a debate that is still played to be estimated: the largest that can be set up in a shipped format has 245.
+Every brief holds all that was said before it, so that the work grows with their square."""
+
+
 class Estimate(Value):
     """What a debate, or the rest of one, is expected to take."""
 
@@ -53,6 +58,8 @@ class Estimate(Value):
     """Whether debaters may search, which is in none of the numbers."""
     persons: bool = False
     """Whether a person takes turns, which cost nothing."""
+    too_long: bool = False
+    """Whether the debate has too many turns left to be estimated; then it counts nothing."""
 
     @property
     def calls(self) -> int:
@@ -69,6 +76,8 @@ class Estimate(Value):
 
     def said(self) -> str:
         """The estimate in a line."""
+        if self.too_long:
+            return f"not estimated: more than {MOST_TURNS} turns are left"
         return self._said() + ("; a person's turns cost nothing" if self.persons else "")
 
     def _said(self) -> str:
@@ -88,6 +97,8 @@ class Estimate(Value):
 
     def short(self) -> str:
         """Its calls, minutes and money in a few words."""
+        if self.too_long:
+            return "not estimated"
         if not self.calls:
             return "no calls"
         money = self._money() if self.cost else "" if self.unknown else "$0"
@@ -144,6 +155,11 @@ def estimate(opened: Opened, given: Iterable[Event] = ()) -> Estimate:
     seated = [spec for seat in debate.format.seated for spec in debate.cast[seat]]
     persons = model_spec.HUMAN in seated
     waits = persons or model_spec.HOST in seated
+    searches = opened.setup.search
+    if debate.most_turns() - len(debate.answers) > MOST_TURNS:
+        return Estimate(
+            bill=Costs(), unknown=(), seconds=0, waits=waits, persons=persons, searches=searches, too_long=True
+        )
     made, took = _played(debate)
     lines: dict[tuple[str, str], CostLine] = {}
     unknown: dict[str, None] = {}
@@ -154,7 +170,7 @@ def estimate(opened: Opened, given: Iterable[Event] = ()) -> Estimate:
         seat, phase = one.turn.seat, one.turn.phase.name
         line = CostLine(seat=seat, phase=phase, calls=1, usage=usage, cost=cost or 0.0, unknown=int(cost is None))
         lines[seat, phase] = lines.get((seat, phase), CostLine(seat=seat, phase=phase)) + line
-    searches = opened.setup.search and any(not one.turn.judging for one in made)
+    searches = searches and any(not one.turn.judging for one in made)
     bill = Costs(lines=tuple(lines.values()))
     return Estimate(bill=bill, unknown=tuple(unknown), seconds=took, waits=waits, persons=persons, searches=searches)
 

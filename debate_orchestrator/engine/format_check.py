@@ -19,7 +19,6 @@ from debate_orchestrator.formats.validation import Keys
 from debate_orchestrator.prompting import briefs, rendering, templates
 from debate_orchestrator.util.errors import BadFormat, complaint, short_repr
 
-LARGEST_SCORE = 1_000_000
 _ANY_FORMAT = "adversarial"
 """The format whose briefs tell which names there are while the one looked over is none yet."""
 _FILLED = {"round": ("round", "rounds"), "intervention": ("round",)}
@@ -123,8 +122,6 @@ def _odd(made: Format) -> Iterator[Odd]:
         yield ("rounds",), got, f"1 or more, each at least the one before, and at most {MOST_ROUNDS}"
     if not made.phases():
         yield ("round",), "no phases", "one at least"
-    if not made.rubric.most <= LARGEST_SCORE:
-        yield ("rubric", "most"), short_repr(made.rubric.most), f"at most {LARGEST_SCORE:,}"
     for group, phases in (("before", made.before), ("round", made.round), ("after", made.after)):
         for n, phase in enumerate(phases):
             yield from (((group, n, *keys), got, wanted) for keys, got, wanted in _odd_phase(made, phase))
@@ -157,8 +154,6 @@ def _odd_field(name: str, field: Field, kind: str, sides: Sequence[str]) -> Iter
 
 
 def _odd_phase(made: Format, phase: Phase) -> Iterator[Odd]:
-    if not phase.seats:
-        yield ("seats",), "nobody", "one seat at least"
     if len(set(phase.seats)) < len(phase.seats):
         yield ("seats",), f"{', '.join(phase.seats)}", "each seat once"
     if phase.words and phase.most_words and phase.words > phase.most_words:

@@ -10,16 +10,13 @@ import os
 import secrets
 
 from debate_orchestrator import __version__
-from debate_orchestrator.core.events import HEARING, Context, Noted, Opened, Reply, Setup
+from debate_orchestrator.core.events import HEARING, MOST_CONTEXT, Context, Noted, Opened, Reply, Setup
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.formats import loader
 from debate_orchestrator.setup.settings import Settings
 from debate_orchestrator.storage.journal import SCHEMA
 from debate_orchestrator.util.data import read_text
 from debate_orchestrator.util.errors import BadFile, BadSettings, complaint
-
-MOST_CONTEXT = 400_000
-"""Bytes of material that a debate may carry: it is in every brief."""
 
 
 def make_opening(answers: Settings, derived: tuple[Reply, ...] = ()) -> Opened:

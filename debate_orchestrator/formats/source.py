@@ -18,7 +18,7 @@ from debate_orchestrator.core.phases import NAME
 from debate_orchestrator.formats.validation import Keys, validate
 from debate_orchestrator.formats.validation import key_path as written
 from debate_orchestrator.util import resources
-from debate_orchestrator.util.data import name_of, read_mapping_with_lines, read_text
+from debate_orchestrator.util.data import name_of, read_mapping_with_lines, read_text, real_path
 from debate_orchestrator.util.errors import BadFile, BadFormat, complaint, short_repr, suggest
 
 FILE = "format.yaml"
@@ -185,9 +185,13 @@ def _placed(folder: FormatFolder, file: str) -> tuple[dict[str, Any], Lines]:
 
 
 def _must_be_its_own(folder: FormatFolder, file: str) -> None:
-    """BadFile where a file in a folder of the user's is a link that leads out of it."""
-    leads, home = os.path.realpath(folder.path / file), os.path.realpath(folder.path)
-    if not folder.shipped and not leads.startswith(os.path.join(home, "")):
+    """BadFile where a file in a folder of the user's leads out of it, or can't be followed."""
+    try:
+        home = real_path(folder.path)
+        own = folder.shipped or real_path(folder.path / file).startswith(os.path.join(home, ""))
+    except OSError:
+        own = False
+    if not own:
         got = "a link that leads out of the folder"
         raise BadFile(complaint(f"{folder.told}/{file}", got, "a file of the format's own", "Copy it there."))
 

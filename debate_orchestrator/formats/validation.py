@@ -19,6 +19,8 @@ from debate_orchestrator.util.errors import complaint, short_repr, suggest
 Keys = tuple[str | int, ...]
 Made = TypeVar("Made", bound=BaseModel)
 
+MOST = 100
+"""Complaints about one thing that are told; of the others, how many there are."""
 _WORDS = {
     "string_type": "text",
     "int_type": "a whole number",
@@ -64,15 +66,18 @@ def validate(model: type[Made], data: Mapping[str, Any], where: Callable[[Keys],
             model.model_validate(whole)
         except ValidationError as error:
             complaints += _misfits(error.errors(), where, changed)
-    return None, list(dict.fromkeys(complaints))
+    complaints = list(dict.fromkeys(complaints))
+    left_out = len(complaints) - MOST
+    return None, [*complaints[:MOST], *([f"{where(())}: and {left_out:,} more."] if left_out > 0 else [])]
 
 
 def _misfits(found: Sequence[Any], where: Callable[[Keys], str], changed: Sequence[Keys] = ()) -> Iterator[str]:
     """What does not hang together, less what hangs on values that were `changed`."""
+    places = set(changed)
     for item in found:
         if isinstance(wrong := item.get("ctx", {}).get("error"), InvalidFormat):
             for keys, said in wrong.misfits:
-                if not any(keys[: len(one)] == one for one in changed):
+                if not any(keys[:n] in places for n in range(len(keys) + 1)):
                     yield f"{where(keys)}: {said}."
 
 

@@ -89,16 +89,20 @@ def _hint(tag: str = "") -> str:
     return f"Close the {marks}, and write the reply after {'it' if tag else 'them'}."
 
 
+def _unfenced(text: str) -> str:
+    """What stands in the code fence around a text, or the text itself where there is none."""
+    whole = _FENCED.fullmatch(text)
+    return whole[1].strip() if whole else text
+
+
 def parse_structured(where: str, text: str) -> Any:
     """The value of a reply in JSON, alone or in one code fence; BadReply where it is none. Private working around it,
     in the marks that models use, is left out."""
-    bare = text.strip()
+    bare = _unfenced(text.strip())
     if not (bare.startswith("{") and bare.endswith("}")):
-        bare = without_private(bare)
+        bare = _unfenced(without_private(text.strip()))
     if text.strip() and not bare:
         raise BadReply(complaint(where, _WORKING, "JSON", _hint()))
-    if whole := _FENCED.fullmatch(bare):
-        bare = whole[1]
     try:
         return strict_json(bare)
     except ValueError as error:

@@ -84,6 +84,8 @@ def _answer(sandbox: templates.Sandbox, task: dict[str, Any]) -> dict[str, Any]:
             "place": templates.error_location(error, own) or first,
             "said": templates.error_text(error),
         }
+    if any("\ud800" <= one <= "\udfff" for one in text):
+        return {"place": first, "said": "half a character, which no text can be written with"}
     if len(text) > LONGEST:
         return {"place": first, "said": f"{len(text):,} characters"}
     return {"text": text}

@@ -17,7 +17,8 @@ import posixpath
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from types import MappingProxyType
+from functools import wraps
+from types import MappingProxyType, NoneType
 from typing import Any, NamedTuple
 
 from jinja2 import (
@@ -72,20 +73,46 @@ _LOOP = frozenset({"changed", "cycle", "depth", "depth0", "first", "index", "ind
 }  # fmt: skip
 
 
+_LAZY = ("batch", "items", "map", "reject", "rejectattr", "reverse", "select", "selectattr", "slice", "unique")
+"""Filters of Jinja's that make a list only when it is read; as text they would be a place in memory."""
+_PLAIN = (str, int, float, list, tuple, dict, range, NoneType, Undefined)
+"""What may be put out; putting out what is undefined says so."""
+
+
+def _read_out(lazy: Callable[..., Any]) -> Callable[..., Any]:
+    """A filter that makes its list at once."""
+
+    @wraps(lazy)  # and so marked as what Jinja passes its context to
+    def made(*given: Any, **named: Any) -> Any:
+        value = lazy(*given, **named)
+        return value if isinstance(value, str) else list(value)
+
+    return made
+
+
+def _put_out(value: Any) -> Any:
+    if not isinstance(value, _PLAIN):
+        raise TypeError(f"a {type(value).__name__} is put out, which is no plain value")
+    return value
+
+
 def _methods(value: object) -> frozenset[str]:
     return next((names for kind, names in METHODS.items() if isinstance(value, kind)), frozenset())
 
 
 class Function:
-    """A function of ours that templates may call."""
+    """A function of ours, or a method, that templates may call."""
 
     __slots__ = ("_call",)
 
     def __init__(self, call: Callable[..., Any]):
         self._call = call
 
-    def __call__(self, *given: Any) -> Any:
-        return self._call(*given)
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        return self._call(*given, **named)
+
+    def __repr__(self) -> str:
+        return "<function>"
 
 
 class FunctionContext(NamedTuple):
@@ -133,9 +160,12 @@ class Sandbox(ImmutableSandboxedEnvironment):
     texts of prompts/ where its files can't be read."""
 
     def __init__(self, own: Mapping[str, str], shipped: Mapping[str, str] | None = None):
-        super().__init__(loader=TemplateFiles(own, shipped), undefined=StrictUndefined, autoescape=False)
+        super().__init__(
+            loader=TemplateFiles(own, shipped), undefined=StrictUndefined, autoescape=False, finalize=_put_out
+        )
         self.globals = {name: self.globals[name] for name in _GLOBALS}
         self.filters = {name: self.filters[name] for name in _FILTERS}
+        self.filters |= {name: _read_out(self.filters[name]) for name in _LAZY}
         self.filters |= {
             "line": sanitize.one_line,
             "address": sanitize.safe_url,
@@ -147,13 +177,14 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def getattr(self, obj: Any, attribute: str) -> Any:
         """What `obj.attribute` is: a method that is listed, else the item of a mapping, else undefined."""
         if attribute in _methods(obj):
-            return getattr(obj, attribute)
+            return Function(getattr(obj, attribute))
         if isinstance(obj, dict) and attribute in obj:
             return obj[attribute]
         if isinstance(obj, LoopContext) and attribute in _LOOP:
             return getattr(obj, attribute)
         if isinstance(obj, TemplateReference | TemplateModule | Namespace) and not attribute.startswith("_"):
-            return super().getattr(obj, attribute)
+            found = super().getattr(obj, attribute)
+            return Function(found) if isinstance(found, BlockReference) else found
         return self._unreachable(obj, attribute)
 
     def getitem(self, obj: Any, argument: Any) -> Any:

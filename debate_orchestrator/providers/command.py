@@ -26,7 +26,7 @@ from debate_orchestrator.providers import faults, supervisor
 from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.providers.permissions import permissions
 from debate_orchestrator.providers.registry import Piece
-from debate_orchestrator.util import errors
+from debate_orchestrator.util import errors, model_spec
 from debate_orchestrator.util.errors import ProviderFailed
 from debate_orchestrator.util.redact import redact
 
@@ -239,6 +239,9 @@ def complaint(spec: str) -> str | None:
         return errors.complaint("the command", f"{errors.short_repr(rest)} ({error})", expected)
     if not words or not rest.replace("\n", "").replace("\t", "").isprintable():
         return errors.complaint("the command", errors.short_repr(rest), expected)
+    if len(rest) > model_spec.LONGEST_COMMAND:
+        got, hint = f"a command line of {len(rest):,} characters", "Put it into a script, and name that."
+        return errors.complaint("the command", got, f"at most {model_spec.LONGEST_COMMAND}", hint)
     if shutil.which(words[0]) is None:
         hint = "A path counts from the working directory."
         return errors.complaint(

@@ -32,6 +32,8 @@ class Limits(NamedTuple):
     """How deep the JSON of one event may be nested: events of either API need about 10, as `datafiles` allows."""
     error: int = 64 * 1024
     """Bytes that are read of the body of an error: the reason stands at its beginning, and about 300 are shown."""
+    reason: float = 5.0
+    """Seconds for which the body of an error is read: it is a few hundred bytes, and the status decides."""
     first: float = 900.0
     """Seconds until the first word: a laptop takes minutes to read the brief of a late round."""
     silence: float = 300.0

@@ -23,10 +23,11 @@ from urllib.request import getproxies, proxy_bypass
 from debate_orchestrator.providers.permissions import permissions
 from debate_orchestrator.util import errors, model_spec, redact
 from debate_orchestrator.util.errors import complaint
-from debate_orchestrator.util.sanitize import one_line
+from debate_orchestrator.util.sanitize import HIDDEN, JOINER, one_line
 
 NO_KEY = "none"
 """What is sent where a server of one's own wants something and nothing is known."""
+_UNSEEN = re.compile(f"[{HIDDEN}]|{JOINER}")
 _LABEL = r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
 _AUTHORITY = re.compile(
     rf"(?:\[(?P<v6>[\da-f:.]+)\]|(?P<host>{_LABEL}(?:\.{_LABEL})*))(?::(?P<port>\d{{0,5}}))?", re.ASCII | re.IGNORECASE
@@ -63,8 +64,9 @@ def without_user(url: str) -> str:
 
 
 def key(name: str, environment: Mapping[str, str] = os.environ) -> str | None:
-    """The key in an environment variable, without the white space about it; None where there is none."""
-    return environment.get(name, "").strip() or None
+    """The key in an environment variable, without hidden characters and the white space about it; None where there is
+    none."""
+    return _UNSEEN.sub("", environment.get(name, "")).strip() or None
 
 
 def server(spec: str) -> Server:

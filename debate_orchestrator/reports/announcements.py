@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice, takewhile
 from typing import Any
 
 from debate_orchestrator.core.phases import CLERK, NO_DECISION, Turn, fill_label
@@ -37,7 +38,7 @@ def announcements(debate: DebateState) -> list[str]:
         if any(turn.id not in debate.answers for turn in stage):
             break
         said += [line for turn in stage for line in _about(debate, turn)]
-        if _votes(debate, stage) and not any(_same_vote(debate, first, one[0]) for one in stages[n + 1 :]):
+        if _votes(debate, stage) and not any(_same_vote(debate, first, one[0]) for one in _of_its_part(stages, n)):
             said += _voted(debate, first)
         if first.closing and debate.shape(first) is not None:
             said += [line for turn in stage for line in _dissent(debate, turn)]
@@ -46,6 +47,14 @@ def announcements(debate: DebateState) -> list[str]:
 
 def _votes(debate: DebateState, stage: Stage) -> bool:
     return stage[0].judging and debate.format.votes(stage[0].phase)
+
+
+def _of_its_part(stages: Sequence[Stage], n: int) -> Iterator[Stage]:
+    """The stages after a stage in the same round, or beside it before or after the rounds."""
+    first = stages[n][0]
+    return takewhile(
+        lambda stage: (stage[0].round, stage[0].closing) == (first.round, first.closing), islice(stages, n + 1, None)
+    )
 
 
 def _same_vote(debate: DebateState, one: Turn, other: Turn) -> bool:
@@ -69,7 +78,7 @@ def _about(debate: DebateState, turn: Turn) -> Iterator[str]:
         yield f"{name} conceded the debate ({turn.id})."
     elif debate.writes_for_the_other(turn):
         yield f"{name} wrote lines for the other side ({turn.id})."
-    if turn.id in debate.answers and (ignored := debate.ignored(turn, debate.reply(turn))):
+    if turn.id in debate.answers and (ignored := debate.ignored_in(turn)):
         yield f'{name} wrote "{ignored}" where it does not count ({turn.id}).'
     if turn.role == CLERK:
         for row in rows(debate, turn, "checks"):
@@ -116,7 +125,7 @@ def _scored(debate: DebateState, round: int) -> list[str]:
         tally = f" ({wording.tally(wording.count(votes))})" if len(votes) > 1 else ""
         said = [f"Round {round}: {wording.winner_word(result.winner)}{tally}"]
     said += _reasons(ballot.ballot for ballot in debate.ballots(round))
-    if round in debate.persisted():
+    if debate.persists(round):
         said.append(debate.format.labels.persisted)
     return said + _changed(debate, votes)
 

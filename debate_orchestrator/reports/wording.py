@@ -206,7 +206,7 @@ def ended_early(debate: DebateState) -> str | None:
 
 def new_to(debate: DebateState, turn: Turn) -> tuple[str, ...]:
     """The questions that the taker of a turn heard for the first time before it."""
-    return tuple(one.text for one in debate.put_to(turn) if one.new)
+    return tuple(one.text for one in debate.new_to(turn))
 
 
 def floor_note(debate: DebateState) -> Iterator[str]:
@@ -216,8 +216,8 @@ def floor_note(debate: DebateState) -> Iterator[str]:
         yield from _unscored(debate)
     if count := len(debate.raised):
         yield f"{count} question{'s were' if count != 1 else ' was'} put from the floor."
-    heard = {one.number for turn in debate.settled() for one in debate.put_to(turn)}
-    for number, (event, _) in enumerate(debate.raised):
+    heard = {one.number for turn in debate.settled() for one in debate.new_to(turn)}
+    for number, event in enumerate(debate.raised):
         if number not in heard:
             to = f"A question from the floor, to {names(debate, event.to)},"
             yield f"{to} was heard by nobody{'' if debate.complete else ' yet'}: {one_line(event.question)}"

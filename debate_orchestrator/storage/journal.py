@@ -26,6 +26,7 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from debate_orchestrator.core.events import EVENT, Event, Opened
+from debate_orchestrator.core.private_text import without_private
 from debate_orchestrator.util.data import error_text, must_fit, name_of, read_regular, regular_file
 from debate_orchestrator.util.errors import (
     BadJournal,
@@ -37,6 +38,7 @@ from debate_orchestrator.util.errors import (
     short_repr,
 )
 from debate_orchestrator.util.redact import redactor
+from debate_orchestrator.util.sanitize import sanitize
 
 SCHEMA = 1
 """The version of the journal's own form."""
@@ -127,7 +129,9 @@ def _entry(path: str, n: int, line: bytes, prev: str) -> Entry:
             complaint(where, "bytes that do not match the line's hash", "the line as it was written", hint)
         )
     try:
-        record = json.loads(body.decode())
+        record = json.loads(body.decode(), parse_constant=_no_number)
+        if b"\\u" in body:
+            json.dumps(record, ensure_ascii=False).encode()  # fails for half a character, which can't be shown
         number, at, before, data = record["n"], record["at"], record["prev"], record["event"]
         if type(number) is not int or not isinstance(at, str):
             raise TypeError
@@ -144,6 +148,10 @@ def _entry(path: str, n: int, line: bytes, prev: str) -> Entry:
         return Entry(number, at, EVENT.validate_python(data), digest)
     except (ValidationError, RecursionError) as error:
         raise _newer(where, f"an event this version does not know{_because(error)}", "one it knows") from None
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is no number")
 
 
 def _because(error: Exception) -> str:
@@ -254,7 +262,7 @@ class JournalWriter:
         """Writes one event after the last whole line, without the secrets of the environment; the entry has it as it
         was written. BadJournal for an event that would not read back as it is; Unwritten where the disk would not
         take it. The journal is then as it was."""
-        event = event.with_text(redactor())
+        event = event.with_text(self._redacted)
         prev = self.entries[-1].hash if self.entries else _START
         n, at = len(self.entries) + 1, self._clock()
         body = _body(n, at, prev, event)
@@ -274,6 +282,15 @@ class JournalWriter:
         self.entries.append(entry)
         self._written += 1
         return entry
+
+    def _redacted(self, text: str) -> str:
+        """`text` without secrets, and without its private working where leaving that out would make one whole."""
+        redact = redactor()
+        kept = redact(text)
+        opened = self.entries[0].event if self.entries else None
+        said = without_private(sanitize(kept), opened.format.private if isinstance(opened, Opened) else "")
+        safe = redact(said)
+        return kept if safe == said else safe
 
     def _must_be_ours(self) -> None:
         """Trims the tail that a crash left. Failed where the file is not as this writer knows it."""

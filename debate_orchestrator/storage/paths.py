@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from debate_orchestrator.util.data import system_owned
+from debate_orchestrator.util.data import real_path, system_owned
 from debate_orchestrator.util.errors import BadFile, complaint, short_repr
 
 REPORT = "debate-report.md"
@@ -42,10 +42,10 @@ class DebateFiles(NamedTuple):
         BadFile where the output can't be written.
         """
         files = cls.named_by(output)
-        if system_owned(files.report):
-            raise _unwritable(output, "a folder of the system's own")
-        parent = os.path.dirname(files.report) or "."
         try:
+            if system_owned(files.report):
+                raise _unwritable(output, "a folder of the system's own")
+            parent = real_path(os.path.dirname(files.report))
             os.makedirs(parent, exist_ok=True)
         except OSError as error:
             raise _unwritable(output, error.strerror) from None

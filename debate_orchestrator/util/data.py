@@ -21,6 +21,8 @@ LARGEST = 1_000_000
 MOST = 268_435_456
 """Bytes that any file may have which is read whole."""
 _DEEPEST = 32
+_MOST_LINKS = 40
+"""Links that may be followed on the way to a file, as many as the kernel follows."""
 _HALVES = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 
 
@@ -42,10 +44,12 @@ def read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
     return {str(key): item for key, item in value.items()}
 
 
-def read_mapping_with_lines(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
+def read_mapping_with_lines(
+    path: str | os.PathLike[str], *, follow: bool = True
+) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
     """The mapping that a YAML file holds, as `read_mapping` reads it, and the line of everything in it (see
-    `plain_yaml.placed`). BadFile as there, with the line as `PATH:LINE`."""
-    return parse_mapping_with_lines(read_text(path, LARGEST), name_of(path))
+    `plain_yaml.placed`). BadFile as there, with the line as `PATH:LINE`, and as `read_text`."""
+    return parse_mapping_with_lines(read_text(path, LARGEST, follow=follow), name_of(path))
 
 
 def parse_mapping_with_lines(text: str, where: str) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
@@ -89,10 +93,11 @@ def _reason(error: Exception) -> str:
     return text if text.isprintable() and len(text) <= 200 else short_repr(text, 120)
 
 
-def read_text(path: str | os.PathLike[str], most: int) -> str:
-    """The UTF-8 text of a regular file of at most `most` bytes; BadFile where it is none."""
+def read_text(path: str | os.PathLike[str], most: int, *, follow: bool = True) -> str:
+    """The UTF-8 text of a regular file of at most `most` bytes; BadFile where it is none, or a link that may not be
+    followed."""
     try:
-        data = read_regular(path, follow=True, most=most)
+        data = read_regular(path, follow=follow, most=most)
     except (OSError, ValueError) as error:
         expected = f"at most {most:,}" if getattr(error, "errno", 0) == errno.EFBIG else "a file that can be read"
         raise BadFile(complaint(name_of(path), error_text(error), expected)) from None
@@ -106,19 +111,65 @@ def read_text(path: str | os.PathLike[str], most: int) -> str:
 
 def _regular(path: str, flags: int) -> int:
     """Opens a regular file, or a folder, of which `open` complains; OSError for a pipe, which may block, for a device,
-    which may have no end, and for what the kernel makes up, such as /proc/self/environ with its keys."""
-    if not system_owned(path):
-        handle = os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, 0o666)
-        mode = os.fstat(handle).st_mode
-        if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+    which may have no end, for what the kernel makes up, such as /proc/self/environ with its keys, and where it can't
+    be told where the path leads."""
+    folder, name = os.path.split(path)
+    # with O_NOFOLLOW the last part is the kernel's to judge
+    real = os.path.join(real_path(folder), name) if flags & os.O_NOFOLLOW else real_path(path)
+    if not system_owned(real):
+        # what was judged is what is opened, since none of its parts is a link
+        handle = os.open(real, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, 0o666)
+        status = os.fstat(handle)
+        ordinary = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
+        if ordinary and status.st_dev not in _kernel_devices():
             return handle
         os.close(handle)
     raise OSError(errno.EINVAL, "a pipe or a device, or a file of the system")
 
 
+def _kernel_devices() -> set[int]:
+    """The devices of the kernel's own file systems, which may be mounted elsewhere too."""
+    return {os.lstat(folder).st_dev for folder in ("/proc", "/sys") if os.path.ismount(folder)}
+
+
+def real_path(path: str | os.PathLike[str]) -> str:
+    """The absolute path, without links and steps back, to which a path leads. A part that does not exist keeps its
+    name. OSError where a part can't be looked at: `os.path.realpath` takes such a part for an ordinary name, although
+    it may be a link that the kernel follows, as behind a path that is too long once its links are resolved."""
+    there, links = os.sep, 0
+    parts = os.path.join(os.getcwd(), path).split(os.sep)[::-1]
+    while parts:
+        part = parts.pop()
+        if part in ("", os.curdir):
+            continue
+        if part == os.pardir:
+            there = os.path.dirname(there)
+            continue
+        step = os.path.join(there, part)
+        if (leads := _link(step)) is None:
+            there = step
+            continue
+        if (links := links + 1) > _MOST_LINKS:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        there = os.sep if os.path.isabs(leads) else there
+        parts += leads.split(os.sep)[::-1]
+    return there
+
+
+def _link(path: str) -> str | None:
+    """What a link says; None for what is no link, or is not there."""
+    try:
+        return os.readlink(path)
+    except OSError as error:
+        if error.errno in (errno.EINVAL, errno.ENOENT):  # EINVAL: it is there, and no link
+            return None
+        raise
+
+
 def system_owned(path: str | os.PathLike[str]) -> bool:
-    """Whether a path leads into a file system of the kernel's own, where files look regular and are not."""
-    real = os.path.realpath(path)
+    """Whether a path leads into a file system of the kernel's own, where files look regular and are not; OSError as
+    `real_path`."""
+    real = real_path(path)
     return real.startswith(("/proc/", "/sys/", "/dev/")) and not real.startswith("/dev/shm/")
 
 

@@ -7,6 +7,8 @@ import re
 HOST, REPLAY, REHEARSE, COMMAND, HUMAN = "host", "replay", "rehearse", "command", "human"
 FETCH, OFFLINE = "fetch", "offline"
 """Who looks up what the sides cite: the one fetches the pages, the other says that nothing was checked."""
+LONGEST_COMMAND = 500
+"""Characters that a program's command line may have: whoever is asked about it must be able to read it."""
 
 
 def kind(spec: str) -> str:

@@ -1,6 +1,6 @@
 """Measures what the engine adds to models that answer in a fixed time: wall clock, work, memory, rate, and faults.
 
-Run it with `python tests/benchmarks/voices.py clock work many=300@1 many=300@10 faults=100`, or with some of these:
+Run it with `python tests/benchmarks/overhead.py clock work many=300@1 many=300@10 faults=100`, or with some of these:
 so many debates at once, and after how many seconds models answer. The models are `messages_server`, as a process
 of its own. Debates go through the vendor's SDK, each with a journal of its own in a temporary folder. Read the
 ratios: to the critical path (the stages one after the other), to the strict order (the calls one after the other),
@@ -46,7 +46,7 @@ CAST = CASTS["two models"]
 Request = dict[str, Any]
 
 
-class Told(NamedTuple):
+class Counts(NamedTuple):
     """What the server counted, once it has ended."""
 
     requests: int
@@ -54,18 +54,18 @@ class Told(NamedTuple):
 
 
 @contextmanager
-def server(*arguments: float) -> Iterator[list[Told]]:
-    """A server as a process of its own, in the vendor's place; once it has ended, the list has what it told."""
-    told: list[Told] = []
+def server(*arguments: float) -> Iterator[list[Counts]]:
+    """A server as a process of its own, in the vendor's place; once it has ended, the list has its counts."""
+    counts: list[Counts] = []
     command = [sys.executable, SERVER, *map(str, arguments)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stdin is not None
         os.environ["ANTHROPIC_BASE_URL"] = process.stdout.readline().strip()
         try:
-            yield told
+            yield counts
         finally:
             process.stdin.close()
-            told.append(Told(**json.loads(process.stdout.readline())))
+            counts.append(Counts(**json.loads(process.stdout.readline())))
 
 
 def first(rounds: int, panel: int, *, leader_first: bool = False) -> Opened:
@@ -103,13 +103,13 @@ def stages_of(begun: Opened, folder: str) -> list[list[Request]]:
     asyncio.run(debated(str(path), begun))
     events = read(path).events
     path.unlink()
-    answers = {one.turn: one for one in events if isinstance(one, Spoke | Voted)}
-    debate, made = DebateState([begun]), []
+    answers = {event.turn: event for event in events if isinstance(event, Spoke | Voted)}
+    debate, stages = DebateState([begun]), []
     while due := debate.due():
-        made.append([request(brief(debate, turn), filler(debate, turn.seat)) for turn in due])
+        stages.append([request(brief(debate, turn), filler(debate, turn.seat)) for turn in due])
         for turn in due:
             debate.take(answers[turn.id])
-    return made
+    return stages
 
 
 async def plainly(stages: list[list[Request]], client: anthropic.AsyncAnthropic) -> None:
@@ -156,16 +156,16 @@ def work(_: str = "") -> None:
         calls, runs = sum(map(len, stages)), 9
 
         async def plain() -> None:
-            async with client() as one:
-                await plainly(stages, one)
+            async with client() as connected:
+                await plainly(stages, connected)
 
         ran = {"plain loop": [timed(plain) for _ in range(runs)]}
         ran["debate"] = [timed(partial(debated, f"{folder}/{n}", begun)) for n in range(runs)]
     table(f"3 rounds, 1 judge, {calls} calls, answers at once", "ms a call", "of it this process's own")
     median: dict[str, list[float]] = {}
     for who, times in ran.items():
-        median[who] = [statistics.median(one) / calls * 1000 for one in zip(*times, strict=True)]
-        line(who, *(f"{one:.1f}" for one in median[who]))
+        median[who] = [statistics.median(column) / calls * 1000 for column in zip(*times, strict=True)]
+        line(who, *(f"{milliseconds:.1f}" for milliseconds in median[who]))
     line("the engine's part", *(f"{ours - plain:.1f}" for plain, ours in zip(*median.values(), strict=True)))
 
 
@@ -176,9 +176,9 @@ def many(how: str) -> None:
     rates: dict[str, list[float]] = {"plain": [], "ours": []}
     for _ in range(3):
         for who, rate in rates.items():
-            told = json.loads(subprocess.check_output([sys.executable, __file__, f"_{who}={how}"], text=True))
-            rate.append(told["rate"])
-            line(who, f"{told['rate']:.1f}", f"{told['mb']:.0f}", f"{told['busy']:.1f}")
+            found = json.loads(subprocess.check_output([sys.executable, __file__, f"_{who}={how}"], text=True))
+            rate.append(found["rate"])
+            line(who, f"{found['rate']:.1f}", f"{found['mb']:.0f}", f"{found['busy']:.1f}")
     ratio = statistics.median(rates["ours"]) / statistics.median(rates["plain"])
     line("ratio of the median rates", f"{ratio:.3f}", "", "")
 
@@ -195,8 +195,8 @@ def _crowd(how: str, *, ours: bool) -> None:
                 done = await asyncio.gather(*(debated(f"{folder}/{n}", begun) for n in range(int(debates))))
                 assert all(debate.complete for debate in done)
             else:
-                async with client() as one:
-                    await asyncio.gather(*(plainly(stages, one) for _ in range(int(debates))))
+                async with client() as connected:
+                    await asyncio.gather(*(plainly(stages, connected) for _ in range(int(debates))))
 
         took, busy = timed(crowd)
     mb, calls = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000, int(debates) * sum(map(len, stages))
@@ -204,34 +204,41 @@ def _crowd(how: str, *, ours: bool) -> None:
 
 
 def faults(how: str) -> None:
-    """Debates under injected faults: how many get through unhelped, what it costs, and whether anything is wrong."""
+    """Debates under injected faults: how many finish without a resume, at what cost, and how many results are wrong."""
     debates = int(how)
     asked = "requests by those needed"
-    table(f"{debates} debates of 2 rounds, faults in", "unhelped", "completed", asked, "silent wrong results", "broken")
+    table(
+        f"{debates} debates of 2 rounds, faults in",
+        "without a resume",
+        "completed",
+        asked,
+        "silent wrong results",
+        "broken",
+    )
     for share in (0.01, 0.05, 0.2):
         with tempfile.TemporaryDirectory() as folder:
-            with server(0, 0.05, share, 7) as told:
+            with server(0, 0.05, share, 7) as counts:
                 begun = first(2, 1)
-                unhelped, needed, left, resumes = asyncio.run(_through(begun, debates, folder))
+                unaided, needed, left, resumes = asyncio.run(_through(begun, debates, folder))
             journals = [read(f"{folder}/{n}").events for n in range(debates)]
         wrong = sum(_wrong(begun, events) for events in journals)
         broken = sum(isinstance(event, CallFailed) for events in journals for event in events)
-        row = [f"{share:.0%} of requests", f"{unhelped / debates:.1%}", f"{1 - left / debates:.1%} ({resumes} resumes)"]
-        line(*row, f"{told[0].requests / needed:.3f}", str(wrong), str(broken))
+        row = [f"{share:.0%} of requests", f"{unaided / debates:.1%}", f"{1 - left / debates:.1%} ({resumes} resumes)"]
+        line(*row, f"{counts[0].requests / needed:.3f}", str(wrong), str(broken))
 
 
 async def _through(begun: Opened, debates: int, folder: str) -> tuple[int, int, int, int]:
     """Debates driven until they are complete, resumed where they stop: how many were so at once, the calls that
     they need, how many never were, and the resumes."""
     done = await asyncio.gather(*(debated(f"{folder}/{n}", begun) for n in range(debates)))
-    unhelped, resumes = sum(debate.complete for debate in done), 0
+    unaided, resumes = sum(debate.complete for debate in done), 0
     while resumes < 5 * debates and (stopped := [n for n, debate in enumerate(done) if not debate.complete]):
         resumes += len(stopped)
         for n in stopped:
             with JournalWriter(f"{folder}/{n}") as journal:
                 done[n] = await _driven(journal, DebateState(journal.events))
     needed = max(len(debate.settled()) for debate in done)
-    return unhelped, needed * debates, sum(not debate.complete for debate in done), resumes
+    return unaided, needed * debates, sum(not debate.complete for debate in done), resumes
 
 
 def _wrong(begun: Opened, events: list[Any]) -> int:
@@ -265,8 +272,8 @@ KINDS |= {"_ours": lambda how: _crowd(how, ours=True), "_plain": lambda how: _cr
 
 def main(*wanted: str) -> None:
     os.environ["ANTHROPIC_API_KEY"] = "sk-of-a-benchmark"
-    for one in wanted or ("clock", "work", "many=300@1", "many=300@10", "faults=100"):
-        kind, _, how = one.partition("=")
+    for measurement in wanted or ("clock", "work", "many=300@1", "many=300@10", "faults=100"):
+        kind, _, how = measurement.partition("=")
         KINDS[kind](how)
 
 
