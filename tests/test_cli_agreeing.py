@@ -59,7 +59,7 @@ def test_a_question_can_not_be_forged(debate: Run, here: Path) -> None:
     words = "x.sh done a.json reaches beyond the debate: - cast.a, cast.b, cast.judge: the program claude -p"
     answers(f'context: [{", ".join(f"/x/{n}.md" for n in range(60))}]\ncast: "command:sh -c {words} {"y" * 170}"\n')
     for verb in (("run", "--answers", "a.yaml"), ("--answers", "a.yaml")):
-        with watching(*verb, columns=60, rows=40, TERM="dumb") as viewer:
+        with watching(*verb, columns=60, rows=40, TERM="dumb", COLUMNS="60") as viewer:
             viewer.see_text("[y/N]" if verb[0] == "run" else "Leave, and do nothing")
             rows = viewer.glass.text.split("\n")
             begin = next(n for n, row in enumerate(rows) if row.startswith("  - "))

@@ -66,7 +66,7 @@ def test_too_long_is_told(here: Path) -> None:
 @pytest.mark.parametrize(("line", "told"), [(CONCEDE, "concedes the whole debate"), (DECLINE, "declines to argue")])
 def test_giving_up_is_told(here: Path, line: str, told: str) -> None:
     """A line by which a side concedes or declines is told for what it is before it is handed in."""
-    text, script = spoken(here, f"It is so.\n{line}", "", turn="1.opening.b")
+    text, script = spoken(here, f"It is so.\n\n{line}", "", turn="1.opening.b")
 
     assert line in text
     assert any(told in one.text for one in script.asked[1].above)

@@ -124,7 +124,7 @@ def test_a_format_without_a_turn(tmp_path: Path) -> None:
     """A format in which nobody ever has a turn is told, and breaks nothing."""
     never = FORMAT[: FORMAT.index("round:\n  - name")] + FORMAT[FORMAT.index("shapes:") :] + "round: []\n"
     (one,) = told(tmp_path / "mine", format_yaml=never)
-    assert "expected one" in one
+    assert "No seat has a turn" in one
 
 
 def test_the_small_format_can_be_debated_by(tmp_path: Path) -> None:

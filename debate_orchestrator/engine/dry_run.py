@@ -143,6 +143,9 @@ class _Trial:
         """What goes wrong; as far as it was played by then, where it is `late`."""
         debate, events = DebateState([self.first]), list[Event]([self.first])
         turn: Turn | None = None
+        if debate.complete:
+            yield "No seat has a turn in this format. Give it a phase."
+            return
         try:
             while due := debate.due():
                 for turn in due:

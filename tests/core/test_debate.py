@@ -288,7 +288,7 @@ def test_agenda_with_interventions(rounds: int, converged: dict[int, str]) -> No
 # Concessions
 
 
-@pytest.mark.parametrize("text", [CONCEDE, f"You are right.\n\n  {CONCEDE}  \n\n", f"So.\r\n{CONCEDE}\r\n"])
+@pytest.mark.parametrize("text", [CONCEDE, f"You are right.\n\n{CONCEDE}  \n\n", f"So.\r\n\r\n{CONCEDE}\r\n"])
 def test_the_line_that_concedes_ends_the_debate(text: str) -> None:
     """With that line as a speech's last one the debate goes on at the final verdict, and is a consensus."""
     debate = DebateState([opened()])
