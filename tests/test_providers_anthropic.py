@@ -19,7 +19,7 @@ from messages_server import Server, serving
 from debate_orchestrator.core.events import CallFailed, FoundPage, Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import brief
-from debate_orchestrator.providers.registry import maker
+from debate_orchestrator.providers.registry import make_provider
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util.errors import ProviderFailed, TransientError
 
@@ -39,7 +39,7 @@ def replied(spec: str, turn: str = "1.opening.a", patience: float = 4, **changes
     """One call of a model named so, for the first turn of a debate."""
     opened = debates.opening().model_copy(update={"patience": patience})
     debate = DebateState([opened])
-    provider = maker(spec)(spec, debate)
+    provider = make_provider(spec, debate)
 
     async def asked() -> Reply:
         try:
@@ -148,7 +148,7 @@ def test_pieces_are_told_as_they_come(server: Server) -> None:
     """What is heard on the way is, together, the speech; the first piece tells that it has begun."""
     opened = debates.opening()
     debate, heard = DebateState([opened]), []
-    provider = maker("anthropic:m")("anthropic:m", debate)
+    provider = make_provider("anthropic:m", debate)
 
     async def asked() -> Reply:
         reply = await provider.reply(brief(debate, debate.due()[0]), heard.append)
@@ -163,7 +163,7 @@ def test_a_provider_outlives_its_event_loop(server: Server) -> None:
     """Closed, it can be asked again in another loop."""
     opened = debates.opening()
     debate = DebateState([opened])
-    provider = maker("anthropic:m")("anthropic:m", debate)
+    provider = make_provider("anthropic:m", debate)
 
     async def asked() -> str:
         reply = await provider.reply(brief(debate, debate.due()[0]), lambda piece: None)

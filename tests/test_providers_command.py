@@ -25,7 +25,7 @@ from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, Message, brief
 from debate_orchestrator.providers import command
-from debate_orchestrator.providers.registry import complaints, make_providers
+from debate_orchestrator.providers.registry import NO_PERMISSIONS, complaints, make_providers
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.util.errors import ProviderFailed, TransientError
 
@@ -48,7 +48,8 @@ def program(tmp_path: Path) -> Callable[[str], str]:
 
 
 def provider(spec: str, patience: float = 30.0) -> command.Command:
-    return command.provider(spec, DebateState([opening().model_copy(update={"patience": patience})]))
+    debate = DebateState([opening().model_copy(update={"patience": patience})])
+    return command.provider(spec, debate, NO_PERMISSIONS)
 
 
 def ask(spec: str, asked: Brief = BRIEF, on_text: Callable[[str], Any] = str, patience: float = 30.0) -> Reply:
@@ -250,7 +251,8 @@ from debates import opening
 from debate_orchestrator.prompting.briefs import Brief; from debate_orchestrator.prompting.briefs import Message
 from debate_orchestrator.core.state import DebateState as Debate
 from debate_orchestrator.providers import command
-speaker = command.provider(sys.argv[1], Debate([opening()]))
+from debate_orchestrator.providers.registry import NO_PERMISSIONS
+speaker = command.provider(sys.argv[1], Debate([opening()]), NO_PERMISSIONS)
 said = (Message(role="user", parts=("x",)),)
 brief = Brief(turn="1.opening.a", system="Be fair.", messages=said, wants="text")
 asyncio.run(speaker.reply(brief, lambda piece: print(piece, flush=True)))
@@ -332,7 +334,7 @@ def test_what_can_not_be_run(tmp_path: Path) -> None:
     assert complaints({"a": (f"command:{sys.executable} -c 'x\ny'",), "b": (wrong[-1],)})[0].startswith("cast: b")
     plain.chmod(0o755)  # it may be run, but is no program
     for spec in ("command:no-such-program -x", f"command:{plain}", "command:\ud800"):
-        with pytest.raises(ProviderFailed, match="expected a program"):
+        with pytest.raises(ProviderFailed, match="can't be run"):
             ask(spec)
 
 

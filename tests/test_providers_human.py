@@ -106,7 +106,7 @@ def test_how_a_person_is_named() -> None:
     """A person is `human` and nothing besides, argues or judges, and is no clerk and no moderator."""
     assert registry.complaints(PEOPLE) == []
     assert registry.complaints({"a": ("rehearse:human",)}) == []
-    assert "expected human" in registry.complaints({"a": ("human:Ann",)})[0]
+    assert "Try: human" in registry.complaints({"a": ("human:Ann",)})[0]
     assert [len(registry.complaints({seat: ("human",)})) for seat in ("clerk", "moderator")] == [1, 1]
     assert "human" in registry.complaints({"a": ("nobody",)})[0]
 

@@ -24,8 +24,7 @@ from debate_orchestrator.core.events import CallFailed, Reply, Usage
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.prompting.briefs import Brief, Message, brief
-from debate_orchestrator.providers import openai
-from debate_orchestrator.providers.registry import complaints, make_providers
+from debate_orchestrator.providers.registry import complaints, make_provider, make_providers
 from debate_orchestrator.providers.servers import key_name
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.util.errors import ExternalError, Paused, ProviderFailed, TransientError
@@ -42,7 +41,7 @@ TOLD = [{"content": "Hel"}, {"content": "lo."}]
 def ask(spec: str = SPEC, *asked: Brief, patience: float = 20.0, on_text: Callable[[str], Any] = str) -> list[Reply]:
     """The replies of one provider to these briefs, each in an event loop of its own."""
     debate = DebateState([opening().model_copy(update={"patience": patience})])
-    provider = openai.provider(spec, debate)
+    provider = make_provider(spec, debate)
 
     async def reply(one: Brief) -> Reply:
         try:
@@ -135,13 +134,13 @@ def test_a_structured_reply(llmock: LLMock) -> None:
 FAULTS: dict[str, tuple[Callable[[LLMock], Any], type[ExternalError], str]] = {
     "load": (lambda mock: mock.rate_limit(retry_after=7), TransientError, "HTTP 429"),
     "load, no time given": (lambda mock: mock.fail(429), TransientError, "HTTP 429"),
-    "credit": (lambda mock: mock.fail(429, code="insufficient_quota", message="no quota"), Paused, "Add credit"),
+    "credit": (lambda mock: mock.fail(429, code="insufficient_quota", message="no quota"), Paused, "add credit"),
     "server": (lambda mock: mock.fail(500), TransientError, "HTTP 500"),
     "key": (lambda mock: mock.fail(401, message="bad llmock-test-key"), ProviderFailed, r"HTTP 401: bad \[key\]"),
     "model": (lambda mock: mock.fail(404), ProviderFailed, "HTTP 404"),
-    "context": (lambda mock: mock.context_overflow(), ProviderFailed, "a transcript that fits"),
+    "context": (lambda mock: mock.context_overflow(), ProviderFailed, "does not fit its context"),
     "end": (lambda mock: mock.truncate(after_chunks=4), TransientError, "without a finish_reason"),
-    "reset": (lambda mock: mock.disconnect(after_chunks=4), TransientError, "a whole answer"),
+    "reset": (lambda mock: mock.disconnect(after_chunks=4), TransientError, "no whole answer"),
     "garbage": (lambda mock: mock.corrupt(after_chunks=4), TransientError, "JSONDecodeError"),
     "silence": (lambda mock: mock.stall(after_chunks=4), TransientError, "silence for 1 s"),
     "silence at once": (lambda mock: mock.delay(4), TransientError, "no word for 2 s"),
@@ -296,7 +295,7 @@ def test_a_foreign_server_learns_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the vendor's key nobody is asked, and the variable is named."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with pytest.raises(ProviderFailed, match="Set OPENAI_API_KEY in the environment"):
+    with pytest.raises(ProviderFailed, match="set OPENAI_API_KEY in the environment"):
         ask()
 
 

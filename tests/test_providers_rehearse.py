@@ -17,8 +17,8 @@ from debate_orchestrator.core.schema import Field, Shape, ShapeContext, check, j
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.prompting.briefs import Brief, Message
-from debate_orchestrator.providers.registry import complaints, make_providers
-from debate_orchestrator.providers.rehearse import filled, fitting, provider
+from debate_orchestrator.providers.registry import complaints, make_provider, make_providers
+from debate_orchestrator.providers.rehearse import filled, fitting
 from debate_orchestrator.storage.journal import JournalWriter
 
 STAND_IN = "rehearse:anthropic:claude-opus-5-5"
@@ -104,9 +104,9 @@ def test_whom_it_can_stand_in_for(spec: str) -> None:
 @pytest.mark.parametrize(
     ("spec", "said"),
     [
-        ("rehearse:oracle:x", "cast: a: got 'oracle:x'; expected one of host, "),
-        ("rehearse:anthropic:", "cast: a: the model: got ''"),
-        ("rehearse:rehearse:host", "cast: a: rehearse: got 'rehearse:host'"),
+        ("rehearse:oracle:x", "cast: a: 'oracle:x' is no model spec"),
+        ("rehearse:anthropic:", "cast: a: '' is no model's name"),
+        ("rehearse:rehearse:host", "cast: a: 'rehearse:host' is a rehearsal already"),
     ],
 )
 def test_whom_it_cannot_stand_in_for(spec: str, said: str) -> None:
@@ -127,7 +127,7 @@ def test_it_does_the_moderators_work_too() -> None:
         json_schema=schema,
     )
     heard: list[str] = []
-    reply = asyncio.run(provider("rehearse", DebateState([opening()])).reply(asked, heard.append))
+    reply = asyncio.run(make_provider("rehearse", DebateState([opening()])).reply(asked, heard.append))
 
     assert json.loads(reply.text) == {"a": "Rehearsed words for setup.positions.moderator, a.", "b": None}
     assert heard == [reply.text]
