@@ -64,15 +64,8 @@ def test_the_mark_that_reads_stands_where_the_writer_set_it() -> None:
     assert placed_marks(NOTHING, one, 14) == []
 
 
-def test_what_nobody_reads_is_not_written() -> None:
-    """In a debate of one round each judge's two kinds of ballot and B's opening have nobody after them."""
-    made = cache_plans(debate(SONNET, OPUS, rounds=1))
-
-    assert set(made.values()) == {NOTHING}
-
-
 def test_every_turn_has_a_plan() -> None:
-    """Turns that are only taken if something is found have theirs, and are counted on by nobody."""
+    """Turns that are only taken if something is found have theirs, and no other plan counts on them."""
     made = cache_plans(debate(rounds=2))
 
     assert made["1.divergence.a"] == MINUTES
@@ -107,13 +100,6 @@ def test_a_leader_writes_for_those_beside_it() -> None:
 
     assert {together[turn] for turn in panel} == {NOTHING}
     assert [led[turn] for turn in panel] == [MINUTES, CachePlan(reads=panel[0]), CachePlan(reads=panel[0])]
-
-
-def test_a_leader_does_not_shorten_what_lasts() -> None:
-    """That parallel calls read at once does not mean that the next stage comes soon."""
-    made = cache_plans(debate("host", "host", OPUS, OPUS, leader_first=True))
-
-    assert made["1.verdict.judge-1"] == HOUR
 
 
 @pytest.mark.parametrize("changed", [{"history": "dialogue"}, {"context_heard_by": ("a",)}, {"heard_by": ("a",)}])

@@ -83,7 +83,7 @@ def _cast(debate: DebateState, clerk: str) -> DebateState:
 
 
 def test_offline_nothing_is_checked(site: Site) -> None:
-    """A clerk who is offline asks nobody, and says that nothing was checked."""
+    """An offline clerk fetches nothing, and says that nothing was checked."""
     debate = cited(site.url("/"), None)
 
     (only,) = checks(debate, Clerk("offline", debate))

@@ -33,7 +33,7 @@ from debate_orchestrator.util.sanitize import one_line
     ],
 )  # fmt: skip
 def test_statuses(status: int, message: str, code: str, kind: type[ExternalError]) -> None:
-    """Each status is trouble that may pass, a pause until somebody pays, or a failure until the setup changes."""
+    """Each status is retried, pauses until the user has paid, or fails until the setup has changed."""
     assert type(refused("m", status, message, {}, code)) is kind
 
 

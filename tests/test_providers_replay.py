@@ -50,7 +50,7 @@ def test_it_fails_plainly_on_a_turn_without_recording(recording: Path, tmp_path:
 
 
 def test_unknown_fillers_are_told_all_at_once(tmp_path: Path) -> None:
-    """Every seat whose filler nobody knows is complained of, with what there is."""
+    """Every seat with an unknown spec is named, with the specs that there are."""
     cast = {"a": ("oracle:x",), "b": ("host",), "judge": ("host", "crowd")}
 
     assert len(complaints(cast)) == 2

@@ -74,17 +74,6 @@ def test_a_vendors_key_goes_to_no_address_of_a_cast() -> None:
     assert server("openai:m@https://evil.example").key({"DEBATE_KEY_EVIL_EXAMPLE": "k"}) == "k"
 
 
-def test_a_key_is_not_sent_in_the_clear(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Plain http is refused where a key would go over it, unless the server is on this machine."""
-    monkeypatch.setenv("DEBATE_KEY_FAR", "k")
-    monkeypatch.setenv("DEBATE_KEY_LOCALHOST", "k")
-
-    assert unencrypted(server("openai:m@http://far/v1"), insecure=False)
-    assert not unencrypted(server("openai:m@https://far/v1"), insecure=False)
-    assert not unencrypted(server("openai:m@http://localhost/v1"), insecure=False)
-    assert not unencrypted(server("openai:m@http://elsewhere/v1"), insecure=False)
-
-
 @pytest.mark.parametrize(
     ("host", "loopback"),
     [
@@ -123,25 +112,6 @@ def test_whatever_is_taken_is_understood(kind: str, rest: str) -> None:
         made = server(spec)
         assert isinstance(made, Server) and made.model
         assert made.url is None or key_name(made.url).isidentifier()
-
-
-def test_no_two_hosts_share_a_key() -> None:
-    """A host that only looks like another has a variable of its own, and so has every port."""
-    hosts = (
-        "a.b",
-        "a-b",
-        "ab",
-        "a.b:80",
-        "a.b:8080",
-        "a--b",
-        "[a::b]",
-        "[::1]:80",
-        "[::1:80]",
-        "10.0.0.2",
-        "10.0.0.2:2",
-    )
-
-    assert len({key_name(f"https://{host}/x") for host in hosts}) == len(hosts)
 
 
 @pytest.mark.parametrize(

@@ -8,17 +8,7 @@ from typing import Any
 from debate_orchestrator.core.events import FoundPage, Reply, Usage
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.providers import faults, pricing, profiles, servers
-from debate_orchestrator.providers.api import (
-    CONNECT,
-    LONGEST_FIELD,
-    Answer,
-    ApiModel,
-    clean,
-    count_field,
-    http_options,
-    text_field,
-)
+from debate_orchestrator.providers import api, faults, pricing, profiles, servers
 from debate_orchestrator.providers.caching import CachePlan, cache_plans, placed_marks
 from debate_orchestrator.providers.registry import Permissions, Piece
 from debate_orchestrator.util.data import strict_json
@@ -44,7 +34,7 @@ _PAGES, _CITATIONS = 40, 200
 """Pages and citations that a reply keeps: a search returns ten pages, and there are at most five searches."""
 
 
-class Messages(ApiModel):
+class Messages(api.ApiModel):
     """One model of one server."""
 
     sdk_name = "anthropic"
@@ -91,8 +81,8 @@ class Messages(ApiModel):
         key = server.key()
         if server.needs_key and server.url is not None and key is None:
             raise ProviderFailed(f"{self.name} needs a key. Try: set {server.keys[0]} in the environment, then resume.")
-        timeout = sdk.Timeout(None, connect=CONNECT)
-        http = sdk.DefaultAioHttpClient(timeout=timeout, **http_options(server, insecure=self.insecure))
+        timeout = sdk.Timeout(None, connect=api.CONNECT)
+        http = sdk.DefaultAioHttpClient(timeout=timeout, **api.http_options(server, insecure=self.insecure))
         options: dict[str, Any] = {"max_retries": 0, "timeout": timeout, "http_client": http}
         if server.url is not None:
             return sdk.AsyncAnthropic(api_key=key or servers.NO_KEY, base_url=server.url, **options)
@@ -148,7 +138,7 @@ def request(
     return body
 
 
-class MessagesAnswer(Answer):
+class MessagesAnswer(api.Answer):
     """An answer of the Messages API. It goes on from `before`, if that was handed back to be continued."""
 
     endings = {
@@ -176,7 +166,7 @@ class MessagesAnswer(Answer):
         match getattr(event, "type", None):
             case "message_start":
                 message = getattr(event, "message", None)
-                self.model = text_field(getattr(message, "model", None))[:LONGEST_FIELD] or None
+                self.model = api.text_field(getattr(message, "model", None))[: api.LONGEST_FIELD] or None
                 self._count(getattr(message, "usage", None))
                 return [""]
             case "content_block_start":
@@ -185,9 +175,9 @@ class MessagesAnswer(Answer):
                 return self._add(index, getattr(event, "delta", None))
             case "message_delta":
                 delta = getattr(event, "delta", None)
-                self.stop = text_field(getattr(delta, "stop_reason", None))[:LONGEST_FIELD] or self.stop
+                self.stop = api.text_field(getattr(delta, "stop_reason", None))[: api.LONGEST_FIELD] or self.stop
                 explanation = getattr(getattr(delta, "stop_details", None), "explanation", None)
-                self._explanation = text_field(explanation)[:LONGEST_FIELD] or self._explanation
+                self._explanation = api.text_field(explanation)[: api.LONGEST_FIELD] or self._explanation
                 self._count(getattr(event, "usage", None))
             case "message_stop":
                 self._ended = True
@@ -202,16 +192,16 @@ class MessagesAnswer(Answer):
             return []
         self._blocks[index], self._added[index] = kept, {}
         self.received += sum(len(str(value)) for name, value in kept.items() if name != "type")
-        text = text_field(kept.get("text")) if kept.get("type") == "text" else ""
+        text = api.text_field(kept.get("text")) if kept.get("type") == "text" else ""
         self.length += len(text)
         return [text] if text else []
 
     def _add(self, index: int, delta: Any) -> list[str]:
-        kind = text_field(getattr(delta, "type", None))
+        kind = api.text_field(getattr(delta, "type", None))
         if kind == "citations_delta":
             self._cite(getattr(delta, "citation", None))
         field, name = _DELTAS.get(kind, ("", ""))
-        if not (piece := text_field(getattr(delta, name, None)) if name else ""):
+        if not (piece := api.text_field(getattr(delta, name, None)) if name else ""):
             return []
         self._blocks.setdefault(index, {"type": "text", "text": ""})
         added = self._added.setdefault(index, {})
@@ -225,16 +215,19 @@ class MessagesAnswer(Answer):
         return [piece]
 
     def _cite(self, citation: Any) -> None:
-        url, title, quote = (text_field(getattr(citation, name, None)) for name in ("url", "title", "cited_text"))
+        url, title, quote = (api.text_field(getattr(citation, name, None)) for name in ("url", "title", "cited_text"))
         size = len(url) + len(title) + len(quote)
-        if url and size <= LONGEST_FIELD and len(self._cited) < _CITATIONS:
+        if url and size <= api.LONGEST_FIELD and len(self._cited) < _CITATIONS:
             self._cited.append(FoundPage(url=url, title=title, quote=quote))
         self.received += size
 
     def _whole_blocks(self) -> list[dict[str, Any]]:
         return [
             block
-            | {field: text_field(block.get(field)) + "".join(pieces) for field, pieces in self._added[index].items()}
+            | {
+                field: api.text_field(block.get(field)) + "".join(pieces)
+                for field, pieces in self._added[index].items()
+            }
             for index, block in self._blocks.items()
         ]
 
@@ -250,7 +243,7 @@ class MessagesAnswer(Answer):
             (kept, "ephemeral_1h_input_tokens"),
             (tools, "web_search_requests"),
         ):
-            if (number := count_field(holder, field)) is not None:
+            if (number := api.count_field(holder, field)) is not None:
                 self._counts[field] = number
 
     def incomplete(self) -> str | None:
@@ -266,7 +259,9 @@ class MessagesAnswer(Answer):
 
     @property
     def text(self) -> str:
-        said = "".join(text_field(block.get("text")) for block in self._whole_blocks() if block.get("type") == "text")
+        said = "".join(
+            api.text_field(block.get("text")) for block in self._whole_blocks() if block.get("type") == "text"
+        )
         said = (self._before.text if self._before else "") + said
         return said or (self._explanation if self.ended() == "refused" else "")
 
@@ -294,8 +289,8 @@ class MessagesAnswer(Answer):
             for result in content if isinstance(content, list) else ():
                 if not isinstance(result, dict) or len(pages) >= _PAGES:
                     continue
-                url, title = text_field(result.get("url")), text_field(result.get("title"))
-                if url and len(url + title) <= LONGEST_FIELD:
+                url, title = api.text_field(result.get("url")), api.text_field(result.get("title"))
+                if url and len(url + title) <= api.LONGEST_FIELD:
                     pages.setdefault(url, FoundPage(url=url, title=title))
         return tuple((pages | {page.url: page for page in self._cited}).values())
 
@@ -313,7 +308,7 @@ class MessagesAnswer(Answer):
 
 def _input(text: str) -> Any:
     try:
-        return strict_json(clean(text))
+        return strict_json(api.clean(text))
     except ValueError:
         return {}
 

@@ -193,7 +193,7 @@ def counted(calls: Iterable[Call], rules: Caching) -> list[Usage]:
         marked = sums[max(call.marks)] if call.marks else 0
         marked = marked if marked >= call.least else 0
         prefixes = cache.setdefault(call.family, [])
-        readable = [one for one in prefixes if one.readable <= call.start <= one.until and one.tokens <= marked]
+        readable = [p for p in prefixes if p.readable <= call.start <= p.until and p.tokens <= marked]
         read = max(readable, default=None)
         if read is not None:
             prefixes[prefixes.index(read)] = read._replace(until=call.start + read.lasts)

@@ -68,7 +68,7 @@ def unchecked(debate: DebateState, turn: Turn) -> str:
 
 
 def _unchecked(cited: list[dict[str, str]]) -> list[dict[str, Any]]:
-    found = {"state": "not checked", "why": "Nobody looked: the clerk is offline."}
+    found = {"state": "not checked", "why": "Not looked up: the clerk is offline."}
     return [{"turn": claim["turn"], "url": claim["url"], **found} for claim in cited]
 
 

@@ -89,8 +89,8 @@ def default(seat: str, choose: str = "Try: --a, --b and --judge.", otherwise: st
     ready = [found for found in (_server(known, NO_PERMISSIONS) for known in others) if found.ready]
     if ready:
         ways = " and ".join(f"{found.seat} ({', '.join(found.models[:3])})" for found in ready)
-        raise BadSettings(f"cast: nobody is named, though there is {ways}. {choose}")
-    raise BadSettings(f"cast: nobody is named, and no key or server was found. {otherwise}")
+        raise BadSettings(f"cast: no model is named, though there is {ways}. {choose}")
+    raise BadSettings(f"cast: no model is named, and no key or server was found. {otherwise}")
 
 
 def best(seat: str) -> str:

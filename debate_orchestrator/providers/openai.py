@@ -8,16 +8,7 @@ from typing import Any, Literal
 from debate_orchestrator.core.events import Reply, Usage
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.providers import faults, servers
-from debate_orchestrator.providers.api import (
-    CONNECT,
-    LONGEST_FIELD,
-    Answer,
-    ApiModel,
-    clean,
-    count_field,
-    http_options,
-)
+from debate_orchestrator.providers import api, faults, servers
 from debate_orchestrator.providers.registry import Permissions, Piece
 from debate_orchestrator.util.errors import ExternalError, ProviderFailed
 
@@ -25,7 +16,7 @@ _STRUCTURED, _SEARCH, _LIMIT = "structured output", "search", "limit of tokens"
 _NO_PACKAGE = 'The openai package is not installed. Try: pip install "debate-orchestrator[openai]".'
 
 
-class Completions(ApiModel):
+class Completions(api.ApiModel):
     """One model of one server."""
 
     sdk_name = "openai"
@@ -45,10 +36,12 @@ class Completions(ApiModel):
 
     def _request(self, brief: Brief) -> dict[str, Any]:
         """A brief as the body of a request, without what this server refused to take."""
-        messages = [{"role": message.role, "content": clean("\n\n".join(message.parts))} for message in brief.messages]
+        messages = [
+            {"role": message.role, "content": api.clean("\n\n".join(message.parts))} for message in brief.messages
+        ]
         body: dict[str, Any] = {
             "model": self.server.model,
-            "messages": [{"role": "system", "content": clean(brief.system)}, *messages],
+            "messages": [{"role": "system", "content": api.clean(brief.system)}, *messages],
             "stream_options": {"include_usage": True},
         }
         if brief.json_schema is not None:
@@ -73,8 +66,8 @@ class Completions(ApiModel):
         sdk, server, key = self.sdk(), self.server, self.server.key()
         if key is None and server.needs_key:
             raise ProviderFailed(f"{self.name} needs a key. Try: set {server.keys[0]} in the environment, then resume.")
-        timeout = sdk.Timeout(None, connect=CONNECT)
-        http = sdk.DefaultAioHttpClient(timeout=timeout, **http_options(server, insecure=self.insecure))
+        timeout = sdk.Timeout(None, connect=api.CONNECT)
+        http = sdk.DefaultAioHttpClient(timeout=timeout, **api.http_options(server, insecure=self.insecure))
         key = key or servers.NO_KEY
         client = sdk.AsyncOpenAI(api_key=key, base_url=server.url, max_retries=0, timeout=timeout, http_client=http)
         _ = client.chat.completions  # imports what belongs to it, before the clock runs
@@ -91,7 +84,7 @@ class Completions(ApiModel):
         return faults.refused(self.name, status, message, response.headers if response else {}, code)
 
 
-class CompletionsAnswer(Answer):
+class CompletionsAnswer(api.Answer):
     """An answer of Chat Completions."""
 
     endings = {"stop": "whole", "length": "cut", "content_filter": "refused"}
@@ -112,7 +105,7 @@ class CompletionsAnswer(Answer):
         pieces = [] if self._begun else [""]
         self._begun = True
         model = getattr(event, "model", None)
-        self.model = self.model or (clean(model[:LONGEST_FIELD]) if isinstance(model, str) and model else None)
+        self.model = self.model or (api.clean(model[: api.LONGEST_FIELD]) if isinstance(model, str) and model else None)
         for choice in choices:
             if getattr(choice, "index", 0) in (0, None):
                 pieces += self._choice(choice)
@@ -131,7 +124,7 @@ class CompletionsAnswer(Answer):
             if not isinstance(piece, str):
                 return self._reject(f"{name} that is no text")
             kept.append(piece)
-            pieces.append(clean(piece))
+            pieces.append(api.clean(piece))
             self.length += len(piece)
             self.received += len(piece)
         thought = getattr(delta, "reasoning_content", None) or getattr(delta, "reasoning", None)
@@ -143,7 +136,7 @@ class CompletionsAnswer(Answer):
             return self._reject("a finish_reason that is no text")
         if stop == "error":
             return self._reject("an answer that ended in an error")
-        self.stop = self.stop or (clean(stop[:LONGEST_FIELD]) if stop else None)
+        self.stop = self.stop or (api.clean(stop[: api.LONGEST_FIELD]) if stop else None)
         return pieces
 
     def _reject(self, why: str) -> list[str]:
@@ -152,9 +145,9 @@ class CompletionsAnswer(Answer):
 
     def _count(self, usage: Any) -> None:
         """Takes the counts. Counts that are no numbers are unknown: no whole answer is thrown away for that."""
-        prompt, output = count_field(usage, "prompt_tokens"), count_field(usage, "completion_tokens")
+        prompt, output = api.count_field(usage, "prompt_tokens"), api.count_field(usage, "completion_tokens")
         if prompt is not None and output is not None:
-            cached = min(count_field(getattr(usage, "prompt_tokens_details", None), "cached_tokens") or 0, prompt)
+            cached = min(api.count_field(getattr(usage, "prompt_tokens_details", None), "cached_tokens") or 0, prompt)
             self._usage = Usage(fresh=prompt - cached, cached=cached, output=output)
         cost = getattr(usage, "cost", None)
         if isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < 1e6:
@@ -173,7 +166,7 @@ class CompletionsAnswer(Answer):
 
     @property
     def text(self) -> str:
-        return clean("".join(self._refusal or self._content))
+        return api.clean("".join(self._refusal or self._content))
 
     @property
     def usage(self) -> Usage | None:

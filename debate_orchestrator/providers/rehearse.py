@@ -28,7 +28,7 @@ from debate_orchestrator.util.errors import OutOfTurn, short_repr
 
 KIND = model_spec.REHEARSE
 _WORDS = 200
-"""Words of a speech where nobody says how many."""
+"""Words of a speech for which no length is asked."""
 _WORDS_OF_A_FIELD, _ITEMS = 50, 3
 """Of a structured reply's texts and lists: with these it is about as long as a real one."""
 _SENTENCES = (

@@ -83,21 +83,6 @@ def test_what_is_no_answer(events: list[Any], wrong: str) -> None:
     assert wrong in str(heard(*events).incomplete())
 
 
-@pytest.mark.parametrize(
-    ("stop", "ended"),
-    [("end_turn", "whole"), ("max_tokens", "cut"), ("model_context_window_exceeded", "cut"), ("refusal", "refused")],
-)
-def test_how_it_ended(stop: str, ended: str) -> None:
-    """Each stop reason has one meaning."""
-    assert heard(start(), said("x"), *end(stop)).reply(SPEC).ended == ended
-
-
-def test_a_refusal_without_a_word_has_its_explanation() -> None:
-    """A refusal says why; its own words, if it had any, go before that."""
-    assert heard(start(), *end("refusal", "Because.")).reply(SPEC).text == "Because."
-    assert heard(start(), said("No."), *end("refusal", "Because.")).reply(SPEC).text == "No."
-
-
 def test_thinking_is_no_speech() -> None:
     """What a model thinks is not what it says."""
     thought = event("content_block_delta", index=0, delta=event("thinking_delta", thinking="hm"))
@@ -142,7 +127,7 @@ def test_an_answer_that_goes_on() -> None:
     assert whole.usage == Usage(fresh=20, output=10)
 
 
-def test_tokens_that_nobody_counted_are_unknown() -> None:
+def test_tokens_that_were_not_counted_are_unknown() -> None:
     """Without counts there is no usage and no cost, rather than none of it."""
     answer = heard(event("message_start", message=SimpleNamespace(model="m")), said("x"), *end())
     silent = answer.reply(SPEC)

@@ -1,4 +1,4 @@
-"""The line to a server: bare of what is meant for somebody else, and never led on."""
+"""The connection of both APIs: requests without what is meant for another server, and errors of the libraries."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_plain_http() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "nobody"),
+    ("error", "unreachable"),
     [
         (ConnectionRefusedError(111, "Connection refused"), True),
         (OSError("[Errno -2] Name or service not known"), True),
@@ -64,12 +64,12 @@ def test_plain_http() -> None:
         (ValueError("odd"), False),
     ],
 )
-def test_whether_somebody_is_there(error: Exception, nobody: bool) -> None:
+def test_refused_connections(error: Exception, unreachable: bool) -> None:
     """A refused connection and an unknown host are told from a line that broke, however they are wrapped."""
     try:
         raise RuntimeError("wrapped") from error
     except RuntimeError as wrapped:
-        assert is_refused_connection(wrapped) is nobody
+        assert is_refused_connection(wrapped) is unreachable
         assert cause(wrapped) is error
 
 
