@@ -76,14 +76,8 @@ class Messages(api.ApiModel):
     async def create(self, client: Any, request: dict[str, Any]) -> Any:
         return await client.messages.create(**request, stream=True)
 
-    def connect(self) -> Any:
-        sdk, server = self.sdk(), self.server
-        key = server.key()
-        if server.needs_key and server.url is not None and key is None:
-            raise ProviderFailed(f"{self.name} needs a key. Try: set {server.keys[0]} in the environment, then resume.")
-        timeout = sdk.Timeout(None, connect=api.CONNECT)
-        http = sdk.DefaultAioHttpClient(timeout=timeout, **api.http_options(server, insecure=self.insecure))
-        options: dict[str, Any] = {"max_retries": 0, "timeout": timeout, "http_client": http}
+    def connect(self, options: dict[str, Any]) -> Any:
+        sdk, server, key = self.sdk(), self.server, self.server.key()
         if server.url is not None:
             return sdk.AsyncAnthropic(api_key=key or servers.NO_KEY, base_url=server.url, **options)
         # The SDK takes a key or a token; with neither it looks for a profile.
@@ -158,6 +152,7 @@ class MessagesAnswer(api.Answer):
         self._counts: dict[str, int] = {}
         self._before = before if before is not None and before.stop else None
         if self._before is not None:
+            self.usage = self._before.usage
             self.length, self.received = self._before.length, self._before.received
 
     def take(self, event: Any) -> list[str]:
@@ -166,6 +161,7 @@ class MessagesAnswer(api.Answer):
         match getattr(event, "type", None):
             case "message_start":
                 message = getattr(event, "message", None)
+                self.begun = True
                 self.model = api.text_field(getattr(message, "model", None))[: api.LONGEST_FIELD] or None
                 self._count(getattr(message, "usage", None))
                 return [""]
@@ -190,6 +186,7 @@ class MessagesAnswer(api.Answer):
         except ValueError:
             self.invalid = "a block that is no plain data"
             return []
+        self.begun = True
         self._blocks[index], self._added[index] = kept, {}
         self.received += sum(len(str(value)) for name, value in kept.items() if name != "type")
         text = api.text_field(kept.get("text")) if kept.get("type") == "text" else ""
@@ -203,6 +200,7 @@ class MessagesAnswer(api.Answer):
         field, name = _DELTAS.get(kind, ("", ""))
         if not (piece := api.text_field(getattr(delta, name, None)) if name else ""):
             return []
+        self.begun = True
         self._blocks.setdefault(index, {"type": "text", "text": ""})
         added = self._added.setdefault(index, {})
         if field == "signature":
@@ -245,29 +243,7 @@ class MessagesAnswer(api.Answer):
         ):
             if (number := api.count_field(holder, field)) is not None:
                 self._counts[field] = number
-
-    def incomplete(self) -> str | None:
-        if self.invalid:
-            return self.invalid
-        if not self._ended:
-            return "a stream that ended in the middle" if self.begun else "nothing that is an answer"
-        return "an answer that does not say how it ended" if self.stop is None else None
-
-    @property
-    def begun(self) -> bool:
-        return bool(self.model or self._blocks)
-
-    @property
-    def text(self) -> str:
-        said = "".join(
-            api.text_field(block.get("text")) for block in self._whole_blocks() if block.get("type") == "text"
-        )
-        said = (self._before.text if self._before else "") + said
-        return said or (self._explanation if self.ended() == "refused" else "")
-
-    @property
-    def usage(self) -> Usage | None:
-        counts = self._counts
+        counts, before = self._counts, self._before.usage if self._before else None
         written = counts.get("cache_creation_input_tokens", 0)
         hour = min(counts.get("ephemeral_1h_input_tokens", 0), written)
         own = Usage(
@@ -278,8 +254,22 @@ class MessagesAnswer(api.Answer):
             output=counts.get("output_tokens", 0),
             searches=counts.get("web_search_requests", 0),
         )
-        before = self._before.usage if self._before else None
-        return own + before if before else own if "input_tokens" in counts else None
+        self.usage = own + before if before else own if "input_tokens" in counts else None
+
+    def incomplete(self) -> str | None:
+        if self.invalid:
+            return self.invalid
+        if not self._ended:
+            return "a stream that ended in the middle" if self.begun else "nothing that is an answer"
+        return "an answer that does not say how it ended" if self.stop is None else None
+
+    @property
+    def text(self) -> str:
+        said = "".join(
+            api.text_field(block.get("text")) for block in self._whole_blocks() if block.get("type") == "text"
+        )
+        said = (self._before.text if self._before else "") + said
+        return said or (self._explanation if self.ended() == "refused" else "")
 
     def pages(self) -> tuple[FoundPage, ...]:
         """The pages that searches returned, with what the text cites of them."""

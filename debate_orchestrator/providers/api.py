@@ -49,7 +49,11 @@ class Answer:
         """Why this can be no answer, where something invalid came."""
         self.length = self.received = 0
         """Characters of its text, and of everything that came, with thinking."""
+        self.begun = False
+        """Whether anything has come, so that the call may have cost something."""
         self.model: str | None = None
+        self.usage: Usage | None = None
+        """The tokens that the server counted; None where it counted none."""
         self.cost: float | None = None
         """What the server says that it cost, in US dollars."""
 
@@ -63,18 +67,8 @@ class Answer:
         raise NotImplementedError
 
     @property
-    def begun(self) -> bool:
-        """Whether anything has come, so that the call may have cost something."""
-        raise NotImplementedError
-
-    @property
     def text(self) -> str:
         """The text so far; of a refusal its explanation."""
-        raise NotImplementedError
-
-    @property
-    def usage(self) -> Usage | None:
-        """The tokens that the server counted; None where it counted none."""
         raise NotImplementedError
 
     def ended(self) -> Literal["whole", "cut", "refused"]:
@@ -87,10 +81,9 @@ class Answer:
 
     def reply(self, spec: str, lacked: tuple[str, ...] = ()) -> Reply:
         """The answer as a reply of that seat. A cost that the server reports is believed."""
-        usage = self.usage
-        cost = pricing.cost(spec, usage) if self.cost is None else self.cost
+        cost = pricing.cost(spec, self.usage) if self.cost is None else self.cost
         return Reply(
-            text=self.text, brief="", by=spec, model=self.model, usage=usage, stop=self.stop, ended=self.ended(),
+            text=self.text, brief="", by=spec, model=self.model, usage=self.usage, stop=self.stop, ended=self.ended(),
             cost=cost, found=self.pages(), lacked=lacked,
         )  # fmt: skip
 
@@ -142,9 +135,18 @@ class ApiModel:
         """The SDK's module, imported with the first call, since that takes seconds and megabytes."""
         raise NotImplementedError
 
-    def connect(self) -> Any:
-        """A new client. ProviderFailed where there is no key."""
+    def connect(self, options: dict[str, Any]) -> Any:
+        """A new client of the SDK with these options."""
         raise NotImplementedError
+
+    def _connected(self) -> Any:
+        """A new client. ProviderFailed where a key is missing or would be sent unencrypted."""
+        sdk, server = self.sdk(), self.server
+        if server.needs_key and server.key() is None and not (server.url is None and server.api.profile):
+            raise ProviderFailed(f"{self.name} needs a key. Try: set {server.keys[0]} in the environment, then resume.")
+        timeout = sdk.Timeout(None, connect=CONNECT)
+        http = sdk.DefaultAioHttpClient(timeout=timeout, **http_options(server, insecure=self.insecure))
+        return self.connect({"max_retries": 0, "timeout": timeout, "http_client": http})
 
     async def create(self, client: Any, request: dict[str, Any]) -> Any:
         """The SDK's stream of the answer to a request."""
@@ -160,7 +162,7 @@ class ApiModel:
             server = self.server
             loop = asyncio.get_running_loop()
             key = (loop, self.sdk_name, server.url is None, server.address, server.key(), self.insecure)
-            _clients[key] = _clients.get(key) or _Shared(self.connect())
+            _clients[key] = _clients.get(key) or _Shared(self._connected())
             _clients[key].users += 1
             self._key = key
         return _clients[self._key].client

@@ -53,6 +53,8 @@ class Completions(api.ApiModel):
         return {field: value for field, value in body.items() if field not in refused}
 
     def sdk(self) -> Any:
+        if find_spec("openai") is None:
+            raise ProviderFailed(f"{self.name}: {_NO_PACKAGE}")
         import openai
 
         return openai
@@ -60,16 +62,9 @@ class Completions(api.ApiModel):
     async def create(self, client: Any, request: dict[str, Any]) -> Any:
         return await client.chat.completions.create(**request, stream=True)
 
-    def connect(self) -> Any:
-        if find_spec("openai") is None:
-            raise ProviderFailed(f"{self.name}: {_NO_PACKAGE}")
-        sdk, server, key = self.sdk(), self.server, self.server.key()
-        if key is None and server.needs_key:
-            raise ProviderFailed(f"{self.name} needs a key. Try: set {server.keys[0]} in the environment, then resume.")
-        timeout = sdk.Timeout(None, connect=api.CONNECT)
-        http = sdk.DefaultAioHttpClient(timeout=timeout, **api.http_options(server, insecure=self.insecure))
-        key = key or servers.NO_KEY
-        client = sdk.AsyncOpenAI(api_key=key, base_url=server.url, max_retries=0, timeout=timeout, http_client=http)
+    def connect(self, options: dict[str, Any]) -> Any:
+        key = self.server.key() or servers.NO_KEY
+        client = self.sdk().AsyncOpenAI(api_key=key, base_url=self.server.url, **options)
         _ = client.chat.completions  # imports what belongs to it, before the clock runs
         return client
 
@@ -91,10 +86,8 @@ class CompletionsAnswer(api.Answer):
 
     def __init__(self) -> None:
         super().__init__()
-        self._begun = False
         self._content: list[str] = []
         self._refusal: list[str] = []
-        self._usage: Usage | None = None
 
     def take(self, event: Any) -> list[str]:
         if not hasattr(event, "model_fields_set"):
@@ -102,8 +95,8 @@ class CompletionsAnswer(api.Answer):
         choices = getattr(event, "choices", None) or []
         if not isinstance(choices, list):
             return self._reject("choices that are no list")
-        pieces = [] if self._begun else [""]
-        self._begun = True
+        pieces = [] if self.begun else [""]
+        self.begun = True
         model = getattr(event, "model", None)
         self.model = self.model or (api.clean(model[: api.LONGEST_FIELD]) if isinstance(model, str) and model else None)
         for choice in choices:
@@ -148,7 +141,7 @@ class CompletionsAnswer(api.Answer):
         prompt, output = api.count_field(usage, "prompt_tokens"), api.count_field(usage, "completion_tokens")
         if prompt is not None and output is not None:
             cached = min(api.count_field(getattr(usage, "prompt_tokens_details", None), "cached_tokens") or 0, prompt)
-            self._usage = Usage(fresh=prompt - cached, cached=cached, output=output)
+            self.usage = Usage(fresh=prompt - cached, cached=cached, output=output)
         cost = getattr(usage, "cost", None)
         if isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < 1e6:
             self.cost = float(cost)
@@ -157,20 +150,12 @@ class CompletionsAnswer(api.Answer):
         if self.invalid:
             return self.invalid
         if self.stop is None:
-            return "a stream that ended without a finish_reason" if self._begun else "nothing that is an answer"
+            return "a stream that ended without a finish_reason" if self.begun else "nothing that is an answer"
         return None
-
-    @property
-    def begun(self) -> bool:
-        return self._begun
 
     @property
     def text(self) -> str:
         return api.clean("".join(self._refusal or self._content))
-
-    @property
-    def usage(self) -> Usage | None:
-        return self._usage
 
     def ended(self) -> Literal["whole", "cut", "refused"]:
         return "refused" if self._refusal else super().ended()
