@@ -28,7 +28,7 @@ from debate_orchestrator.util.data import read_mapping
         (["--output", "/proc/nowhere/x.md"], "output: got '/proc/nowhere/x.md'"),
         (["--context", "missing.md"], "context: missing.md: got No such file or directory"),
         (["--first", "c"], "first: got 'c'; expected a or b"),
-        (["--a", "martian:x"], "cast: a: got 'martian:x'; expected one of host"),
+        (["--a", "martian:x"], "cast: a: 'martian:x' is no model spec; use one of host"),
         (["--max-cost", "-1"], "max_cost: got -1.0"),
     ],
 )

@@ -188,7 +188,7 @@ def test_a_cast_of_ordinary_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DEBATE_KEY_HERE", "k-12")
 
     assert complaints({"a": ("anthropic:claude-opus-5",)}) == []
-    assert "a name without a key in it" in complaints({"a": ("command:say k-12",)})[0]
+    assert "contains a key" in complaints({"a": ("command:say k-12",)})[0]
 
 
 STRUCTURE = (

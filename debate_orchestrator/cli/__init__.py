@@ -17,7 +17,6 @@ def main(argv: list[str] | None = None) -> None:
     good, 130 interrupted."""
     from debate_orchestrator.cli.output import complain, remark, without_secrets
     from debate_orchestrator.cli.parser import parse
-    from debate_orchestrator.providers.permissions import permitted
 
     without_secrets()
     arguments = parse(argv)
@@ -25,9 +24,8 @@ def main(argv: list[str] | None = None) -> None:
     try:
         if insecure:
             remark("debate: --insecure: keys may go over plain http, where anyone on the way can read them.")
-        with permitted(getattr(arguments, "command_env", None) or (), insecure=insecure):
-            module, _, name = arguments.verb.rpartition(".")
-            code = getattr(import_module(f"debate_orchestrator.cli.{module}"), name)(arguments)
+        module, _, name = arguments.verb.rpartition(".")
+        code = getattr(import_module(f"debate_orchestrator.cli.{module}"), name)(arguments)
         sys.stdout.flush()
     except KeyboardInterrupt as interrupt:
         complain([str(interrupt) or "interrupted; every reply that was accepted is saved."])

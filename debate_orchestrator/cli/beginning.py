@@ -17,6 +17,7 @@ from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import budget, start
 from debate_orchestrator.providers import registry
+from debate_orchestrator.providers.registry import NO_PERMISSIONS, Permissions
 from debate_orchestrator.reports.model import build_report, closing_line
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.settings import MODERATOR, Settings
@@ -46,21 +47,27 @@ def create(answers: Settings, files: DebateFiles, derived: tuple[Reply, ...] = (
     return journal
 
 
-def check(answers: Settings, files: DebateFiles, *, terminal: bool | None = None, events: bool = False) -> None:
+def check(
+    answers: Settings,
+    files: DebateFiles,
+    *,
+    terminal: bool | None = None,
+    events: bool = False,
+    permissions: Permissions = NO_PERMISSIONS,
+) -> None:
     """Raises, with every complaint, where the debate could not be opened or its cap not be held: before anything
     is written, and before anybody is asked. `terminal` says whether persons can be asked, where that is known;
     `events`, that each event is told on standard error."""
     wrong = registry.complaints(answers.cast)
     wrong += unseated(answers.cast, terminal=terminal, events=events)
-    wrong += registry.missing(answers.cast)
+    wrong += registry.missing(answers.cast, permissions)
     wrong += budget.unpriced_seats(answers.cast) if answers.max_cost is not None else []
     if wrong:
         raise BadSettings(wrong)
     must_be_new(files.journal)
     files.must_be_new(but=files.journal)  # it may be there, as long as it is empty
-    registry.make_providers(
-        DebateState([start.make_opening(_placed(answers))])
-    )  # a recording that can't be read is told now
+    debate = DebateState([start.make_opening(_placed(answers))])
+    registry.make_providers(debate, permissions=permissions)  # a recording that can't be read is told now
 
 
 def _placed(answers: Settings) -> Settings:
@@ -71,7 +78,9 @@ def _placed(answers: Settings) -> Settings:
     return answers.model_copy(update={"positions": dict.fromkeys(sides, "not derived yet")})
 
 
-def with_positions(answers: Settings, tell: Callable[[str], None]) -> tuple[Settings, tuple[Reply, ...]]:
+def with_positions(
+    answers: Settings, tell: Callable[[str], None], permissions: Permissions = NO_PERMISSIONS
+) -> tuple[Settings, tuple[Reply, ...]]:
     """The answers with their positions, derived by the cast's moderator, else by its first judge or speaker, where
     there are none yet. Nothing is written by this."""
     if answers.positions is not None:
@@ -87,7 +96,8 @@ def with_positions(answers: Settings, tell: Callable[[str], None]) -> tuple[Sett
         )
     from debate_orchestrator.engine.moderator import derive_positions
 
-    provider = registry.maker(spec)(spec, DebateState([start.make_opening(_placed(answers))]))
+    debate = DebateState([start.make_opening(_placed(answers))])
+    provider = registry.make_provider(spec, debate, permissions)
     try:
         positions, replies = derive_positions(answers, provider, interview(answers.format), tell)
     except KeyboardInterrupt:

@@ -30,7 +30,7 @@ def judge(arguments: argparse.Namespace) -> int:
     path = arguments.source
     judges = tuple(arguments.judge or [discovery.judge()])
     cast = {JUDGE: judges}
-    wrong = registry.complaints(cast) + registry.missing(cast)
+    wrong = registry.complaints(cast) + registry.missing(cast, seating.permitted(arguments))
     if wrong := wrong + seating.unseated(cast, events=arguments.events):
         raise BadSettings(wrong)
     spoken: list[Spoke | Declined] = []
@@ -50,7 +50,9 @@ def judge(arguments: argparse.Namespace) -> int:
     files.must_be_new()
     consent.agree(source, risks, trusted=arguments.trust)
     debate = DebateState([first])
-    registry.make_providers(debate)  # a recording that can't be read is told before anything is written
+    registry.make_providers(
+        debate, permissions=seating.permitted(arguments)
+    )  # a recording that can't be read is told before anything is written
     with JournalWriter.create(files.journal, first) as journal:
         consent.remember(consent.of_journal(journal), risks_module.of_going_on(first, first.cast))
         for event in spoken:

@@ -48,6 +48,7 @@ def probe(arguments: argparse.Namespace) -> int:
     """Puts the probes before judges and writes their scorecard. Lists the probes if no judge is named."""
     import asyncio
 
+    from debate_orchestrator.cli.seating import permitted
     from debate_orchestrator.engine.probe import ProbeRun, load
     from debate_orchestrator.reports.scorecard import table
 
@@ -58,7 +59,7 @@ def probe(arguments: argparse.Namespace) -> int:
     if not arguments.output and is_link(FOLDER):
         raise BadFile(f"{FOLDER} is a symbolic link. Remove it, or name another folder with --output.")
     report = DebateFiles.of_output(os.path.join(arguments.output or FOLDER, "scorecard.md")).report
-    run = ProbeRun(cases, judges, os.path.dirname(report), repeats, max_cost)
+    run = ProbeRun(cases, judges, os.path.dirname(report), repeats, max_cost, permitted(arguments))
     quiet, before = arguments.quiet or arguments.json, _documents(run.scorecard(), report)
     if run.pending() and not quiet:
         remark(f"{len(run.pending())} of {len(run.ballots)} ballots to go: {run.estimate().said()}")
@@ -96,6 +97,7 @@ def _list(cases: Sequence[Case], *, as_json: bool) -> int:
 
 def _checked(arguments: argparse.Namespace) -> tuple[list[str], int, float | None]:
     """The judges, the number of repeats and the cap. BadAnswers with everything that is wrong."""
+    from debate_orchestrator.cli.seating import permitted
     from debate_orchestrator.cli.setup import cap
     from debate_orchestrator.engine import budget
     from debate_orchestrator.providers import registry
@@ -114,7 +116,9 @@ def _checked(arguments: argparse.Namespace) -> tuple[list[str], int, float | Non
     ]
     if not judges:
         problems.append("--judge is missing. `debate models` lists who can be asked.")
-    problems += registry.complaints({"judge": reachable}) or registry.missing({"judge": reachable})
+    problems += registry.complaints({"judge": reachable}) or registry.missing(
+        {"judge": reachable}, permitted(arguments)
+    )
     if times not in map(str, range(1, MOST_REPEATS + 1)):
         problems.append(f"--times must be a number from 1 to {MOST_REPEATS}, and not {short_repr(times)}.")
     try:

@@ -44,8 +44,9 @@ def begin(answers: Settings, arguments: argparse.Namespace) -> int:
     if rehearse := arguments.rehearse or _stands_in_for_others(answers):
         answers = rehearsed(answers)
         files = files.beside(".rehearsed")  # the place of the real debate stays free
-    check(answers, files, events=arguments.events)
-    answers, derived = with_positions(answers, _silent if quiet else remark)
+    permissions = seating.permitted(arguments)
+    check(answers, files, events=arguments.events, permissions=permissions)
+    answers, derived = with_positions(answers, _silent if quiet else remark, permissions)
     with create(answers, files, derived) as journal:
         if rehearse:
             detail = estimate(DebateState(journal.events).opened).said()
@@ -107,7 +108,9 @@ def go_on(journal: JournalWriter, files: DebateFiles, arguments: argparse.Namesp
         remark(estimate(debate.opened, journal.events[1:]).said())
     if debate.due() and (changed := start.changed_prompts(debate)) is not None:
         record_event(journal, debate, changed, events)
-    seats: Mapping[str, registry.Provider] = registry.make_providers(debate, files.evidence) if debate.due() else {}
+    seats: Mapping[str, registry.Provider] = {}
+    if debate.due():
+        seats = registry.make_providers(debate, files.evidence, seating.permitted(arguments))
     person = seating.person(seats, files.drafts)
     shown = None if quiet else watched(debate, sys.stderr)
     progress: OnEvent = events or (shown.live.on_event if shown else Progress(debate, quiet=quiet))

@@ -208,7 +208,7 @@ def _together(debate: DebateState, due: tuple[Turn, ...], planned: dict[str, Cac
         start = clock + TO_BEGIN if debate.opened.leader_first and known and lead in leads else clock
         leads.add(lead)
         # The system text is the first block; the last is the call's own.
-        plan = planned[turn.id] if known else CachePlan()
+        plan = planned[turn.id] if known and known.least else CachePlan()
         marked = tuple(place + 1 for place in placed_marks(plan, debate, len(blocks) - 1))
         least = known.least if known else 0
         shared = family(debate, turn.phase, turn.seat + (MIRRORED if turn.mirrored else ""))

@@ -19,6 +19,7 @@ from debate_orchestrator.host.turns_folder import TurnFiles, TurnsFolder
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, brief, brief_file
 from debate_orchestrator.providers import registry
+from debate_orchestrator.providers.registry import NO_PERMISSIONS, Permissions
 from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
@@ -62,22 +63,27 @@ class StepResult(Value):
 
 
 def step(
-    journal: JournalWriter, desk: TurnsFolder, given: Mapping[str, str], *, one_agent: bool = False, begun: bool = False
+    journal: JournalWriter,
+    desk: TurnsFolder,
+    given: Mapping[str, str],
+    *,
+    one_agent: bool = False,
+    begun: bool = False,
+    permissions: Permissions = NO_PERMISSIONS,
 ) -> StepResult:
     """Takes the replies in `given` (turn id to text) and on the desk, runs the seats that can be called,
     and lays out what is due then. `begun` says that the debate was opened just now, so that its first
     announcements are new. A reply that will not do is a complaint; all others are taken."""
-    return _Stepper(journal, desk).step(given, one_agent=one_agent, begun=begun)
+    return _Stepper(journal, desk, permissions).step(given, one_agent=one_agent, begun=begun)
 
 
 class _Stepper:
-    def __init__(self, journal: JournalWriter, desk: TurnsFolder):
+    def __init__(self, journal: JournalWriter, desk: TurnsFolder, permissions: Permissions):
         self.journal, self.desk = journal, desk
         self.debate = DebateState(journal.events)
         due = self.debate.due()  # where no turn is, no seat is asked and no recording is opened
-        self.callable = (
-            registry.make_providers(self.debate, DebateFiles.of_journal(journal.path).evidence) if due else {}
-        )
+        archive = DebateFiles.of_journal(journal.path).evidence
+        self.callable = registry.make_providers(self.debate, archive, permissions) if due else {}
         self.accepted: list[Accepted] = []
         self.complaints: list[str] = []
         self.refused: set[str] = set()
