@@ -89,7 +89,7 @@ def with_positions(answers: Settings, tell: Callable[[str], None]) -> tuple[Sett
 
     provider = registry.maker(spec)(spec, DebateState([start.make_opening(_placed(answers))]))
     try:
-        positions, replies = derive_positions(answers, provider, interview(answers.format), tell)
+        positions, replies = asyncio.run(derive_positions(answers, provider, interview(answers.format), tell))
     except KeyboardInterrupt:
         raise KeyboardInterrupt("interrupted while the positions were derived; nothing was opened.") from None
     sources = {**answers.sources, "positions": "derived"}
