@@ -38,6 +38,7 @@ JUNK = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", resources.format_names())
 def test_shipped_formats_are_well_made(name: str) -> None:
     """No shipped format has a mistake that is told of a user's, and every debate by it can be played and told."""
@@ -132,6 +133,7 @@ def changed(draw: st.DrawFn) -> str:
     return "".join(lines)
 
 
+@pytest.mark.slow
 @settings(max_examples=12)
 @given(changed() | st.text(max_size=60).map(lambda junk: FORMAT[:200] + junk + FORMAT[200:]))
 def test_whatever_is_written_loads_or_is_told(text: str) -> None:

@@ -92,12 +92,12 @@ def step(
     path = os.fspath(journal)
     files = DebateFiles.of_journal(path)
     with JournalWriter(path) as writer:
-        stepper = _Stepper(writer, TurnsFolder(files.turns))
-        debate = stepper.debate
+        debate = DebateState(writer.events)
         if debate.due():
+            # Before any provider is made: a recording that the journal names would be read then.
             must_be_trusted(path, risks.of_going_on(debate.opened, debate.cast), trust)
             must_be_callable(debate.cast)
-        result = stepper.step(replies or {}, one_agent=False, begun=False)
+        result = _Stepper(writer, TurnsFolder(files.turns)).step(replies or {}, one_agent=False, begun=False)
         if result.done:
             write_report(writer, files)
         return result
