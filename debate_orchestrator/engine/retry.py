@@ -2,7 +2,7 @@
 
 A wait costs nothing and another call may, so waits double. The jitter keeps callers that were refused together from
 coming back together. A wait that the provider asks for is honoured. If it is longer than the time left, the loop
-gives up at once, so that nobody watches a sleeping program.
+gives up at once instead of sleeping through it.
 """
 
 from __future__ import annotations
