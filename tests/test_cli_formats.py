@@ -48,7 +48,7 @@ def test_its_mistakes_are_told(debate: Run, here: Path) -> None:
     places = [one.split(": ")[0] for one in ran.json["complaints"]]
     assert (ran.code, ran.json["status"]) == (2, "error")
     assert places == ["./mine/format.yaml:2", "./mine/format.yaml:2", "./mine/vote.md.j2:1"]
-    assert debate("formats", "./mine").err.startswith("debate: ./mine/format.yaml:2: titel: got the key 'titel'")
+    assert debate("formats", "./mine").err.startswith("debate: ./mine/format.yaml:2: titel: 'titel' is not a key here")
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_a_copy_is_made_and_checked(debate: Run, here: Path) -> None:
     ]
     assert debate(*commands[0].split()[1:]).code == 0
     again = debate("formats", "new", "town-hall")
-    assert (again.code, "there already" in again.err) == (2, True)
+    assert (again.code, "there already is" in again.err) == (2, True)
 
 
 def test_a_copy_is_told_to_programs(debate: Run, here: Path) -> None:
@@ -207,5 +207,5 @@ def test_a_format_is_made_of_its_own_files(debate: Run, here: Path, file: str) -
     ):
         ran = debate(*command)
         assert ran.code == 2
-        assert f"./mine/{file}: got a link that leads out of the folder" in ran.err
+        assert f"./mine/{file}: this link leads out of the format's folder" in ran.err
     assert not list(here.glob("*.jsonl")) and not (here / "x").exists()

@@ -15,7 +15,7 @@ from debate_orchestrator.core.events import Answer, Asked, EndedEarly, Event, Qu
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.budget import Budget
 from debate_orchestrator.engine.loop import run_loop
-from debate_orchestrator.engine.turn import OnEvent, record_event
+from debate_orchestrator.engine.turn import OnBrief, OnEvent, record_event
 from debate_orchestrator.providers.registry import Provider
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
@@ -47,7 +47,9 @@ class Chair:
         debate: DebateState,
         on_event: OnEvent,
         person: Person | None = None,
+        on_brief: OnBrief | None = None,
     ):
+        self._on_brief = on_brief
         self._live, self._journal, self._debate, self._person = live, journal, debate, person
         self.on_event = on_event
         self._stop, self._resumed = asyncio.Event(), asyncio.Event()
@@ -195,7 +197,9 @@ class Chair:
         on_text = None if self._live is None else self._live.on_text
         budget = Budget(debate)  # of all of it, so that a pause forgets nothing that may have cost something
         while not self.ended and _left(debate, seats):
-            await run_loop(journal, debate, seats, self._seen, on_text, self._stop, budget, self._unsaved)
+            await run_loop(
+                journal, debate, seats, self._seen, on_text, self._stop, budget, self._unsaved, self._on_brief
+            )
             self._waits = self._stop.is_set() and _left(debate, seats) and not self.ended
             if self._waits:
                 self.tell()
@@ -252,10 +256,11 @@ async def driven(
     on_event: OnEvent,
     shown: Shown | None = None,
     person: Person | None = None,
+    on_brief: OnBrief | None = None,
 ) -> None:
     """Drives until nothing is left. An interrupt stops the asking and awaits the answers under way, since they
     are paid for; a second one leaves them. KeyboardInterrupt, with what to do, where work is left then."""
-    chair = Chair(None if shown is None else shown.live, journal, debate, on_event, person)
+    chair = Chair(None if shown is None else shown.live, journal, debate, on_event, person, on_brief)
     held: AbstractAsyncContextManager[Session | None] = nullcontext() if shown is None else shown.session(chair.press)
     try:
         with heeded(chair.interrupt):
