@@ -99,7 +99,7 @@ class TestAtATerminal:
         Path("out.rehearsed.md").write_text("# Debate Report\n")
         ran, shown = person(keys=(*TO_CAST, "rehearse", "later"))
 
-        assert "out.rehearsed.md, which is there already" in shown
+        assert "out.rehearsed.md is there already" in shown
         assert ran.code == 0
 
     def test_a_rehearsal_from_the_start(self, person: Person) -> None:

@@ -160,7 +160,7 @@ class TestEditor:
         (aside,) = (here / "r.drafts").glob("*.aside-*")
 
         assert text == "Begun."
-        assert "expected text in UTF-8" in script.text and f"it is kept in {aside}." in script.text
+        assert "not UTF-8 text" in script.text and f"it is kept in {aside}." in script.text
         assert aside.read_bytes().decode("latin-1") == "Zwölf Wörter."
 
 

@@ -29,7 +29,7 @@ from debate_orchestrator.evidence.fetch import Fetched, Fetcher
 from debate_orchestrator.evidence.states import EXTRA, NotFetched, State
 from debate_orchestrator.util import sanitize
 
-_NEEDED = ("trafilatura", "rapidfuzz", "lxml", "h11", "idna", "certifi")
+_NEEDED = ("trafilatura", "rapidfuzz", "lxml", "h11", "idna", "certifi", "protego")
 
 
 class Checked(Value):

@@ -198,7 +198,7 @@ class _Glass:
 async def _read_rules(answer: connection.Response) -> robots.Rules | Blocked:
     if 200 <= answer.status < 300:
         try:
-            return robots.parse((await answer.body(robots.LARGEST)).decode("utf-8", "replace"))
+            return robots.Rules((await answer.body(robots.LARGEST)).decode("utf-8", "replace"))
         except Unreachable as trouble:
             return _unread(trouble.why)
     if 400 <= answer.status < 500 and answer.status != HTTPStatus.TOO_MANY_REQUESTS:
