@@ -197,7 +197,7 @@ def test_check_tells_changes(debate: Run, finished: bytes) -> None:
     ran = debate("check", J)
 
     assert ran.code == 2
-    assert f"{J}: line " in ran.err and "the line's hash" in ran.err
+    assert f"{J}: line " in ran.err and "does not match its hash" in ran.err
 
 
 @pytest.mark.parametrize(

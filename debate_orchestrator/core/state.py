@@ -90,7 +90,7 @@ class DebateState(Schedule):
         """Whether new models for a seat change anything. Raises OutOfTurn if the panel's size would change."""
         if self.complete:
             problem = f"This debate is complete; a new model for {event.seat} would change nothing."
-            raise OutOfTurn(problem, hint="judge it again to hear other judges")
+            raise OutOfTurn(problem, hint="`debate judge` has other judges judge it again")
         before = self.cast.get(event.seat, ())
         if len(event.who) != len(before):
             raise OutOfTurn(f"{event.seat} has {len(before)} models, and {len(event.who)} were named to replace them.")

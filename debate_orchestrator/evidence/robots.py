@@ -14,7 +14,7 @@ _VERSION = re.compile(r"^(\s*user-agent\s*:\s*[a-z_-]+)/[^\r\n]*", re.IGNORECASE
 
 
 class Rules:
-    """The rules of one host. An empty text allows everything."""
+    """The rules of one host's robots.txt; an empty text allows everything."""
 
     def __init__(self, text: str = ""):
         from protego import Protego

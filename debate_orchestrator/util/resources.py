@@ -42,7 +42,7 @@ def format_folder(name: str) -> Path:
     """The folder of a shipped format; BadFormat, with the known names, if there is none of that name."""
     if name not in format_names():
         problem = f"format: there is no format {short_repr(name)}. {suggest(name, format_names())}".rstrip()
-        raise BadFormat(problem, hint=f"one of {', '.join(format_names())}")
+        raise BadFormat(problem, hint=f"one of {', '.join(format_names())}; `debate formats` lists them")
     return prompts() / "formats" / name
 
 
