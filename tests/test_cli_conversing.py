@@ -111,7 +111,10 @@ class TestAtATerminal:
 
     @pytest.mark.parametrize(
         ("options", "complaint"),
-        [(("--format", "oxbridge"), "format: there is no format 'oxbridge'"), (("--answers", "binary.yaml"), "binary.yaml: ")],
+        [
+            (("--format", "oxbridge"), "format: there is no format 'oxbridge'"),
+            (("--answers", "binary.yaml"), "binary.yaml: "),
+        ],
     )
     def test_options_that_will_not_do(self, person: Person, options: tuple[str, ...], complaint: str) -> None:
         """An option that will not do ends with exit code 2 before anything is asked."""
