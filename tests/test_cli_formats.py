@@ -64,7 +64,7 @@ def test_its_mistakes_are_told(debate: Run, here: Path) -> None:
         (["./mine", "--rounds", "9"], "--rounds: got 9; expected 1 to 3"),
         (["./mine", "--strictness", "soft"], "--strictness: got 'soft'; expected plain"),
         (["./nowhere"], "a folder with a format.yaml in it. `debate formats new NAME` makes one"),
-        (["mine"], "format: got 'mine'; expected one of adversarial"),
+        (["mine"], "format: there is no format 'mine'"),
     ],
 )
 def test_what_formats_does_not_take(debate: Run, mine: Path, given: list[str], said: str) -> None:
@@ -153,7 +153,10 @@ def test_its_mistakes_stop_a_debate_before_it_begins(debate: Run, here: Path) ->
     written(here / "mine", speech_md_j2="{{ othr }}")
     ran = debate("open", "--format", "./mine", *SETUP, "--rounds", "99")
     assert ran.code == 2
-    assert "./mine/speech.md.j2:1: got the name 'othr'" in ran.err and "rounds: got '99'" in ran.err
+    assert (
+        "./mine/speech.md.j2:1: a debater's brief does not provide the name 'othr'" in ran.err
+        and "rounds: got '99'" in ran.err
+    )
     assert not Path("r.journal.jsonl").exists()
 
 

@@ -216,7 +216,7 @@ def test_no_yaml_is_told_alone(here: Path) -> None:
 def test_a_file_that_is_no_mapping(here: Path) -> None:
     """An empty format.yaml, or one that holds a list, is told as such."""
     for text in ("", "- a\n", "word"):
-        with pytest.raises(BadFile, match=r"mine/format\.yaml:1: .*a mapping of keys"):
+        with pytest.raises(BadFile, match=r"mine/format\.yaml:1: .*not a mapping of keys"):
             source.read_source(str(written(here / "mine", format_yaml=text)))
 
 

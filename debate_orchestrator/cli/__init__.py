@@ -40,14 +40,24 @@ def main(argv: list[str] | None = None) -> None:
 
 def _failed(error: Exception, *, json: bool) -> int:
     from debate_orchestrator.cli.output import complain, print_json
-    from debate_orchestrator.util.errors import DebateError, complaint
+    from debate_orchestrator.util.errors import DebateError
 
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
-        complain([complaint("output", error.strerror or "an error", "room to write")])
+        complain([f"Can't write the output ({error.strerror or 'an error'}). Try: make room on the disk."])
         return 4
     if not isinstance(error, DebateError):
         raise error
     if json:
         print_json({"status": "error", "complaints": error.complaints})
     complain(error.complaints)
-    return error.exit_code
+    return exit_code(error)
+
+
+def exit_code(error: Exception) -> int:
+    """The code with which a verb ends on an error: 2 the user's mistake, 3 work left, 4 failed for good."""
+    from debate_orchestrator.util.errors import Paused, UserError
+
+    for kind, code in ((UserError, 2), (Paused, 3)):
+        if isinstance(error, kind):
+            return code
+    return 4

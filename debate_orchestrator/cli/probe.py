@@ -15,7 +15,15 @@ from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import is_link, name_of
-from debate_orchestrator.util.errors import BadFile, BadSettings, ExternalError, Paused, ProviderFailed, short_repr
+from debate_orchestrator.util.errors import (
+    BadFile,
+    BadSettings,
+    ExternalError,
+    Paused,
+    ProviderFailed,
+    UserError,
+    short_repr,
+)
 
 if TYPE_CHECKING:
     from debate_orchestrator.core.events import Event
@@ -71,7 +79,7 @@ def probe(arguments: argparse.Namespace) -> int:
             remark(f"{name_of(path)} held something else, which is kept as {name_of(kept)}.")
     if failures:
         complaints = dict.fromkeys(complaint for error in failures for complaint in error.complaints)
-        ending = ProviderFailed if any(error.exit_code == ProviderFailed.exit_code for error in failures) else Paused
+        ending = Paused if all(isinstance(error, Paused | UserError) for error in failures) else ProviderFailed
         raise ending([*complaints, f"{_saved(run)} The scorecard so far is {report}."])
     if arguments.json:
         print_json({**card, "scorecard": report, "data": report.removesuffix(".md") + ".json"})

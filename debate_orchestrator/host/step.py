@@ -98,7 +98,9 @@ def step(
             # Before any provider is made: a recording that the journal names would be read then.
             must_be_trusted(path, risks.of_going_on(debate.opened, debate.cast), trust)
             must_be_callable(debate.cast)
-        result = _Stepper(writer, TurnsFolder(files.turns), NO_PERMISSIONS).step(replies or {}, one_agent=False, begun=False)
+        result = _Stepper(writer, TurnsFolder(files.turns), NO_PERMISSIONS).step(
+            replies or {}, one_agent=False, begun=False
+        )
         if result.done:
             write_report(writer, files)
         return result
