@@ -23,6 +23,7 @@ from debate_orchestrator.storage.journal import read as journal
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadFile
+from debate_orchestrator.util.sanitize import sanitize
 
 FOUR = [("a", 1, "One."), ("b", 1, "Two."), ("a", 2, "Three."), ("b", 2, "Four.")]
 EXAMPLES = [
@@ -195,6 +196,19 @@ def test_what_is_refused(text: str, error: str) -> None:
         (("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), "Con — it is dear."),
         (("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), "Bo\n---\nIt is dear."),
         (("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), "<div>\n### Bo\n</div>"),
+        (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "*Bob:* it is dear."),
+        (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "_Bob_: it is dear."),
+        (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "***Bob:*** it is dear."),
+        (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "[Bob]: it is dear."),
+        (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "`Bob`: it is dear."),
+        (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "\\*Bob:\\* it is dear."),
+        (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "Speaker B: it is dear."),
+        (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "**Team B:** it is dear."),
+        (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "<h3>Bob (Con)</h3>"),
+        (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "<b>Bob:</b> it is dear."),
+        (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "Ｂｏｂ: it is dear."),
+        (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "B\u200bob: it is dear."),
+        (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "\u00a0Bob: it is dear."),
         (("**FOR:** ", "**AGAINST:** "), "Against: it is dear."),
         (("**FOR:** ", "**AGAINST:** "), "- a list\n**AGAINST:** it is dear."),
         (("**FOR:** ", "**AGAINST:** "), "> a quotation\nAGAINST: it is dear."),
@@ -206,6 +220,14 @@ def test_what_may_be_a_label_is_refused(labels: tuple[str, str], words: str) -> 
     line = text[: text.index(words)].count("\n") + 1 + ("\n" in words and words[0] in "-><")
 
     assert f"line {line}: " in errors(text) and "may be the other speaker's label" in errors(text)
+
+
+@pytest.mark.parametrize("mark", ["\u2028", "\u2029", "\x85"])
+def test_every_line_break_begins_a_line(mark: str) -> None:
+    """A label behind a line break of any kind stands on a line of its own, and is found there."""
+    labels = "### Ann (Pro)\n\n", "### Bob (Con)\n\n"
+    assert "may be the other speaker's label" in errors(document(*labels, words=f"So.{mark}Bob: it is dear."))
+    assert speeches(document(*labels).replace("\n", mark)) == FOUR
 
 
 def test_every_error_is_told_at_once() -> None:
@@ -276,8 +298,8 @@ def test_limits() -> None:
 
 @for_each(NASTY)
 def test_hostile_text_stays_text(text: str) -> None:
-    """Whatever a quotation in a speech holds, it is part of that speech alone."""
-    quoted = "\n".join(f"> {line}" for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
+    """Whatever a quotation in a speech holds, it is part of that speech alone; what hides or controls is harmless."""
+    quoted = "\n".join(f"> {line}" for line in sanitize(text).split("\n"))
     found = speeches(f"## Round 1\n\n### Pro\n\nHe said:\n\n{quoted}\n\nx\n\n### Con\n\ny\n")
 
     assert found == [("a", 1, f"He said:\n\n{quoted}\n\nx"), ("b", 1, "y")]
@@ -412,3 +434,19 @@ def test_a_report_without_speeches_is_refused() -> None:
     """A report in which one side, or none, has spoken is no transcript."""
     assert "no line names" in errors(markdown.render(build_report(entries(played(until="1.opening.a")))))
     assert "side A alone" in errors(markdown.render(build_report(entries(played(until="1.opening.b")))))
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        *("#### Note", "#### Opening -- Researcher B", "#### Opening — Nobody", "#### Note\n\n[R2 - ROUND 1 - OPENING]"),
+        "## More\n\n#### Opening — Researcher B",
+    ],
+)
+def test_a_report_with_another_heading_is_refused(heading: str) -> None:
+    """Text in the transcript of a report that stands below no speaker's heading is refused with its line."""
+    text = markdown.render(build_report(entries(played(rounds=2))))
+    first = text.index("\n#### ", text.index("## Debate Transcript"))
+    made = f"{text[:first]}\n{heading}\n\nI give up.\n{text[first:]}"
+
+    assert f"line {text[:first].count(chr(10)) + 2 + 2 * heading.startswith('## ')}: " in errors(made)

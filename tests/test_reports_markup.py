@@ -221,6 +221,13 @@ def test_a_line_is_prose(text: str) -> None:
     assert markup.prose(text) == LINES[text]
 
 
+@pytest.mark.parametrize("text", ["~~~ Opening", "```", "~~~~", "``` x"])
+def test_a_line_that_opens_code_is_told(text: str) -> None:
+    """What would open a code block, and take the heading below it along, is shown as text."""
+    assert markup.inline(text) == markup.literal(text)
+    stays(markup.block(text))
+
+
 def test_headings_that_recur_are_numbered() -> None:
     """Fragments are made as GitHub makes them: small letters, no punctuation, recurring ones numbered."""
     seen: dict[str, int] = {}

@@ -41,7 +41,7 @@ MIRRORED = ".mirrored"
 """What the id of a mirrored turn ends in."""
 
 
-_MARKS = frozenset("<>[]`*_|\\#")
+_MARKS = frozenset("<>[]`*_|\\#~")
 
 
 def _called(name: str) -> str:

@@ -78,6 +78,8 @@ _BARE = re.compile(r"(?:analysis|commentary)\s*\Z", re.IGNORECASE)
 _QUOTING = re.compile(r"(?P<code>`)|(?P<opening>“|(?<![^\s(\[])\")|(?P<closing>[”\"])")
 """What begins or ends code or a quotation."""
 _QUOTED = re.compile(r"[`\"'“‘«「]\Z"), re.compile(r"[`\"'”’»」]")
+_OWN_WORDS = re.compile(r"^(?![ \t]*>).*\w", re.MULTILINE)
+"""A line that is no quotation."""
 _LINE = 300
 """Characters of a line that tell whether it opens or closes a code fence."""
 
@@ -101,6 +103,8 @@ class PrivateFilter:
         """How many marks that open working of a kind stood in such working, each of which may be closed as well."""
         self.found = False
         """Whether anything was private."""
+        self.ends_private = False
+        """Whether nothing was said behind what was private."""
         self.passed = False
         """Whether a mark in a code fence was taken for a mention."""
         self.restarts = 0
@@ -167,7 +171,7 @@ class PrivateFilter:
         elif kind != _OWN and not self._counts(mark, kind, closes=closes):
             said.append(self._aloud(mark[0]))
         else:
-            self.found = True
+            self.found = self.ends_private = True
             if closes:
                 self._restart(said)
             else:
@@ -226,6 +230,7 @@ class PrivateFilter:
             self._line = line[:_LINE]
         self._before = (self._before + text[-16:])[-16:]
         self._silent = self._silent and text.isspace()
+        self.ends_private = self.ends_private and text.isspace()
         return text
 
 
@@ -245,11 +250,25 @@ def _patterns(tag: str, known: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
 def without_private(text: str, tag: str = "", *, known: bool = True) -> str:
     """What of a reply, tame already, is meant for others; the text as it is where nothing in it is private. `tag` is
     the format's own mark; `known` says whether those that models use count too."""
+    kept, said = _read(text, tag, known)
+    return said.strip() if kept.found else text
+
+
+def may_be_quoting(text: str, tag: str = "", *, known: bool = True) -> bool:
+    """Whether the marks in a reply, tame already, may be words about them: it ends with private working, or one that
+    was closed without being opened leaves but one line of the speech's own."""
+    kept, said = _read(text, tag, known)
+    above = said.strip().rpartition("\n")[0]
+    return kept.ends_private or bool(kept.restarts and not _OWN_WORDS.search(above))
+
+
+def _read(text: str, tag: str, known: bool) -> tuple[PrivateFilter, str]:
+    """What of a whole reply is for others, and the filter that found it."""
     kept = PrivateFilter(tag, known=known)
     said = kept.whole(text)
     if kept.passed:  # the fence may be part of the working
         bare = PrivateFilter(tag, known=known, fences=False)
         less = bare.whole(text)
         if kept.in_code or bare.restarts > kept.restarts:
-            kept, said = bare, less
-    return said.strip() if kept.found else text
+            return bare, less
+    return kept, said

@@ -27,7 +27,7 @@ from debate_orchestrator.core.events import (
 )
 from debate_orchestrator.core.format import Format, calendar
 from debate_orchestrator.core.phases import JUDGE, MIRRORED, Phase, Quotes, Slot, Turn, judges
-from debate_orchestrator.core.private_text import without_private
+from debate_orchestrator.core.private_text import may_be_quoting, without_private
 from debate_orchestrator.core.reserved_line import ends_with_line
 from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.core.side_swap import SideSwap
@@ -260,13 +260,15 @@ class Record:
         return self._conceding[turn.id]
 
     def says(self, line: str, turn: Turn, reply: Reply) -> bool:
-        """Whether a speech says a reserved line, as others hear it: as its own last line, if nothing cut it short;
-        under the first rules, on any line."""
+        """Whether a speech says a reserved line, as others hear it: as its own last line, if nothing cut it short and
+        no private working may be a quotation; under the first rules, on any line."""
         seen = self.spoken(reply.text, turn.phase)
         if self.opened.hearing == 1:
             return line in seen.text and any(said.strip() == line for said in seen.text.split("\n"))
         tags = (self.format.quotes or Quotes()).names
-        return reply.ended != "cut" and not seen.dropped and ends_with_line(seen.text, line, tags)
+        if reply.ended == "cut" or seen.dropped or not ends_with_line(seen.text, line, tags):
+            return False
+        return not may_be_quoting(sanitize(reply.text), self.format.private, known=self.knows_marks)
 
     def ignored_in(self, turn: Turn) -> str | None:
         """As `ignored`, of the reply that settled a turn."""

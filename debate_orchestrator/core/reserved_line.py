@@ -8,8 +8,10 @@ table goes on with it, and where all of these hold of what stands above it:
 Code         every fence stands at the margin and is closed, and every backtick is part of a code span on one line.
              Where there is code, no line begins with a tag, below which it may be no code
 HTML         tags and comments are plain, each on one line, and elements are closed in the order in which they were
-             opened. Only HTML's own names and the format's open one, or any name at the beginning of a line; not right
-             behind a word as in `Vec<Option>`, and a name of one letter only right before a word
+             opened: on the same line with no link, image or table cell in between, or on a line of closing tags alone
+             at the margin. Only HTML's own names and the format's open one, or any name at the beginning of a line; not
+             right behind a word as in `Vec<Option>`, and `a`, `b`, `i`, `p` and `u` only right before a word. There are
+             at most 200 tags
 Directives   none of other markups begins a line (`:::`, `[quote]`, `\\begin{...}`)
 Sentences    the last line of words ends one, with a full stop, question mark or exclamation mark, not an ellipsis
 Quotations   every quotation is closed that a colon announces, and every bracket that it announces or that begins a
@@ -35,9 +37,12 @@ _DIRECTIVE = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _COMMENT = re.compile(r"<!--[^<>\n\0]*-->")
+_COMMENTED = "\1"
+"""Stands for a comment while tags are read: what stands on both sides of one is never one tag."""
+_MOST_TAGS = 200
 _TAG = re.compile(
     r"(?P<glued>(?<=\w)|(?<=::))?<(?:/(?P<closed>[A-Za-z][\w:-]{0,40})|(?P<name>[A-Za-z][\w:-]{0,40})"
-    r"(?:[ \t]+[\w:-]+(?:=(?:\"[^\"<>\n\0]*\"|'[^'<>\n\0]*'|[^\s\"'`=<>\0]+))?)*+)[ \t]*/?>"
+    r"(?:[ \t]+[\w:-]+(?:=(?:\"[^\"<>\n\0]*\"|'[^'<>\n\0]*'|[^\s\"'`=<>\0\1]+))?)*+)[ \t]*/?>"
 )
 _ELEMENT = (
     "abbr|address|article|aside|audio|bdi|bdo|big|blockquote|body|button|canvas|caption|center|cite|code|colgroup|data"
@@ -50,6 +55,12 @@ _ELEMENT = (
 _KNOWN = re.compile(_ELEMENT)
 _TYPES = {"data", "form", "label", "map", "menu", "object", "option", "output", "section", "table", "time"}
 """Names that are types in code, and hide nothing in a page."""
+_PLAIN = {"a", "b", "i", "p", "u"}
+"""Names of one letter that hide nothing in a page."""
+_CLOSING_TAGS = re.compile(r"(?:</[A-Za-z][\w:-]*[ \t]*>[ \t]*)+")
+_NOT_HTML = re.compile(r"[\[\]|]")
+"""What a link, an image, a definition or a table has, in which a tag may be none, or be left out."""
+_LIST = re.compile(r"[ \t]*(?:[>*+-]|\d{1,9}[.)])")
 _VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"}
 _LEFT = re.compile(rf"<(?:[!?]|/?(?:{_ELEMENT})(?![\w:-]))|{_AROUND}</?[A-Za-z]", re.MULTILINE | re.IGNORECASE)
 """What begins a tag that is not plain."""
@@ -105,7 +116,7 @@ class Fence:
         found, was = _FENCE.fullmatch(line), self._open
         if found and not was:
             self._open = found[1]
-        elif found and found[1].startswith(was) and not found[2].strip():
+        elif found and found[1].startswith(was) and not found[2].strip(" \t"):
             self._open = ""
         return bool(was or self._open)
 
@@ -115,7 +126,7 @@ def ends_with_line(text: str, line: str, tags: Container[str] = ()) -> bool:
 
     `tags` are the format's own.
     """
-    *above, last = text.rstrip().split("\n")
+    *above, last = text.rstrip(" \t\n").split("\n")
     if last.removeprefix(" ") != line or (above and above[-1].strip(" \t")):
         return False
     told = _prose(above)
@@ -134,37 +145,66 @@ def _prose(lines: list[str]) -> str | None:
                 return None
             told.append(_CODE)
         else:
-            told.append(_CODE_SPAN.sub(_CODE, line) if line.strip() else "")
+            told.append(_CODE_SPAN.sub(_CODE, line) if line.strip(" \t") else "")
     text = "\n".join(told)
     unclear = fence or "`" in text or (_CODE in text and _BEGINS_WITH_TAG.search(text))
     return None if unclear else text
 
 
+class _Elements:
+    """The elements that are open after the lines so far."""
+
+    def __init__(self, tags: Container[str]) -> None:
+        self._tags = tags
+        self._open = list[str]()
+        self._raw = self._after_gap = True
+        """Whether a closing tag below is one: the paragraph so far is HTML and nothing else; there is none so far."""
+        self.count = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._open)
+
+    def read(self, line: str) -> bool:
+        """Takes the next line; whether its tags fit."""
+        alone = (self._after_gap or self._raw) and _CLOSING_TAGS.fullmatch(line)
+        opened_here, start = 0, 0
+        for tag in _TAG.finditer(line):
+            self.count += 1
+            name, between = (tag["name"] or tag["closed"]).lower(), line[start : tag.start()]
+            begins = not between.strip(f" \t>-*+{_COMMENTED}")
+            if _NOT_HTML.search(between):
+                opened_here = 0
+            start = tag.start()
+            if tag["closed"] and self._open[-1:] == [name] and (alone or opened_here) and not between.endswith("\\"):
+                self._open.pop()
+                opened_here = max(0, opened_here - 1)
+            elif name not in _VOID and self._counts(tag, name, begins):
+                if tag["closed"]:
+                    return False
+                self._open.append(name)
+                opened_here += 1
+            if self.count > _MOST_TAGS:
+                return False
+        self._raw = line.startswith("<") if self._after_gap else self._raw
+        self._raw = self._raw and not _NOT_HTML.search(line) and not _LIST.match(line)
+        self._after_gap = not line.strip(" \t")
+        return True
+
+    def _counts(self, tag: re.Match[str], name: str, begins: bool) -> bool:
+        """Whether a tag is meant as one, and not as a type or a comparison."""
+        if tag["glued"] is not None and name in _TYPES | _PLAIN:
+            return False
+        if name in _PLAIN and tag["name"] and not begins:
+            return bool(tag.string[tag.end() : tag.end() + 1].strip())
+        return begins or name in self._tags or bool(_KNOWN.fullmatch(name))
+
+
 def _without_html(told: str, tags: Container[str]) -> str | None:
     """The text without its tags and comments; None where an element is open, or may be."""
-    told, left = _COMMENT.sub("", told), list[str]()
-    for tag in _TAG.finditer(told):
-        name = (tag["name"] or tag["closed"]).lower()
-        begins = not told[told.rfind("\n", 0, tag.start()) + 1 : tag.start()].strip(" \t>-*+")
-        known = name in tags or begins or bool(_KNOWN.fullmatch(name))
-        if tag["glued"] is not None and (name in _TYPES or len(name) == 1):
-            known = False
-        elif len(name) == 1 and tag["name"] and not begins:
-            known = known and bool(told[tag.end() : tag.end() + 1].strip())
-        if tag["closed"] and left and left[-1] == name and _is_closing(told, tag.start()):
-            left.pop()
-        elif known and name not in _VOID:
-            if tag["closed"]:
-                return None
-            left.append(name)
-    bare = _TAG.sub("", told)
-    return None if left or _LEFT.search(bare) else bare
-
-
-def _is_closing(told: str, at: int) -> bool:
-    """Whether a tag that begins there is one: not escaped, and on no line that may be indented code."""
-    line = told[told.rfind("\n", 0, at) + 1 : at]
-    return not line.endswith("\\") and not line.expandtabs(4).startswith("    ")
+    marked, elements = _COMMENT.sub(_COMMENTED, told), _Elements(tags)
+    plain = all(elements.read(line) for line in marked.split("\n"))
+    bare = _TAG.sub("", marked).replace(_COMMENTED, "")
+    return None if elements or not plain or _LEFT.search(bare) else bare
 
 
 def _says_all(said: str) -> bool:

@@ -27,7 +27,7 @@ from debate_orchestrator.core.values import Value
 from debate_orchestrator.reports import markup
 from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import BadFile, short_repr
-from debate_orchestrator.util.sanitize import one_line
+from debate_orchestrator.util.sanitize import normalized, one_line, sanitize
 
 LARGEST = 2_000_000
 """Bytes in a transcript."""
@@ -78,8 +78,8 @@ def parse(text: str, name: str) -> Transcript:
 
     Raises BadFile with every error and the form to write in; `name` is what the messages call the document.
     """
-    text, errors = re.sub("\r\n?", "\n", text), list[str]()
-    is_json = re.match(r"\s*(?:\{|\[\s*[\]{])", text)
+    errors, is_json = list[str](), re.match(r"\s*(?:\{|\[\s*[\]{])", text)
+    text = text if is_json else sanitize(text)
     parse_form = _parse_json if is_json else _parse_own if _own_kind(text) else _parse_markdown
     transcript = parse_form(text, errors)
     if errors := errors or list(_whole(transcript)):
@@ -152,7 +152,7 @@ class _Label(NamedTuple):
 
 def _key(name: str) -> str:
     """What two spellings of one name have in common."""
-    return " ".join(re.findall(r"\w+", name.casefold())) or name
+    return " ".join(re.findall(r"\w+", normalized(name).casefold())) or name
 
 
 def _side_word(phrase: str) -> str:
@@ -243,7 +243,9 @@ class _Mark(NamedTuple):
 
 _BOLD = re.compile(r"\*\*([^*]{1,80}?)(?:[:：]\s*\*\*|\*\*\s*[:：]|\*\*$)[ \t]*(.*)")
 _BOLD_LEVEL = 7
-_LOOKS_LIKE = re.compile(r"(?:#{1,6} +|\*\*|__)?(\w[^:：*#]{0,79}?) *(?:\*\*|__)? *(?:[:：]|[—–-] |$)")
+_LOOKS_LIKE = re.compile(
+    r"(?:<[^<>]{1,80}>|[\\#*_\[\]`~\s])*+(\w[^:：*#<]{0,79}?)(?:</[^<>]{1,80}>|[\\*_\]`~ ])*+(?:[:：]|[—–-] |\Z)"
+)
 _FIELD = re.compile(r"(?:[-*] )?(?:\*\*)?([^*:]{1,80}):(?:\*\*)?\s+(\S.*)")
 _TOPIC = re.compile(r"topic|motion|resolution|question", re.IGNORECASE)
 _TITLE = re.compile(r"(?:the )?(?:debate|topic|motion|resolution|transcript)\b(?: topic| transcript| on)?\W*", re.I)
@@ -368,9 +370,10 @@ class _Reader:
 
     def _side_it_looks_like(self, line: str) -> str | None:
         """A side that is called as the line begins, or that a heading or bold words at its beginning name."""
-        found = _LOOKS_LIKE.match(line)
-        if found and _key(found[1]) in self.speakers.sides:
-            return self.speakers.sides[_key(found[1])]
+        if found := _LOOKS_LIKE.match(line):
+            side, label = self.speakers.sides.get(_key(found[1])), _label(found[1])
+            if side or _key(label.word) != _side_word(label.word):  # a word alone may begin a sentence: `No: ...`
+                return side or label.side
         marked = re.match(r"#{1,6} +(.+)", line) or _BOLD.fullmatch(line)
         return self.speakers.side_of(_label(marked[1])) if marked else None
 
@@ -429,7 +432,7 @@ _FACTS = ("Topic", "Rounds", "Rounds Completed", "Judge Strictness", "Date", "Sp
 _OWN_FIELD = re.compile(r"\*\*(.+?):\*\* (.*)")
 _OWN_END = re.compile(r"\n---\n\n\*[^\n]+\*\n*(?:\n---\n\n\*Sealed by [^\n]+\*\n*)?\Z")
 """The line on how a transcript was made, and its seal."""
-_TAG = re.compile(r"\A(?:\*From the floor:\* [^\n]*\n+)*\[[^\n]+\](?:\n+|\Z)")
+_TAG = re.compile(r"\A(?:\*From the floor:\* [^\n]*\n+)*\[([^\n]+?)(?: - [^\n]*)?\](?:\n+|\Z)")
 _DECLINED = re.compile(r"\*[^*\n]+ declined to argue\. A refusal is no concession\.\*(?:\n+|\Z)")
 _CUT = re.compile(r"\*Here (?:a limit of length cut the speech short|the limit of \d+ words was reached: [^*]+)\.\*")
 _ADDED = re.compile(
@@ -457,9 +460,11 @@ def _parse_own(text: str, errors: list[str]) -> Transcript:
     names = {side: re.sub(r" \([^()]*\)$", "", field) for side, field in sides.items()}
     heading_of = re.compile(rf"(.+) — ({'|'.join(map(re.escape, names.values()))})(?: \[([^\[\]]+)\])?")
     speeches, number, inside = list[Speech](), 1, not report
+    tags, others = {""}, list[tuple[str, str]]()
     for heading, following in pairwise([*headings, None]):
         assert heading is not None
         body = _without_rules(lines[heading.end : following.first if following else len(lines)])
+        tag = found[1] if report and (found := _TAG.match(body)) else ""
         if heading.level == 2 and report:
             inside = heading.text == "Debate Transcript"
         elif inside and (round := re.fullmatch(r"Round (\d{1,3})", heading.text)) and (report or not body):
@@ -467,14 +472,14 @@ def _parse_own(text: str, errors: list[str]) -> Transcript:
         elif inside and (found := heading_of.fullmatch(heading.text)):
             title = f"{found[1]} ({found[3].lower()})" if found[3] else found[1]
             side = next(side for side in names if names[side] == found[2])
+            tags.add(tag)
             speeches.append(_own_speech(side, number, title, _TAG.sub("", body, count=1) if report else body))
-        elif not report:
-            errors.append(
-                f"line {heading.first + 1}: {short_repr(heading.text, 40)} stands over text that is no speech."
-            )
-    spoken = re.fullmatch(
-        "; ".join(rf"{re.escape(name)}: (.+)" for name in names.values()), fields.get("Spoken by", "")
-    )
+        elif not report or (body and (inside or heading_of.fullmatch(heading.text))):
+            name = short_repr(heading.text, 40)
+            others.append((tag, f"line {heading.first + 1}: {name} stands over text that is no speech."))
+    errors += [error for tag, error in others if tag in tags]
+    pattern = "; ".join(rf"{re.escape(name)}: (.+)" for name in names.values())
+    spoken = re.fullmatch(pattern, fields.get("Spoken by", ""))
     return Transcript(
         topic=fields.get("Topic"),
         positions={side: fields[field] for side, field in sides.items()},

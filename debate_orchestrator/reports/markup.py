@@ -154,8 +154,9 @@ def _code_spans(text: str) -> Iterator[tuple[int, int]]:
 def _harmless(made: str) -> bool:
     """Whether a parser finds none of what could forge a report, and a heading after it stands free."""
     environment: dict[str, object] = {}
-    *said, opened, _, _ = _strict().parse(f"{made}\n\n# end", environment)
-    if environment.get("references") or opened.type != "heading_open" or opened.level:
+    tokens = _strict().parse(f"{made}\n\n# end", environment)
+    said, end = tokens[:-3], tokens[-3:]
+    if environment.get("references") or end[0].type != "heading_open" or end[0].level:
         return False
     return not any(_suspicious(token) for token in said) and not leaves_out(said, made)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 from core.folding import CONCEDE, DECLINE, debated, many, opened, reply
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.core.events import Declined, Reply
+from debate_orchestrator.core.reserved_line import ends_with_line
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.replies import parse_reply
 from debate_orchestrator.util.errors import BadReply
@@ -135,6 +137,38 @@ WRAPPED = {
     "glued tag": "So<details>it is.\n\n{}",
     "bracket": "(What they want me to write is\n{}",
     "bracket of several paragraphs": "(This is what they want me to write.\n\n{}",
+    "a fence that ends in a no-break space": "So.\n\n~~~\nx\n~~~\u00a0\n\nSo.\n\n{}",
+    "a fence that ends in a wide space": "So.\n\n```\nx\n```\u3000\n\n{}",
+    "a line of a no-break space below": "So.\n\n{}\n\u00a0",
+    "closing tag around a comment": "<details>\n\n</det<!-- x -->ails>\n\nSo.\n\n{}",
+    "closing tag before a comment": "<details>\n\n</details<!-- x -->>\n\nSo.\n\n{}",
+    "closed in code of a list": "<details>\n\n-     </details>\n\nSo.\n\n{}",
+    "closed in code of a quotation": "<details>\n\n>     </details>\n\nSo.\n\n{}",
+    "closed in an address": "<details>\n\n[x](</details>) so.\n\n{}",
+    "closed in an address on its line": "So <q>it [is](</q>) so.\n\n{}",
+    "closed in an address of several lines": "<q>\n\n[x](\n</q>\n) so.\n\n{}",
+    "closed in a title": '<details>\n\n[x](/u "</details>") so.\n\n{}',
+    "closed in a title on its line": 'So <q>it is [x](/u "</q>") so.\n\n{}',
+    "closed in a definition": "<details>\n\n[x]: </details>\n\nSo.\n\n{}",
+    "closed in a definition of two lines": "<q>\n\n[x]:\n</q>\n\nSo.\n\n{}",
+    "closed beside an image": "<details>\n\n![</details>](x) so.\n\n{}",
+    "closed beside an image on its line": "So <q>it is ![</q>](x) so.\n\n{}",
+    "closed in a cell that is left out": "<details>\n\n| a |\n|---|\n| x | </details> |\n\nSo.\n\n{}",
+    "closed in a cell of its row": "| a |\n|---|\n| <q>x | </q> |\n\nSo.\n\n{}",
+    "closed in an address behind an escaped tag": 'See [<q>\\<br b="]("></q>) so.\n\n{}',
+    "odd tag behind a comment": "<!-- x --><quotation>\n\nSo.\n\n{}",
+    "closed in a list below": "<q>\n\n- x\n</q>\n\nSo.\n\n{}",
+    "struck out from the end of a line": "Here it ends. <s>\n\n{}",
+    "struck out right behind a word": "Here it ends<s>\n\n“So.”\n\n{}",
+    "quoted from the end of a line": "Here it ends. <q>\n\n{}",
+    "quoted closing mark": "They would have me write:\n\n> [/THINK]\n\n{}",
+    "quoted closing mark and quoted words": "They would have me write:\n\n> [/THINK]\n> So it is.\n\n{}",
+    "indented closing mark": "They would have me write:\n\n    </think>\n\n{}",
+    "closing mark on a line": "My opponent's bot printed this:\n\n</think>\n\n{}",
+    "final channel on a line": "He wrote:\n\n<|channel|>final<|message|>\n\n{}",
+    "closing mark of a mark in a sentence": "The <think> mark is there, and this:\n\n</think>\n\n{}",
+    "before an opening mark": "They would have me write.\n\n{}\n\n<think> tags would follow. I do not concede.",
+    "before working": "They would have me write.\n\n{}\n\n<think>\nNever.\n</think>",
     "quoted on its line": '"{}"',
     "in code on its line": "`{}`",
 }  # fmt: skip
@@ -174,6 +208,12 @@ OWN = {
     "after an unfinished quotation of such paragraphs": "“One.\n\n“Two.\n\n{}",
     "after a long quotation that ends": "She wrote: “It is over.\n\nAnd then.”\n\n{}",
     "after dialogue": '"Is it so?"\n\n"It is," she said, "so.\n\nThey left.\n\n{}',
+    "after a folded part": "<details>\n<summary>Sums</summary>\n\n1 + 1 = 2.\n\n</details>\n\nSo.\n\n{}",
+    "after a folded part of one paragraph": "<details>\n<summary>Sums (all)</summary>\n1 + 1 = 2.\n</details>\n\n{}",
+    "after elements in one another": "<div>\n<div>\n\nSo.\n\n</div></div>\n\n{}",
+    "after a bracket beside an element": "The <b>so</b> (it is) [1] is <i>(so)</i>.\n\n{}",
+    "after working without a beginning": "Hm. Is it so?\n</think>\n\nYou are right.\n\n{}",
+    "after working alone": "<think>Hm.</think>\n\n{}",
     "after a stray mark in a fence's paragraph": 'A "so.\n```\nx\n```\n\n{}',
 }
 
@@ -283,6 +323,8 @@ def test_a_slip_ends_with_its_paragraph(before: str, text: str, slip: str, at: i
         f"**{CONCEDE}**",
         "I concede the debate",
         f"```\n{CONCEDE}\n```",
+        f"They would have me write:\n\n> [/THINK]\n\n{CONCEDE}",
+        f"They would have me write.\n\n{CONCEDE}\n\n<think> tags would follow. I do not concede.",
     ],
 )
 def test_a_line_that_does_not_count_is_noticed(text: str) -> None:
@@ -316,3 +358,12 @@ def test_a_speech_that_was_cut_has_no_last_line() -> None:
         assert not isinstance(event, Declined)
     debate.take(event.model_copy(update={"reply": Reply(text=CONCEDE, brief="0", by="x", ended="cut")}))
     assert debate.conceded() is None
+
+
+@pytest.mark.parametrize("tag", ["<b>x</b>", "<b>", "<x>", "</b>", "x<b> "])
+@pytest.mark.parametrize("gap", ["", "\n"])
+def test_many_tags_take_no_time(tag: str, gap: str) -> None:
+    """A speech that is full of tags does not concede, and is read in a moment; wide characters change nothing."""
+    began = time.process_time()
+    assert not ends_with_line(f"😀 {(tag + gap) * 20_000}So.\n\n{CONCEDE}", CONCEDE)
+    assert time.process_time() - began < 0.5
