@@ -18,6 +18,7 @@ from debate_orchestrator.core.phases import (
     EVERYBODY,
     JUDGE,
     MOST_PHASES,
+    MOST_STRICTNESS,
     NAME,
     OUTCOMES,
     SEATS,
@@ -34,7 +35,15 @@ from debate_orchestrator.core.phases import (
     Slot,
     Turn,
 )
-from debate_orchestrator.core.schema import DEEPEST, MOST_FIELDS, MOST_ITEMS, Condition, Field, Shape
+from debate_orchestrator.core.schema import (
+    DEEPEST,
+    LONGEST_OPTION,
+    MOST_FIELDS,
+    MOST_ITEMS,
+    Condition,
+    Field,
+    Shape,
+)
 from debate_orchestrator.core.values import Text, Value
 
 Misfit = tuple[tuple[str | int, ...], str]
@@ -196,9 +205,7 @@ class Format(Value):
                     )
                     yield (group, n, "on"), said
                 seen = seen or (group == "round" and "convergence" in self.shapes.get(phase.reply, {}))
-            voting = [n for n, phase in enumerate(phases) if self.votes(phase) and phase.when == Condition()]
-            if len(voting) > 1:
-                yield (group, voting[1]), f"judges vote twice in `{group}`; one vote has its place there"
+            yield from (((group, n), said) for n, said in self._votes_wrong(group, phases))
         if self.decided_by == "swing" and not any(one.option == "blind" for one in self.before):
             said = "a debate decided by swing needs a vote before it: a phase in `before` with the option blind"
             yield ("decided_by",), said
@@ -208,6 +215,20 @@ class Format(Value):
             yield ("mirror",), "a mirrored debate needs two sides that speak alike, and judges who vote on them"
         if self.each_round and "each round" not in self.options:
             yield ("each_round",), "each_round needs a phase with the option each round"
+
+    def _votes_wrong(self, group: str, phases: Sequence[Phase]) -> Iterator[tuple[int, str]]:
+        """What is wrong with the votes among the phases of a group: the number of a phase, and what."""
+        voting = [n for n, phase in enumerate(phases) if self.votes(phase)]
+        for n, phase in [(n, phases[n]) for n in voting]:
+            if any(phases[one].when.meets(phase.when) for one in voting if one < n):
+                yield n, f"judges vote twice in `{group}`; one vote has its place there"
+                return
+        answering = next((n for n, phase in enumerate(phases) if phase.on), len(phases))
+        if voting and voting[-1] > answering:
+            said = (
+                f"phase {phases[voting[-1]].name!r} votes after phase {phases[answering].name!r}, which answers a vote"
+            )
+            yield voting[-1], said
 
     def _phase_wrong(self, phase: Phase) -> Iterator[Misfit]:
         which = f"phase {phase.name!r}"
@@ -281,6 +302,9 @@ class Format(Value):
                 yield ("rubric", "criteria", name), said
         if not self.rubric.strictness:
             yield ("rubric", "strictness"), "the rubric needs at least one strictness"
+        if len(self.rubric.strictness) > MOST_STRICTNESS:
+            said = f"{len(self.rubric.strictness):,} ways of strictness; at most {MOST_STRICTNESS}"
+            yield ("rubric", "strictness"), said
 
 
 def _size_wrong(name: str, shape: Shape) -> Misfit | None:
@@ -294,6 +318,16 @@ def _size_wrong(name: str, shape: Shape) -> Misfit | None:
         called = ".".join((name, *where[1::2]))
         if depth > DEEPEST:
             return ("shapes", *where), f"{called} lies too deep: at most {DEEPEST} within each other"
+        if len(field.of) > MOST_ITEMS:
+            return ("shapes", *where, "of"), f"{called} has {len(field.of):,} options; at most {MOST_ITEMS}"
+        if len(set(field.of)) < len(field.of):
+            return ("shapes", *where, "of"), f"{called} has an option twice"
+        if any(len(one) > LONGEST_OPTION for one in field.of):
+            return (
+                "shapes",
+                *where,
+                "of",
+            ), f"{called} has an option that is too long: at most {LONGEST_OPTION} characters"
         if field.per_side and times > 1:
             return ("shapes", *where), f"{called} is per side within what is per side"
         times += field.per_side
