@@ -17,6 +17,7 @@ from debate_orchestrator.core.phases import (
     CLERK,
     EVERYBODY,
     JUDGE,
+    MOST_PART_TURNS,
     MOST_PHASES,
     MOST_STRICTNESS,
     NAME,
@@ -186,6 +187,8 @@ class Format(Value):
             yield from (((group,), f"{n:,} phases in `{group}`; at most {MOST_PHASES}") for group, n in crowded)
             return
         for group, phases in groups:
+            if (turns := sum(len(set(phase.seats)) for phase in phases)) > MOST_PART_TURNS:
+                yield (group,), f"{turns:,} turns in `{group}`; at most {MOST_PART_TURNS}"
             names = set[str]()
             for n, phase in enumerate(phases):
                 if phase.name in names:

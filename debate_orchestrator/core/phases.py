@@ -37,7 +37,7 @@ MOST_PART_TURNS = 500
 MOST_TURNS = 5_000
 """Turns of a whole debate."""
 MOST_STRICTNESS = 20
-LARGEST_TOKENS = 10_000_000
+LARGEST_COUNT = 10_000_000
 LARGEST_SCORE = 1_000_000
 """The most that a scale may go to, and a criterion weigh."""
 LONGEST_LINE = 200
@@ -85,9 +85,9 @@ class Seat(Value):
 class Rounds(Value):
     """How many rounds there may be."""
 
-    default: int = Default(default=3, ge=1, le=MOST_ROUNDS)
-    most: int = Default(default=6, ge=1, le=MOST_ROUNDS)
-    insist: int = Default(default=8, ge=1, le=MOST_ROUNDS)
+    default: int = Default(default=3, ge=1, le=LARGEST_COUNT)
+    most: int = Default(default=6, ge=1, le=LARGEST_COUNT)
+    insist: int = Default(default=8, ge=1, le=LARGEST_COUNT)
     """The most that is taken from somebody who insists."""
 
 
@@ -115,7 +115,7 @@ class Phase(Value):
     """Only where the setup asks for it: the judge's verdict after each round, or before the first word."""
     words: int | None = Default(default=None, ge=1, le=MOST_WORDS)
     """About how many words are asked for."""
-    tokens: int | None = Default(default=None, ge=1, le=LARGEST_TOKENS)
+    tokens: int | None = Default(default=None, ge=1, le=LARGEST_COUNT)
     """The most tokens that a reply may have, where the provider takes such a limit."""
     least_words: int | None = Default(default=None, ge=1, le=MOST_WORDS)
     """A speech of fewer is asked for again, once."""

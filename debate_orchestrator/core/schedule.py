@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from debate_orchestrator.core.events import Opened, Rejected
 from debate_orchestrator.core.phases import JUDGE, MIRRORED, Slot, Turn
-from debate_orchestrator.core.schema import ShapeContext
+from debate_orchestrator.core.schema import ShapeContext, names_turns
 from debate_orchestrator.core.tally import Tally
 from debate_orchestrator.core.verdict import Verdict, conceded, final_verdict
 from debate_orchestrator.util.errors import OutOfTurn, complaint
@@ -266,6 +266,7 @@ class Schedule(Tally):
     def terms(self, turn: Turn) -> ShapeContext:
         """What the fields of that turn's shape refer to."""
         setup, rubric = self.opened.setup, self.format.rubric
+        heard = self.heard(turn) if names_turns(self.shape(turn) or {}) else []
         return ShapeContext(
             sides=self.format.sides,
             criteria=self.criteria,
@@ -273,7 +274,7 @@ class Schedule(Tally):
             most=rubric.most,
             rounds=self.rounds,
             strictness=setup.strictness,
-            turns=tuple(self._named(turn, heard.id) for heard in self.heard(turn)),
+            turns=tuple(self._named(turn, one.id) for one in heard),
             scales={name: rubric.scale(name) for name in self.criteria},
         )
 

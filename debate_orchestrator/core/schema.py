@@ -127,6 +127,11 @@ class ShapeContext(Value):
         return self.scales.get(criterion, (self.least, self.most))
 
 
+def names_turns(shape: Mapping[str, Field]) -> bool:
+    """Whether a reply of this shape names turns."""
+    return any(field.kind in ("turn", "turns") or names_turns(field.fields) for field in shape.values())
+
+
 def fields_asked(shape: Mapping[str, Field], terms: ShapeContext) -> Shape:
     """The fields that are asked for under these terms."""
     return {

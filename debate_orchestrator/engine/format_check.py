@@ -100,7 +100,10 @@ def _proofread(draft: source.FormatSource, own: dict[str, str]) -> list[str]:
     from debate_orchestrator.engine import dry_run
 
     sample = draft.made or loader.load(_ANY_FORMAT)
-    names = briefs.names(DebateState([dry_run.opened(sample, {})]))
+    debate = DebateState([dry_run.opened(sample, {})])
+    if debate.complete:  # nothing is due in one round
+        debate = DebateState([dry_run.opened(loader.load(_ANY_FORMAT), {})])
+    names = briefs.names(debate)
     speaking = [one for role, one in names.items() if role != JUDGE or JUDGE in sample.seated]
     system = f"formats/{draft.name}/{source.SYSTEM}"
     roots = {system: templates.EntryTemplate(speaking, draft.where(()))}
