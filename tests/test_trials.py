@@ -104,9 +104,14 @@ def test_the_same_mistake_is_told_once(tmp_path: Path) -> None:
     assert places == ["formats/mine/speech.md.j2:2", "formats/mine/speech.md.j2:4"]
 
 
-def test_a_debate_that_the_engine_can_not_go_on_with(tmp_path: Path) -> None:
-    """A ballot that can't be counted is told with the turn, at the shape."""
-    (one,) = told(tmp_path / "mine", format_yaml=FORMAT.replace("kind: scores", "kind: flag"))
+def test_a_debate_that_the_engine_can_not_go_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ballot that the engine breaks at is told with the turn, at the shape."""
+
+    def count(ballot: object, *rest: object) -> None:
+        raise KeyError("scores")
+
+    monkeypatch.setattr("debate_orchestrator.core.record.read_ballot", count)
+    (one,) = told(tmp_path / "mine")
     assert one.startswith("shapes.ballot: got a ") and "that stops at 1.vote.judge" in one
     assert "expected one that comes to its end" in one
 

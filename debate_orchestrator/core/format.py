@@ -47,6 +47,26 @@ from debate_orchestrator.core.schema import (
 )
 from debate_orchestrator.core.values import Text, Value
 
+_JUDGED = {
+    "scores": "scores",
+    "winner": "choice",
+    "label": "choice",
+    "score": "number",
+    "probability": "number",
+    "convergence": "record",
+    "feedback": "text",
+    "conceded": "choice",
+    "strength": "choice",
+    "rows": "list",
+    "faults": "list",
+    "sources": "list",
+    "unresolved_questions": "list",
+    "follow_up": "text",
+}
+_SPOKEN = {"refused": "flag", "url": "url", "quote": "text"}
+"""Fields by which the engine goes, with their kinds: in a judge's replies, and in a side's."""
+_CONVERGENCE = {"detected": "flag", "side": "choice", "criteria": "choices"}
+
 Misfit = tuple[tuple[str | int, ...], str]
 """Something that does not fit the rest of a format: the keys that lead to it, and what is wrong with it."""
 
@@ -264,6 +284,7 @@ class Format(Value):
             if size_wrong := _size_wrong(name, shape):
                 yield size_wrong
                 continue
+            yield from ((("shapes", name, *keys), said) for keys, said in self._reserved_wrong(name, shape))
             yield from ((("shapes", name, key), said) for key, said in self._vote_wrong(name, shape))
             for where, fields in _records((name,), shape):
                 called = ".".join(one for one in where if one != "fields")
@@ -278,6 +299,20 @@ class Format(Value):
                                 yield (*place, how), f"{called}.{key} depends on {one!r}, not beside it"
                     if field.when.round is not None:
                         yield (*place, "when"), f"{called}.{key} depends on the round, which a shape can't"
+
+    def _reserved_wrong(self, name: str, shape: Shape) -> Iterator[tuple[tuple[str, ...], str]]:
+        """What is wrong with the fields of a shape that mean something to the engine, with the keys that lead there."""
+        seats = {seat for phase in self.phases() if phase.reply == name for seat in phase.seats}
+        kinds = (_JUDGED if JUDGE in seats else {}) | (_SPOKEN if seats & {*self.sides} else {})
+        for key, kind in kinds.items():
+            if (field := shape.get(key)) is None:
+                continue
+            if field.kind != kind:
+                yield (key, "kind"), f"got {field.kind!r}; expected {kind!r}, by which debates are judged"
+            elif field.per_side != (key == "feedback"):
+                yield (key, "per_side"), f"expected {'one for each side' if key == 'feedback' else 'a single value'}"
+            elif key == "convergence":
+                yield from _convergence_wrong(field)
 
     def _vote_wrong(self, name: str, shape: Shape) -> Iterator[tuple[str, str]]:
         """What is wrong with a shape as a vote, and with which of its fields."""
@@ -308,6 +343,18 @@ class Format(Value):
         if len(self.rubric.strictness) > MOST_STRICTNESS:
             said = f"{len(self.rubric.strictness):,} ways of strictness; at most {MOST_STRICTNESS}"
             yield ("rubric", "strictness"), said
+
+
+def _convergence_wrong(field: Field) -> Iterator[tuple[tuple[str, ...], str]]:
+    """What keeps a record from telling whether the sides converge."""
+    for key, kind in _CONVERGENCE.items():
+        place = ("convergence", "fields", key)
+        if (part := field.fields.get(key)) is None:
+            yield place[:2], f"got no {key!r}; expected a record of {', '.join(_CONVERGENCE)}"
+        elif part.kind != kind or part.per_side:
+            yield (*place, "kind"), f"got {part.kind!r}; expected {kind!r}, as a single value"
+        elif part.when != Condition():
+            yield (*place, "when"), f"got {key!r} on a condition; expected one that is always asked for"
 
 
 def _size_wrong(name: str, shape: Shape) -> Misfit | None:

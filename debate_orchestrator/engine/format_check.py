@@ -24,12 +24,8 @@ _ANY_FORMAT = "adversarial"
 _FILLED = {"round": ("round", "rounds"), "intervention": ("round",)}
 """Labels in which something is filled in, with what."""
 
-_BALLOT = {"scores": "scores", "winner": "choice", "convergence": "record", "feedback": "text"}
-_OTHER = {"winner": "choice", "rows": "list"}
-"""Fields by which the engine goes, with their kinds: in a shape with scores, and in one without."""
-_CONVERGENCE = {"detected": "flag", "side": "choice", "criteria": "choices"}
 _ALWAYS = ("scores", "winner", "rows")
-"""Those among them without which a reply is not what it is."""
+"""Fields without which a reply is not what it is."""
 
 Odd = tuple[Keys, str, str]
 """Keys, what came, what was expected."""
@@ -131,27 +127,18 @@ def _odd(made: Format) -> Iterator[Odd]:
     for name, criterion in made.rubric.criteria.items():
         yield from _odd_when(made, criterion.when, ("rubric", "criteria", name, "when"))
     for name, shape in made.shapes.items():
-        for key, kind in (_BALLOT if "scores" in shape else _OTHER).items():
-            odd = _odd_field(key, shape[key], kind, made.sides) if key in shape else ()
+        for key in (key for key in _ALWAYS if key in shape):
+            odd = _odd_field(key, shape[key], made.sides)
             yield from ((("shapes", name, key, *keys), got, wanted) for keys, got, wanted in odd)
     yield from _odd_words(made)
 
 
-def _odd_field(name: str, field: Field, kind: str, sides: Sequence[str]) -> Iterator[Odd]:
+def _odd_field(name: str, field: Field, sides: Sequence[str]) -> Iterator[Odd]:
     """A field that means something to the engine, and is not what that takes."""
-    if field.kind != kind:
-        yield ("kind",), short_repr(field.kind), f"{kind!r}, by which debates are judged"
-    for key, part in _CONVERGENCE.items() if name == "convergence" else ():
-        if key not in field.fields:
-            yield ("fields",), f"no {key!r}", f"a record of {', '.join(_CONVERGENCE)}"
-        elif field.fields[key].kind != part:
-            yield ("fields", key, "kind"), short_repr(field.fields[key].kind), f"{part!r}"
-        elif field.fields[key].when != Condition():
-            yield ("fields", key, "when"), f"{key!r} on a condition", "one that is always asked for"
     winners = (*sides, *OUTCOMES)
     if name == "winner" and (strangers := [one for one in field.of if one not in winners]):
         yield ("of",), short_repr(strangers[0]), f"only {', '.join(winners)}"
-    if name in _ALWAYS and (field.optional or field.only_if or field.when != Condition()):
+    if field.optional or field.only_if or field.when != Condition():
         key = "optional" if field.optional else "only_if" if field.only_if else "when"
         yield (key,), f"{name!r} on a condition", "one that is always filled in"
 
