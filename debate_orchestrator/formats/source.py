@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import NAME
-from debate_orchestrator.formats.validation import Keys, validate
+from debate_orchestrator.formats.validation import MOST, Keys, validate
 from debate_orchestrator.formats.validation import key_path as written
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.data import name_of, read_mapping_with_lines, read_text, real_path
@@ -161,9 +161,10 @@ def _chain(folder: FormatFolder, wrong: list[str]) -> tuple[list[FormatFolder], 
 def _layer(folder: FormatFolder, wrong: list[str]) -> tuple[dict[str, Any], Lines]:
     """What one format.yaml says, with its rubric in it."""
     data, lines = _placed(folder, FILE)
-    for key in [key for key in data if key not in (*_KEYS, "name")]:
+    for n, key in enumerate([key for key in data if key not in (*_KEYS, "name")]):
         known = f"one of {', '.join(_KEYS)}"
-        wrong.append(complaint(location(lines, (key,)), f"the key {short_repr(key)}", known, suggest(key, _KEYS)))
+        if n < MOST:  # looking for the nearest key takes time, and so many will do
+            wrong.append(complaint(location(lines, (key,)), f"the key {short_repr(key)}", known, suggest(key, _KEYS)))
         del data[key]
     name = data.pop("name", folder.name)
     if name != folder.name:
