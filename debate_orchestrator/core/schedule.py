@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from debate_orchestrator.core.events import Opened, Rejected
 from debate_orchestrator.core.phases import JUDGE, MIRRORED, Slot, Turn
-from debate_orchestrator.core.schema import ShapeContext, names_turns
+from debate_orchestrator.core.schema import ShapeContext
 from debate_orchestrator.core.tally import Tally
 from debate_orchestrator.core.verdict import Verdict, conceded, final_verdict
 from debate_orchestrator.util.errors import OutOfTurn, complaint
@@ -263,10 +263,10 @@ class Schedule(Tally):
             if self.ballot(one.id) is not None
         ]
 
-    def terms(self, turn: Turn) -> ShapeContext:
-        """What the fields of that turn's shape refer to."""
+    def terms(self, turn: Turn, *, named: bool = True) -> ShapeContext:
+        """What the fields of that turn's shape refer to; without the turns where none are `named`."""
         setup, rubric = self.opened.setup, self.format.rubric
-        heard = self.heard(turn) if names_turns(self.shape(turn) or {}) else []
+        heard = self.heard(turn) if named else []
         return ShapeContext(
             sides=self.format.sides,
             criteria=self.criteria,

@@ -27,7 +27,7 @@ from debate_orchestrator.core.events import (
 )
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.schedule import Schedule
-from debate_orchestrator.core.schema import check
+from debate_orchestrator.core.schema import check, names_turns
 from debate_orchestrator.util.errors import OutOfTurn, complaint
 
 ATTEMPTS = 2
@@ -128,8 +128,9 @@ class DebateState(Schedule):
         if answers and isinstance(event, Voted) == (shape is None):
             wanted = "a speech" if shape is None else "a structured reply"
             raise OutOfTurn(complaint(turn.id, f"an answer that {event.kind}", wanted))
-        if isinstance(event, Voted) and shape is not None and (wrong := check(shape, event.ballot, self.terms(turn))):
-            raise OutOfTurn([f"{turn.id}: {one}" for one in wrong])
+        if isinstance(event, Voted) and shape is not None:
+            if wrong := check(shape, event.ballot, self.terms(turn, named=names_turns(shape))):
+                raise OutOfTurn([f"{turn.id}: {one}" for one in wrong])
 
     def take(self, event: Event) -> bool:
         """Folds one event; True if it changed anything. As `admits`, and nothing has changed where it raises."""
