@@ -129,7 +129,8 @@ class DebateState(Schedule):
             wanted = "a speech" if shape is None else "a structured reply"
             raise OutOfTurn(complaint(turn.id, f"an answer that {event.kind}", wanted))
         if isinstance(event, Voted) and shape is not None:
-            if wrong := check(shape, event.ballot, self.terms(turn, named=names_turns(shape))):
+            wrong = check(shape, event.ballot, self.terms(turn, named=names_turns(shape)))
+            if wrong:
                 raise OutOfTurn([f"{turn.id}: {one}" for one in wrong])
 
     def take(self, event: Event) -> bool:
