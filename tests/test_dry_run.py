@@ -14,6 +14,7 @@ from debate_orchestrator.formats import loader, source
 from debate_orchestrator.formats.validation import key_path
 from debate_orchestrator.prompting import briefs
 
+NEVER, NEVER_JUDGED = (f"seats: [{seats}]\n    when: {{rounds_at_least: 2}}" for seats in ("a, b", "judge"))
 ADVERSARIAL = loader.load("adversarial")
 
 
@@ -103,9 +104,14 @@ def test_the_same_mistake_is_told_once(tmp_path: Path) -> None:
     assert places == ["formats/mine/speech.md.j2:2", "formats/mine/speech.md.j2:4"]
 
 
-def test_a_debate_that_the_engine_can_not_go_on_with(tmp_path: Path) -> None:
-    """A ballot that can't be counted is told with the turn, at the shape."""
-    (one,) = told(tmp_path / "mine", format_yaml=FORMAT.replace("kind: scores", "kind: flag"))
+def test_a_debate_that_the_engine_can_not_go_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ballot that the engine breaks at is told with the turn, at the shape."""
+
+    def count(ballot: object, *rest: object) -> None:
+        raise KeyError("scores")
+
+    monkeypatch.setattr("debate_orchestrator.core.record.read_ballot", count)
+    (one,) = told(tmp_path / "mine")
     assert one.startswith("shapes.ballot: a ") and "stops at 1.vote.judge" in one
 
 
@@ -132,3 +138,24 @@ def test_the_small_format_can_be_debated_by(tmp_path: Path) -> None:
     assert told(tmp_path / "mine") == []
     assert told(tmp_path / "other", **{"system.md.j2": "Hello, {{ name(turn.seat) }}."}) == []
     assert set(FILES) >= {"format.yaml"}
+
+
+def test_trials_without_a_turn_end_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time for all trials is held where they have no turn to play, too."""
+    monkeypatch.setattr(dry_run, "SECONDS", 0)
+    assert (
+        "over 0 s"
+        in told(
+            tmp_path / "mine",
+            format_yaml=FORMAT.replace("seats: [a, b]", NEVER).replace("seats: [judge]", NEVER_JUDGED),
+        )[0]
+    )
+
+
+def test_a_format_with_nothing_due_in_one_round_is_looked_over(tmp_path: Path) -> None:
+    """A format in which no seat has a turn in one round is complained of like any other."""
+    text = FORMAT.replace("seats: [a, b]", NEVER).replace("seats: [judge]", NEVER_JUDGED)
+    assert any(
+        "No seat has a turn" in one
+        for one in format_check.find_mistakes(str(written(tmp_path / "mine", format_yaml=text)))
+    )

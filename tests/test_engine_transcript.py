@@ -439,7 +439,12 @@ def test_a_report_without_speeches_is_refused() -> None:
 @pytest.mark.parametrize(
     "heading",
     [
-        *("#### Note", "#### Opening -- Researcher B", "#### Opening — Nobody", "#### Note\n\n[R2 - ROUND 1 - OPENING]"),
+        *(
+            "#### Note",
+            "#### Opening -- Researcher B",
+            "#### Opening — Nobody",
+            "#### Note\n\n[R2 - ROUND 1 - OPENING]",
+        ),
         "## More\n\n#### Opening — Researcher B",
     ],
 )

@@ -147,3 +147,9 @@ def test_whatever_is_written_loads_or_is_told(text: str) -> None:
             told = error.complaints
             assert told
         assert [one for one in told if not PLACED.match(one) or "\n" in one] == []
+
+
+def test_unknown_keys_are_told_up_to_a_hundred(here: Path) -> None:
+    """Of a thousand unknown keys a hundred are complained of."""
+    written(here / "mine", format_yaml=FORMAT + "".join(f"z{n}: 1\n" for n in range(1000)))
+    assert sum("the key 'z" in one for one in format_check.find_mistakes("./mine")) == 100

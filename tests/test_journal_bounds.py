@@ -12,8 +12,9 @@ from conftest import Run
 from debates import answers, entries, opening, played
 from journals import line, sealed
 from own_formats import written
+from pydantic import ValidationError
 
-from debate_orchestrator.core.events import Opened, Rejected, Spoke, Voted
+from debate_orchestrator.core.events import EVENT, Opened, Rejected, Spoke, Voted
 from debate_orchestrator.core.phases import Intervention
 from debate_orchestrator.core.schema import Field
 from debate_orchestrator.core.state import DebateState
@@ -24,6 +25,9 @@ from debate_orchestrator.storage.journal import JournalWriter
 
 COURSE: dict[str, Any] = {"source": "x", "digest": "0" * 64}
 PHASE: dict[str, Any] = {"name": "x", "title": "X", "tag": "X", "seats": ["a"]}
+
+JUDGED = [PHASE | {"name": f"p{n}", "seats": ["judge"]} for n in range(60)]
+VOTES = [PHASE | {"name": "v", "seats": ["judge"], "reply": "ballot"}]
 
 
 def opened(**changes: Any) -> dict[str, Any]:
@@ -70,6 +74,16 @@ def opened(**changes: Any) -> dict[str, Any]:
         ({"course": COURSE | {"winner": "zz"}}, "winner"),
         ({"course": COURSE | {"totals": {"zz": 1}}}, "totals"),
         ({"course": COURSE | {"totals": {"a": 1e300}}}, "totals"),
+        ({"max_cost": -1.0}, "max_cost"),
+        ({"patience": -1.0}, "patience"),
+        ({"setup__quorum": 10**30}, "quorum"),
+        ({"seed": 10**30}, "seed"),
+        ({"format__rounds__insist": 10**30}, "insist"),
+        ({"format__round__0__tokens": -1}, "tokens"),
+        ({"format__quotes": {"least_words": 10**9}}, "least_words"),
+        ({"format__rubric__criteria__argument_quality__title": "x\n\n# Winner: B"}, "title"),
+        ({"setup__rounds": 100, "format__round": [PHASE | {"name": f"p{n}"} for n in range(51)]}, "turns"),
+        ({"cast__judge": ["host"] * 9, "format__round": [*VOTES, *JUDGED]}, "turns"),
         ({"format__before": [PHASE | {"name": f"p{n}"} for n in range(251)]}, "at most 250"),
     ],
     ids=str,
@@ -245,3 +259,31 @@ def test_the_context_is_of_a_bounded_length(debate: Run, here: Path) -> None:
     ran = debate("report", "x.journal.jsonl")
 
     assert ran.code == 2 and "2000000" in ran.err.replace(",", "")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [{"cost": -1e9}, {"usage": {"output": -5}}, {"usage": {"fresh": -1}}, {"usage": {"searches": -1}}],
+    ids=str,
+)
+def test_a_reply_costs_no_less_than_nothing(reply: dict[str, Any]) -> None:
+    """A reply on record cannot have a negative cost or usage, by which the cap on costs would be raised."""
+    text = {"text": "So it is.", "brief": "", "by": "anthropic:claude-x", "called": True}
+    with pytest.raises(ValidationError, match="greater than or equal to 0"):
+        EVENT.validate_python({"kind": "spoke", "turn": "1.opening.a", "reply": text | reply})
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"kind": "capped", "max_cost": -1},
+        {"kind": "unanswered", "turn": "1.opening.a", "by": "host", "trouble": "x", "wait": -1},
+        {"kind": "raised", "question": "q", "to": ["a", "a"]},
+        {"kind": "raised", "question": "q", "to": ["a", "b", "judge", "clerk", "x"]},
+    ],
+    ids=str,
+)
+def test_events_are_held_to_what_can_happen(event: dict[str, Any]) -> None:
+    """No cap and no wait is negative, and a question is put to a seat once."""
+    with pytest.raises(ValidationError):
+        EVENT.validate_python(event)

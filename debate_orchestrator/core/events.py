@@ -7,13 +7,23 @@ subclass an event, and do not add one without teaching `debate.Debate` what it m
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Container, Iterable
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, TypeAdapter, model_validator
 
-from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import JUDGE, LARGEST_SCORE, MOST_ROUNDS, OUTCOMES
+from debate_orchestrator.core.format import Format, calendar
+from debate_orchestrator.core.phases import (
+    JUDGE,
+    LARGEST_SCORE,
+    MOST_PART_TURNS,
+    MOST_ROUNDS,
+    MOST_TURNS,
+    OUTCOMES,
+    SEATS,
+    judges,
+)
 from debate_orchestrator.core.values import FREE, Text, Value
 
 Source = Literal["user", "file", "flag", "default", "derived"]
@@ -36,6 +46,7 @@ MOST_CONTEXT = 400_000
 """Bytes of material that a debate may carry, since it is in every brief; of a journal's, characters."""
 LARGEST_COST = 1e9
 LARGEST_COUNT = 10**12
+LARGEST_SEED = 2**64
 LONGEST = 2_000_000
 """Characters of a reply or of a file that speakers may draw on: as many as a transcript may have that is judged."""
 QUESTION = 2000
@@ -73,7 +84,7 @@ class Setup(Value):
     context: tuple[Context, ...] = ()
     mirror: bool = False
     """Whether each judge also votes on the debate with the sides exchanged; what flips then is no vote."""
-    quorum: int = Field(default=1, ge=1)
+    quorum: int = Field(default=1, ge=1, le=LARGEST_COUNT)
     """Judges whose votes must count for there to be a decision."""
     each_round: bool = False
     """Whether judges vote after every round, where the format leaves that open."""
@@ -93,7 +104,7 @@ class Setup(Value):
         return tuple(name for name, asked in (("each round", self.each_round), ("blind", self.blind)) if asked)
 
 
-Count = Annotated[int, Field(le=LARGEST_COUNT)]
+Count = Annotated[int, Field(ge=0, le=LARGEST_COUNT)]
 
 
 class Usage(Value):
@@ -144,7 +155,7 @@ class Reply(Value):
     """How the answer ended, in the provider's own word."""
     ended: Literal["whole", "cut", "refused"] = "whole"
     """What that word means: cut is cut short by a limit of tokens."""
-    cost: float | None = Field(default=None, le=LARGEST_COST)
+    cost: float | None = Field(default=None, ge=0, le=LARGEST_COST)
     """US dollars, by the prices known when it was given; None where they are unknown."""
     called: bool = False
     """Whether it is the answer to a call of ours, which somebody may be paid for."""
@@ -232,9 +243,9 @@ class Opened(Value):
     """The templates of a format that is not shipped, by their path in prompts/ if they were, with their text."""
     cast: dict[str, tuple[str, ...]]
     """Seat to who fills it; more than one judge makes a panel."""
-    max_cost: float | None = Field(default=None, le=LARGEST_COST)
+    max_cost: float | None = Field(default=None, ge=0, le=LARGEST_COST)
     """US dollars that calls may cost; None is no cap."""
-    patience: float = 600
+    patience: float = Field(default=600, ge=0)
     """Seconds that a turn may be in trouble (silent, refused by load, retried) before the debate is paused."""
     leader_first: bool = False
     """Whether calls that share a cached beginning wait until the first of them has begun to answer."""
@@ -242,7 +253,7 @@ class Opened(Value):
     """The moderator's replies that the positions come from, where the engine asked for them; the last one counts."""
     course: EarlierCourse | None = None
     """Set where a debate is judged again."""
-    seed: int
+    seed: int = Field(ge=-LARGEST_SEED, le=LARGEST_SEED)
     nonce: str = Field(pattern=NONCE)
     """What fences speech in every brief of this debate."""
     hearing: Literal[1, 2] = 1
@@ -272,9 +283,24 @@ class Opened(Value):
             raise ValueError(f"a course whose {wrong} are not those of a debate of this format and length")
         if setup.rounds > MOST_ROUNDS:
             raise ValueError(f"{setup.rounds} rounds; at most {MOST_ROUNDS}")
+        if wrong := self._turns_wrong():
+            raise ValueError(wrong)
         if setup.first not in rules.sides or setup.strictness not in rules.rubric.strictness:
             raise ValueError("who speaks first, or how strict the judge is, is none of this format's")
         return self
+
+    def _turns_wrong(self) -> str | None:
+        """What makes the debate one of more turns than can be held."""
+        setup, rules = self.setup, self.format
+        panel, parts = judges(len(self.cast.get(JUDGE, ()))), Counter[tuple[int | None, bool]]()
+        for slot in calendar(rules, setup.rounds, setup.strictness, setup.options):
+            mirror = setup.mirror and rules.votes(slot.phase)
+            parts[slot.round, slot.closing] += sum(map(len, slot.stages(rules.sides, panel, mirror=mirror)))
+            if parts[slot.round, slot.closing] > MOST_PART_TURNS:
+                return f"more than {MOST_PART_TURNS} turns before the rounds, in one or after them"
+        if (turns := parts.total()) > MOST_TURNS:
+            return f"{turns:,} turns in all; at most {MOST_TURNS:,}"
+        return None
 
 
 class Asked(Value):
@@ -329,7 +355,7 @@ class CallFailed(Value):
     turn: str
     by: str
     trouble: Text
-    wait: float | None = None
+    wait: float | None = Field(default=None, ge=0)
     """Seconds until it is asked again; None where the debate stops instead."""
     unsure: bool = False
     """Whether it may have been billed all the same: the line broke after the question was put."""
@@ -349,7 +375,7 @@ class BudgetChanged(Value):
     """From here on calls may cost so much in all."""
 
     kind: Literal["capped"] = "capped"
-    max_cost: float | None = Field(le=LARGEST_COST)
+    max_cost: float | None = Field(ge=0, le=LARGEST_COST)
 
 
 class QuestionAsked(Value):
@@ -357,8 +383,14 @@ class QuestionAsked(Value):
 
     kind: Literal["raised"] = "raised"
     question: Text = Field(pattern=r"\S", max_length=QUESTION)
-    to: tuple[str, ...] = Field(min_length=1)
+    to: tuple[str, ...] = Field(min_length=1, max_length=len(SEATS))
     """Sides, or `judge` for every judge."""
+
+    @model_validator(mode="after")
+    def _each_seat_once(self) -> QuestionAsked:
+        if len(set(self.to)) < len(self.to):
+            raise ValueError("a question put to a seat twice")
+        return self
 
 
 class EndedEarly(Value):

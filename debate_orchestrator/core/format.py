@@ -17,7 +17,9 @@ from debate_orchestrator.core.phases import (
     CLERK,
     EVERYBODY,
     JUDGE,
+    MOST_PART_TURNS,
     MOST_PHASES,
+    MOST_STRICTNESS,
     NAME,
     OUTCOMES,
     SEATS,
@@ -34,8 +36,36 @@ from debate_orchestrator.core.phases import (
     Slot,
     Turn,
 )
-from debate_orchestrator.core.schema import DEEPEST, MOST_FIELDS, MOST_ITEMS, Condition, Field, Shape
+from debate_orchestrator.core.schema import (
+    DEEPEST,
+    LONGEST_OPTION,
+    MOST_FIELDS,
+    MOST_ITEMS,
+    Condition,
+    Field,
+    Shape,
+)
 from debate_orchestrator.core.values import Text, Value
+
+_JUDGED = {
+    "scores": "scores",
+    "winner": "choice",
+    "label": "choice",
+    "score": "number",
+    "probability": "number",
+    "convergence": "record",
+    "feedback": "text",
+    "conceded": "choice",
+    "strength": "choice",
+    "rows": "list",
+    "faults": "list",
+    "sources": "list",
+    "unresolved_questions": "list",
+    "follow_up": "text",
+}
+_SPOKEN = {"refused": "flag", "url": "url", "quote": "text"}
+"""Fields by which the engine goes, with their kinds: in a judge's replies, and in a side's."""
+_CONVERGENCE = {"detected": "flag", "side": "choice", "criteria": "choices"}
 
 Misfit = tuple[tuple[str | int, ...], str]
 """Something that does not fit the rest of a format: the keys that lead to it, and what is wrong with it."""
@@ -177,6 +207,8 @@ class Format(Value):
             yield from (((group,), f"{n:,} phases in `{group}`; at most {MOST_PHASES}") for group, n in crowded)
             return
         for group, phases in groups:
+            if (turns := sum(len(set(phase.seats)) for phase in phases)) > MOST_PART_TURNS:
+                yield (group,), f"{turns:,} turns in `{group}`; at most {MOST_PART_TURNS}"
             names = set[str]()
             for n, phase in enumerate(phases):
                 if phase.name in names:
@@ -196,9 +228,7 @@ class Format(Value):
                     )
                     yield (group, n, "on"), said
                 seen = seen or (group == "round" and "convergence" in self.shapes.get(phase.reply, {}))
-            voting = [n for n, phase in enumerate(phases) if self.votes(phase) and phase.when == Condition()]
-            if len(voting) > 1:
-                yield (group, voting[1]), f"judges vote twice in `{group}`; one vote has its place there"
+            yield from (((group, n), said) for n, said in self._votes_wrong(group, phases))
         if self.decided_by == "swing" and not any(one.option == "blind" for one in self.before):
             said = "a debate decided by swing needs a vote before it: a phase in `before` with the option blind"
             yield ("decided_by",), said
@@ -208,6 +238,20 @@ class Format(Value):
             yield ("mirror",), "a mirrored debate needs two sides that speak alike, and judges who vote on them"
         if self.each_round and "each round" not in self.options:
             yield ("each_round",), "each_round needs a phase with the option each round"
+
+    def _votes_wrong(self, group: str, phases: Sequence[Phase]) -> Iterator[tuple[int, str]]:
+        """What is wrong with the votes among the phases of a group: the number of a phase, and what."""
+        voting = [n for n, phase in enumerate(phases) if self.votes(phase)]
+        for n, phase in [(n, phases[n]) for n in voting]:
+            if any(phases[one].when.meets(phase.when) for one in voting if one < n):
+                yield n, f"judges vote twice in `{group}`; one vote has its place there"
+                return
+        answering = next((n for n, phase in enumerate(phases) if phase.on), len(phases))
+        if voting and voting[-1] > answering:
+            said = (
+                f"phase {phases[voting[-1]].name!r} votes after phase {phases[answering].name!r}, which answers a vote"
+            )
+            yield voting[-1], said
 
     def _phase_wrong(self, phase: Phase) -> Iterator[Misfit]:
         which = f"phase {phase.name!r}"
@@ -240,6 +284,7 @@ class Format(Value):
             if size_wrong := _size_wrong(name, shape):
                 yield size_wrong
                 continue
+            yield from ((("shapes", name, *keys), said) for keys, said in self._reserved_wrong(name, shape))
             yield from ((("shapes", name, key), said) for key, said in self._vote_wrong(name, shape))
             for where, fields in _records((name,), shape):
                 called = ".".join(one for one in where if one != "fields")
@@ -254,6 +299,20 @@ class Format(Value):
                                 yield (*place, how), f"{called}.{key} depends on {one!r}, not beside it"
                     if field.when.round is not None:
                         yield (*place, "when"), f"{called}.{key} depends on the round, which a shape can't"
+
+    def _reserved_wrong(self, name: str, shape: Shape) -> Iterator[tuple[tuple[str, ...], str]]:
+        """What is wrong with the fields of a shape that mean something to the engine, with the keys that lead there."""
+        seats = {seat for phase in self.phases() if phase.reply == name for seat in phase.seats}
+        kinds = (_JUDGED if JUDGE in seats else {}) | (_SPOKEN if seats & {*self.sides} else {})
+        for key, kind in kinds.items():
+            if (field := shape.get(key)) is None:
+                continue
+            if field.kind != kind:
+                yield (key, "kind"), f"got {field.kind!r}; expected {kind!r}, by which debates are judged"
+            elif field.per_side != (key == "feedback"):
+                yield (key, "per_side"), f"expected {'one for each side' if key == 'feedback' else 'a single value'}"
+            elif key == "convergence":
+                yield from _convergence_wrong(field)
 
     def _vote_wrong(self, name: str, shape: Shape) -> Iterator[tuple[str, str]]:
         """What is wrong with a shape as a vote, and with which of its fields."""
@@ -281,6 +340,21 @@ class Format(Value):
                 yield ("rubric", "criteria", name), said
         if not self.rubric.strictness:
             yield ("rubric", "strictness"), "the rubric needs at least one strictness"
+        if len(self.rubric.strictness) > MOST_STRICTNESS:
+            said = f"{len(self.rubric.strictness):,} ways of strictness; at most {MOST_STRICTNESS}"
+            yield ("rubric", "strictness"), said
+
+
+def _convergence_wrong(field: Field) -> Iterator[tuple[tuple[str, ...], str]]:
+    """What keeps a record from telling whether the sides converge."""
+    for key, kind in _CONVERGENCE.items():
+        place = ("convergence", "fields", key)
+        if (part := field.fields.get(key)) is None:
+            yield place[:2], f"got no {key!r}; expected a record of {', '.join(_CONVERGENCE)}"
+        elif part.kind != kind or part.per_side:
+            yield (*place, "kind"), f"got {part.kind!r}; expected {kind!r}, as a single value"
+        elif part.when != Condition():
+            yield (*place, "when"), f"got {key!r} on a condition; expected one that is always asked for"
 
 
 def _size_wrong(name: str, shape: Shape) -> Misfit | None:
@@ -294,6 +368,16 @@ def _size_wrong(name: str, shape: Shape) -> Misfit | None:
         called = ".".join((name, *where[1::2]))
         if depth > DEEPEST:
             return ("shapes", *where), f"{called} lies too deep: at most {DEEPEST} within each other"
+        if len(field.of) > MOST_ITEMS:
+            return ("shapes", *where, "of"), f"{called} has {len(field.of):,} options; at most {MOST_ITEMS}"
+        if len(set(field.of)) < len(field.of):
+            return ("shapes", *where, "of"), f"{called} has an option twice"
+        if any(len(one) > LONGEST_OPTION for one in field.of):
+            return (
+                "shapes",
+                *where,
+                "of",
+            ), f"{called} has an option that is too long: at most {LONGEST_OPTION} characters"
         if field.per_side and times > 1:
             return ("shapes", *where), f"{called} is per side within what is per side"
         times += field.per_side

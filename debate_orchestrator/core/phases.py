@@ -32,6 +32,12 @@ MOST_WORDS = 20_000
 """Words that may be asked for or held to: half of what a reply may have."""
 MOST_PHASES = 250
 """Phases before the rounds, in each and after them: a transcript that is judged has one for each speech."""
+MOST_PART_TURNS = 500
+"""Turns before the rounds, in one of them or after them."""
+MOST_TURNS = 5_000
+"""Turns of a whole debate."""
+MOST_STRICTNESS = 20
+LARGEST_COUNT = 10_000_000
 LARGEST_SCORE = 1_000_000
 """The most that a scale may go to, and a criterion weigh."""
 LONGEST_LINE = 200
@@ -79,9 +85,9 @@ class Seat(Value):
 class Rounds(Value):
     """How many rounds there may be."""
 
-    default: int = 3
-    most: int = 6
-    insist: int = 8
+    default: int = Default(default=3, ge=1, le=LARGEST_COUNT)
+    most: int = Default(default=6, ge=1, le=LARGEST_COUNT)
+    insist: int = Default(default=8, ge=1, le=LARGEST_COUNT)
     """The most that is taken from somebody who insists."""
 
 
@@ -109,7 +115,7 @@ class Phase(Value):
     """Only where the setup asks for it: the judge's verdict after each round, or before the first word."""
     words: int | None = Default(default=None, ge=1, le=MOST_WORDS)
     """About how many words are asked for."""
-    tokens: int | None = None
+    tokens: int | None = Default(default=None, ge=1, le=LARGEST_COUNT)
     """The most tokens that a reply may have, where the provider takes such a limit."""
     least_words: int | None = Default(default=None, ge=1, le=MOST_WORDS)
     """A speech of fewer is asked for again, once."""
@@ -123,7 +129,7 @@ class Phase(Value):
 class Criterion(Value):
     """Something that is scored."""
 
-    title: Text
+    title: Line
     about: Text
     weight: float = Default(default=1, gt=0, le=LARGEST_SCORE)
     """How much it counts in the mean, beside the others."""
@@ -164,7 +170,7 @@ class Quotes(Value):
     tag: str = Default(default="quote", pattern=TAG)
     verified: str = Default(default="v_quote", pattern=TAG)
     unverified: str = Default(default="u_quote", pattern=TAG)
-    least_words: int = 4
+    least_words: int = Default(default=4, ge=0, le=MOST_WORDS)
     """A quote of fewer words proves nothing, and is heard as unverified."""
 
     @property

@@ -4,15 +4,13 @@ Phases that depend on what was said (interventions, concessions, early ends) are
 The agenda is a sequence of stages. The turns of one stage are due together and do not hear each
 other; a stage is reached when all before it are settled.
 
-The work is done part by part: what comes before the rounds, each round, what comes after them. An answer decides
-nothing about the parts before its own, so that the stages of those that are over are remembered, and only the part
-under way is worked out anew after an answer. Folding a journal takes time that grows with its length.
+An answer decides nothing about the stages before its own: those that are settled are remembered, and only what
+follows them is worked out after an answer. Folding a journal takes time that grows with its length.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain, groupby, islice
 from typing import NamedTuple
 
 from debate_orchestrator.core.events import Opened, Rejected
@@ -41,24 +39,30 @@ class Schedule(Tally):
     def __init__(self, opened: Opened):
         super().__init__(opened)
         self._turns: dict[str, Turn] = {}
-        parts = groupby(self.calendar(), lambda slot: (slot.round, slot.closing))
-        self._parts = [list(slots) for _, slots in parts] or [[]]
         self._start_over()
 
     def _start_over(self) -> None:
         """Forgets what was worked out: something decides the order of the whole debate anew."""
-        self._over: list[Stage] = []
-        """The stages of the parts that are over."""
+        self._reached_stages: list[Stage] = []
+        """The settled stages and the one that is due, in order."""
         self._reached: dict[str, Turn] = {}
         """Their turns, by id."""
-        self._part, self._ended = 0, False
-        """The part under way, and whether the rounds were over before it."""
+        self._slot = self._stage = 0
+        """The place in the calendar that is under way, and how many of its stages were reached."""
+        self._ended = False
+        """Whether the rounds are over."""
+        self._last_slots = {
+            seat: n
+            for n, slot in enumerate(self.calendar())
+            if not slot.phase.on and not self.cut_off(slot)
+            for seat in slot.phase.seats
+        }
+        """Seat to the place of the last phase in which it has a turn whatever is found."""
         self._answered()
         self._forget_interventions()
 
     def _answered(self) -> None:
-        """Forgets what was worked out of the part under way."""
-        self._under_way: list[Stage] | None = None
+        """Forgets which turns of the last stage are due."""
         self._due: Stage | None = None
 
     def due_names(self) -> str:
@@ -77,49 +81,43 @@ class Schedule(Tally):
 
     def stages(self) -> Iterator[Stage]:
         """The agenda as far as it is decided: every settled stage, in order, and the one that is due."""
-        under_way = self._reach()
-        return chain(self._over, under_way)
+        return iter(tuple(self._reach()))
 
     def _last_stage(self) -> Stage:
         """The stage that is due, or the last of a complete debate."""
-        return next(chain(reversed(self._reach()), reversed(self._over)), ())
+        return next(reversed(self._reach()), ())
 
     def _reach(self) -> list[Stage]:
-        """The stages of the part under way, as far as they are decided; those before it are over."""
-        while self._under_way is None:
-            stages, ended = self._walk(self._parts[self._part])
-            if self._part + 1 < len(self._parts) and self._is_settled(stages[-1:]):
-                self._over += stages
-                self._reached |= {turn.id: turn for stage in stages for turn in stage}
-                self._part, self._ended = self._part + 1, ended
+        """The stages as far as they are decided; all but the last are settled."""
+        calendar = self.calendar()
+        while self._is_settled(self._reached_stages[-1:]) and self._slot < len(calendar):
+            slot = calendar[self._slot]
+            if self._stage and not slot.closing and self._gave_up(self._reached_stages[-1]):
+                self._ended = True
+            skipped = self._ended and not slot.closing
+            left = () if skipped else tuple(self._stages_of(slot))[self._stage :]
+            if left:
+                self._reached |= {turn.id: turn for turn in left[0]}
+                self._reached_stages.append(left[0])
+                self._stage += 1
             else:
-                self._under_way = stages
-        return self._under_way
+                self._ended = self._ended or slot.turn_id("") == self.closed_after or self._refused(self._slot)
+                self._slot, self._stage = self._slot + 1, 0
+        return self._reached_stages
 
     def _is_settled(self, stages: Sequence[Stage]) -> bool:
         return all(turn.id in self.answers for stage in stages for turn in stage)
 
-    def _walk(self, slots: Sequence[Slot]) -> tuple[list[Stage], bool]:
-        """The stages of a part, up to the first that is not settled; whether the rounds are over after it."""
-        ended, stages = self._ended, list[Stage]()
-        for slot in slots:
-            if ended and not slot.closing:
-                continue
-            for stage in self._stages_of(slot):
-                stages.append(stage)
-                if not self._is_settled([stage]):
-                    return stages, ended
-                if not slot.closing and self._gave_up(stage):
-                    ended = True
-                    break
-            ended = ended or slot.turn_id("") == self.closed_after
-        return stages, ended or self._refused(slots)
-
-    def _refused(self, slots: Sequence[Slot]) -> bool:
-        """Whether a refusal to argue in a part, which is over, ends the debate."""
+    def _refused(self, place: int) -> bool:
+        """Whether a refusal to argue ends the debate with the phase at this place, the last one of a round, or of
+        those before the rounds."""
         if self.format.after_refusal == "goes on":
             return False
-        return any(self.declined(slot.turn_id(side)) for slot in slots for side in slot.phase.seats)
+        slot, *after = self.calendar()[place : place + 2]
+        if after and (after[0].round, after[0].closing) == (slot.round, slot.closing):
+            return False
+        part = [one for one in self.slots(slot.round) if one.closing == slot.closing]
+        return any(self.declined(one.turn_id(side)) for one in part for side in one.phase.seats)
 
     def _stages_of(self, slot: Slot) -> Iterator[Stage]:
         if slot.phase.on == "convergence" and not self.intervened(slot.round or 0):
@@ -157,8 +155,8 @@ class Schedule(Tally):
 
     def _find(self, turn_id: str) -> Turn | None:
         """The turn with that id among those that were reached."""
-        under_way = (turn for stage in self._reach() for turn in stage if turn.id == turn_id)
-        return self._reached.get(turn_id) or next(under_way, None)
+        self._reach()
+        return self._reached.get(turn_id)
 
     def _place_of(self, turn: Turn) -> str:
         """The place in the calendar of a turn's phase."""
@@ -192,14 +190,11 @@ class Schedule(Tally):
         that is put now."""
         if not self.due():
             return False
-        due = self._place_of(self.due()[0])
-        taking = self.judges if seat == JUDGE else (seat,)
-        for slot in islice(self.calendar(), self._places[due], None):
-            if seat not in slot.phase.seats or self.cut_off(slot) or (slot.phase.on and slot.turn_id("") != due):
-                continue
-            if any(slot.turn_id(one) not in self.begun for one in taking):
-                return True
-        return False
+        due = self._places[self._place_of(self.due()[0])]
+        if self._last_slots.get(seat, -1) > due:
+            return True
+        slot, taking = self.calendar()[due], self.judges if seat == JUDGE else (seat,)
+        return seat in slot.phase.seats and any(slot.turn_id(one) not in self.begun for one in taking)
 
     def _begin(self) -> None:
         """Marks the turns of the stage that is due as begun: a brief of theirs is put, or answered."""
@@ -268,9 +263,10 @@ class Schedule(Tally):
             if self.ballot(one.id) is not None
         ]
 
-    def terms(self, turn: Turn) -> ShapeContext:
-        """What the fields of that turn's shape refer to."""
+    def terms(self, turn: Turn, *, named: bool = True) -> ShapeContext:
+        """What the fields of that turn's shape refer to; without the turns where none are `named`."""
         setup, rubric = self.opened.setup, self.format.rubric
+        heard = self.heard(turn) if named else []
         return ShapeContext(
             sides=self.format.sides,
             criteria=self.criteria,
@@ -278,7 +274,7 @@ class Schedule(Tally):
             most=rubric.most,
             rounds=self.rounds,
             strictness=setup.strictness,
-            turns=tuple(self._named(turn, heard.id) for heard in self.heard(turn)),
+            turns=tuple(self._named(turn, one.id) for one in heard),
             scales={name: rubric.scale(name) for name in self.criteria},
         )
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, Literal
 
 from pydantic import Field as ModelField
@@ -24,6 +25,8 @@ DEEPEST = 6
 """Levels of nested records and lists that a shape may have."""
 MOST_FIELDS = 300
 """Fields that a shape may have, those of its records included; a field per side counts twice."""
+LONGEST_OPTION = 200
+"""Characters that an option of a choice may have."""
 LARGEST = 1_000_000
 """The largest absolute value that a number in a reply may have."""
 _URL = re.compile(r"https?://[^\s<>\"`\x00-\x20\x7f]+", re.IGNORECASE)
@@ -50,6 +53,22 @@ class Condition(Value):
             return False
         names = {"first": round == 1, "later": round > 1, "last": round == rounds, "not last": round < rounds}
         return names[self.round]
+
+    def meets(self, other: Condition) -> bool:
+        """Whether there is a round of some debate in which both hold."""
+        modes = {self.strictness, other.strictness} - {None}
+        rounds = {self.round, other.round}
+        if len(modes) > 1 or (len(rounds) > 1 and all(isinstance(one, int) for one in rounds)):
+            return False
+        numbers = {n for n in (*rounds, self.rounds_at_least, other.rounds_at_least) if isinstance(n, int)}
+        sizes = {n + more for n in {1, *numbers} for more in (0, 1, 2)}
+        mode = next(iter(modes), None) or ""
+        return any(
+            self.holds(rounds=n, round=one, strictness=mode) and other.holds(rounds=n, round=one, strictness=mode)
+            for n in sizes
+            for one in (1, 2, n - 1, n, *numbers)
+            if 1 <= one <= n
+        )
 
 
 class Field(Value):
@@ -96,9 +115,19 @@ class ShapeContext(Value):
     scales: dict[str, tuple[float, float]] = {}
     """Criterion to its own least and most, if they are not those of the rubric."""
 
+    @cached_property
+    def turn_ids(self) -> frozenset[str]:
+        """The turns that may be named, to look one up."""
+        return frozenset(self.turns)
+
     def scale(self, criterion: str) -> tuple[float, float]:
         """The lowest and highest score of a criterion."""
         return self.scales.get(criterion, (self.least, self.most))
+
+
+def names_turns(shape: Mapping[str, Field]) -> bool:
+    """Whether a reply of this shape names turns."""
+    return any(field.kind in ("turn", "turns") or names_turns(field.fields) for field in shape.values())
 
 
 def fields_asked(shape: Mapping[str, Field], terms: ShapeContext) -> Shape:
@@ -277,11 +306,11 @@ def _fits(field: Field, value: Any, terms: ShapeContext) -> bool:
         case "choice":
             return isinstance(value, str) and value in (field.of or terms.sides)
         case "choices":
-            return _all_of(value, field.of or terms.sides)
+            return _all_of(value, frozenset(field.of or terms.sides))
         case "turn":
-            return isinstance(value, str) and value in terms.turns
+            return isinstance(value, str) and value in terms.turn_ids
         case "turns":
-            return _all_of(value, terms.turns) and bool(value)
+            return _all_of(value, terms.turn_ids) and bool(value)
     return False
 
 
@@ -299,8 +328,10 @@ def _number(field: Field, value: Any) -> bool:
     return (field.least is None or value >= field.least) and (field.most is None or value <= field.most)
 
 
-def _all_of(value: Any, options: Sequence[str]) -> bool:
-    return isinstance(value, list) and len(value) <= MOST_ITEMS and all(item in options for item in value)
+def _all_of(value: Any, options: frozenset[str]) -> bool:
+    if not isinstance(value, list) or len(value) > MOST_ITEMS or not all(isinstance(item, str) for item in value):
+        return False
+    return options.issuperset(value)
 
 
 def _expected(field: Field, terms: ShapeContext) -> str:

@@ -28,7 +28,7 @@ from debate_orchestrator.core.events import (
 )
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.schedule import Schedule
-from debate_orchestrator.core.schema import check
+from debate_orchestrator.core.schema import check, names_turns
 from debate_orchestrator.util.errors import OutOfTurn
 
 ATTEMPTS = 2
@@ -129,7 +129,8 @@ class DebateState(Schedule):
             wanted = "a speech" if shape is None else "a structured reply"
             raise OutOfTurn(f"{turn.id}: this turn needs {wanted}, not the event {event.kind!r}.")
         if isinstance(event, Voted) and shape is not None:
-            complaints = [f"{turn.id}: {text}" for text in check(shape, event.ballot, self.terms(turn))]
+            context = self.terms(turn, named=names_turns(shape))
+            complaints = [f"{turn.id}: {text}" for text in check(shape, event.ballot, context)]
             if complaints:
                 raise OutOfTurn(complaints)
 

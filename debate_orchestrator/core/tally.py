@@ -26,6 +26,8 @@ class Tally(Record):
         self._findings: dict[int, ConvergenceFinding] = {}
         self._results: dict[int, RoundResult | None] = {}
         self._interventions: dict[int, bool] = {}
+        self._voting: dict[int, list[str]] = {}
+        """Round to the turns in which it is voted on, which stay the same, as the panel's size does."""
 
     def finding(self, round: int) -> ConvergenceFinding:
         """What the ballots of a round say of convergence."""
@@ -54,9 +56,9 @@ class Tally(Record):
             return round in self.opened.course.interventions
         if round not in self._interventions:
             before = range(round - self.format.intervention.most_in_a_row, round)
-            found = self._calls_for_one(round) and not all(n > 0 and self.intervened(n) for n in before)
             if not self.votes(round):
-                return found
+                return False
+            found = self._calls_for_one(round) and not all(n > 0 and self.intervened(n) for n in before)
             self._interventions[round] = found
         return self._interventions[round]
 
@@ -109,8 +111,10 @@ class Tally(Record):
         return bool(self._round_votes(round))
 
     def _round_votes(self, round: int) -> list[str]:
-        cast = self._cast(self.slots(round))
-        return [turn_id for one in cast for turn_id in one.turns]
+        if round not in self._voting:
+            cast = self._cast(self.slots(round))
+            self._voting[round] = [turn_id for one in cast for turn_id in one.turns]
+        return self._voting[round]
 
     def results(self) -> list[RoundResult]:
         """The rounds that were judged."""

@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
+from pydantic import ValidationError
+
 from debate_orchestrator import __version__
 from debate_orchestrator.core.events import HEARING, Context, Event, Opened, Reply, Setup
 from debate_orchestrator.core.format import Format
@@ -88,13 +90,17 @@ def find_problems(made: Format, templates: Mapping[str, str], where: Callable[[K
     """Everything that goes wrong in debates by a format, each once; `where` gives the place of some keys."""
     found: dict[str, None] = {}
     until = time.monotonic() + SECONDS
-    for trial in _trials(made, templates, where):
-        found |= dict.fromkeys(trial.complaints(until))
-        if trial.late:
-            hint = "Use fewer phases, rounds or ways of judging."
-            found[f"{where(())}: rehearsals of this format take more than {SECONDS} s. {hint}"] = None
-        if trial.broke or trial.late:  # every other size would fail in the same way
-            break
+    try:
+        for trial in _trials(made, templates, where):
+            found |= dict.fromkeys(trial.complaints(until))
+            if trial.late:
+                hint = "Use fewer phases, rounds or ways of judging."
+                found[f"{where(())}: rehearsals of this format take more than {SECONDS} s. {hint}"] = None
+            if trial.broke or trial.late:  # every other size would fail in the same way
+                break
+    except ValidationError as error:  # a debate of a size that is refused
+        reasons = " ".join(str(item["msg"]).removeprefix("Value error, ") for item in error.errors())
+        found[f"{where(())}: debates of this size can't be held: {reasons} Use fewer phases or rounds."] = None
     return list(found)
 
 
@@ -140,6 +146,8 @@ class _Trial:
 
     def complaints(self, until: float) -> Iterator[str]:
         """What goes wrong, up to the time `until`; `late` is set if that came first."""
+        if self._out_of_time(until):
+            return
         debate, events = DebateState([self.first]), list[Event]([self.first])
         turn: Turn | None = None
         if debate.complete:
@@ -149,8 +157,7 @@ class _Trial:
         try:
             while due := debate.due():
                 for turn in due:
-                    if time.monotonic() > until:
-                        self.late = True
+                    if self._out_of_time(until):
                         return
                     yield from self._rendered(debate, turn)
                 for turn in due:
@@ -158,13 +165,17 @@ class _Trial:
                     debate.take(event)
                     events.append(event)
             turn = None
-            if not self.told:
+            if not self.told or self._out_of_time(until):
                 return
             announcements(debate)
             markdown.render(build_report([Entry(n, _WHEN, event, "") for n, event in enumerate(events, start=1)]))
         except Exception as error:  # the engine is tested; what breaks it here is the format
             self.broke = True
             yield self._tripped(turn, error)
+
+    def _out_of_time(self, until: float) -> bool:
+        self.late = time.monotonic() > until
+        return self.late
 
     def _rendered(self, debate: DebateState, turn: Turn) -> list[str]:
         try:

@@ -24,11 +24,8 @@ _SAMPLE = "adversarial"
 _LABEL_NAMES = {"round": ("round", "rounds"), "intervention": ("round",)}
 """The names that may stand in braces in a label."""
 
-# The fields that the engine reads, with their kinds: in a shape with scores, and in another.
-_BALLOT_FIELDS = {"scores": "scores", "winner": "choice", "convergence": "record", "feedback": "text"}
-_OTHER_FIELDS = {"winner": "choice", "rows": "list"}
-_CONVERGENCE_FIELDS = {"detected": "flag", "side": "choice", "criteria": "choices"}
 _REQUIRED = ("scores", "winner", "rows")
+"""Fields that are always needed in a reply that has them."""
 
 FormatError = tuple[Keys, str]
 """Where in the data, and a sentence on what is wrong there."""
@@ -125,27 +122,18 @@ def _semantic_errors(format: Format) -> Iterator[FormatError]:
     for name, criterion in format.rubric.criteria.items():
         yield from _condition_errors(format, criterion.when, ("rubric", "criteria", name, "when"))
     for name, shape in format.shapes.items():
-        for key, kind in (_BALLOT_FIELDS if "scores" in shape else _OTHER_FIELDS).items():
-            found = _field_errors(key, shape[key], kind, format.sides) if key in shape else ()
+        for key in (key for key in _REQUIRED if key in shape):
+            found = _field_errors(key, shape[key], format.sides)
             yield from ((("shapes", name, key, *keys), message) for keys, message in found)
     yield from _wording_errors(format)
 
 
-def _field_errors(name: str, field: Field, kind: str, sides: Sequence[str]) -> Iterator[FormatError]:
-    """A field that the engine reads, and can't read as it is."""
-    if field.kind != kind:
-        yield ("kind",), f"{short_repr(field.kind)} should be {kind!r}: debates are judged by this field."
-    for key, part in _CONVERGENCE_FIELDS.items() if name == "convergence" else ():
-        if key not in field.fields:
-            yield ("fields",), f"{key!r} is missing; convergence has the fields {', '.join(_CONVERGENCE_FIELDS)}."
-        elif field.fields[key].kind != part:
-            yield ("fields", key, "kind"), f"{short_repr(field.fields[key].kind)} should be {part!r}."
-        elif field.fields[key].when != Condition():
-            yield ("fields", key, "when"), f"{key!r} can't depend on a condition: it is always needed."
+def _field_errors(name: str, field: Field, sides: Sequence[str]) -> Iterator[FormatError]:
+    """A field that the engine needs, and can't use as it is."""
     winners = (*sides, *OUTCOMES)
     if name == "winner" and (unknown := [winner for winner in field.of if winner not in winners]):
         yield ("of",), f"{short_repr(unknown[0])} can't win; use only {', '.join(winners)}."
-    if name in _REQUIRED and (field.optional or field.only_if or field.when != Condition()):
+    if field.optional or field.only_if or field.when != Condition():
         key = "optional" if field.optional else "only_if" if field.only_if else "when"
         yield (key,), f"{name!r} can't depend on a condition: it is always needed."
 

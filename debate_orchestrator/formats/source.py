@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import NAME
-from debate_orchestrator.formats.validation import Keys, validate
+from debate_orchestrator.formats.validation import MOST, Keys, validate
 from debate_orchestrator.formats.validation import key_path as written
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.data import name_of, read_mapping_with_lines, read_text, real_path
@@ -162,9 +162,11 @@ def _chain(folder: FormatFolder, errors: list[str]) -> tuple[list[FormatFolder],
 def _layer(folder: FormatFolder, errors: list[str]) -> tuple[dict[str, Any], Lines]:
     """What one format.yaml says, with its rubric in it."""
     data, lines = _placed(folder, FILE)
-    for key in [key for key in data if key not in (*_KEYS, "name")]:
-        message = f"{location(lines, (key,))}: {short_repr(key)} is not a key here; use one of {', '.join(_KEYS)}."
-        errors.append(f"{message} {suggest(key, _KEYS)}".rstrip())
+    unknown = [key for key in data if key not in (*_KEYS, "name")]
+    for n, key in enumerate(unknown):
+        if n < MOST:  # finding the nearest key takes time, and so many messages are enough
+            message = f"{location(lines, (key,))}: {short_repr(key)} is not a key here; use one of {', '.join(_KEYS)}."
+            errors.append(f"{message} {suggest(key, _KEYS)}".rstrip())
         del data[key]
     name = data.pop("name", folder.name)
     if name != folder.name:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from core.folding import CONCEDE, DECLINE, converging, declined, events, many, opened, record
+from core.plain import BALLOT, PLAIN, phase, rules
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -95,3 +96,31 @@ def test_what_is_remembered_is_what_is_worked_out_anew(data: st.DataObject, name
         assert debate.persisted() == anew.persisted()
         if len(debate.raised) + len(debate.asked) > 6:
             break
+
+
+def test_work_grows_with_the_phases_of_one_round() -> None:
+    """Of four times the phases in one round, and of four times the panels that vote in it, a fold makes about four
+    times the calls, though every ballot may end the debate or call for an intervention."""
+    noted = {"conceded": {"kind": "choice", "optional": True}, "note": {"kind": "flag"}}
+
+    def folded(count: int) -> list[Any]:
+        notes = [phase(f"n{n}", "judge", reply="noted") for n in range(count)]
+        forced = [phase(f"f{n}", "a", on="convergence") for n in range(count)]
+        made = rules(round=[*PLAIN["round"], *notes, BALLOT, *forced], shapes=PLAIN["shapes"] | {"noted": noted})
+        return record(1, 9, rules=made)
+
+    short, long = folded(10), folded(40)
+    assert calls(lambda: DebateState(long)) < 6.5 * calls(lambda: DebateState(short))
+
+
+def test_whether_a_seat_hears_a_question_takes_no_search() -> None:
+    """Telling whether a question from the floor will be heard takes as much work in a long debate as in a short one."""
+
+    def forced(count: int) -> DebateState:
+        answering = [phase(f"f{n}", "a", on="convergence") for n in range(count)]
+        debate = DebateState([opened(1, rules=rules(round=[phase("speech", "b"), BALLOT, *answering]))])
+        assert debate.will_hear("judge")
+        return debate
+
+    short, long = forced(10), forced(40)
+    assert calls(lambda: long.will_hear("a")) <= calls(lambda: short.will_hear("a")) + 5

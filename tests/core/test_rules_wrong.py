@@ -13,6 +13,9 @@ SHAPES, FINAL = PLAIN["shapes"], PLAIN["shapes"]["final"]
 CLERK = {"seats": PLAIN["seats"] | {"clerk": {"name": "C", "tag": "C"}}}
 SIDES = {"seats": {side: PLAIN["seats"][side] for side in "ab"}, "after": []}
 LABEL = {"kind": "choice", "of": ["x", "y"]}
+ONE, LATER = {"round": "first"}, {"round": "later"}
+LAST = {"round": "last", "rounds_at_least": 2}
+FORCED = phase("forced", "a", on="convergence")
 WIT = {"title": "Wit", "about": ""}
 
 
@@ -60,6 +63,21 @@ def rubric(**changes: Any) -> dict[str, Any]:
         (rubric(criteria={"wit": WIT | {"least": 7}}), "the scale of criterion 'wit'"),
         (rubric(criteria={"wit": WIT | {"weight": 0}}), "weight"),
         (rubric(least=5), "the rubric's scale"),
+        (shaped(conceded={"kind": "list"}), "got 'list'; expected 'choice'"),
+        (shaped(convergence={"kind": "text"}), "got 'text'; expected 'record'"),
+        (shaped(convergence={"kind": "record", "fields": {"zz": {"kind": "text"}}}), "got no 'detected'"),
+        (shaped(label={"kind": "flag"}), "got 'flag'; expected 'choice'"),
+        (shaped(follow_up={"kind": "flag"}), "got 'flag'; expected 'text'"),
+        (shaped(feedback={"kind": "text"}), "expected one for each side"),
+        (shaped(strength={"kind": "choice", "per_side": True}), "expected a single value"),
+        ({"round": [BALLOT, BALLOT | {"name": "two", "when": {"rounds_at_least": 1}}]}, "vote twice"),
+        ({"round": [BALLOT | {"when": {"round": "first"}}, BALLOT | {"name": "two", "when": {"round": 1}}]}, "twice"),
+        ({"round": [BALLOT | {"when": {"round": "last"}}, BALLOT | {"name": "two", "when": {"round": 3}}]}, "twice"),
+        ({"round": [BALLOT | {"when": ONE}, FORCED, BALLOT | {"name": "two", "when": LATER}]}, "after phase 'forced'"),
+        (shaped(side={"kind": "choice", "of": ["x"] * 2}), "final.side .* twice"),
+        (shaped(side={"kind": "choices", "of": [f"x{n}" for n in range(101)]}), "101 options; at most 100"),
+        (shaped(side={"kind": "choice", "of": ["x" * 201]}), "at most 200 characters"),
+        (rubric(strictness={f"s{n}": PLAIN["rubric"]["strictness"]["strict"] for n in range(21)}), "at most 20"),
         (rubric(strictness={}), "at least one strictness"),
     ],
 )  # fmt: skip
@@ -82,6 +100,8 @@ def test_ill_made_formats(changes: dict[str, Any], said: str) -> None:
         shaped(winner={"kind": "choice", "of": ["a", "b", "tie", "consensus", "no decision"]}),
         shaped(a={"kind": "text", "about": "what Anna holds"}, b={"kind": "text", "about": "what Ben holds"}),
         {"seats": {seat: PLAIN["seats"][seat] for seat in ("a", "judge")}, "round": [phase("x", "a")]},
+        {"round": [SPEECH, BALLOT | {"when": ONE}, BALLOT | {"name": "two", "when": LATER}]},
+        {"round": [SPEECH, BALLOT | {"when": ONE}, BALLOT | {"name": "two", "when": LAST}]},
         {"private": "thinking", "quotes": {"tag": "cite"}, "forbids": ["other's lines"]},
     ],
 )
