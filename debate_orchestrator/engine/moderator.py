@@ -78,7 +78,7 @@ def run_moderator(
     those that can't be used. Failed where none can, Paused where no answer is to be had or none within the cap."""
     wanted = interview.next(draft)
     assert isinstance(wanted, Propose)
-    brief = _brief(wanted, draft)
+    brief = _brief(wanted, draft).redacted()
     price = expected(provider.name, brief)
     about = f" (about ${price:.4f})" if price else ""
     terms.tell(f"{_WORK[wanted.name]}: {provider.name}{about}.")

@@ -84,7 +84,7 @@ class TurnRunner:
                 if attempts == ATTEMPTS:
                     raise ProviderFailed(spoiled[-1].complaints)
                 attempts += 1
-                asked = brief(self._debate, turn, spoiled[-1].complaints if spoiled else ())
+                asked = brief(self._debate, turn, spoiled[-1].complaints if spoiled else ()).redacted()
                 if (reply := await self._reply(turn, asked, provider, begun)) is not None:
                     await self._record(self._read(turn, reply))
         finally:

@@ -95,10 +95,11 @@ class Archiving(Protocol):
 
 async def call_provider(provider: Provider, brief: Brief, on_text: Piece) -> Reply:
     """What a provider answers to a brief, or the fault that it raises, without the secrets of the environment: what is
-    said may quote a key that was sent, and goes from here to the screen and into the journal."""
+    said may quote a key that was sent, and goes from here to the screen and into the journal. None is in the brief that
+    it gets, either."""
     pieces = StreamRedactor(on_text)
     try:
-        reply = await provider.reply(brief, pieces.take)
+        reply = await provider.reply(brief.redacted(), pieces.take)
     except ExternalError as fault:
         fault.complaints[:] = map(redact, fault.complaints)
         fault.args = ("\n".join(fault.complaints),)
