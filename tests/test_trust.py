@@ -208,6 +208,17 @@ def test_shipped_debates_need_no_consent(journal: Path) -> None:
     assert risks.of_opening(first.model_copy(update={"format": rigged}), {}) != ()
 
 
+@pytest.mark.parametrize("given", [{"format": "claim"}, {"format": "claim", "clerk": "fetch"}, {"clerk": "fetch"}])
+def test_recorded_speeches_for_a_clerk_who_fetches(here: Path, given: dict[str, str]) -> None:
+    """Answers that seat a recording, which is in the folder too, choose the pages that a clerk looks up."""
+    clerk = {"clerk": given["clerk"]} if "clerk" in given else {}
+    answers = {key: value for key, value in given.items() if key != "clerk"}
+    assert kinds(**answers, cast={"a": "replay:r.jsonl", **clerk}) == [("pages", "cast.clerk")]
+    assert kinds(**answers, cast={"a": "host", **clerk}) == []
+    assert kinds(**answers, cast={"a": "replay:r.jsonl", "clerk": "offline"}) == []
+    assert kinds(format="panel", cast={"a": "replay:r.jsonl"}) == []
+
+
 def test_more_rounds_than_the_format_takes_need_consent() -> None:
     """Going on with a journal of more rounds than an answers file may ask for is a risk; reading it is none."""
     rules = loader.load("adversarial")
@@ -218,7 +229,7 @@ def test_more_rounds_than_the_format_takes_need_consent() -> None:
     assert risk.said == "setup.rounds: the debate of 9 rounds, where its format takes 8"
 
 
-@pytest.mark.parametrize("output", ["CLAUDE.md", "sub/agents.md", "./Gemini.MD.md/../GEMINI.md"])
+@pytest.mark.parametrize("output", ["CLAUDE.md", "sub/agents.md", "./Gemini.MD.md/../GEMINI.md", "AGENTS.override.md"])
 def test_a_report_that_an_agent_would_follow(here: Path, output: str) -> None:
     """A report under a name that agents read as their instructions needs consent; under any other it does not."""
     assert kinds(output=output) == [("output", "output")]

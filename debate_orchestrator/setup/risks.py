@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from debate_orchestrator.core.events import HEARING, Opened
 from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.phases import CLERK
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.formats import loader, source
 from debate_orchestrator.storage.paths import DebateFiles
@@ -38,11 +39,14 @@ _PHRASES: dict[Kind, str] = {
 
 
 _INSTRUCTIONS = frozenset(
-    f"{name}.md" for name in ("agent", "agents", "claude", "claude.local", "copilot-instructions", "gemini", "skill")
-)
+    f"{name}.md"
+    for name in ("agent", "agents", "agents.override", "claude", "claude.local", "copilot-instructions", "gemini")
+) | {"skill.md"}
 """Names of files from which agents take orders in the folder where they work, in small letters."""
 
 
+HEARD = "hearing"
+"""The key of the risk that the rules of hearing of an older version are."""
 _GRAVE: tuple[Kind, ...] = ("server", "program")
 _FOLDED: dict[Kind, str] = {"context": "files", "recording": "recordings"}
 _FEW = 5
@@ -141,6 +145,8 @@ def of_answers(given: Mapping[str, Any]) -> tuple[Risk, ...]:
     format = given.get("format")
     if isinstance(format, str) and source.is_path(format):
         found.append(Risk(kind="format", where="format", what=_real(os.path.expanduser(format))))
+    if _fetches_for_recordings(given.get("cast"), format):
+        found.append(_pages(CLERK))
     return _joined(found)
 
 
@@ -149,7 +155,7 @@ def of_opening(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Ris
     found = list(_of_cast(cast))
     for seat, specs in cast.items():
         if any(model_spec.kind(spec) == model_spec.FETCH for spec in specs):
-            found.append(Risk(kind="pages", where=f"cast.{seat}", what="every address that its speeches cite"))
+            found.append(_pages(seat))
     if not _is_shipped(opened):
         words = f"{opened.format.model_dump_json()}{sorted(opened.templates.items())}"
         digest = hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
@@ -161,11 +167,30 @@ def of_going_on(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Ri
     """The risks of taking further turns in it: those of its opening, more rounds than the format takes from somebody
     who insists, which answers files are held to, and the rules of hearing of older versions, under which a quotation
     concedes and models' working is heard."""
-    older = Risk(kind="format", where="hearing", what="an older version: quotations concede, private working is heard")
+    older = Risk(kind="format", where=HEARD, what="an older version: quotations concede, private working is heard")
     rounds, most = opened.setup.rounds, opened.format.rounds.insist
     long = Risk(kind="rounds", where="setup.rounds", what=f"{rounds} rounds, where its format takes {most}")
     risks = [*of_opening(opened, cast), *([long] if rounds > most else [])]
     return (*risks, *([older] if opened.hearing < HEARING else []))
+
+
+def _pages(seat: str) -> Risk:
+    return Risk(kind="pages", where=f"cast.{seat}", what="every address that its speeches cite")
+
+
+def _fetches_for_recordings(cast: object, format: object) -> bool:
+    """Whether a clerk looks up pages that recordings cite, which are as much a stranger's as the answers. A clerk whom
+    the answers don't name fetches, in every format that has one; one of a path is not read before it is agreed to."""
+    if not isinstance(cast, Mapping):
+        return False
+    if CLERK not in cast and format in resources.format_names():
+        clerk = CLERK in loader.load(str(format)).seated
+    elif CLERK not in cast:
+        clerk = isinstance(format, str) and source.is_path(format)
+    else:
+        clerk = any(model_spec.kind(spec) == model_spec.FETCH for spec in _texts(cast[CLERK]))
+    speakers = (spec for seat, specs in cast.items() if seat != CLERK for spec in _texts(specs))
+    return clerk and any(model_spec.kind(spec) == model_spec.REPLAY for spec in speakers)
 
 
 def _is_shipped(opened: Opened) -> bool:
