@@ -19,6 +19,7 @@ from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util import resources
+from debate_orchestrator.util.errors import BadSettings
 
 
 def kinds(**answers: Any) -> list[tuple[str, str]]:
@@ -150,6 +151,14 @@ def test_a_list_of_risks(here: Path) -> None:
     assert all(row.startswith("  - ") for row in rows)
     assert [row for row in rows if "more files" in row] == ["  - context: 55 more files outside the working folder"]
     assert all("the program" in row for row in rows[-10:]) and "the server" in rows[-11]
+
+
+def test_what_fills_more_than_a_screen_is_not_asked(here: Path) -> None:
+    """Programs and servers that take more rows than a screen has would scroll away: they are refused, however few."""
+    long = [f"command:true {n} {'x' * 440}" for n in range(3)]
+    assert risks.told(risks.of_answers({"cast": {"judge": long[:2]}}))
+    with pytest.raises(BadSettings, match="more than can be shown"):
+        risks.told(risks.of_answers({"cast": {"judge": [*long, "command:cat"]}}))
 
 
 def test_the_same_thing_is_known_again() -> None:

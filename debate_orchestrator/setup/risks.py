@@ -51,8 +51,8 @@ _GRAVE: tuple[Kind, ...] = ("server", "program")
 _FOLDED: dict[Kind, str] = {"context": "files", "recording": "recordings"}
 _FEW = 5
 """Of how many files or recordings each is told, where there are more."""
-_MOST = 20
-"""Programs and servers that one question may be about."""
+_MOST, _COLUMNS = 22, 80
+"""Rows of a screen that the programs and servers of one question may take, and how wide they are."""
 _HEAD, _TAIL = model_spec.LONGEST_COMMAND - 100, 100
 """Characters that are shown of a longer text: of its beginning and of its end."""
 
@@ -118,9 +118,10 @@ def told(risks: Iterable[Risk]) -> list[str]:
     BadAnswers where there is more than can be shown."""
     in_order = ordered(risks)
     grave = [one for one in in_order if one.kind in _GRAVE]
-    if len(grave) > _MOST or any(one.kind == "program" and len(one.what) > model_spec.LONGEST_COMMAND for one in grave):
-        got = f"{len(grave)} programs and servers" if len(grave) > _MOST else "a program with a long command line"
-        expected = f"at most {_MOST}, with command lines of at most {model_spec.LONGEST_COMMAND} characters"
+    rows = sum(-(-len(f"  - {one.said}") // _COLUMNS) for one in grave)
+    if rows > _MOST or any(one.kind == "program" and len(one.what) > model_spec.LONGEST_COMMAND for one in grave):
+        got = f"{rows} rows of programs and servers" if rows > _MOST else "a program with a long command line"
+        expected = f"at most {_MOST} rows, with command lines of at most {model_spec.LONGEST_COMMAND} characters"
         raise BadSettings(complaint("the setup", f"more than can be shown: {got}", expected))
     items = []
     for kind, group in itertools.groupby(in_order, key=lambda one: one.kind):
