@@ -14,7 +14,9 @@ from messages_server import Server, serving
 from started import started
 from weak_judges import judge
 
+from debate_orchestrator.core.events import Reassigned
 from debate_orchestrator.engine import probe
+from debate_orchestrator.storage.journal import JournalWriter
 
 OPUS, SONNET = "anthropic:claude-opus-5-5", "anthropic:claude-sonnet-5-5"
 
@@ -99,6 +101,42 @@ def test_a_scorecard_is_written(debate: Run, few: None, tmp_path_factory: pytest
     assert data.json == written | {"scorecard": "out/here/scorecard.md", "data": "out/here/scorecard.json"}
     assert (written["schema"], written["status"], written["confidence"]) == (1, "done", 0.95)
     assert "Complete." in debate("check", str(journal)).out
+
+
+def laid(spec: str) -> Path:
+    """A ballot that a stranger put into the folder for the judge `rehearse`, and in which another one is to go on."""
+    ballot = probe.ProbeRun(probe.load(), ["rehearse"], "judge-probe").ballots[0]
+    opened, speeches = probe.opening(ballot.case, ballot.judge)
+    Path(ballot.path).parent.mkdir(parents=True)
+    with JournalWriter.create(ballot.path, opened) as writer:
+        for event in [*speeches, *([Reassigned(seat="judge", who=(spec,))] if spec else [])]:
+            writer.append(event)
+    return Path(ballot.path)
+
+
+@pytest.mark.parametrize("flags", [(), ("--trust",)])
+def test_a_strangers_folder_runs_no_program(debate: Run, few: None, flags: tuple[str, ...]) -> None:
+    """A ballot that lies in the default folder and hands over to a program is refused, and the program is not run."""
+    laid("command:touch marker")
+    ran = debate("probe", "--judge=rehearse", *flags)
+
+    assert (ran.code, Path("marker").exists()) == (2, False)
+    assert "on other debates" in ran.err
+
+
+def test_a_strangers_ballots_are_not_counted(debate: Run, few: None) -> None:
+    """Ballots that this user did not make there are refused with what to do. They count once the user says so, and need
+    no further consent then; nor do the user's own, and one that has no answer yet is simply gone on with."""
+    begun = laid("")
+    size = begun.stat().st_size
+    assert debate("probe", "--judge=rehearse").code == 0 and begun.stat().st_size > size
+    assert debate("probe", "--judge=rehearse", "--times=2", "--quiet").code == 0
+
+    Path("judge-probe").rename("moved")
+    ran = debate("probe", "--judge=rehearse", "--output=moved")
+    assert ran.code == 2 and "5 ballots" in ran.err and "--trust" in ran.err
+    assert debate("probe", "--judge=rehearse", "--output=moved", "--trust").code == 0
+    assert debate("probe", "--judge=rehearse", "--output=moved").code == 0
 
 
 def test_the_cap_holds_over_all(debate: Run, server: Server) -> None:

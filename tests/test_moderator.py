@@ -51,6 +51,22 @@ def test_positions_are_derived(debate: Run, server: Server) -> None:
     assert "moderator" in Path("r.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("verb", ["run", "open"])
+def test_a_key_in_the_topic_is_not_sent(
+    debate: Run, server: Server, verb: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A key that was pasted into the topic goes to no other server, neither as it stands nor escaped, and the reply
+    names the brief that was sent."""
+    key = "gsk-a1B2c3D4e5F6g7H8"
+    monkeypatch.setenv("DEBATE_KEY_OTHER", key)
+    ran = debate(verb, f"--topic=Does {key} or gsk-a1B2c3D4\\u0065\u200b5F6g7H8 work?", *SETUP[1:])
+
+    assert ran.code == 0, ran.err
+    assert server.requests and all("[key]" in json.dumps(request) for request in server.requests)
+    assert not [request for request in server.requests if "a1B2c3D4" in json.dumps(request)]
+    assert "a1B2c3D4" not in Path("r.journal.jsonl").read_text(encoding="utf-8")
+
+
 def test_a_reply_that_will_not_do_is_asked_for_again(debate: Run, server: Server) -> None:
     """Prose in place of positions is asked for once more, and both replies are on the bill; prose again opens
     nothing, and says what was paid and what to do."""

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from weak_judges import CRITERIA, judge
 
-from debate_orchestrator.core.events import Asked, Event, Reply
+from debate_orchestrator.core.events import Asked, Event, Noted, Reassigned, Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import probe
 from debate_orchestrator.engine.probe import AT_ONCE, Case, ProbeRun
@@ -239,6 +239,38 @@ def test_a_ballot_on_something_else_is_refused(here: Path, change: str) -> None:
     with pytest.raises((BadFile, BadJournal), match="journal" if change == "file" else "on other debates"):
         ProbeRun(FEW, ["rehearse"], "out")
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        Reassigned(seat="judge", who=("command:touch marker",)),
+        Reassigned(seat="judge", who=("anthropic:m@http://127.0.0.1:9",)),
+        Reassigned(seat="judge", who=("rehearse",)),
+        Noted(note="estimate", detail="mine"),
+    ],
+    ids=["program", "server", "same", "noted"],
+)
+def test_a_ballot_on_which_something_else_happened_is_refused(here: Path, event: Event) -> None:
+    """After its speeches a ballot holds nothing but calls to the judge that was named, and what came of them. A journal
+    that names another judge later on is refused, also where it gets there while the run goes on."""
+    run = ProbeRun(FEW, ["rehearse"], "out")
+    ballot = run.ballots[2]
+    opened, speeches = probe.opening(ballot.case, ballot.judge)
+    Path(ballot.path).parent.mkdir(parents=True)
+    with JournalWriter.create(ballot.path, opened) as writer:
+        for one in [*speeches, event]:
+            writer.append(one)
+    before = Path(ballot.path).read_bytes()
+
+    with pytest.raises(BadFile, match="on other debates"):
+        ProbeRun(FEW, ["rehearse"], "out")
+    with pytest.raises((BadFile, BadJournal)):
+        ask(run)
+    run._debates[ballot.path] = DebateState(read(ballot.path).events[:1])
+    with pytest.raises(BadFile, match="on other debates"):
+        ask(run)
+    assert Path(ballot.path).read_bytes() == before and not Path("marker").exists()
 
 
 def test_judges_are_told_apart_without_their_arguments(tmp_path: Path) -> None:

@@ -75,6 +75,10 @@ def test_what_is_no_secret(name: str, value: str) -> None:
         ("ANTHROPIC_CUSTOM_HEADERS", "x-gateway: gate-123\ny: 1", "gate-123"),
         ("DATABASE_URL", "postgres://me:pass-word@db/x", "pass-word"), ("A_PROXY", "http://u:p4ssword@p", "p4ssword"),
         ("GIT_REMOTE", "https://ghp_12345678@git.example", "ghp_12345678"),
+        ("HTTPS_PROXY", "http://tok3nUs3r-a1B2c3D4e5:@proxy:8", "tok3nUs3r-a1B2c3D4e5"),
+        ("OPENAI_BASE_URL", "https://ghp_12345678:x@host/v1", "ghp_12345678"),
+        ("OPENAI_BASE_URL", "https://sk%2D1234567:x-oauth@host", "sk-1234567"),
+        ("ALL_PROXY", "sk-1234567:x@proxy:8", "sk-1234567"),
     ],
 )  # fmt: skip
 def test_what_is_a_secret(name: str, value: str, secret: str) -> None:
@@ -161,3 +165,48 @@ def test_a_secret_that_is_learned_while_pieces_come(monkeypatch: pytest.MonkeyPa
     pieces.end()
 
     assert "".join(heard) == "It is: [key], as they say."
+
+
+@pytest.mark.parametrize("unit", ["\\n", "%20", "&#32;", "\\u200b", "&nbsp;"])
+def test_escapes_of_nothing_cost_no_more_than_their_length(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stream that goes on with escapes of white space after the first letters of a key takes time that grows with its
+    length. Whatever comes after them, the key is not shown."""
+    key = "sk-proj-Ab3dEf6hIj9lMn2pQr5tUv8x"
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+
+    def seconds(count: int) -> float:
+        shown: list[str] = []
+        stream, since = StreamRedactor(shown.append), time.process_time()
+        for piece in ["s", *[unit] * count, *key[1:], " end"]:
+            stream.take(piece)
+        stream.end()
+        assert "".join(shown) == "[key] end"
+        return time.process_time() - since
+
+    seconds(10)
+    assert seconds(8_000) < 10 * seconds(2_000)
+
+
+@pytest.mark.parametrize("before", ["\\", "%", "&", "C:\\"])
+@pytest.mark.parametrize(
+    "key",
+    [
+        "n3wP@ss/9x#Q7-zz",
+        "t/7kQ9+x25zZ-b4Lm",
+        "u002bfE9/x25kQzz7",
+        "x41b7/Zk+Lw3Rt9Px",
+        "053/Zk+Lw3Rt9PxV1",
+        "lt;9/Zk+Lw3Rt9PxV",
+    ],
+)
+def test_an_escape_that_takes_the_beginning_of_a_key(key: str, before: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A character before an escaped key that makes an escape of its first letters hides no more than these."""
+    monkeypatch.setenv("DEBATE_KEY_MINE", key)
+    for text in ("".join(f"\\u{ord(one):04x}" if one in "/@#+" else one for one in key), quote(key, safe="")):
+        shown: list[str] = []
+        stream = StreamRedactor(shown.append)
+        for piece in f"{before}{text} end":
+            stream.take(piece)
+        stream.end()
+        for made in (redact(f"{before}{text} end"), "".join(shown)):
+            assert "[key]" in made and len(made) <= len(f"{before}[key] end") + 5

@@ -19,6 +19,7 @@ from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util import resources
+from debate_orchestrator.util.errors import BadSettings
 
 
 def kinds(**answers: Any) -> list[tuple[str, str]]:
@@ -152,6 +153,14 @@ def test_a_list_of_risks(here: Path) -> None:
     assert all("the program" in row for row in rows[-10:]) and "the server" in rows[-11]
 
 
+def test_what_fills_more_than_a_screen_is_not_asked(here: Path) -> None:
+    """Programs and servers that take more rows than a screen has would scroll away: they are refused, however few."""
+    long = [f"command:true {n} {'x' * 440}" for n in range(3)]
+    assert risks.told(risks.of_answers({"cast": {"judge": long[:2]}}))
+    with pytest.raises(BadSettings, match="more than can be shown"):
+        risks.told(risks.of_answers({"cast": {"judge": [*long, "command:cat"]}}))
+
+
 def test_the_same_thing_is_known_again() -> None:
     """A thing is known by what it is, whichever key asks for it; another thing, or another kind, is not it."""
     one = Risk(kind="program", where="cast.a", what="cat")
@@ -208,6 +217,17 @@ def test_shipped_debates_need_no_consent(journal: Path) -> None:
     assert risks.of_opening(first.model_copy(update={"format": rigged}), {}) != ()
 
 
+@pytest.mark.parametrize("given", [{"format": "claim"}, {"format": "claim", "clerk": "fetch"}, {"clerk": "fetch"}])
+def test_recorded_speeches_for_a_clerk_who_fetches(here: Path, given: dict[str, str]) -> None:
+    """Answers that seat a recording, which is in the folder too, choose the pages that a clerk looks up."""
+    clerk = {"clerk": given["clerk"]} if "clerk" in given else {}
+    answers = {key: value for key, value in given.items() if key != "clerk"}
+    assert kinds(**answers, cast={"a": "replay:r.jsonl", **clerk}) == [("pages", "cast.clerk")]
+    assert kinds(**answers, cast={"a": "host", **clerk}) == []
+    assert kinds(**answers, cast={"a": "replay:r.jsonl", "clerk": "offline"}) == []
+    assert kinds(format="panel", cast={"a": "replay:r.jsonl"}) == []
+
+
 def test_more_rounds_than_the_format_takes_need_consent() -> None:
     """Going on with a journal of more rounds than an answers file may ask for is a risk; reading it is none."""
     rules = loader.load("adversarial")
@@ -218,7 +238,7 @@ def test_more_rounds_than_the_format_takes_need_consent() -> None:
     assert risk.said == "setup.rounds: the debate of 9 rounds, where its format takes 8"
 
 
-@pytest.mark.parametrize("output", ["CLAUDE.md", "sub/agents.md", "./Gemini.MD.md/../GEMINI.md"])
+@pytest.mark.parametrize("output", ["CLAUDE.md", "sub/agents.md", "./Gemini.MD.md/../GEMINI.md", "AGENTS.override.md"])
 def test_a_report_that_an_agent_would_follow(here: Path, output: str) -> None:
     """A report under a name that agents read as their instructions needs consent; under any other it does not."""
     assert kinds(output=output) == [("output", "output")]

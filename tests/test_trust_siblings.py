@@ -47,6 +47,22 @@ def test_older_rules_are_not_judged_by_unasked(debate: Run, finished: str) -> No
     assert resumed.code == 0, resumed.err
 
 
+def test_more_rounds_than_the_format_takes_are_not_judged_unasked(debate: Run) -> None:
+    """A journal of more rounds than its format takes is not judged without consent, however it is heard."""
+    assert debate("run", "--topic=Tabs?", "--rounds=2", "--rehearse", "--output=two.md", "--quiet").code == 0
+    finished = "two.rehearsed.journal.jsonl"
+    first = read(finished).events[0]
+    assert isinstance(first, Opened)
+    fewest = first.format.rounds.model_copy(update={"most": 1, "insist": 1, "fewest": 1, "default": 1})
+    more = first.model_copy(update={"format": first.format.model_copy(update={"rounds": fewest})})
+    with JournalWriter.create("long.journal.jsonl", more) as journal:
+        for event in read(finished).events[1:]:
+            journal.append(event)
+    ran = debate("judge", "long.journal.jsonl", "--judge=rehearse")
+
+    assert ran.code == 2 and "2 rounds, where its format takes 1" in ran.err and "--trust" in ran.err
+
+
 def test_a_question_is_not_asked_in_a_strangers_words(debate: Run, here: Path) -> None:
     """`ask` reads no format from a path that the user has not agreed to: it asks as the usual format does, and says
     so. Once agreed to, that format is gone by."""

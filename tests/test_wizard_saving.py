@@ -149,3 +149,10 @@ class TestLately:
         Lately().add("topic", "x")
 
         assert Lately().of("topic") == ()
+
+    def test_a_key_is_not_kept(self, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A key that was typed into an answer is not written down with it."""
+        monkeypatch.setenv("DEBATE_KEY_OTHER", "gsk-a1B2c3D4e5F6g7H8")
+        Lately().add("topic", "Is gsk-a1B2c3D4e5F6g7H8 good?")
+
+        assert Lately().of("topic") == ("Is [key] good?",)

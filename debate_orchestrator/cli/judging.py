@@ -40,8 +40,9 @@ def judge(arguments: argparse.Namespace) -> int:
         source = consent.of_entries(path, entries)
         first, spoken = _again(arguments, path, entries, judges)
         if isinstance(entries[0].event, Opened):
-            of_rules = risks_module.of_going_on if _heard_otherwise(entries) else risks_module.of_opening
-            risks = of_rules(entries[0].event, {})
+            risks = risks_module.of_going_on(entries[0].event, {})
+            if not _heard_otherwise(entries):
+                risks = tuple(one for one in risks if one.where != risks_module.HEARD)
     else:
         source = consent.of_file(path)
         first, spoken = _of_transcript(arguments, path, judges)

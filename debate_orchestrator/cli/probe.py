@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from debate_orchestrator.core.state import DebateState
     from debate_orchestrator.engine.probe import Case, ProbeRun
     from debate_orchestrator.reports.scorecard import Data
+    from debate_orchestrator.setup.risks import Risk
+    from debate_orchestrator.storage.journal import JournalWriter
 
 FOLDER = "judge-probe"
 MOST_REPEATS = 20
@@ -49,6 +51,7 @@ def add(verb: Callable[..., argparse.ArgumentParser]) -> argparse.ArgumentParser
     parser.add_argument("--output", metavar="FOLDER", help=files)
     parser.add_argument("--max-cost", metavar="USD", help="what all ballots in the folder may cost")
     parser.add_argument("--quiet", action="store_true", help="print only errors and the scorecard")
+    parser.add_argument("--trust", action="store_true", help="count ballots in the folder that you did not make")
     return parser
 
 
@@ -68,6 +71,7 @@ def probe(arguments: argparse.Namespace) -> int:
         raise BadFile(f"{FOLDER} is a symbolic link. Remove it, or name another folder with --output.")
     report = DebateFiles.of_output(os.path.join(arguments.output or FOLDER, "scorecard.md")).report
     run = ProbeRun(cases, judges, os.path.dirname(report), repeats, max_cost, permitted(arguments))
+    _agree(run, trusted=arguments.trust)
     quiet, before = arguments.quiet or arguments.json, _documents(run.scorecard(), report)
     if run.pending() and not quiet:
         remark(f"{len(run.pending())} of {len(run.ballots)} ballots to go: {run.estimate().said()}")
@@ -86,6 +90,27 @@ def probe(arguments: argparse.Namespace) -> int:
     else:
         say(f"{table(card)}\n\nScorecard written to {report}.")
     return 0
+
+
+def _agree(run: ProbeRun, *, trusted: bool) -> None:
+    """Returns if this user made all ballots that were there, or counts them nevertheless. BadFile otherwise."""
+    from debate_orchestrator.cli import consent
+
+    origins = [consent.of_entries(path, entries) for path, entries in run.asked.items()]
+    foreign = [origin for origin in origins if consent.lacking(origin, _ballot())]
+    if foreign and not trusted:
+        count = f"{len(foreign)} ballot{'s' * (len(foreign) > 1)}"
+        hint = "Add --trust to count them, name another --output, or move the folder away."
+        raise BadFile(f"The folder holds {count} that `debate probe` did not make there for you. {hint}")
+    for origin in foreign:
+        consent.remember(origin, _ballot())
+
+
+def _ballot() -> list[Risk]:
+    """What is remembered of a ballot's journal that the user made, or agreed to count."""
+    from debate_orchestrator.setup.risks import Risk
+
+    return [Risk(kind="recording", where="--output", what="a ballot of `debate probe`")]
 
 
 def _list(cases: Sequence[Case], *, as_json: bool) -> int:
@@ -180,11 +205,17 @@ async def _run(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
                 remark(f"  {where}: {text}; {len(run.pending())} ballots to go")
 
     with heeded(interrupt), suppress(asyncio.CancelledError):
-        failures = await run.run(stop, on_event, unsaved)
+        failures = await run.run(stop, on_event, unsaved, _remember)
     if stop.is_set() and run.pending():
         complaints = dict.fromkeys(complaint for error in failures for complaint in error.complaints)
         raise KeyboardInterrupt("\n".join([*complaints, f"interrupted; {_saved(run)}"]))
     return failures
+
+
+def _remember(journal: JournalWriter) -> None:
+    from debate_orchestrator.cli import consent
+
+    consent.remember(consent.of_journal(journal), _ballot())
 
 
 def _saved(run: ProbeRun) -> str:

@@ -89,7 +89,7 @@ async def propose(
     """
     wanted = interview.next(draft)
     assert isinstance(wanted, Propose)
-    request, work = _brief(wanted, draft), _WORK[wanted.name]
+    request, work = _brief(wanted, draft).redacted(), _WORK[wanted.name]
     price = expected(provider.name, request)
     limits.tell(f"{work}: {provider.name}{f' (about ${price:.4f})' if price else ''}.")
     if limits.cap is not None and (price or 0.0) > limits.cap:

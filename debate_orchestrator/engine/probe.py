@@ -11,14 +11,14 @@ import asyncio
 import hashlib
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from string import Template
 from typing import Annotated, Any, NamedTuple, TypeVar
 
 from pydantic import Field, ValidationError
 
 from debate_orchestrator.core.costs import Costs, costs_of
-from debate_orchestrator.core.events import Declined, Opened, Spoke
+from debate_orchestrator.core.events import Asked, CallFailed, Declined, Event, Opened, Rejected, Spoke, Voted
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.engine import estimate, loop, rejudge, turn
@@ -36,6 +36,7 @@ from debate_orchestrator.util.data import read_mapping
 from debate_orchestrator.util.errors import BadFile, BadJournal, ExternalError, OverBudget
 
 AT_ONCE = 6  # ballots under way at the same time, of all judges together
+_CALLS = (Asked, Voted, Rejected, CallFailed)
 
 _T = TypeVar("_T")
 _BySide = Annotated[dict[Side, _T], Field(min_length=2)]
@@ -140,6 +141,8 @@ class ProbeRun:
         permissions: registry.Permissions = registry.NO_PERMISSIONS,
     ):
         """Reads the ballots that are there. BadFile if one is on other debates, BadJournal if one can't be read."""
+        self.asked: dict[str, list[journal.Entry]] = {}
+        """The ballots that had been asked for before, by the path of their journal."""
         self._judges, self._shared_budget = judges, SharedBudget(max_cost)
         self._permissions = permissions
         self._debates: dict[str, DebateState] = {}  # by the path of their journal
@@ -156,13 +159,10 @@ class ProbeRun:
         try:
             return journal.must_be_new(ballot.path)
         except BadJournal:
-            events = journal.read(ballot.path).events
-        debate, (opened, speeches) = DebateState(events), opening(ballot.case, ballot.judge)
-        chance = debate.opened.model_dump(include={"seed", "nonce", "version"})
-        expected = [opened.model_copy(update=chance), *speeches][: len(events)]
-        if events[: len(expected)] != expected:
-            problem = f"{ballot.path} is a ballot on other debates or prompts than those of now."
-            raise BadFile(f"{problem} Name another --output, or move the folder away.")
+            entries = journal.read(ballot.path).entries
+        debate = _checked(ballot, [entry.event for entry in entries])
+        if isinstance(entries[-1].event, _CALLS):
+            self.asked[ballot.path] = entries
         self._debates[ballot.path] = debate
         self._shared_budget.budget(ballot.path, debate)
         if debate.complete:
@@ -185,9 +185,14 @@ class ProbeRun:
         )
 
     async def run(
-        self, stop: asyncio.Event, on_event: turn.OnEvent | None = None, unsaved: UnsavedEvents | None = None
+        self,
+        stop: asyncio.Event,
+        on_event: turn.OnEvent | None = None,
+        unsaved: UnsavedEvents | None = None,
+        on_begin: Callable[[journal.JournalWriter], None] | None = None,
     ) -> list[ExternalError]:
         """Asks for the missing ballots until there are none or `stop` is set. Returns what prevented the others.
+        `on_begin` gets the journal of each before its judge is asked.
 
         A judge that fails is asked no more, and the others go on. If a call does not fit under the cap together with
         those under way, its judge is asked again once they are over.
@@ -199,7 +204,7 @@ class ProbeRun:
                 if stop.is_set() or ballot.judge in failed:
                     return
                 try:
-                    await self._ask(ballot, on_event=on_event, stop=stop, unsaved=unsaved)
+                    await self._ask(ballot, on_begin, on_event=on_event, stop=stop, unsaved=unsaved)
                 except ExternalError as error:
                     failed.setdefault(ballot.judge, error)
                 except BaseException:
@@ -214,7 +219,9 @@ class ProbeRun:
                     raise ended
         return list(failed.values())
 
-    async def _ask(self, ballot: Ballot, **options: Any) -> None:
+    async def _ask(
+        self, ballot: Ballot, on_begin: Callable[[journal.JournalWriter], None] | None, **options: Any
+    ) -> None:
         """Asks for one ballot; `options` are those of `drive`."""
         opened, speeches = opening(ballot.case, ballot.judge)
         make_folder(os.path.dirname(ballot.path))
@@ -222,7 +229,9 @@ class ProbeRun:
         with (
             journal.JournalWriter(ballot.path) if begun else journal.JournalWriter.create(ballot.path, opened) as writer
         ):
-            self._debates[ballot.path] = debate = DebateState(writer.events)
+            self._debates[ballot.path] = debate = _checked(ballot, writer.events)  # it may have changed since
+            if on_begin:
+                on_begin(writer)
             for event in speeches:
                 turn.record_event(writer, debate, event)
             writer.sync()
@@ -270,6 +279,19 @@ class ProbeRun:
             "probes": [summary(probe, cases) for probe in probes],
             "cases": cases,
         }
+
+
+def _checked(ballot: Ballot, events: Sequence[Event]) -> DebateState:
+    """The debate of a ballot's journal. BadFile unless it holds the ballot's speeches, and after them nothing but calls
+    to its judge and what came of them."""
+    debate, (opened, speeches) = DebateState(events), opening(ballot.case, ballot.judge)
+    chance = debate.opened.model_dump(include={"seed", "nonce", "version"})
+    expected = [opened.model_copy(update=chance), *speeches]
+    as_expected = [*events[: len(expected)]] == expected[: len(events)]
+    if not as_expected or not all(isinstance(one, _CALLS) for one in events[len(expected) :]):
+        problem = f"{ballot.path} is a ballot on other debates or prompts than those of now."
+        raise BadFile(f"{problem} Name another --output, or move the folder away.")
+    return debate
 
 
 def _names(judge: str) -> tuple[str, str]:

@@ -80,7 +80,7 @@ class TurnRunner:
                 if attempts == ATTEMPTS:
                     raise ProviderFailed(rejected[-1].complaints)
                 attempts += 1
-                request = brief(self.debate, turn, rejected[-1].complaints if rejected else ())
+                request = brief(self.debate, turn, rejected[-1].complaints if rejected else ()).redacted()
                 reply = await _Call(self, turn, request, provider, begun).reply()
                 if reply is not None:
                     await self.record(self._parse(turn, reply))

@@ -25,6 +25,7 @@ from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import rendering, templates
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.numbers import percent
+from debate_orchestrator.util.redact import redact_values
 
 
 class Message(Value):
@@ -54,6 +55,11 @@ class Brief(Value):
     def digest(self) -> str:
         """The sha256 of everything that the seat is shown."""
         return hashlib.sha256(self.model_dump_json(exclude={"turn", "words", "tokens", "search"}).encode()).hexdigest()
+
+    def redacted(self) -> Brief:
+        """The same without the secrets of the environment, as it is sent."""
+        kept = {"turn": self.turn, "wants": self.wants}
+        return Brief.model_validate(redact_values(self.model_dump()) | kept)
 
 
 def brief(debate: DebateState, turn: Turn, complaints: Sequence[str] = ()) -> Brief:

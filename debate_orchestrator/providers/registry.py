@@ -181,11 +181,12 @@ async def call_provider(provider: Provider, brief: Brief, on_text: Piece) -> Rep
     """The provider's reply to a brief, or its error, with `[key]` in place of every secret.
 
     This is the only way in for text from a provider, which may quote a key that was sent to it; from here it goes to
-    the screen and into the journal. Modules shorten what they quote with `faults.quote`, never before redaction.
+    the screen and into the journal. Modules shorten what they quote with `faults.quote`, never before redaction. The
+    brief that goes out is without secrets too.
     """
     pieces = StreamRedactor(on_text)
     try:
-        reply = await provider.reply(brief, pieces.take)
+        reply = await provider.reply(brief.redacted(), pieces.take)
     except ExternalError as fault:
         fault.complaints[:] = map(redact, fault.complaints)
         fault.args = ("\n".join(fault.complaints),)

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from debate_orchestrator.core.events import HEARING, Opened
 from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.phases import CLERK
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.formats import loader, source
 from debate_orchestrator.storage.paths import DebateFiles
@@ -38,17 +39,20 @@ _PHRASES: dict[Kind, str] = {
 
 
 _INSTRUCTIONS = frozenset(
-    f"{name}.md" for name in ("agent", "agents", "claude", "claude.local", "copilot-instructions", "gemini", "skill")
-)
+    f"{name}.md"
+    for name in ("agent", "agents", "agents.override", "claude", "claude.local", "copilot-instructions", "gemini")
+) | {"skill.md"}
 """Names of files from which agents take orders in the folder where they work, in small letters."""
 
 
+HEARD = "hearing"
+"""The key of the risk that the rules of hearing of an older version are."""
 _GRAVE: tuple[Kind, ...] = ("server", "program")
 _FOLDED: dict[Kind, str] = {"context": "files", "recording": "recordings"}
 _FEW = 5
 """Of how many files or recordings each is told, where there are more."""
-_MOST = 20
-"""Programs and servers that one question may be about."""
+_MOST, _COLUMNS = 22, 80
+"""Rows of a screen that the programs and servers of one question may take, and how wide they are."""
 _HEAD, _TAIL = model_spec.LONGEST_COMMAND - 100, 100
 """Characters that are shown of a longer text: of its beginning and of its end."""
 
@@ -114,9 +118,10 @@ def told(risks: Iterable[Risk]) -> list[str]:
     BadAnswers where there is more than can be shown."""
     in_order = ordered(risks)
     grave = [one for one in in_order if one.kind in _GRAVE]
-    if len(grave) > _MOST or any(one.kind == "program" and len(one.what) > model_spec.LONGEST_COMMAND for one in grave):
-        got = f"{len(grave)} programs and servers" if len(grave) > _MOST else "a program with a long command line"
-        expected = f"at most {_MOST}, with command lines of at most {model_spec.LONGEST_COMMAND} characters"
+    rows = sum(-(-len(f"  - {one.said}") // _COLUMNS) for one in grave)
+    if rows > _MOST or any(one.kind == "program" and len(one.what) > model_spec.LONGEST_COMMAND for one in grave):
+        got = f"{rows} rows of programs and servers" if rows > _MOST else "a program with a long command line"
+        expected = f"at most {_MOST} rows, with command lines of at most {model_spec.LONGEST_COMMAND} characters"
         raise BadSettings(complaint("the setup", f"more than can be shown: {got}", expected))
     items = []
     for kind, group in itertools.groupby(in_order, key=lambda one: one.kind):
@@ -141,6 +146,8 @@ def of_answers(given: Mapping[str, Any]) -> tuple[Risk, ...]:
     format = given.get("format")
     if isinstance(format, str) and source.is_path(format):
         found.append(Risk(kind="format", where="format", what=_real(os.path.expanduser(format))))
+    if _fetches_for_recordings(given.get("cast"), format):
+        found.append(_pages(CLERK))
     return _joined(found)
 
 
@@ -149,7 +156,7 @@ def of_opening(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Ris
     found = list(_of_cast(cast))
     for seat, specs in cast.items():
         if any(model_spec.kind(spec) == model_spec.FETCH for spec in specs):
-            found.append(Risk(kind="pages", where=f"cast.{seat}", what="every address that its speeches cite"))
+            found.append(_pages(seat))
     if not _is_shipped(opened):
         words = f"{opened.format.model_dump_json()}{sorted(opened.templates.items())}"
         digest = hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
@@ -161,11 +168,30 @@ def of_going_on(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Ri
     """The risks of taking further turns in it: those of its opening, more rounds than the format takes from somebody
     who insists, which answers files are held to, and the rules of hearing of older versions, under which a quotation
     concedes and models' working is heard."""
-    older = Risk(kind="format", where="hearing", what="an older version: quotations concede, private working is heard")
+    older = Risk(kind="format", where=HEARD, what="an older version: quotations concede, private working is heard")
     rounds, most = opened.setup.rounds, opened.format.rounds.insist
     long = Risk(kind="rounds", where="setup.rounds", what=f"{rounds} rounds, where its format takes {most}")
     risks = [*of_opening(opened, cast), *([long] if rounds > most else [])]
     return (*risks, *([older] if opened.hearing < HEARING else []))
+
+
+def _pages(seat: str) -> Risk:
+    return Risk(kind="pages", where=f"cast.{seat}", what="every address that its speeches cite")
+
+
+def _fetches_for_recordings(cast: object, format: object) -> bool:
+    """Whether a clerk looks up pages that recordings cite, which are as much a stranger's as the answers. A clerk whom
+    the answers don't name fetches, in every format that has one; one of a path is not read before it is agreed to."""
+    if not isinstance(cast, Mapping):
+        return False
+    if CLERK not in cast and format in resources.format_names():
+        clerk = CLERK in loader.load(str(format)).seated
+    elif CLERK not in cast:
+        clerk = isinstance(format, str) and source.is_path(format)
+    else:
+        clerk = any(model_spec.kind(spec) == model_spec.FETCH for spec in _texts(cast[CLERK]))
+    speakers = (spec for seat, specs in cast.items() if seat != CLERK for spec in _texts(specs))
+    return clerk and any(model_spec.kind(spec) == model_spec.REPLAY for spec in speakers)
 
 
 def _is_shipped(opened: Opened) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 from html.entities import html5
 from itertools import islice, takewhile
@@ -136,10 +136,18 @@ def places(text: str, space: str, depth: int) -> tuple[list[int], list[int]]:
 class Search:
     """Strings to be found in a text, with one space or with nothing for white space in both."""
 
-    def __init__(self, space: str, forms: Iterable[str]):
+    def __init__(self, space: str, forms: Collection[str]):
         self._space = space
-        read = ((n, one) for form in forms for n, one in enumerate(readings(form, space)))
-        self._forms = sorted({one for n, one in read if len(one) >= (SHORTEST if n else 1)})
+        read = [(n, one) for form in forms for n, one in enumerate(readings(form, space))]
+        # What stands before a form may make an escape of its first characters.
+        taken = [
+            (n, one.strip())
+            for form in forms
+            for mark in "\\%&"
+            for n, one in enumerate(readings(mark + form, space))
+            if n
+        ]
+        self._forms = sorted({one for n, one in read + taken if len(one) >= (SHORTEST if n else 1)})
         self._heads = {form[:size] for form in self._forms for size in (1, 2, 3)}
         self._longest = max(map(len, self._forms), default=0)
 

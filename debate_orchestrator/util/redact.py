@@ -25,6 +25,8 @@ from debate_orchestrator.util.decoding import SHORTEST, Search, clean, merged
 KEY = "[key]"
 """What stands in place of a secret."""
 _SHORTEST_KEY = 4
+_MUCH = 1_000
+"""Characters held back from which on they are not looked at again with each piece."""
 _WORD = 16
 """Characters from which on even letters alone, or digits alone, are no ordinary text."""
 _NAME = re.compile(
@@ -101,14 +103,15 @@ def secrets(name: str, value: str) -> Iterator[str]:
 
 
 def _passwords(value: str) -> Iterator[str]:
-    """The passwords in addresses, as they are written there and as they are sent. One may hold a `/`, `:` or `@`."""
+    """The passwords in addresses, as they are written there and as they are sent, and users that look like a secret.
+    A password may hold a `/`, `:` or `@`."""
     for address in re.split(r"://|\s", value):
         for end in {address.find("@", 0, (address + "/").find("/")), address.rfind("@")}:
             user, colon, password = address[: max(end, 0)].partition(":")
             if colon and not _HOST.match(address):
                 for said in {password, unquote(password, errors="surrogateescape")}:
                     yield from _counting(said)
-            elif "/" not in user:
+            if "/" not in user:
                 yield from filter(_looks_secret, {user, unquote(user)})
 
 
@@ -217,7 +220,7 @@ class StreamRedactor:
     """A text that comes in pieces, redacted: what may become a secret is held back until it is seen what it is."""
 
     def __init__(self, on_text: Callable[[str], None]):
-        self._on_text, self._held = on_text, ""
+        self._on_text, self._held, self._enough = on_text, "", 0
         self._renew()
 
     def _renew(self) -> None:
@@ -229,8 +232,11 @@ class StreamRedactor:
             self._renew()
         self._held += piece
         sure = ""
-        if clean(piece, ""):  # nothing that can't be seen changes what is held
+        # Nothing that can't be seen changes what is held. Much is looked at again only when it has doubled, so that the
+        # time for all pieces grows with their length.
+        if len(self._held) >= self._enough and clean(piece, ""):
             sure, self._held = self._redact.split(self._held)
+            self._enough = 2 * len(self._held) if len(self._held) > _MUCH else 0
         self._on_text(sure)
 
     def end(self) -> None:

@@ -17,6 +17,7 @@ from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.paths import state_folder
 from debate_orchestrator.util.data import read_mapping, strict_json
 from debate_orchestrator.util.errors import DebateError
+from debate_orchestrator.util.redact import redact_values
 
 _STEM, _ENDING = ".debate-setup", ".yaml"
 ANSWERS = ".answers.yaml"
@@ -148,7 +149,7 @@ class Lately:
             return
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            write_atomic(self._path, json.dumps(self._known, indent=1), ours=_is_json)
+            write_atomic(self._path, json.dumps(redact_values(self._known), indent=1), ours=_is_json)
         except (DebateError, OSError):
             pass
 
