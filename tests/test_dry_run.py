@@ -81,14 +81,14 @@ def test_every_brief_is_rendered(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_rendered_in_some_debates_alone(tmp_path: Path, said: str, where: str) -> None:
     """A template that fails only with an intervention, with material or in some round is found out."""
     (one,) = told(tmp_path / "mine", speech_md_j2=f"\n{said}")
-    assert one.startswith("formats/mine/speech.md.j2:2: got 'str object' has no attribute 'x'"), where
+    assert one.startswith("formats/mine/speech.md.j2:2: the template can't be rendered: 'str object' has no attribute 'x'"), where
 
 
 @pytest.mark.parametrize("said", ["declined", "conceded", "persisted", "ballots"])
 def test_what_a_judge_is_told_in_some_debates_alone(tmp_path: Path, said: str) -> None:
     """A judge's template that fails only after a refusal, a concession or an intervention in vain is found out."""
     (one,) = told(tmp_path / "mine", **{"end.md.j2": f"{{% if {said} %}}{{{{ topic.x }}}}{{% endif %}}"})
-    assert one.startswith("formats/mine/end.md.j2:1: got 'str object' has no attribute 'x'")
+    assert one.startswith("formats/mine/end.md.j2:1: the template can't be rendered: 'str object' has no attribute 'x'")
 
 
 def test_a_panel_is_tried_too(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_trials_without_a_turn_end_in_time(tmp_path: Path, monkeypatch: pytest.M
     """The time for all trials is held where they have no turn to play, too."""
     monkeypatch.setattr(dry_run, "SECONDS", 0)
     assert (
-        "over 0 s"
+        "more than 0 s"
         in told(
             tmp_path / "mine",
             format_yaml=FORMAT.replace("seats: [a, b]", NEVER).replace("seats: [judge]", NEVER_JUDGED),
@@ -156,6 +156,6 @@ def test_a_format_with_nothing_due_in_one_round_is_looked_over(tmp_path: Path) -
     """A format in which no seat has a turn in one round is complained of like any other."""
     text = FORMAT.replace("seats: [a, b]", NEVER).replace("seats: [judge]", NEVER_JUDGED)
     assert any(
-        "No seat has a turn" in one
+        "has no turns" in one
         for one in format_check.find_mistakes(str(written(tmp_path / "mine", format_yaml=text)))
     )

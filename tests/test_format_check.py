@@ -96,10 +96,11 @@ def test_an_inherited_template_is_told_where_it_is_used(here: Path) -> None:
     (here / "mine").mkdir()
     (here / "mine" / "format.yaml").write_text(EXTENDING + asking)
     told = format_check.find_mistakes("./mine")
-    assert {one.split("; ")[0] for one in told} >= {
-        f"./mine/format.yaml:6: before[0]: got the name {name!r}, which prompts/{file}.md.j2 uses"
-        for name, file in (("other", "shared/debater"), ("spoken", "formats/adversarial/opening"))
-    }
+    for name, file in (("other", "shared/debater"), ("spoken", "formats/adversarial/opening")):
+        assert any(
+            one.startswith("./mine/format.yaml:6: before[0]: ") and repr(name) in one and f"prompts/{file}.md.j2" in one
+            for one in told
+        ), name
 
 
 @pytest.mark.parametrize("given", ["./nowhere", "nowhere/format.yaml", ".", "~nobody/x", "x.yaml", "/", "a\0/b"])
@@ -152,4 +153,4 @@ def test_whatever_is_written_loads_or_is_told(text: str) -> None:
 def test_unknown_keys_are_told_up_to_a_hundred(here: Path) -> None:
     """Of a thousand unknown keys a hundred are complained of."""
     written(here / "mine", format_yaml=FORMAT + "".join(f"z{n}: 1\n" for n in range(1000)))
-    assert sum("the key 'z" in one for one in format_check.find_mistakes("./mine")) == 100
+    assert sum(": 'z" in one and "is not a key here" in one for one in format_check.find_mistakes("./mine")) == 100

@@ -56,7 +56,7 @@ MISTAKES = [
     (YAML, "side: {kind: choice, of: [a, b, both], only_if: {d", "side: {kind: choice, §only_if: {x", "not beside it"),
     (YAML, VOTED, VOTED.replace("ballot", "final").replace("on:", "§on:"), "no phase of the round before it looks"),
     (YAML, "after:", "context_heard_by: [§c]\nafter:", "context_heard_by names 'c', no seat"),
-    (YAML, SCORES, "scores: {§kind: flag}", "shapes.ballot.scores.kind: 'flag' should be 'scores'"),
+    (YAML, SCORES, "scores: {§kind: flag}", "shapes.ballot.scores.kind: got 'flag'; expected 'scores'"),
     (YAML, WINNER, "winner: {§optional: true, kind: choice}", "can't depend on a condition"),
     (YAML, WINNER, "winner: {kind: choice, §of: [pro, con, tie]}", "shape 'ballot' has the winner 'pro', no side"),
     # The rubric

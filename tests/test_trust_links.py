@@ -113,7 +113,7 @@ def test_a_template_behind_it(deep: Deep, here: Path, outside: Path, monkeypatch
     os.unlink("speech.md.j2")
     os.symlink(f"{deep('l', outside)}/private.md", "speech.md.j2")
     made = source.read_source(str(here / "town"))
-    assert any("out of the folder" in one for one in made.complaints), made.complaints
+    assert any("out of the format's folder" in one for one in made.complaints), made.complaints
     assert "speech.md.j2" not in made.texts
 
 
