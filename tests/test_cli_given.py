@@ -36,9 +36,9 @@ def test_a_debate_from_a_pipe(debate: Run, here: Path, monkeypatch: pytest.Monke
     [
         (b"", "standard input:1: got nothing; expected a mapping"),
         (b"topic: x\n bad: [", "standard input:2: got "),
-        (b"\xff\xfe\xff", "standard input: got bytes that are not UTF-8"),
-        (b"topic: x\nsetup: {}\n", "standard input: got a setup conversation"),
-        (b"#" * (LARGEST + 1), "standard input: got more than "),
+        (b"\xff\xfe\xff", "standard input is not UTF-8"),
+        (b"topic: x\nsetup: {}\n", "standard input holds a setup conversation"),
+        (b"#" * (LARGEST + 1), "standard input holds more than "),
     ],
 )
 def test_what_will_not_do(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch, data: bytes, expected: str) -> None:

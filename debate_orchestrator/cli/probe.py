@@ -6,10 +6,11 @@ import argparse
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.output import print_json, remark, say
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.paths import DebateFiles
@@ -27,25 +28,22 @@ FOLDER = "judge-probe"
 MOST_REPEATS = 20
 
 
-def add(verb: Callable[..., argparse.ArgumentParser]) -> argparse.ArgumentParser:
-    """Adds the verb to the command line."""
-    parser = verb(
-        "probe",
-        "probe.probe",
-        "test how often judges fall for length, polish, sources, orders and the like; without --judge, list the probes",
-        "debate probe --judge anthropic:claude-opus-5-5 --max-cost 3",
-    )
-    parser.add_argument("--judge", metavar="WHO", action="append", help="a judge to test; may be repeated")
+EXAMPLE = "debate probe --judge anthropic:claude-opus-5-5 --max-cost 3"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--judge", metavar="MODEL", action="append", help="a judge to test; may be repeated")
     parser.add_argument("--times", metavar="N", help="how often each judge judges each case; 1 by default")
     files = f"for scorecard.md, scorecard.json and journals; {FOLDER}/ by default"
     parser.add_argument("--output", metavar="FOLDER", help=files)
     parser.add_argument("--max-cost", metavar="USD", help="what all ballots in the folder may cost")
     parser.add_argument("--quiet", action="store_true", help="print only errors and the scorecard")
-    return parser
+    flags.add_permissions(parser)
+    flags.add_json(parser)
 
 
-def probe(arguments: argparse.Namespace) -> int:
-    """Puts the probes before judges and writes their scorecard. Lists the probes if no judge is named."""
+def run(arguments: argparse.Namespace) -> int:
+    """Runs the probes and writes the scorecard. Lists the probes if no judge is named."""
     import asyncio
 
     from debate_orchestrator.engine.probe import ProbeRun, load
@@ -96,7 +94,7 @@ def _list(cases: Sequence[Case], *, as_json: bool) -> int:
 
 def _checked(arguments: argparse.Namespace) -> tuple[list[str], int, float | None]:
     """The judges, the number of repeats and the cap. BadAnswers with everything that is wrong."""
-    from debate_orchestrator.cli.setup import cap
+    from debate_orchestrator.cli.settings import cap
     from debate_orchestrator.engine import budget
     from debate_orchestrator.providers import registry
 

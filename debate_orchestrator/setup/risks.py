@@ -11,17 +11,19 @@ import itertools
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from debate_orchestrator.core.events import HEARING, Opened
+from debate_orchestrator.core import transcript
+from debate_orchestrator.core.events import HEARING, Event, Opened
 from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.formats import loader, source
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.data import real_path
-from debate_orchestrator.util.errors import BadFile, BadSettings, complaint
+from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, complaint
 from debate_orchestrator.util.redact import redact
 
 Kind = Literal["program", "server", "recording", "context", "output", "format", "pages", "rounds"]
@@ -166,6 +168,26 @@ def of_going_on(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Ri
     long = Risk(kind="rounds", where="setup.rounds", what=f"{rounds} rounds, where its format takes {most}")
     risks = [*of_opening(opened, cast), *([long] if rounds > most else [])]
     return (*risks, *([older] if opened.hearing < HEARING else []))
+
+
+def of_judging(events: Sequence[Event]) -> tuple[Risk, ...]:
+    """The risks of judging a recorded debate again: its prompts, and the rules of hearing of an older version if they
+    change what the judges hear. Its cast is not called."""
+    opened, *rest = events
+    if not isinstance(opened, Opened):
+        return ()
+    try:
+        same = _heard(events) == _heard([opened.model_copy(update={"hearing": HEARING}), *rest])
+    except DebateError:  # under the rules of now, the events don't follow from one another
+        same = False
+    return of_opening(opened, {}) if same else of_going_on(opened, {})
+
+
+def _heard(events: Sequence[Event]) -> list[Any]:
+    """The speeches of a debate as they are heard, and who conceded in which round."""
+    debate = DebateState(events)
+    speeches = [transcript.entry(debate, turn) for turn in debate.settled() if turn.speaking]
+    return [*speeches, *(debate.given_up(n) for n in range(1, debate.rounds + 1))]
 
 
 def _is_shipped(opened: Opened) -> bool:

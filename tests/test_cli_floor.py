@@ -58,8 +58,8 @@ def test_a_question_to_everybody(opened: Run) -> None:
     [
         ((WHY, "--to", "c"), "to one of: a, b, judge"),
         ((WHY, "--to", "judge-1"), "to one of: a, b, judge"),
-        ((" ",), "a question of 1 to 2,000 characters"),
-        (("x" * 2001,), "a question of 1 to 2,000 characters"),
+        ((" ",), "the question must have 1 to 2,000 characters"),
+        (("x" * 2001,), "the question must have 1 to 2,000 characters"),
     ],
 )
 def test_questions_that_will_not_do(opened: Run, given: tuple[str, ...], said: str) -> None:

@@ -60,7 +60,7 @@ def test_leader_first(debate: Run, server: Server) -> None:
     server.first_byte = 0.05
     debate("run", *SETUP, "--rounds=2", "--quiet")
     together = costs_of(debate_of()).total
-    debate("run", *SETUP, "--rounds=2", "--quiet", "--leader-first", "--output=s.md")
+    debate("run", *SETUP, "--rounds=2", "--quiet", "--share-cache", "--output=s.md")
     led = costs_of(debate_of("s.journal.jsonl")).total
 
     assert led.usage.cached > together.usage.cached
@@ -238,7 +238,7 @@ def test_settings_come_from_file_and_flags(debate: Run, server: Server) -> None:
     """Search, patience and the leader are settings like others: of the file, overridden by flags, and kept."""
     answers = "topic: T\npositions: {a: x, b: y}\nrounds: 1\nsearch: true\npatience: 30\noutput: r.md\n"
     Path("a.yaml").write_text(answers, encoding="utf-8")
-    debate("run", "--answers=a.yaml", "--patience=45", "--leader-first")
+    debate("run", "--answers=a.yaml", "--retry-for=45", "--share-cache")
     kept = settings(J)
 
     assert (kept["setup"]["search"], kept["patience"], kept["leader_first"]) == (True, 45.0, True)
@@ -249,13 +249,13 @@ def test_settings_come_from_file_and_flags(debate: Run, server: Server) -> None:
         False,
         False,
     ]
-    assert debate("run", "--answers=a.yaml", "--patience=0", "--output=s.md").code == 2
+    assert debate("run", "--answers=a.yaml", "--retry-for=0", "--output=s.md").code == 2
 
 
 def test_a_cap_holds_within_a_turn(debate: Run, server: Server) -> None:
     """Calls that break off after they were billed count toward the cap, before each new try."""
     server.trouble = lambda request, n: {"after": 3, "then": "drop"}
-    ran = debate("run", *SETUP, "--rounds=1", "--max-cost=0.014", "--patience=8")
+    ran = debate("run", *SETUP, "--rounds=1", "--max-cost=0.014", "--retry-for=8")
 
     assert ran.code == 3
     assert "max_cost" in ran.err

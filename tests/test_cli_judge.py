@@ -154,7 +154,7 @@ def test_an_unfinished_debate_is_refused(debate: Run, here: Path) -> None:
         ((OLD, "--judge", "crowd"), "'crowd'"),
         ((OLD, "--judge", "replay:none.jsonl"), "No such file"),
         ((OLD, "--judge", "host", "--strictness", "cruel"), "lenient or strict"),
-        ((OLD, "--judge", "host", "--topic", "Cats?"), "--topic for a debate that has its own"),
+        ((OLD, "--judge", "host", "--topic", "Cats?"), "leave out --topic"),
         ((OLD, "--judge", "host", "--output", "x.docx"), "ends in .md"),
         (("none.journal.jsonl", "--judge", "host"), "No such file"),
         (("none.md", "--judge", "host"), "No such file"),

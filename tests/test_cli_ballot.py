@@ -13,7 +13,7 @@ import pytest
 from conftest import Run
 from persons import CTRL_C
 from reviewers import filled, paper
-from test_cli_conversing import Person
+from test_cli_converse import Person
 from viewer import watching
 
 from debate_orchestrator.storage.journal import read
@@ -52,7 +52,7 @@ def test_without_a_terminal_nothing_is_asked(debate: Run, journal: Path) -> None
     ran = debate("ballot", J, "--as", "ada")
 
     assert ran.code == 2
-    assert "no terminal" in ran.err and "--form" in ran.err
+    assert "asks at a terminal" in ran.err and "--form" in ran.err
     assert not Path("debate-report.ballots").exists()
 
 
@@ -145,7 +145,7 @@ def test_a_debate_that_is_not_over_is_not_reviewed(debate: Run, journal: Path) -
     journal.write_bytes(b"".join(lines[:-1]))
     ran = debate("ballot", J, "--form")
 
-    assert ran.code == 2 and "a debate that waits for final." in ran.err
+    assert ran.code == 2 and "not finished (due: final." in ran.err
 
 
 def test_at_a_terminal(person: Person, journal: Path) -> None:

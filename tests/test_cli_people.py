@@ -10,12 +10,12 @@ from conftest import Run
 from debates import opening
 from persons import CTRL_C, TO_CAST
 from podiums import PEOPLE, due
-from test_cli_conversing import Person, person  # noqa: F401
+from test_cli_converse import Person, person  # noqa: F401
 
-from debate_orchestrator.cli import seating
-from debate_orchestrator.cli.beginning import with_positions
-from debate_orchestrator.cli.seating import judges_look_on, unseated
-from debate_orchestrator.cli.seating import person as seated
+from debate_orchestrator.cli import people
+from debate_orchestrator.cli.debates import with_positions
+from debate_orchestrator.cli.people import connect_person as seated
+from debate_orchestrator.cli.people import hides_ballots, people_errors
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import registry
 from debate_orchestrator.setup.settings import settings_from
@@ -32,7 +32,7 @@ def test_without_a_terminal(verb: str, debate: Run) -> None:
     ran = debate(verb, *SETUP, "--a=human", *OTHERS)
 
     assert ran.code == 2
-    assert "cast: a: got human, and no terminal" in ran.err and "`debate open` and `debate step`" in ran.err
+    assert "cast: a: a human needs a terminal" in ran.err and "`debate open` and `debate step`" in ran.err
     assert os.listdir() == []
 
 
@@ -42,7 +42,7 @@ def test_resumed_without_a_terminal(debate: Run) -> None:
     before = Path("r.journal.jsonl").read_bytes()
     ran = debate("resume", "r.journal.jsonl", "--a=human")
 
-    assert ran.code == 2 and "no terminal" in ran.err
+    assert ran.code == 2 and "needs a terminal" in ran.err
     assert Path("r.journal.jsonl").read_bytes() == before
 
 
@@ -63,7 +63,7 @@ def test_judging_without_a_terminal(debate: Run) -> None:
     judged, probed = debate("judge", str(journal), "--judge=human"), debate("probe", "--judge=human")
 
     assert (judged.code, probed.code) == (2, 2)
-    assert "no terminal" in judged.err and "--judge human can't be probed" in probed.err
+    assert "needs a terminal" in judged.err and "--judge human can't be probed" in probed.err
     assert os.listdir() == []
 
 
@@ -75,21 +75,21 @@ def test_positions_are_derived_by_no_person(debate: Run) -> None:
         with_positions(answers, print)
 
 
-def test_who_is_unseated() -> None:
+def test_who_is_people_errors() -> None:
     """Only the seats of persons are named, and only without a terminal."""
     cast = {"a": ("human",), "b": ("host",), "judge": ("anthropic:x", "human")}
 
-    assert len(unseated(cast)) == 1 and "cast: a, judge" in unseated(cast)[0]
-    assert unseated(cast, terminal=True) == []
-    assert len(unseated(cast, terminal=True, events=True)) == len(unseated(cast, terminal=False, events=True)) == 1
-    assert unseated({"a": ("host",)}, terminal=False, events=True) == []
+    assert len(people_errors(cast)) == 1 and "cast: a, judge" in people_errors(cast)[0]
+    assert people_errors(cast, terminal=True) == []
+    assert all(len(people_errors(cast, terminal=there, events=True)) == 1 for there in (True, False))
+    assert people_errors({"a": ("host",)}, terminal=False, events=True) == []
 
 
 @pytest.mark.parametrize("verb", ["run", "resume", "judge"])
 def test_events_are_not_told_at_a_persons_terminal(verb: str, debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Events hold ballots and speeches that a person at the same terminal must not see: both together are refused, with
     another way, before anything is written."""
-    monkeypatch.setattr(seating, "at_terminal", lambda: True)
+    monkeypatch.setattr(people, "at_terminal", lambda: True)
     journal = next((Path(__file__).parent.parent / "examples").glob("*/*.journal.jsonl"))
     debate("open", *SETUP, "--rounds=1", "--a=host", *OTHERS)
     before = {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
@@ -102,7 +102,7 @@ def test_events_are_not_told_at_a_persons_terminal(verb: str, debate: Run, monke
     ran = debate(verb, *given[verb])
 
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err.count("got human, and --events at the same terminal") == ran.err.count("\n") == 1
+    assert ran.err.count("can't share the terminal with --events") == ran.err.count("\n") == 1
     assert "Leave --events out: the journal gets the same events" in ran.err
     assert {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()} == before
 
@@ -124,9 +124,9 @@ def test_when_ballots_are_sealed() -> None:
     """Ballots are kept from the screen where a person is one of several judges."""
     panel = {"a": ("host",), "b": ("host",), "judge": ("human", "host")}
 
-    assert judges_look_on(due("1.opening.a", cast=panel))
-    assert not judges_look_on(due("1.opening.a"))
-    assert not judges_look_on(due("1.opening.a", cast=None, judges=3))
+    assert hides_ballots(due("1.opening.a", cast=panel))
+    assert not hides_ballots(due("1.opening.a"))
+    assert not hides_ballots(due("1.opening.a", cast=None, judges=3))
 
 
 def test_the_conversation_offers_a_person(person: Person) -> None:  # noqa: F811

@@ -62,7 +62,9 @@ class TestAtATerminal:
         again = debate("run", "--answers", "out.answers.yaml")
         ran = debate("run", "--answers", "out.answers.yaml", "--a=rehearse", "--b=rehearse", "--judge=rehearse")
 
-        assert "`debate run --answers out.answers.yaml --a WHO --b WHO --judge WHO` is the real debate" in left.err
+        assert (
+            "`debate run --answers out.answers.yaml --a MODEL --b MODEL --judge MODEL` is the real debate" in left.err
+        )
         assert again.code == 2 and "out.rehearsed.journal.jsonl" in again.err
         assert ran.code == 0, ran.err
         assert Path("out.md").exists()
