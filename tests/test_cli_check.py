@@ -1,4 +1,4 @@
-"""The verb `check` tells of reports too, and `report` writes them as JSON."""
+"""`debate check` finds every change in a journal and its reports, and `debate report` writes JSON."""
 
 from __future__ import annotations
 
@@ -133,3 +133,15 @@ def test_a_rehearsal_is_checked_like_any_other(debate: Run, here: Path) -> None:
 
     assert ran.code == 0, ran.err
     assert debate("check", journal, "--json").json["reports"][0]["state"] == "unchanged"
+
+
+def test_a_torn_journal(finished: Run) -> None:
+    """A journal cut short is resumable: `check` ends with exit code 3 and says what is due."""
+    data = Path(J).read_bytes()
+    Path(J).write_bytes(data[: len(data) - 30])
+    for made in there():
+        os.remove(made)  # which was made of the line that is gone, and would say so
+    ran = finished("check", J, "--json")
+
+    assert (ran.code, ran.json["due"]) == (3, ["final.dissent.judge"])
+    assert ran.json["torn_bytes"] > 0

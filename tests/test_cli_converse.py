@@ -140,13 +140,6 @@ class TestWithoutATerminal:
         assert ran.code == 2
         assert "`debate run --answers FILE`" in ran.err and "`debate ask FILE`" in ran.err
 
-    def test_its_options_do_not_belong_to_verbs(self, debate: Run) -> None:
-        """An option before a verb is not silently ignored."""
-        ran = debate("--rehearse", "run", "--topic", "T")
-
-        assert ran.code == 2
-        assert "--rehearse belongs after the verb" in ran.err
-
 
 class TestFilesOfOthers:
     """A file that names programs, servers or files elsewhere is shown before anything comes of it."""

@@ -56,11 +56,8 @@ def test_its_mistakes_are_told(debate: Run, here: Path) -> None:
     [
         (["a", "b"], "`debate formats` takes one name"),
         (["new"], "and not 'new'"),
-        (["new", "a", "b"], "and not 'new a b'"),
         (["--from", "adversarial"], "Try: `debate formats new NAME --from ...`"),
-        (["adversarial", "--to", "x"], "--to goes with a new format only"),
         (["new", "x", "--rounds", "2"], "--rounds goes with a format that is shown"),
-        (["--strictness", "strict"], "--strictness goes with a format that is shown"),
         (["./mine", "--rounds", "9"], "--rounds must be from 1 to 3"),
         (["./mine", "--strictness", "soft"], "--strictness must be plain"),
         (["./nowhere"], "a folder with a format.yaml in it. `debate formats new NAME` makes one"),

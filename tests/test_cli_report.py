@@ -1,4 +1,4 @@
-"""The verbs that read a journal: `report`, `replay`, `demo`, `check`, `formats`; and journals that will not do."""
+"""`debate report` writes the same reports again and replaces nothing else; bad journals are refused by every verb."""
 
 from __future__ import annotations
 
@@ -79,11 +79,6 @@ def test_report_of_a_paused_debate_says_so(debate: Run, answers: Path) -> None:
     assert "Paused: waiting for 1.opening.b" in Path("report.md").read_text(encoding="utf-8")
 
 
-def test_report_goes_to_markdown_only(debate: Run, finished: bytes) -> None:
-    """An ending that no report has is refused."""
-    assert debate("report", J, "--to", "x.docx").code == 2
-
-
 def test_no_report_replaces_what_is_none(debate: Run, finished: bytes) -> None:
     """A file that holds something else is left alone, beside the journal and elsewhere, and no debate opens on it."""
     Path("notes.md").write_text("my notes")
@@ -138,15 +133,6 @@ def test_a_recording_speaks_in_its_own_debate_only(debate: Run, finished: bytes)
     assert not Path("x.md").exists()
 
 
-def test_run_with_host_seats_stops_with_work_left(debate: Run, answers: Path) -> None:
-    """`run` and `resume` end with exit code 3 where the host must speak, and name the command that goes on."""
-    first = debate("run", "--answers", "answers.yaml", "--quiet", "--a=host", "--b=host", "--judge=host")
-    again = debate("resume", J)
-
-    assert (first.code, again.code) == (3, 3)
-    assert f"debate step {J}" in first.err
-
-
 def test_hosts_and_recordings_share_a_debate(debate: Run, finished: bytes) -> None:
     """A debate whose judge is a recording is stepped by the host, which never sees the judge's turns."""
     told = debate("open", "--answers", "answers.yaml", f"--judge=replay:{J}", "--output", "m.md", "--json").json
@@ -158,46 +144,6 @@ def test_hosts_and_recordings_share_a_debate(debate: Run, finished: bytes) -> No
     finish(debate, told, say, rounds=2)
 
     assert set(seen) == {"a", "b"}
-
-
-def test_demo_needs_nothing(debate: Run) -> None:
-    """`demo` plays a debate that ships with the package."""
-    names = debate("demo", "--list").out.split()
-    ran = debate("demo", "--quiet", "--to", "demo.md")
-
-    assert names
-    assert ran.out.startswith("Debate complete. Report written to demo.md.")
-    assert debate("demo", "--name", "nonesuch").code == 2
-
-
-def test_check_tells_whole_and_complete(debate: Run, finished: bytes) -> None:
-    """`check` counts the lines, gives the head of the chain and says complete."""
-    ran = debate("check", J, "--json")
-
-    assert (ran.code, ran.json["status"], ran.json["due"], ran.json["torn_bytes"]) == (0, "complete", [], 0)
-    assert len(ran.json["head"]) == 64
-
-
-def test_check_tells_torn_and_waiting(debate: Run, finished: bytes) -> None:
-    """A journal cut short is resumable: `check` ends with exit code 3 and says what is due."""
-    data = Path(J).read_bytes()
-    Path(J).write_bytes(data[: len(data) - 30])
-    for made in ("report.md", "report.html"):
-        os.remove(made)  # which was made of the line that is gone, and would say so
-    ran = debate("check", J, "--json")
-
-    assert (ran.code, ran.json["due"]) == (3, ["final.dissent.judge"])
-    assert ran.json["torn_bytes"] > 0
-
-
-def test_check_tells_changes(debate: Run, finished: bytes) -> None:
-    """A changed line is damage: exit code 2, and the line is named."""
-    data = Path(J).read_bytes()
-    Path(J).write_bytes(data.replace(b"This is what b says in 1.rebuttal.b.", b"This is what B says in 1.rebuttal.b."))
-    ran = debate("check", J)
-
-    assert ran.code == 2
-    assert f"{J}: line " in ran.err and "the line's hash" in ran.err
 
 
 @pytest.mark.parametrize(
@@ -228,24 +174,6 @@ def test_a_locked_journal(debate: Run, finished: bytes) -> None:
     assert ran.code == 2
     assert "another process is writing" in ran.err
     assert debate("check", J).code == 0
-
-
-def test_formats_unrolls_from_the_data(debate: Run) -> None:
-    """`formats NAME` shows the agenda turn by turn; one round has no challenges."""
-    three, one = debate("formats", "adversarial").out, debate("formats", "adversarial", "--rounds", "1").out
-
-    assert "3.challenge.a, 3.challenge.b" in three and "final.dissent.judge" in three
-    assert "challenge" not in one.partition("Rubric")[0].partition("\n\n")[2]
-    assert debate("formats", "--json").json["formats"][0]["name"] == "adversarial"
-    assert debate("formats", "oxford").code == 2
-    assert debate("formats", "adversarial", "--rounds", "9").code == 2
-
-
-def test_every_verb_has_help_with_an_example(debate: Run) -> None:
-    """`debate VERB --help` shows an example of every verb."""
-    verbs = ["answers", "ask", "open", "step", "run", "resume", "report", "replay", "demo", "check", "formats"]
-    for verb in verbs:
-        assert f"example: debate {verb}" in debate(verb, "--help").out
 
 
 def test_errors_are_json_where_asked(debate: Run) -> None:

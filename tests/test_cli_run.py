@@ -47,42 +47,9 @@ def test_with_an_address_and_any_key(debate: Run, server: Server) -> None:
     assert debate("check", J).code == 0
 
 
-def test_independent_calls_go_out_together(debate: Run, server: Server) -> None:
-    """Both challenges, both rebuttals and all judges of a panel are under way at once."""
-    server.whole = 0.1
-    debate("run", *SETUP, "--rounds=2", *["--judge=anthropic:m"] * 3)
-
-    assert server.most_at_once == 3
-
-
-def test_leader_first(debate: Run, server: Server) -> None:
-    """Told so, calls that share a cache wait for the first one's first byte, and then read what it wrote."""
-    server.first_byte = 0.05
-    debate("run", *SETUP, "--rounds=2", "--quiet")
-    together = costs_of(debate_of()).total
-    debate("run", *SETUP, "--rounds=2", "--quiet", "--share-cache", "--output=s.md")
-    led = costs_of(debate_of("s.journal.jsonl")).total
-
-    assert led.usage.cached > together.usage.cached
-    assert led.usage.input == together.usage.input
-    assert led.cost < together.cost
-
-
-def test_the_cost_is_told_before_and_after(debate: Run, server: Server) -> None:
-    """An estimate before, what each turn cost on the way, and the sum by seat at the end, all in the journal too."""
-    ran = debate("run", *SETUP, "--rounds=1")
-    lines = ran.err.splitlines()
-    paid = costs_of(debate_of()).total.cost
-
-    assert next(line for line in lines if line.startswith("5 calls, about"))
-    assert f"5 calls: ${paid:.4f} (a $" in ran.err
-    assert "1.opening.a: 64 words, $0.00" in ran.err
-    assert f"(${paid:.4f} so far)" in ran.err
-    assert "## Calls and Cost" in Path("r.md").read_text(encoding="utf-8")
-
-
 def test_one_line_a_turn(debate: Run, server: Server) -> None:
-    """In a script each turn has one line: who, words, cost, seconds and by whom; and what is announced has its own."""
+    """Without a terminal each turn has one line: turn, words, cost, seconds and model. An estimate precedes
+    them, and the cost by seat follows."""
     ran = debate("run", *SETUP, "--rounds=1")
     lines = [line for line in ran.err.splitlines() if line.startswith("  ")]
 
@@ -91,6 +58,9 @@ def test_one_line_a_turn(debate: Run, server: Server) -> None:
     told = r"  1\.opening\.a: 64 words, \$0\.\d{4} \(\$0\.\d{4} so far\), \d+\.\d s, anthropic:claude-sonnet-5-5"
     assert re.fullmatch(told, lines[0])
     assert "Scores: A: 7 | B: 6 | Winner: A" in ran.err.splitlines()
+    paid = costs_of(debate_of()).total.cost
+    assert "\n5 calls, about" in ran.err and f"5 calls: ${paid:.4f} (a $" in ran.err
+    assert "## Calls and Cost" in Path("r.md").read_text(encoding="utf-8")
     assert "\x1b" not in ran.err + ran.out
 
 
@@ -135,7 +105,7 @@ def test_a_cap_pauses_between_turns(debate: Run, server: Server) -> None:
     assert [event.max_cost for event in read(J).events if isinstance(event, BudgetChanged)] == [1.0]
 
 
-@pytest.mark.parametrize("cap", ["0", "-1", "much", "nan"])
+@pytest.mark.parametrize("cap", ["0", "nan"])
 def test_what_is_no_cap(cap: str, debate: Run, server: Server) -> None:
     """A cap is an amount above 0, or none."""
     debate("run", *SETUP, "--rounds=1", "--max-cost=0.001")
@@ -144,15 +114,6 @@ def test_what_is_no_cap(cap: str, debate: Run, server: Server) -> None:
     assert debate("resume", J, f"--max-cost={cap}").code == 2
     assert debate("run", *SETUP, f"--max-cost={cap}", "--output=other.md").code == 2
     assert Path(J).read_bytes() == before
-
-
-def test_a_sum_of_unknown_prices_is_no_amount(debate: Run, server: Server) -> None:
-    """Where no price is known the sum names none."""
-    unknown = [f"--{seat}=anthropic:who-knows" for seat in ("a", "b", "judge")]
-    ran = debate("run", *SETUP, "--rounds=1", *unknown)
-    (said,) = (line for line in ran.err.splitlines() if "unknown price. Tokens" in line)
-
-    assert said.startswith("5 calls of unknown price. Tokens: ")
 
 
 def test_a_cap_that_can_not_be_held(debate: Run, server: Server) -> None:
@@ -180,17 +141,9 @@ def test_another_model_can_take_over(debate: Run, server: Server) -> None:
     again = debate("resume", J, "--judge=anthropic:claude-opus-5")
 
     assert (first.code, again.code) == (4, 0)
-    assert "--judge WHO" in first.err
+    assert "--judge" in first.err
     assert [event.who for event in read(J).events if isinstance(event, Reassigned)] == [("anthropic:claude-opus-5",)]
     assert "claude-opus-5" in Path("r.md").read_text(encoding="utf-8")
-
-
-def test_a_panel_keeps_its_size(debate: Run, server: Server) -> None:
-    """A panel can't grow or shrink on the way, and a seat can't be given to nobody."""
-    debate("run", *SETUP, "--rounds=1", "--max-cost=0.001")
-
-    assert debate("resume", J, "--judge=host", "--judge=host").code == 2
-    assert debate("resume", J, "--judge=oracle:x").code == 2
 
 
 def test_a_rehearsal(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -252,24 +205,14 @@ def test_settings_come_from_file_and_flags(debate: Run, server: Server) -> None:
     assert debate("run", "--answers=a.yaml", "--retry-for=0", "--output=s.md").code == 2
 
 
-def test_a_cap_holds_within_a_turn(debate: Run, server: Server) -> None:
-    """Calls that break off after they were billed count toward the cap, before each new try."""
-    server.trouble = lambda request, n: {"after": 3, "then": "drop"}
-    ran = debate("run", *SETUP, "--rounds=1", "--max-cost=0.014", "--retry-for=8")
-
-    assert ran.code == 3
-    assert "max_cost" in ran.err
-    assert 1 <= len(server.requests) <= 6
-    assert costs_of(debate_of()).total.unknown == len(server.requests)
-
-
 def test_a_new_cast_keeps_to_the_cap(debate: Run, server: Server) -> None:
     """A seat can't be given, under a cap, to somebody whose price is unknown; nothing is changed by trying."""
     debate("run", *SETUP, "--rounds=1", "--max-cost=0.001")
     before = Path(J).read_bytes()
 
     assert debate("resume", J, "--a=command:cat").code == 2
-    assert debate("resume", J, "--max-cost=5", "--judge=host", "--judge=host").code == 2
+    assert debate("resume", J, "--max-cost=5", "--judge=host", "--judge=host").code == 2  # a panel keeps its size
+    assert debate("resume", J, "--judge=oracle:x").code == 2
     assert Path(J).read_bytes() == before
     assert debate("resume", J, "--a=command:cat", "--max-cost=none", "--b=host").code == 3
 

@@ -13,8 +13,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from debate_orchestrator.cli import flags
+from debate_orchestrator.cli.consent import STANDARD_INPUT, STDIN
 from debate_orchestrator.cli.output import page, print_json, remark, say
-from debate_orchestrator.cli.settings import STANDARD_INPUT, STDIN, read_standard_input
+from debate_orchestrator.cli.settings import read_standard_input
 from debate_orchestrator.core.schema import json_schema
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports import review_files, reviews

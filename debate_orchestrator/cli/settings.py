@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any
 
 from debate_orchestrator.cli import consent
+from debate_orchestrator.cli.consent import STANDARD_INPUT, STDIN
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import EVERYBODY
@@ -26,8 +27,6 @@ from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, s
 from debate_orchestrator.util.model_spec import HOST
 
 DEFAULT_FORMAT = "adversarial"
-STANDARD_INPUT = consent.STANDARD_INPUT
-STDIN = consent.STDIN
 _FLAGS = {
     "topic": "topic",
     "strictness": "strictness",
