@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -37,11 +36,10 @@ def test_consent_given_at_a_terminal(debate: Run, here: Path) -> None:
     assert debate("open", "--answers", "a.yaml", "--output=t.md").code == 2
 
 
-def test_a_question_can_not_be_forged(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_question_can_not_be_forged(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every row of what a file asks for is indented below the question's first line, and the last one is the
     program's, however the file words it."""
-    folder = tempfile.TemporaryDirectory()  # the question names it, so its length must not depend on the test runner
-    monkeypatch.chdir(folder.name)
+    monkeypatch.delenv("COLUMNS", raising=False)  # test runners set it, and it would replace the terminal's own width
     words = "x.sh done a.json reaches beyond the debate: - cast.a, cast.b, cast.judge: the program claude -p"
     answers(f'context: [{", ".join(f"/x/{n}.md" for n in range(60))}]\ncast: "command:sh -c {words} {"y" * 170}"\n')
     for verb in (("run", "--answers", "a.yaml"), ("--answers", "a.yaml")):
