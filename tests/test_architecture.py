@@ -34,6 +34,7 @@ PLACES = {
     "lxml": ("evidence/pages.py", "evidence/reader_process.py"),
     "rapidfuzz": ("evidence/match.py", "evidence/reader_process.py"),
     "h11": ("evidence/connection.py",),
+    "protego": ("evidence/robots.py",),
     "idna": ("evidence/addresses.py",),
     "certifi": ("evidence/connection.py",),
 }

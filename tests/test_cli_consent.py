@@ -123,7 +123,7 @@ def test_special_files_are_no_material(debate: Run, here: Path, name: str) -> No
     for arguments in (("--answers", "a.yaml", "--trust"), (*TYPED, "--context", name)):
         ran = ended(lambda arguments=arguments: debate("run", "--rehearse", *arguments))
         assert ran.code == 2, ran
-        assert f"context: {name}: got" in ran.err
+        assert f"context: {name}: can't be read" in ran.err
     assert not list(here.glob("*.jsonl"))
 
 
@@ -178,7 +178,7 @@ def test_the_systems_own_places_are_no_output(debate: Run, output: str) -> None:
     ran = debate("run", *TYPED, "--rehearse", "--output", output)
 
     assert ran.code == 2
-    assert f"output: got '{output}'" in ran.err
+    assert f"output: can't write '{output}'" in ran.err
     assert not os.path.lexists(output)
 
 
@@ -462,7 +462,7 @@ def test_answers_are_trusted_in_one_folder(debate: Run, here: Path, monkeypatch:
 
 def test_no_verb_can_forget_consent() -> None:
     """Only `debates` makes a debate that may take turns, and there after consent. A verb that opens a journal itself
-    records an event of its own; `step_host` is given the journal of a debate from `debates`."""
+    records an event of its own; `take_step` is given the journal of a debate from `debates`."""
     folder = Path(debates.__file__).parent
     sources = {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*.py")}
 
@@ -472,4 +472,4 @@ def test_no_verb_can_forget_consent() -> None:
     assert users("ConsentedDebate(") == {"debates"}
     assert users("JournalWriter(") == {"debates", "floor"} and users("JournalWriter.create(") == {"debates"}
     assert users("run_with_controls(") == {"controls", "driving"}
-    assert users("step_host(") == users("step_host(debate.journal") == {"open", "step"}
+    assert users("take_step(") == users("take_step(debate.journal") == {"open", "step"}

@@ -101,7 +101,7 @@ class TestAtATerminal:
         Path("out.rehearsed.md").write_text("# Debate Report\n")
         ran, shown = person(keys=(*TO_CAST, "rehearse", "later"))
 
-        assert "out.rehearsed.md, which is there already" in shown
+        assert "out.rehearsed.md is there already" in shown
         assert ran.code == 0
 
     def test_a_rehearsal_from_the_start(self, person: Person) -> None:
@@ -113,7 +113,10 @@ class TestAtATerminal:
 
     @pytest.mark.parametrize(
         ("options", "complaint"),
-        [(("--format", "oxbridge"), "format: got 'oxbridge'"), (("--answers", "binary.yaml"), "binary.yaml: got")],
+        [
+            (("--format", "oxbridge"), "format: there is no format 'oxbridge'"),
+            (("--answers", "binary.yaml"), "binary.yaml: "),
+        ],
     )
     def test_options_that_will_not_do(self, person: Person, options: tuple[str, ...], complaint: str) -> None:
         """An option that will not do ends with exit code 2 before anything is asked."""

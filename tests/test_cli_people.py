@@ -18,6 +18,7 @@ from debate_orchestrator.cli.people import connect_person as seated
 from debate_orchestrator.cli.people import hides_ballots, people_errors
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import registry
+from debate_orchestrator.providers.registry import NO_PERMISSIONS
 from debate_orchestrator.setup.settings import settings_from
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.errors import BadSettings
@@ -72,7 +73,7 @@ def test_positions_are_derived_by_no_person(debate: Run) -> None:
     given = {"topic": "T", "positions": "auto", "cast": {"a": "human", "b": "human", "judge": "human"}}
     answers = settings_from(given, loader.load("adversarial"), "r.md")
     with pytest.raises(BadSettings, match="positions"):
-        with_positions(answers, print)
+        with_positions(answers, print, permissions=NO_PERMISSIONS)
 
 
 def test_who_is_people_errors() -> None:

@@ -150,9 +150,9 @@ def test_hosts_and_recordings_share_a_debate(debate: Run, finished: bytes) -> No
     ("data", "expected"),
     [
         (None, "No such file"),
-        (b"", "no whole line"),
+        (b"", "no complete line"),
         (b"hello\n", "a debate's journal"),
-        (b"\x00\xff" * 40, "no whole line"),
+        (b"\x00\xff" * 40, "no complete line"),
     ],
 )
 def test_files_that_are_no_journal(debate: Run, here: Path, data: bytes | None, expected: str) -> None:

@@ -22,9 +22,9 @@ from debate_orchestrator.util.data import LARGEST, read_mapping
         (["--rounds", "0"], "rounds: got '0'; expected a whole number from 1 to 6"),
         (["--rounds", "7"], "insist: true"),
         (["--strictness", "harsh"], "strictness: got 'harsh'; expected lenient or strict"),
-        (["--output", "/proc/nowhere/x.md"], "output: got '/proc/nowhere/x.md'"),
-        (["--context", "missing.md"], "context: missing.md: got No such file or directory"),
-        (["--a", "martian:x"], "cast: a: got 'martian:x'; expected one of host"),
+        (["--output", "/proc/nowhere/x.md"], "output: can't write '/proc/nowhere/x.md'"),
+        (["--context", "missing.md"], "context: missing.md: can't be read (No such file or directory)"),
+        (["--a", "martian:x"], "cast: a: 'martian:x' is no model spec; use one of host"),
         (["--max-cost", "-1"], "max_cost: got -1.0"),
     ],
 )
@@ -63,7 +63,7 @@ def test_files_that_are_no_answers(debate: Run, here: Path, text: str) -> None:
     ran = debate("open", "--answers", "odd.yaml")
 
     assert ran.code == 2
-    assert ran.err.startswith("debate: odd.yaml: got ")
+    assert ran.err.startswith("debate: odd.yaml: ")
     assert ran.err.count("\n") == 1
 
 
@@ -140,8 +140,8 @@ def test_a_debate_from_a_pipe(debate: Run, here: Path, monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("data", "expected"),
     [
-        (b"", "standard input:1: got nothing; expected a mapping"),
-        (b"topic: x\n bad: [", "standard input:2: got "),
+        (b"", "standard input:1: the file is empty, not a mapping"),
+        (b"topic: x\n bad: [", "standard input:2: not valid YAML: "),
         (b"\xff\xfe\xff", "standard input is not UTF-8"),
         (b"topic: x\nsetup: {}\n", "standard input holds a setup conversation"),
         (b"#" * (LARGEST + 1), "standard input holds more than "),
@@ -163,7 +163,7 @@ def test_json_is_read_as_in_a_file(debate: Run, here: Path, monkeypatch: pytest.
     assert debate("open", "--answers", "-").code == 0
 
     pipe(monkeypatch, b'{"topic": "T.",\n"topic": "U."}')
-    assert "standard input:2: got the key 'topic' stands twice" in debate("open", "--answers", "-").err
+    assert "standard input:2: not valid YAML: the key 'topic' stands twice" in debate("open", "--answers", "-").err
 
 
 def test_a_seat_that_the_format_has_not_is_nobodys(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

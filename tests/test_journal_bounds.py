@@ -189,7 +189,7 @@ def test_trials_have_an_end(debate: Run, here: Path, monkeypatch: pytest.MonkeyP
     written(here / "mine")
     ran = debate("formats", "./mine")
 
-    assert ran.code == 2 and "trials of it that take over 0 s" in ran.err
+    assert ran.code == 2 and "rehearsals of this format take more than 0 s" in ran.err
 
 
 def test_a_reply_that_would_not_do_is_no_speech(debate: Run, here: Path) -> None:

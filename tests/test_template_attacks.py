@@ -62,7 +62,7 @@ def test_a_template_in_a_folder_runs_nothing(debate: Run, here: Path, ran: Path,
 
     for words in (["formats", "./mine"], ["open", "--format", "./mine", *SETUP]):
         found = debate(*words)
-        assert found.code == 2 and "speech.md.j2:1: got" in found.err
+        assert found.code == 2 and "speech.md.j2:1: " in found.err
     assert not ran.exists()
 
 
@@ -252,7 +252,7 @@ def test_a_format_that_takes_too_long_is_told(debate: Run, here: Path) -> None:
     written(here / "mine", speech_md_j2=ENDLESS[0])
     found = debate("formats", "./mine")
 
-    assert found.code == 2 and "speech.md.j2: got a template that takes too long" in found.err
+    assert found.code == 2 and "speech.md.j2: the template takes too long" in found.err
 
 
 # The process
@@ -381,7 +381,7 @@ def test_no_text_depends_on_the_memory(made: str, how: str) -> None:
 @pytest.mark.parametrize("text", ["{{ '\\ud800' }}", "{{ ('\\ud83d' ~ 'x')[0] }}"])
 def test_half_a_character_is_no_text(text: str) -> None:
     """A template that makes half a character, which nothing can be written with, is refused with its place."""
-    with pytest.raises(BadFormat, match=r"one.j2.*half a character"):
+    with pytest.raises(BadFormat, match=r"one.j2.*half a surrogate"):
         rendering.render([NAME], {}, FunctionContext(), {NAME: text})
 
 

@@ -57,7 +57,7 @@ def test_a_speech_as_it_is_written() -> None:
     shown.live.paint()
     assert shown.status.startswith("Round 1 of 3 · Opening Statement · Researcher A thinks, 7 s · 7 s")
 
-    shown.hear("1.opening.a", "I hold that it is so, and for")
+    shown.on_text("1.opening.a", "I hold that it is so, and for")
     assert "  I hold that it is so, and for" in shown.terminal.screen
     assert "Researcher A writes, 8 words" in shown.status
     shown.speak("1.opening.a", "I hold that it is so, and for three reasons.")
@@ -70,8 +70,8 @@ def test_both_sides_at_once() -> None:
         shown = Shown(columns=columns, events=debates.played(until="1.challenge.a"))
         shown.ask("1.challenge.a")
         shown.ask("1.challenge.b")
-        shown.hear("1.challenge.a", "You err")
-        shown.hear("1.challenge.b", "No, you do")
+        shown.on_text("1.challenge.a", "You err")
+        shown.on_text("1.challenge.b", "No, you do")
         assert ("No, you do" in shown.terminal.text) == visible
         assert "Researcher A writes, 2 words" in shown.status and "Researcher B writes, 3 words" in shown.status
         shown.speak("1.challenge.b", "No, you do.")
@@ -87,7 +87,7 @@ def test_a_call_in_trouble() -> None:
     shown.happen(CallFailed(turn="1.opening.a", by="anthropic:m", trouble="HTTP 529.", wait=1))
     assert "\nHTTP 529. Asked again in 1 s." in shown.terminal.text
     shown.ask("1.opening.a")
-    shown.hear("1.opening.a", "I was about")
+    shown.on_text("1.opening.a", "I was about")
     shown.happen(CallFailed(turn="1.opening.a", by="anthropic:m", trouble="the line dropped.", wait=5, unsure=True))
     shown.time = 2
     shown.live.paint()
@@ -131,7 +131,7 @@ def test_ballots_are_counted_and_not_shown() -> None:
     """What a judge writes is no speech: its words are counted, and its scores are drawn when it is whole."""
     shown = Shown(events=debates.played(until="1.verdict.judge"))
     shown.ask("1.verdict.judge")
-    shown.hear("1.verdict.judge", '{"scores": {"a": ')
+    shown.on_text("1.verdict.judge", '{"scores": {"a": ')
     assert "scores" not in shown.terminal.text
     assert "Judge writes, 2 words" in shown.status
     rest = debates.played(until="2.constructive.a")[-1]
@@ -201,7 +201,7 @@ def test_leaving_in_the_middle() -> None:
     shown = Shown()
     shown.live.keys, shown.live.note = ["r resume", "q quit"], "paused"
     shown.ask("1.opening.a")
-    shown.hear("1.opening.a", "I was about")
+    shown.on_text("1.opening.a", "I was about")
     assert shown.status.endswith("\npaused · r resume · q quit")
     lines = shown.close()
 
@@ -243,7 +243,7 @@ def test_a_tiny_terminal(columns: int, rows: int) -> None:
     shown = Shown(columns=columns, rows=rows)
     shown.live.keys = ["p pause", "f question", "e end early", "q quit and save"]
     shown.ask("1.opening.a")
-    shown.hear("1.opening.a", "so it is and so it was " * 9)
+    shown.on_text("1.opening.a", "so it is and so it was " * 9)
     assert len([line for line in shown.terminal.screen if "─" in line]) <= 1
     shown.speak("1.opening.a", "so it is and so it was " * 9)
     assert "─" not in "".join(shown.close())
@@ -277,7 +277,7 @@ def test_private_working() -> None:
         turn = shown.debate.due()[0]
     shown.ask(turn.id)
     for piece in ("\n<thin", "king>my weak", " spot</think", "ing>\nI hold ", "<em>that</em> it", " is so."):
-        shown.hear(turn.id, piece)
+        shown.on_text(turn.id, piece)
         assert "weak" not in shown.terminal.text and "<thin" not in shown.terminal.text
     shown.speak(turn.id, "\n<thinking>my weak spot</thinking>\nI hold <em>that</em> it is so.")
     lines = shown.close()

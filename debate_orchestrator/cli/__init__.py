@@ -16,16 +16,13 @@ def main(argv: list[str] | None = None) -> None:
     130 interrupted."""
     from debate_orchestrator.cli.output import print_errors, redact_streams, remark
     from debate_orchestrator.cli.parser import parse
-    from debate_orchestrator.providers.permissions import permitted
 
     redact_streams()
     arguments = parse(argv)
-    insecure = getattr(arguments, "insecure", False)
     try:
-        if insecure:
+        if getattr(arguments, "insecure", False):
             remark("debate: --insecure: keys may go over plain http, where others on the network can read them.")
-        with permitted(getattr(arguments, "command_env", None) or (), insecure=insecure):
-            code = arguments.run(arguments)
+        code = arguments.run(arguments)
         sys.stdout.flush()
     except KeyboardInterrupt as interrupt:
         print_errors([str(interrupt) or "interrupted; every reply that was accepted is saved."])
@@ -45,11 +42,21 @@ def _report_failure(error: Exception, *, as_json: bool) -> int:
     from debate_orchestrator.util.errors import DebateError
 
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
-        print_errors([f"The output could not be written: {error.strerror or 'unknown error'}. Make room on the disk."])
+        print_errors([f"Can't write the output ({error.strerror or 'unknown error'}). Try: make room on the disk."])
         return 4
     if not isinstance(error, DebateError):
         raise error
     if as_json:
         print_json({"status": "error", "complaints": error.complaints})
     print_errors(error.complaints)
-    return error.exit_code
+    return exit_code(error)
+
+
+def exit_code(error: Exception) -> int:
+    """The code with which a verb ends on an error: 2 the user's mistake, 3 work left, 4 failed for good."""
+    from debate_orchestrator.util.errors import Paused, UserError
+
+    for kind, code in ((UserError, 2), (Paused, 3)):
+        if isinstance(error, kind):
+            return code
+    return 4

@@ -9,6 +9,8 @@ from functools import partial
 from debate_orchestrator.cli.output import remark, say
 from debate_orchestrator.util.errors import BadSettings
 
+_PRINTS_ALL = {"quiet": False, "events": False, "json": False}
+"""The flags of `flags.add_progress` and --json, none of which was given."""
 _WITHOUT_TERMINAL = """\
 debate: guided debates with a judge, a verdict and the dissent on record.
 
@@ -34,11 +36,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _converse(arguments: argparse.Namespace) -> int:
     """Holds the setup conversation and runs its debate. What was answered is kept if the user leaves."""
-    from debate_orchestrator.cli import consent
-    from debate_orchestrator.cli.debates import check_settings, rehearsed
+    from debate_orchestrator.cli import consent, flags
+    from debate_orchestrator.cli.debates import check_settings
     from debate_orchestrator.cli.people import PERSON
     from debate_orchestrator.cli.run import run_settings
     from debate_orchestrator.cli.settings import questionnaire
+    from debate_orchestrator.engine.start import rehearsed
     from debate_orchestrator.rostrum import Later
     from debate_orchestrator.setup.session import SetupState
     from debate_orchestrator.storage.paths import DebateFiles
@@ -53,12 +56,12 @@ def _converse(arguments: argparse.Namespace) -> int:
         files = DebateFiles.of_output(settings.output)
         if is_rehearsal(draft.given["cast"]):
             settings, files = rehearsed(settings), files.beside(".rehearsed")
-        check_settings(settings, files)
+        check_settings(settings, files, permissions=permissions)
         return files
 
-    asker = asking.here()
+    permissions, asker = flags.permitted(arguments), asking.here()
     questions = partial(questionnaire, default_output=_free_report())
-    sitting = Sitting(asker, questions, beside(look), moderates=not arguments.setup_rehearse)
+    sitting = Sitting(asker, questions, beside(partial(look, permissions)), moderates=not arguments.setup_rehearse)
     agree = partial(consent.agree_to_answers, trusted=False, ask=partial(conversation.agreed, sitting))
     try:
         with asker:
@@ -72,13 +75,21 @@ def _converse(arguments: argparse.Namespace) -> int:
     settings = conversation.settled(draft, sitting.interview)
     before, path = sitting.kept.path, sitting.kept.moved(draft, DebateFiles.of_output(settings.output).report)
     consent.remember_answers(path, draft.given, before)
-    rehearse, command = is_rehearsal(draft.given["cast"]), f"debate run --answers {path}"
-    real = f"with models to argue, `{command} --a MODEL --b MODEL --judge MODEL` is the real debate."
-    remark(f"The answers are in {path}: {real if rehearse else f'`{command}` takes them too.'}")
+    rehearse = is_rehearsal(draft.given["cast"])
+    remark(f"The answers are in {path}: {_next_command(path, rehearse=rehearse)}")
     for line in filter(None, (*sitting.kept.asides, moderating.spent(draft))):
         remark(line)
-    how = argparse.Namespace(answers=path, rehearse=rehearse, quiet=False, events=False, json=False)
-    return run_settings(settings, how)
+    return run_settings(
+        settings, argparse.Namespace(answers=path, rehearse=rehearse, **_PRINTS_ALL, **permissions._asdict())
+    )
+
+
+def _next_command(path: str, *, rehearse: bool) -> str:
+    """The command that uses the answers again, in a sentence."""
+    command = f"debate run --answers {path}"
+    if rehearse:
+        return f"with models to argue, `{command} --a MODEL --b MODEL --judge MODEL` is the real debate."
+    return f"`{command}` takes them too."
 
 
 def _free_report() -> str:

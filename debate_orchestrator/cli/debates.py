@@ -15,18 +15,17 @@ from debate_orchestrator.cli.output import remark
 from debate_orchestrator.cli.people import people_errors
 from debate_orchestrator.cli.settings import questionnaire, read_answers
 from debate_orchestrator.core.events import Declined, Event, Noted, Opened, Reassigned, Reply, Spoke
-from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine import budget, start
+from debate_orchestrator.engine import start
 from debate_orchestrator.engine.turn import record_event
 from debate_orchestrator.providers import registry
+from debate_orchestrator.providers.registry import Permissions
 from debate_orchestrator.setup import risks
-from debate_orchestrator.setup.settings import MODERATOR, Settings
-from debate_orchestrator.storage.journal import JournalWriter, must_be_new
+from debate_orchestrator.setup.settings import Settings
+from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.errors import BadSettings
 
 
 @dataclass(frozen=True)
@@ -57,10 +56,12 @@ def new_judging(
     source_risks: Sequence[risks.Risk],
     *,
     trusted: bool,
+    permissions: Permissions,
 ) -> Iterator[ConsentedDebate]:
     """Opens a judging of speeches that come from `origin`, with consent to the risks that they bring along."""
     consent.agree(origin, source_risks, trusted=trusted)
-    registry.make_providers(DebateState([opening]))  # reports a bad recording before anything is written
+    # Reports a bad recording before anything is written.
+    registry.make_providers(DebateState([opening]), permissions=permissions)
     with _create(opening, files, risks.of_going_on) as debate:
         for event in speeches:
             record_event(debate.journal, debate.state, event)
@@ -117,57 +118,27 @@ def _create(
 
 
 def check_settings(
-    settings: Settings, files: DebateFiles, *, terminal: bool | None = None, events: bool = False
+    settings: Settings,
+    files: DebateFiles,
+    *,
+    permissions: Permissions,
+    terminal: bool | None = None,
+    events: bool = False,
 ) -> None:
     """Raises, with every error, if the debate can't be opened or its cap can't be enforced. Nothing is written and no
     model is called. `terminal` and `events` are those of `people_errors`."""
-    errors = registry.complaints(settings.cast)
-    errors += people_errors(settings.cast, terminal=terminal, events=events)
-    errors += registry.missing(settings.cast)
-    errors += budget.unpriced_seats(settings.cast) if settings.max_cost is not None else []
-    if errors:
-        raise BadSettings(errors)
-    must_be_new(files.journal)
-    files.must_be_new(but=files.journal)  # an empty journal is filled
-    registry.make_providers(_draft(settings))  # reports a bad recording now
+    start.check_settings(settings, files, people_errors(settings.cast, terminal=terminal, events=events), permissions)
 
 
-def _draft(settings: Settings) -> DebateState:
-    """The debate as it would be opened, with placeholders for positions that are still to be derived."""
-    if settings.positions is None:
-        sides = questionnaire(settings.format).rules.sides
-        settings = settings.model_copy(update={"positions": dict.fromkeys(sides, "not derived yet")})
-    return DebateState([start.make_opening(settings)])
-
-
-def with_positions(settings: Settings, tell: Callable[[str], None]) -> tuple[Settings, tuple[Reply, ...]]:
+def with_positions(
+    settings: Settings, tell: Callable[[str], None], *, permissions: Permissions
+) -> tuple[Settings, tuple[Reply, ...]]:
     """The settings with positions, and the replies that were paid for them. Missing positions are derived by the cast's
     moderator, else by its first judge or debater that is a model. `tell` gets progress lines; nothing is written."""
-    if settings.positions is not None:
-        return settings, ()
-    models = [spec for role in (JUDGE, *settings.cast) for spec in settings.cast.get(role, ())]
-    others = [spec for spec in models if spec != model_spec.HUMAN]
-    spec = next(iter((*settings.cast.get(MODERATOR, ()), *others)), model_spec.HOST)
-    if spec == model_spec.HOST:
-        raise BadSettings(
-            "positions: they are missing, and the cast has no model that could derive them. Give --position-a and "
-            "--position-b, or have the host derive them with `debate ask FILE`."
-        )
-    from debate_orchestrator.engine.moderator import derive_positions
-
-    provider = registry.maker(spec)(spec, _draft(settings))
     try:
-        positions, replies = derive_positions(settings, provider, questionnaire(settings.format), tell)
+        return asyncio.run(start.settle_positions(settings, questionnaire(settings.format), tell, permissions))
     except KeyboardInterrupt:
         raise KeyboardInterrupt("interrupted while the positions were derived; nothing was opened.") from None
-    sources = {**settings.sources, "positions": "derived"}
-    return settings.model_copy(update={"positions": positions, "sources": sources}), replies
-
-
-def rehearsed(settings: Settings) -> Settings:
-    """The same settings with stand-ins in every seat."""
-    cast = {seat: tuple(model_spec.stand_in(spec) for spec in specs) for seat, specs in settings.cast.items()}
-    return settings.model_copy(update={"cast": cast})
 
 
 def setup_lines(arguments: argparse.Namespace, settings: Settings, files: DebateFiles) -> list[str]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.controls import run_with_controls, watch
 from debate_orchestrator.cli.debates import ConsentedDebate
 from debate_orchestrator.cli.output import print_errors, print_json, remark, say
@@ -34,13 +35,15 @@ def is_quiet(arguments: argparse.Namespace) -> bool:
     return bool(arguments.quiet or arguments.json or arguments.events)
 
 
-def drive_to_report(debate: ConsentedDebate, arguments: argparse.Namespace) -> int:
-    """Takes every turn that is due, writes the reports and prints the outcome; returns the exit code. `arguments` are
-    those of `flags.add_progress` and `--json`. Raises ExternalError with the command that resumes, and Paused if turns
-    are left that only an agent host can take."""
+def drive_to_report(debate: ConsentedDebate, arguments: argparse.Namespace, expected: str = "") -> int:
+    """Takes every turn that is due, writes the reports and prints the outcome; returns the exit code.
+
+    `arguments` are those of `flags.add_progress`, `flags.add_permissions` and `--json`. `expected` is the estimate in
+    words, if it is known already: estimating plays the whole debate, with every brief. Raises ExternalError with the
+    command that resumes, and Paused if turns are left that only an agent host can take."""
     journal, state, files = debate.journal, debate.state, debate.files
     if state.due():
-        _take_turns(debate, arguments)
+        _take_turns(debate, arguments, expected)
     if due := ", ".join(turn.id for turn in state.due()):
         raise Paused(f"{files.journal}: turns wait for the host: {due}. Take them with `debate step {files.journal}`.")
     written = write_reports(journal, files)
@@ -57,24 +60,24 @@ def drive_to_report(debate: ConsentedDebate, arguments: argparse.Namespace) -> i
     return 0
 
 
-def _take_turns(debate: ConsentedDebate, arguments: argparse.Namespace) -> None:
+def _take_turns(debate: ConsentedDebate, arguments: argparse.Namespace, expected: str) -> None:
     """Runs the loop until nothing is left that can be called."""
     journal, state, files = debate.journal, debate.state, debate.files
     quiet = is_quiet(arguments)
     if not quiet:
-        remark(estimate(state.opened, journal.events[1:]).said())
+        remark(expected or estimate(state.opened, journal.events[1:]).said())
     json_events = JsonEvents(journal.events) if arguments.events else None
     if (changed := start.changed_prompts(state)) is not None:
         record_event(journal, state, changed, json_events)
-    seats = registry.make_providers(state, files.evidence)
+    seats = registry.make_providers(state, files.evidence, flags.permitted(arguments))
     person = connect_person(seats, files.drafts)
     screen = None if quiet else watch(state, sys.stderr)
     on_event: OnEvent = silent if quiet else Progress(state)
     on_event = json_events or (screen.live.on_event if screen else on_event)
-    if any(model_spec.kind(spec) == model_spec.REHEARSE for specs in state.cast.values() for spec in specs):
-        on_event = BriefFiles(TurnsFolder(files.turns, remark), on_event)
+    rehearses = any(model_spec.kind(spec) == model_spec.REHEARSE for specs in state.cast.values() for spec in specs)
+    on_brief = BriefFiles(TurnsFolder(files.turns, remark)) if rehearses else None
     try:
-        asyncio.run(run_with_controls(journal, state, seats, on_event, screen, person))
+        asyncio.run(run_with_controls(journal, state, seats, on_event, screen, person, on_brief))
     except ExternalError as error:
         saved = f"{len(state.answers)} turn{'s' * (len(state.answers) != 1)} saved"
         raise type(error)(

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from debate_orchestrator.providers.registry import Permissions
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -85,6 +89,14 @@ def _variable(name: str) -> str:
     if equals:
         raise argparse.ArgumentTypeError(f"give the name alone, without a value: --command-env {bare}")
     return name
+
+
+def permitted(arguments: argparse.Namespace) -> Permissions:
+    """What the flags of `add_permissions` permit; nothing for a verb that has none of them."""
+    from debate_orchestrator.providers.registry import Permissions
+
+    named = tuple(getattr(arguments, "command_env", None) or ())
+    return Permissions(named, insecure=getattr(arguments, "insecure", False))
 
 
 def add_trust(parser: argparse.ArgumentParser) -> None:

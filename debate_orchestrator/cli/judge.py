@@ -46,10 +46,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     path = arguments.source
     judges = tuple(arguments.judge or [discovery.judge()])
-    cast = {JUDGE: judges}
+    cast, permissions = {JUDGE: judges}, flags.permitted(arguments)
     if errors := [
         *registry.complaints(cast),
-        *registry.missing(cast),
+        *registry.missing(cast, permissions),
         *people_errors(cast, events=arguments.events),
     ]:
         raise BadSettings(errors)
@@ -63,7 +63,9 @@ def run(arguments: argparse.Namespace) -> int:
     opening = opening.model_copy(update=_call_settings(arguments, opening))
     files = DebateFiles.of_output(arguments.output or rejudge.output_path(path))
     files.must_be_new()
-    with new_judging(opening, speeches, files, origin, source_risks, trusted=arguments.trust) as debate:
+    with new_judging(
+        opening, speeches, files, origin, source_risks, trusted=arguments.trust, permissions=permissions
+    ) as debate:
         return drive_to_report(debate, arguments)
 
 

@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    available = discovery.available()
+    available = discovery.available(flags.permitted(arguments))
     if arguments.json:
         print_json({"models": [way.model_dump() for way in available]})
         return 0
@@ -29,6 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
             left = len(way.models[_SHOWN:]) + way.more
             say(f"     {', '.join(way.models[:_SHOWN])}{f' and {left:,} more' if left else ''}")
     table = pricing.table()
-    say(f"\nModels with known prices (as of {table.date}): {', '.join(table.models)}.")
+    names = [name for models in table.vendors.values() for name in models]
+    say(f"\nModels with known prices (as of {table.date}): {', '.join(names)}.")
     say(f"By default: debaters {table.defaults.debater}, judge {table.defaults.judge}.")
     return 0

@@ -10,7 +10,7 @@ from debate_orchestrator.cli.interrupts import terminated_like_interrupted
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.cli.settings import read_settings
 from debate_orchestrator.cli.step import print_step
-from debate_orchestrator.host.step import step as step_host
+from debate_orchestrator.host.step import take_step
 from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.storage.paths import DebateFiles
 
@@ -25,8 +25,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     settings = read_settings(arguments)
     files = DebateFiles.of_output(settings.output)
-    check_settings(settings, files, terminal=False)
-    settings, derived = with_positions(settings, remark)
+    permissions = flags.permitted(arguments)
+    check_settings(settings, files, permissions=permissions, terminal=False)
+    settings, derived = with_positions(settings, remark, permissions=permissions)
     with new_debate(settings, files, derived) as debate, terminated_like_interrupted():
-        result = step_host(debate.journal, TurnsFolder(files.turns, remark), {}, begun=True)
+        folder = TurnsFolder(files.turns, remark)
+        result = take_step(debate.journal, folder, {}, begun=True, permissions=permissions)
         return print_step(result, debate, as_json=arguments.json, setup=setup_lines(arguments, settings, files))

@@ -16,7 +16,15 @@ from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import is_link, name_of
-from debate_orchestrator.util.errors import BadFile, BadSettings, ExternalError, Paused, ProviderFailed, short_repr
+from debate_orchestrator.util.errors import (
+    BadFile,
+    BadSettings,
+    ExternalError,
+    Paused,
+    ProviderFailed,
+    UserError,
+    short_repr,
+)
 
 if TYPE_CHECKING:
     from debate_orchestrator.core.events import Event
@@ -56,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.output and is_link(FOLDER):
         raise BadFile(f"{FOLDER} is a symbolic link. Remove it, or name another folder with --output.")
     report = DebateFiles.of_output(os.path.join(arguments.output or FOLDER, "scorecard.md")).report
-    run = ProbeRun(cases, judges, os.path.dirname(report), repeats, max_cost)
+    run = ProbeRun(cases, judges, os.path.dirname(report), repeats, max_cost, flags.permitted(arguments))
     quiet, before = arguments.quiet or arguments.json, _documents(run.scorecard(), report)
     if run.pending() and not quiet:
         remark(f"{len(run.pending())} of {len(run.ballots)} ballots to go: {run.estimate().said()}")
@@ -68,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
             remark(f"{name_of(path)} held something else, which is kept as {name_of(kept)}.")
     if failures:
         complaints = dict.fromkeys(complaint for error in failures for complaint in error.complaints)
-        ending = ProviderFailed if any(error.exit_code == ProviderFailed.exit_code for error in failures) else Paused
+        ending = Paused if all(isinstance(error, Paused | UserError) for error in failures) else ProviderFailed
         raise ending([*complaints, f"{_saved(run)} The scorecard so far is {report}."])
     if arguments.json:
         print_json({**card, "scorecard": report, "data": report.removesuffix(".md") + ".json"})
@@ -112,14 +120,15 @@ def _checked(arguments: argparse.Namespace) -> tuple[list[str], int, float | Non
     ]
     if not judges:
         problems.append("--judge is missing. `debate models` lists who can be asked.")
-    problems += registry.complaints({"judge": reachable}) or registry.missing({"judge": reachable})
+    cast = {"judge": reachable}
+    problems += registry.complaints(cast) or registry.missing(cast, flags.permitted(arguments))
     if times not in map(str, range(1, MOST_REPEATS + 1)):
         problems.append(f"--times must be a number from 1 to {MOST_REPEATS}, and not {short_repr(times)}.")
     try:
         max_cost = None if arguments.max_cost is None else cap(arguments.max_cost)
     except BadSettings as error:
         problems += error.complaints
-    if problems := problems + (budget.unpriced_seats({"judge": reachable}) if max_cost else []):
+    if problems := problems + (budget.unpriced_seats(cast) if max_cost else []):
         raise BadSettings(problems)
     return judges, int(times), max_cost
 

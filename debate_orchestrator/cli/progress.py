@@ -12,10 +12,10 @@ from contextlib import suppress
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Answer, Asked, CallFailed, Event, Rejected, Reply
+from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.turn import OnEvent
 from debate_orchestrator.host.turns_folder import TurnsFolder
-from debate_orchestrator.prompting.briefs import brief, brief_file
+from debate_orchestrator.prompting.briefs import Brief, brief_file
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.util import model_spec, sanitize
@@ -70,16 +70,12 @@ class JsonEvents:
 class BriefFiles:
     """Writes the brief of every turn to a folder, so that a rehearsal shows what a model would be sent."""
 
-    def __init__(self, folder: TurnsFolder, on_event: OnEvent):
-        self._folder, self._on_event = folder, on_event
+    def __init__(self, folder: TurnsFolder):
+        self._folder = folder
 
-    def __call__(self, debate: DebateState, event: Event) -> None:
-        if isinstance(event, Asked):
-            turn = debate.turn(event.turn)
-            turn_brief = brief(debate, turn)
-            place = self._folder.place(turn.id, turn_brief.wants)
-            self._folder.lay(place, brief_file(turn_brief, debate, turn, os.path.basename(place.reply)))
-        self._on_event(debate, event)
+    def __call__(self, debate: DebateState, turn: Turn, brief: Brief) -> None:
+        place = self._folder.place(turn.id, brief.wants)
+        self._folder.lay(place, brief_file(brief, debate, turn, os.path.basename(place.reply)))
 
 
 def spending_line(debate: DebateState) -> str:

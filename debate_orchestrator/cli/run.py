@@ -5,18 +5,12 @@ from __future__ import annotations
 import argparse
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.debates import (
-    cast_line,
-    check_settings,
-    new_debate,
-    rehearsed,
-    setup_lines,
-    with_positions,
-)
+from debate_orchestrator.cli.debates import cast_line, check_settings, new_debate, setup_lines, with_positions
 from debate_orchestrator.cli.driving import drive_to_report, is_quiet
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.cli.settings import read_settings
 from debate_orchestrator.core.events import Noted
+from debate_orchestrator.engine import start
 from debate_orchestrator.engine.estimate import estimate
 from debate_orchestrator.engine.turn import record_event
 from debate_orchestrator.providers import discovery
@@ -44,22 +38,24 @@ def run(arguments: argparse.Namespace) -> int:
 
 def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
     """Opens the debate of these settings and takes it to its report. Of the arguments it reads `answers`, `rehearse`,
-    `quiet`, `events` and `json`."""
+    `quiet`, `events`, `json`, `insecure` and `command_env`."""
     files = DebateFiles.of_output(settings.output)
     if rehearse := arguments.rehearse or _has_only_stand_ins(settings):
-        settings = rehearsed(settings)
+        settings = start.rehearsed(settings)
         files = files.beside(".rehearsed")  # the place of the real debate stays free
-    check_settings(settings, files, events=arguments.events)
+    permissions = flags.permitted(arguments)
+    check_settings(settings, files, permissions=permissions, events=arguments.events)
     quiet = is_quiet(arguments)
-    settings, derived = with_positions(settings, _ignore if quiet else remark)
+    settings, derived = with_positions(settings, _ignore if quiet else remark, permissions=permissions)
     with new_debate(settings, files, derived) as debate:
+        expected = ""
         if rehearse:
-            note = Noted(note="estimate", detail=estimate(debate.state.opened).said())
-            record_event(debate.journal, debate.state, note)
+            expected = estimate(debate.state.opened).said()
+            record_event(debate.journal, debate.state, Noted(note="estimate", detail=expected))
         if not quiet:
             for line in (*setup_lines(arguments, settings, files), cast_line(settings)):
                 remark(line)
-        return drive_to_report(debate, arguments)
+        return drive_to_report(debate, arguments, expected)
 
 
 def _has_only_stand_ins(settings: Settings) -> bool:

@@ -14,8 +14,7 @@ from debate_orchestrator.cli.output import print_errors, print_json, remark, say
 from debate_orchestrator.cli.people import people_errors
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.host.step import StepResult
-from debate_orchestrator.host.step import step as step_host
+from debate_orchestrator.host.step import StepResult, take_step
 from debate_orchestrator.host.turns_folder import TurnsFolder, read_reply
 from debate_orchestrator.prompting.replies import LARGEST, decode
 from debate_orchestrator.util.errors import BadReply, BadSettings
@@ -49,7 +48,8 @@ def run(arguments: argparse.Namespace) -> int:
         terminated_like_interrupted(),
     ):
         folder = TurnsFolder(debate.files.turns, remark)
-        result = step_host(debate.journal, folder, replies, one_agent=arguments.one_agent)
+        permissions = flags.permitted(arguments)
+        result = take_step(debate.journal, folder, replies, one_agent=arguments.one_agent, permissions=permissions)
         result = result.model_copy(update={"complaints": (*errors, *result.complaints)})
         return print_step(result, debate, as_json=arguments.json)
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Container, Iterable
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, TypeAdapter, model_validator
+from pydantic import AfterValidator, Field, TypeAdapter, model_validator
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE, LARGEST_SCORE, MOST_ROUNDS, OUTCOMES
@@ -42,11 +42,18 @@ QUESTION = 2000
 """Characters that a question from the floor may have."""
 
 
+def _short_enough(text: str) -> str:
+    # Not a constraint of pydantic's: that refuses half characters too, which the journal tells in its own words.
+    if len(text) > LONGEST:
+        raise ValueError(f"a text of {len(text):,} characters; at most {LONGEST:,} are read")
+    return text
+
+
 class Context(Value):
     """A file that speakers may draw on, kept whole so that the journal needs nothing beside it."""
 
     name: Text
-    text: Text = Field(max_length=LONGEST)
+    text: Annotated[Text, AfterValidator(_short_enough)]
 
 
 class Setup(Value):
@@ -125,7 +132,7 @@ class FoundPage(Value):
 class Reply(Value):
     """What came back for a turn, verbatim."""
 
-    text: Text = Field(max_length=LONGEST)
+    text: Annotated[Text, AfterValidator(_short_enough)]
     brief: str
     """The sha256 of the brief it answers."""
     by: str

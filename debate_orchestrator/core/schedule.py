@@ -20,7 +20,7 @@ from debate_orchestrator.core.phases import JUDGE, MIRRORED, Slot, Turn
 from debate_orchestrator.core.schema import ShapeContext
 from debate_orchestrator.core.tally import Tally
 from debate_orchestrator.core.verdict import Verdict, conceded, final_verdict
-from debate_orchestrator.util.errors import OutOfTurn, complaint
+from debate_orchestrator.util.errors import OutOfTurn
 
 Stage = tuple[Turn, ...]
 
@@ -62,7 +62,7 @@ class Schedule(Tally):
         self._due: Stage | None = None
 
     def due_names(self) -> str:
-        """The turns that are due, for a complaint."""
+        """The turns that are due, for a message."""
         return ", ".join(turn.id for turn in self.due()) or "none, the debate is complete"
 
     def due(self) -> Stage:
@@ -153,7 +153,7 @@ class Schedule(Tally):
         """The turn with that id, due or settled; OutOfTurn if the agenda has none so far."""
         if found := self._find(turn_id):
             return found
-        raise OutOfTurn(complaint(turn_id, "a turn that is not due", f"one of: {self.due_names()}"))
+        raise OutOfTurn(f"{turn_id}: this turn is not due. Due now: {self.due_names()}.")
 
     def _find(self, turn_id: str) -> Turn | None:
         """The turn with that id among those that were reached."""

@@ -1,7 +1,7 @@
-"""The body of a response, held to the limits while it comes: unpacked here, and handed on event by event.
+"""The body of a response, held to the limits while it comes: decompressed here, and handed on event by event.
 
-The libraries read an error's body whole, collect an event's lines without end, and unpack a chunk to whatever it
-unpacks to. So it is not they who read from the connection but `Body`.
+The SDKs read an error's body whole, collect an event's lines without end, and decompress a chunk to whatever size. So
+they read from `LimitedBody` instead of the connection.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _BRACKET = re.compile(rb"[\[\]{}]")
 
 
 def hold_to_limits(limits: Limits) -> Callable[[httpx2.Response], Awaitable[None]]:
-    """A hook that puts a `Body` in place of the body of each response."""
+    """A hook that puts a `LimitedBody` in place of each response's body."""
 
     async def hook(response: httpx2.Response) -> None:
         assert isinstance(response.stream, httpx2.AsyncByteStream)

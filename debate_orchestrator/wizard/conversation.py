@@ -103,7 +103,9 @@ class Conversation:
         sitting = self.sitting
         spec = sitting.moderator()
         while spec is not None:
-            if moderating.moderated(sitting.draft, spec, sitting.interview, sitting.asker.tell, sitting.keep):
+            if moderating.moderated(
+                sitting.draft, spec, sitting.interview, sitting.asker.tell, sitting.keep, sitting.hall().permissions
+            ):
                 return
             sitting.moderates = sitting.choice("again") == "yes"
             spec = sitting.moderator()

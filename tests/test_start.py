@@ -58,7 +58,7 @@ def test_chance_is_drawn_once_for_each_debate() -> None:
 
 def test_positions_must_be_settled() -> None:
     """A debate can't be opened while its positions are still to be derived."""
-    with pytest.raises(BadSettings, match="positions: got auto"):
+    with pytest.raises(BadSettings, match="positions: they are not derived yet"):
         start.make_opening(settled(positions="auto"))
 
 

@@ -109,4 +109,4 @@ def test_patience_holds_for_the_moderator_too(debate: Run, server: Server) -> No
 
     assert ran.code == 3
     assert "Deriving the two positions: anthropic:n." in ran.err
-    assert "Asked again in" in ran.err and "Nothing was opened" in ran.err
+    assert "Retry in" in ran.err and "Nothing was opened" in ran.err

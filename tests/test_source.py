@@ -73,11 +73,11 @@ def test_a_shipped_folder_is_the_shipped_format() -> None:
     assert (draft.shipped, draft.name, draft.complaints) == (True, "adversarial", [])
 
 
-@pytest.mark.parametrize(("name", "said"), [("transcript", "no shipped format has"), ("My Format", "small letters")])
+@pytest.mark.parametrize(("name", "said"), [("transcript", "of a shipped format"), ("My Format", "small letters")])
 def test_what_a_format_may_be_called(here: Path, name: str, said: str) -> None:
     """A user's format has a plain name that no shipped format has, and is told of another once."""
     (told,) = complaints(FORMAT, here / name)
-    assert told.startswith(f"{here / name}/format.yaml:1: the folder's name: got {name!r}")
+    assert told.startswith(f"{here / name}/format.yaml:1: the folder's name: {name!r}")
     assert said in told
 
 
@@ -114,7 +114,7 @@ def test_templates_are_inherited_by_their_path(here: Path) -> None:
 def test_what_can_not_be_extended(here: Path, base: object) -> None:
     """Only shipped formats can be extended, and the nearest is named."""
     told = complaints(f"extends: {base}\n", here / "mine")
-    assert told[0].startswith(f"{here}/mine/format.yaml:1: extends: got {base!r}; expected one of adversarial")
+    assert told[0].startswith(f"{here}/mine/format.yaml:1: extends: {base!r} is not a shipped format; use one of")
     assert ("Did you mean 'adversarial'?" in told[0]) == (base == "advers")
 
 
@@ -147,7 +147,7 @@ def test_no_format_extends_itself(shelf: Path) -> None:
     for name, base in (("one", "two"), ("two", "one")):
         (shelf / name).mkdir()
         (shelf / name / "format.yaml").write_text(f"extends: {base}\n")
-    with pytest.raises(BadFormat, match=r"prompts/formats/two/format\.yaml:1: extends: got 'one', which extends this"):
+    with pytest.raises(BadFormat, match=r"prompts/formats/two/format\.yaml:1: extends: 'one' extends this"):
         loader.load("one")
 
 
@@ -199,9 +199,9 @@ def test_templates_with_names_that_will_not_do(here: Path) -> None:
     for name in ("a\nb.md.j2", "a b.md.j2", ".#speech.md.j2"):
         (folder / name).write_text("x")
     told = source.read_source("./mine").complaints
-    assert [one.partition(";")[0] for one in told] == [
-        r"./mine/: got a template called 'a\nb.md.j2'",
-        "./mine/: got a template called 'a b.md.j2'",
+    assert [one.partition(" should have")[0] for one in told] == [
+        r"./mine/: the template 'a\nb.md.j2'",
+        "./mine/: the template 'a b.md.j2'",
     ]
 
 
@@ -216,7 +216,7 @@ def test_no_yaml_is_told_alone(here: Path) -> None:
 def test_a_file_that_is_no_mapping(here: Path) -> None:
     """An empty format.yaml, or one that holds a list, is told as such."""
     for text in ("", "- a\n", "word"):
-        with pytest.raises(BadFile, match=r"mine/format\.yaml:1: .*a mapping of keys"):
+        with pytest.raises(BadFile, match=r"mine/format\.yaml:1: .*not a mapping of keys"):
             source.read_source(str(written(here / "mine", format_yaml=text)))
 
 

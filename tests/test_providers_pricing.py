@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import date
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,7 +10,6 @@ from hypothesis import strategies as st
 
 from debate_orchestrator.core.events import Usage
 from debate_orchestrator.providers import pricing
-from debate_orchestrator.util.errors import BadFile
 
 OPUS = "anthropic:claude-opus-5-5"  # $4 and $20 a million, a cached token at 0.05
 HAIKU = "anthropic:claude-haiku-5-5"  # $0.10 and $0.50; above 100,000 tokens $0.50 and $2.50
@@ -23,24 +21,12 @@ def test_the_table_is_whole() -> None:
 
     date.fromisoformat(table.date)
     assert table.source
-    assert {table.defaults.debater, table.defaults.judge, table.defaults.moderator} <= set(table.models)
-    for model in table.models.values():
+    assert {table.defaults.debater, table.defaults.judge, table.defaults.moderator} <= set(table.vendors["anthropic"])
+    for model in table.vendors["anthropic"].values():
         assert 0 < model.input < model.output < 1000
         assert 0 < model.read < 1
         assert model.least >= 512
-        assert model.most_output < model.context
-
-
-def test_a_broken_table_is_complained_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A table that lacks something is told of as a file that is not as it should be."""
-    (tmp_path / "pricing.yaml").write_text("date: 2026-01-01\n", encoding="utf-8")
-    monkeypatch.setattr(pricing, "_TABLE", tmp_path / "pricing.yaml")
-    pricing.table.cache_clear()
-    try:
-        with pytest.raises(BadFile, match=r"pricing\.yaml"):
-            pricing.table()
-    finally:
-        pricing.table.cache_clear()
+        assert (model.most_output or 0) < (model.context or 0)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +66,7 @@ def test_long_requests_have_their_own_price() -> None:
     ],
 )
 def test_the_unknown_is_unknown(spec: str) -> None:
-    """A model that is not in the table, or is served by somebody else, has no price; that is not a price of nothing."""
+    """A model that is not in the table, or is served from elsewhere, has no price; that is not a price of nothing."""
     assert pricing.cost(spec, Usage()) is None
 
 

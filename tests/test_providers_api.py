@@ -1,4 +1,4 @@
-"""The line to a server: bare of what is meant for somebody else, and never led on."""
+"""The connection of both APIs: requests without what is meant for another server, and errors of the libraries."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from debate_orchestrator.providers.api import cause, clean, http_options, is_refused_connection, read_stream
 from debate_orchestrator.providers.faults import SilenceClock
 from debate_orchestrator.providers.limits import LIMITS, OverLimit
 from debate_orchestrator.providers.servers import key_name, server
-from debate_orchestrator.providers.sse import cause, clean, is_beneath, is_refused_connection, options, read_stream
 from debate_orchestrator.util.redact import redact
 
 URL = "https://models.example/v1"
@@ -20,7 +20,7 @@ URL = "https://models.example/v1"
 def test_a_foreign_request_is_bare(monkeypatch: pytest.MonkeyPatch) -> None:
     """A request to an address from a cast keeps what it needs, and carries the key of that host alone."""
     monkeypatch.setenv(key_name(URL), "own")
-    (_, strip) = options(server(f"openai:m@{URL}"))["event_hooks"]["request"]
+    (_, strip) = http_options(server(f"openai:m@{URL}"), insecure=False)["event_hooks"]["request"]
     headers = {"host": "x", "content-type": "json", "authorization": "Bearer vendor", "x-gateway": "secret"}
     request = SimpleNamespace(headers=headers)
     asyncio.run(strip(request))
@@ -33,7 +33,7 @@ def test_a_vendors_request_is_the_librarys(monkeypatch: pytest.MonkeyPatch) -> N
     followed, and what is sent as a token, which may be from a profile, is redacted from then on."""
     monkeypatch.delenv("ANTHROPIC_BASE_URL", raising=False)
     monkeypatch.setattr("debate_orchestrator.util.redact._learned", set())
-    made = options(server("anthropic:m"))
+    made = http_options(server("anthropic:m"), insecure=False)
     hooks = made.pop("event_hooks")
     headers = {"authorization": "Bearer oat-from-a-profile-1", "x-gateway": "g"}
     asyncio.run(hooks["request"][1](SimpleNamespace(headers=headers)))
@@ -47,14 +47,16 @@ def test_a_vendors_request_is_the_librarys(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_plain_http() -> None:
     """Over plain http no certificates are read, and a server on this machine is asked past any proxy."""
-    here, near = (options(server(f"anthropic:m@http://{host}:1")) for host in ("localhost", "10.0.0.2"))
+    here, near = (
+        http_options(server(f"anthropic:m@http://{host}:1"), insecure=False) for host in ("localhost", "10.0.0.2")
+    )
 
     assert (here["verify"], here["trust_env"]) == (False, False)
     assert (near["verify"], near["trust_env"]) == (False, True)
 
 
 @pytest.mark.parametrize(
-    ("error", "nobody"),
+    ("error", "unreachable"),
     [
         (ConnectionRefusedError(111, "Connection refused"), True),
         (OSError("[Errno -2] Name or service not known"), True),
@@ -62,19 +64,18 @@ def test_plain_http() -> None:
         (ValueError("odd"), False),
     ],
 )
-def test_whether_somebody_is_there(error: Exception, nobody: bool) -> None:
+def test_refused_connections(error: Exception, unreachable: bool) -> None:
     """A refused connection and an unknown host are told from a line that broke, however they are wrapped."""
     try:
         raise RuntimeError("wrapped") from error
     except RuntimeError as wrapped:
-        assert is_refused_connection(wrapped) is nobody
+        assert is_refused_connection(wrapped) is unreachable
         assert cause(wrapped) is error
 
 
 def test_small_things() -> None:
     """Halves of characters are replaced, and a fault of ours is not taken for a library's."""
     assert clean("a\ud800b") == "a?b"
-    assert not is_beneath(ValueError("ours"))
 
 
 def test_too_much_is_not_heard() -> None:
@@ -84,11 +85,11 @@ def test_too_much_is_not_heard() -> None:
     class Long:
         """An answer whose first event is too long."""
 
-        length, came, odd = 0, 0, None
+        length, received, invalid = 0, 0, None
 
         def take(self, event: str) -> list[str]:
             """The event as the one piece."""
-            self.length = self.came = len(event)
+            self.length = self.received = len(event)
             return [event]
 
     async def events() -> AsyncIterator[str]:

@@ -158,6 +158,7 @@ def test_once(row: tuple[str, str, str], debate: Run, server: Server) -> None:
     nothing_leaks(ran.out, ran.err)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", [row for row in ROWS if row[0] in FAULTS and row[2]], ids=lambda row: row[0])
 def test_if_it_lasts(row: tuple[str, str, str], debate: Run, server: Server) -> None:
     """A fault that lasts ends as its row says: saved and resumable, or with a judge who is absent."""
@@ -213,8 +214,9 @@ def test_what_a_server_can_not_do_is_noted(debate: Run, server: Server) -> None:
     assert "structured output" in Path("r.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("url", ["http://127.0.0.1:9", "https://nowhere.invalid"], ids=["refused", "unknown host"])
-def test_nobody_there(url: str, debate: Run, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_server_there(url: str, debate: Run, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """A refused connection and an unknown host are asked again, then paused; the server back, the debate goes on."""
     monkeypatch.setenv("ANTHROPIC_BASE_URL", url)
     ran = run(debate, patience=1)

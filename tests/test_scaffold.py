@@ -103,7 +103,7 @@ def test_nothing_is_overwritten(here: Path, there: str) -> None:
         path.mkdir()
         (path / "format.yaml").write_text("mine") if there == "folder" else None
     before = sorted(str(one) for one in here.rglob("*"))
-    with pytest.raises(BadFile, match=r"\./town-hall: got something that is there already"):
+    with pytest.raises(BadFile, match=r"\./town-hall: there already is"):
         copy_format("adversarial", "town-hall", "")
     assert sorted(str(one) for one in here.rglob("*")) == before
 
@@ -111,7 +111,7 @@ def test_nothing_is_overwritten(here: Path, there: str) -> None:
 @pytest.mark.parametrize("name", ["Town", "a b", "../x", "", "transcript", "a/b", "x" * 50, "a\nb"])
 def test_names_that_will_not_do(here: Path, name: str) -> None:
     """A name that no format may have makes nothing."""
-    with pytest.raises(BadFormat, match="formats new: got"):
+    with pytest.raises(BadFormat, match="formats new: "):
         copy_format("adversarial", name, "")
     assert os.listdir() == []
 
@@ -119,7 +119,7 @@ def test_names_that_will_not_do(here: Path, name: str) -> None:
 @pytest.mark.parametrize("source", ["nonsense", "./nowhere"])
 def test_what_is_not_there_can_not_be_copied(here: Path, source: str) -> None:
     """An unknown source is told, and makes nothing."""
-    with pytest.raises(BadFormat, match=r"^format: got"):
+    with pytest.raises(BadFormat, match=r"^format: "):
         copy_format(source, "x", "")
     assert os.listdir() == []
 
@@ -127,12 +127,12 @@ def test_what_is_not_there_can_not_be_copied(here: Path, source: str) -> None:
 def test_what_is_ill_made_is_not_copied(here: Path) -> None:
     """The mistakes of a source are told in place of a copy of them."""
     written(here / "mine", format_yaml="title: x\n")
-    with pytest.raises(BadFormat, match="got no 'about'"):
+    with pytest.raises(BadFormat, match="the key 'about' is missing"):
         copy_format("./mine", "x", "")
 
 
 def test_where_nothing_can_be_made(here: Path) -> None:
     """A place that is no folder is told."""
     (here / "file").write_text("")
-    with pytest.raises(BadFile, match="a folder that can be made"):
+    with pytest.raises(BadFile, match="the folder can't be made"):
         copy_format("adversarial", "x", "file")

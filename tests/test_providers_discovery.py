@@ -66,14 +66,14 @@ def test_nothing_is_there() -> None:
     found = discovery.available()
     ways = {one.seat.partition(":")[0]: one for one in reversed(found)}
 
-    assert [one.seat for one in found if one.ready] == list(discovery._ALWAYS)
+    assert {one.seat for one in found if one.ready} >= {"host", "human", "replay:JOURNAL", "rehearse"}
     assert "ANTHROPIC_API_KEY" in ways["anthropic"].about
     assert "OPENROUTER_API_KEY" in ways["openrouter"].about
     assert "127.0.0.1:9" in ways["ollama"].about
 
 
 def test_with_nothing_what_works_is_offered(debate: Run) -> None:
-    """`run` with nobody to ask ends as the user's to put right, and offers everything that works without a key."""
+    """Without any model `run` ends with exit code 2, and offers everything that works without a key."""
     ran = debate("run", "--topic=T", "--position-a=x", "--position-b=y")
 
     assert ran.code == 2
@@ -87,7 +87,7 @@ def test_with_nothing_what_works_is_offered(debate: Run) -> None:
         "debate models",
     ):
         assert way in ran.err
-    assert ran.err.count("nobody") == 1
+    assert ran.err.count("no model is named") == 1
     with pytest.raises(BadSettings):
         discovery.default("judge")
 
@@ -118,7 +118,7 @@ def test_defaults_come_from_what_is_there(server: str, here: Path, monkeypatch: 
     """An Opus-level judge and capable debaters: by the vendor, else by OpenRouter. A local server's models are
     named and never chosen."""
     monkeypatch.setenv("OLLAMA_HOST", server)
-    with pytest.raises(BadSettings, match=r"llama.*Name a model"):
+    with pytest.raises(BadSettings, match=r"llama.*Try: --a"):
         discovery.default("judge")
     monkeypatch.setenv("OPENROUTER_API_KEY", "k")
     assert discovery.default("judge") == "openrouter:anthropic/claude-opus-5.5"
@@ -137,20 +137,6 @@ def test_programs_are_looked_up(here: Path) -> None:
     assert complaints({"a": ("command:claude -p",)}) == []
 
 
-def test_models_for_programs(debate: Run) -> None:
-    """`debate models --json` has every way, ready or not, with the reason."""
-    told = debate("models", "--json").json
-
-    assert {one["seat"] for one in told["models"]} >= {"anthropic:MODEL", "ollama:MODEL", "host"}
-    assert all(one["about"] for one in told["models"])
-
-
-@pytest.mark.parametrize("seat", ["a", "b", "judge", "moderator"])
-def test_a_rehearsal_needs_nothing(seat: str) -> None:
-    """Where nothing is there, a rehearsal is of the models that would be asked at best."""
-    assert discovery.best(seat).startswith("anthropic:claude-")
-
-
 def dripping(part: bytes) -> Iterator[bytes]:
     """So many bytes, one now and then, that no single wait for one is long."""
     for byte in part * 1_000:
@@ -158,6 +144,7 @@ def dripping(part: bytes) -> Iterator[bytes]:
         yield bytes([byte])
 
 
+@pytest.mark.slow
 def test_a_look_up_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that sends its list a byte at a time is given up after the time of one look-up."""
     with sending(lambda: dripping(b"[0, ")) as server:
@@ -167,6 +154,7 @@ def test_a_look_up_ends(monkeypatch: pytest.MonkeyPatch) -> None:
         assert time.monotonic() - began < 8
 
 
+@pytest.mark.slow
 def test_a_list_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """A list without end is read up to a limit, and is then no list."""
 
@@ -181,6 +169,7 @@ def test_a_list_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
         assert server.sent < 20_000_000
 
 
+@pytest.mark.slow
 def test_a_look_up_whose_headers_never_end_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that sends its headers a byte at a time is given up as well."""
 
@@ -202,6 +191,7 @@ def test_a_look_up_whose_headers_never_end_ends(monkeypatch: pytest.MonkeyPatch)
         assert time.monotonic() - began < 8
 
 
+@pytest.mark.slow
 def test_a_command_does_not_wait_for_a_look_up(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """`debate models` prints what it has found, and ends, while a server still sends."""
     with sending(lambda: dripping(b"[0, ")) as server:
@@ -228,22 +218,6 @@ def test_an_odd_list(body: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     with sending(lambda: [body]) as server:
         monkeypatch.setenv("OLLAMA_HOST", server.url)
         str(found("ollama")).encode()
-
-
-@pytest.mark.parametrize("answer", [b"garbage\r\n\r\n", b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nx\r\n"])
-def test_no_http(answer: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server that speaks something else is one that can't be reached."""
-
-    def serve(listener: socket.socket) -> None:
-        line, _ = listener.accept()
-        with line:
-            line.recv(65536)
-            line.sendall(answer)
-
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        threading.Thread(target=serve, args=(listener,), daemon=True).start()
-        monkeypatch.setenv("OLLAMA_HOST", f"http://127.0.0.1:{listener.getsockname()[1]}")
-        assert not found("ollama").ready
 
 
 def test_a_password_in_an_address_is_not_shown(debate: Run, server: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,22 +56,25 @@ def test_what_fits_is_made() -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"hots": "Ann"}, "hots: got the key 'hots'; expected one of host, guests, seats, late, price. Did you mean"),
-        ({"guests": [{"nam": "Bob"}]}, "guests[0]: got no 'name'; expected that key."),
-        ({"guests": "Bob"}, "guests: got 'Bob'; expected a list."),
-        ({"guests": [{"name": "Bob", "age": "old"}]}, "guests[0].age: got 'old'; expected a whole number."),
-        ({"guests": [{"name": "Bob", "age": 1.5}]}, "guests[0].age: got 1.5; expected a whole number."),
-        ({"guests": [{"name": 5}]}, "guests[0].name: got 5; expected text. Put it in quotes."),
-        ({"guests": [{"name": "B", "diet": "plant"}]}, "guests[0].diet: got 'plant'; expected 'meat' or 'plants' or"),
+        ({"hots": "Ann"}, "hots: 'hots' is not a key here; use one of host, guests, seats, late, price. Did you mean"),
+        ({"guests": [{"nam": "Bob"}]}, "guests[0]: the key 'name' is missing."),
+        ({"guests": "Bob"}, "guests: 'Bob' should be a list."),
+        ({"guests": [{"name": "Bob", "age": "old"}]}, "guests[0].age: 'old' should be a whole number."),
+        ({"guests": [{"name": "Bob", "age": 1.5}]}, "guests[0].age: 1.5 should be a whole number."),
+        ({"guests": [{"name": 5}]}, "guests[0].name: 5 should be text. Put it in quotes."),
+        ({"guests": [{"name": "B", "diet": "plant"}]}, "guests[0].diet: 'plant' should be 'meat' or 'plants' or"),
         ({"guests": [{"name": "B", "diet": "plant"}]}, "or a whole number. Did you mean 'plants'?"),
-        ({"guests": ["Bob"]}, "guests[0]: got 'Bob'; expected a mapping of keys to values."),
-        ({"seats": []}, "seats: got []; expected a mapping of keys to values."),
-        ({"seats": {"top": {"name": None}}}, "seats.top.name: got nothing; expected text."),
-        ({"seats": {"top": {"name": "B", "agee": 1}}}, "seats.top.agee: got the key 'agee'; expected one of name, age"),
-        ({"seats": {1: {"name": "B"}}}, "expected a key that is text"),
-        ({"late": "perhaps"}, "late: got 'perhaps'; expected true or false."),
-        ({"price": "much"}, "price: got 'much'; expected a number."),
-        ({"host": {"a": ["long"] * 20}}, "host: got a mapping; expected text."),
+        ({"guests": ["Bob"]}, "guests[0]: 'Bob' should be a mapping of keys to values."),
+        ({"seats": []}, "seats: [] should be a mapping of keys to values."),
+        ({"seats": {"top": {"name": None}}}, "seats.top.name: nothing should be text."),
+        (
+            {"seats": {"top": {"name": "B", "agee": 1}}},
+            "seats.top.agee: 'agee' is not a key here; use one of",
+        ),
+        ({"seats": {1: {"name": "B"}}}, "should be a key that is text"),
+        ({"late": "perhaps"}, "late: 'perhaps' should be true or false."),
+        ({"price": "much"}, "price: 'much' should be a number."),
+        ({"host": {"a": ["long"] * 20}}, "host: a mapping should be text."),
     ],
 )
 def test_a_value_that_does_not_fit(changes: dict[str, Any], said: str) -> None:
@@ -97,10 +100,10 @@ def test_a_wrong_value_hides_no_misfit(wrong: dict[str, Any]) -> None:
 def test_what_hangs_on_a_wrong_value_is_not_told() -> None:
     """Nothing is said of what depends on a value that is missing or wrong itself."""
     assert told(guests=[{}], late="perhaps") == [
-        "guests[0]: got no 'name'; expected that key.",
-        "late: got 'perhaps'; expected true or false.",
+        "guests[0]: the key 'name' is missing.",
+        "late: 'perhaps' should be true or false.",
     ]
-    assert told(guests=3, late=True) == ["guests: got 3; expected a list."]
+    assert told(guests=3, late=True) == ["guests: 3 should be a list."]
 
 
 @pytest.mark.parametrize(

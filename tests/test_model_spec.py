@@ -23,7 +23,7 @@ def test_kind_and_rest() -> None:
     ],
 )  # fmt: skip
 def test_who_is_called(spec: str, called: bool) -> None:
-    """A host calls us, a recording and a stand-in call nobody, a clerk no model; everybody else is called."""
+    """Models and programs are called; a host, a recording, a stand-in, a clerk and a person are not."""
     assert is_called(spec) is called
 
 
@@ -54,6 +54,6 @@ def test_what_may_be_shown(spec: str, said: str) -> None:
     ],
 )  # fmt: skip
 def test_whose_model_it_is(spec: str, whose: str) -> None:
-    """The words of a cast tell whose model fills a seat, but not what answers at somebody's own address, in a program
+    """The words of a cast tell whose model fills a seat, but not what answers at an address, in a program
     or in a host."""
     assert vendor(spec) == whose
