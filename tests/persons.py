@@ -14,7 +14,7 @@ from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from debate_orchestrator.cli.setup import interview
+from debate_orchestrator.cli.settings import questionnaire as interview
 from debate_orchestrator.providers.discovery import Available
 from debate_orchestrator.rostrum import Later
 from debate_orchestrator.setup.session import SetupState

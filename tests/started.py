@@ -233,9 +233,9 @@ def _become(wanted: dict[str, Any], streams: list[int]) -> None:
 def _load() -> None:
     """Loads what debates need, by holding one in which nobody is asked; SystemExit, with what was said, where that
     fails."""
-    for name in ("anthropic", "aiohttp", "debate_orchestrator.providers.anthropic", "debate_orchestrator.cli.judging"):
+    for name in ("anthropic", "aiohttp", "debate_orchestrator.providers.anthropic", "debate_orchestrator.cli.judge"):
         __import__(name)
-    for name in ("driving", "replaying", "running", "progress"):
+    for name in ("controls", "replay", "run", "resume", "step", "open", "answers", "check", "report"):
         __import__(f"debate_orchestrator.cli.{name}")
     setup = ("--topic=T", "--position-a=A", "--position-b=B", "--rounds=1", "--rehearse", "--quiet", "--output=r.md")
     shown = [os.dup(1), os.dup(2)]

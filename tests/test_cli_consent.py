@@ -11,10 +11,10 @@ from conftest import Run, finish
 from debates import opening
 from messages_server import Server, serving
 from own_formats import written
-from viewer import watching
 from waiting import ended
 
-from debate_orchestrator.cli.setup import interview
+from debate_orchestrator.cli import debates
+from debate_orchestrator.cli.settings import questionnaire as interview
 from debate_orchestrator.core.events import Reassigned
 from debate_orchestrator.setup import session
 from debate_orchestrator.setup.session import SetupProgress, SetupState
@@ -123,12 +123,12 @@ def test_special_files_are_no_material(debate: Run, here: Path, name: str) -> No
     for arguments in (("--answers", "a.yaml", "--trust"), (*TYPED, "--context", name)):
         ran = ended(lambda arguments=arguments: debate("run", "--rehearse", *arguments))
         assert ran.code == 2, ran
-        assert f"context: {name}: got" in ran.err
+        assert f"context: {name}: can't be read" in ran.err
     assert not list(here.glob("*.jsonl"))
 
 
 @pytest.mark.parametrize("name", ["/proc/self/environ", "/dev/zero", "pipe", "folder", "/dev/fd/0"])
-@pytest.mark.parametrize("verb", ["run", "open", "ask"])
+@pytest.mark.parametrize("verb", ["run", "ask"])
 def test_special_files_are_no_answers(debate: Run, here: Path, verb: str, name: str) -> None:
     """Nor are they answers files; a pipe does not block."""
     os.mkfifo("pipe")
@@ -137,7 +137,7 @@ def test_special_files_are_no_answers(debate: Run, here: Path, verb: str, name: 
     ran = ended(lambda: debate(verb, *arguments))
 
     assert ran.code == 2, ran
-    assert f"{name}: got" in ran.err
+    assert name in ran.err
 
 
 @pytest.mark.parametrize("output", ["{outside}/new/report.md", "../elsewhere", ".config/x.md", "link/r.md", "~/r.md"])
@@ -410,34 +410,6 @@ def test_a_format_is_judged_by_a_name(debate: Run) -> None:
         Format.model_validate({**loader.load("conversation").model_dump(), "judged_by": "./elsewhere"})
 
 
-# At a terminal
-
-
-@pytest.mark.parametrize("said", ["n", ""])
-def test_consent_is_asked_for_at_a_terminal(debate: Run, here: Path, said: str) -> None:
-    """At a terminal what reaches beyond the debate is shown, and nothing happens unless the user says yes."""
-    answers(f'cast: "{MARKS}"\n')
-    with watching("run", "--answers", "a.yaml", columns=120) as viewer:
-        viewer.see_text("[y/N]")
-        assert "sh -c 'touch marker; exit 1'" in viewer.glass.text
-        viewer.press(f"{said}\r")
-        assert viewer.see_end() == 2
-    assert os.listdir() == ["a.yaml"]
-
-
-def test_consent_given_at_a_terminal(debate: Run, here: Path) -> None:
-    """A yes goes on, and is remembered for that file: the same things are not asked about again, others are."""
-    answers(f'cast: "{MARKS}"\n')
-    with watching("run", "--answers", "a.yaml", columns=120) as viewer:
-        viewer.see_text("[y/N]")
-        viewer.press("y\r")
-        assert viewer.see_end() == 3
-    assert Path("marker").exists()
-    assert debate("open", "--answers", "a.yaml", "--output=s.md").code == 3
-    answers('cast: "command:sh -c false"\n')
-    assert debate("open", "--answers", "a.yaml", "--output=t.md").code == 2
-
-
 def finished(debate: Run) -> str:
     """A journal of this user's own debate among hosts."""
     told = debate("open", *TYPED, "--json").json
@@ -451,3 +423,53 @@ def test_a_plain_journal_asks_nothing(debate: Run) -> None:
 
     assert debate("judge", path, "--judge=rehearse").code == 0
     assert len(read(path).events) > 1
+
+
+@pytest.mark.parametrize(
+    "line", ["python3 -m bot", "sh -c 'python3 bot.py'", 'python3 "bot.py"', "env python3 -mbot", "cat -u"]
+)
+def test_a_program_is_trusted_in_one_folder(
+    debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    """A program may load files of the folder that it is run in, however it is written: consent to it holds in that
+    folder alone. A copy of one's own journal, and one's answers file run elsewhere, are asked about."""
+    for name in ("mine", "theirs"):
+        (here / name).mkdir()
+    (here / "theirs/bot.py").write_text("open('marker', 'w')")
+    monkeypatch.chdir("mine")
+    Path("bot.py").write_text("raise SystemExit(1)")
+    assert debate("run", *TYPED, f"--a=command:{line}", "--b=host", "--judge=host").code == 3
+    Path("../theirs", J).write_bytes(b"".join(Path(J).read_bytes().splitlines(keepends=True)[:2]))
+    assert debate("resume", J).code == 3
+    copied = debate("resume", f"../theirs/{J}")
+    monkeypatch.chdir("../theirs")
+    there, from_there = debate("resume", J), debate("resume", f"../mine/{J}")
+
+    assert (copied.code, there.code, from_there.code) == (2, 2, 2)
+    assert f"in {here / 'theirs'}" in there.err
+    assert not Path("marker").exists()
+
+
+def test_answers_are_trusted_in_one_folder(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answers file whose program was agreed to is asked about where it is run in another folder."""
+    answers("cast: {a: command:sh -c false, b: host, judge: host}\n")
+    assert debate("run", "--answers", "a.yaml", "--trust").code == 3
+    assert debate("run", "--answers", "a.yaml", "--output=s.md").code == 3
+    (here / "other").mkdir()
+    monkeypatch.chdir("other")
+    assert debate("run", "--answers", "../a.yaml").code == 2
+
+
+def test_no_verb_can_forget_consent() -> None:
+    """Only `debates` makes a debate that may take turns, and there after consent. A verb that opens a journal itself
+    records an event of its own; `take_step` is given the journal of a debate from `debates`."""
+    folder = Path(debates.__file__).parent
+    sources = {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*.py")}
+
+    def users(text: str) -> set[str]:
+        return {name for name, source in sources.items() if text in source}
+
+    assert users("ConsentedDebate(") == {"debates"}
+    assert users("JournalWriter(") == {"debates", "floor"} and users("JournalWriter.create(") == {"debates"}
+    assert users("run_with_controls(") == {"controls", "driving"}
+    assert users("take_step(") == users("take_step(debate.journal") == {"open", "step"}

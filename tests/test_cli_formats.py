@@ -54,15 +54,12 @@ def test_its_mistakes_are_told(debate: Run, here: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (["a", "b"], "formats: got 'a b'; expected one name"),
-        (["new"], "formats: got 'new'; expected one name, or `new` and the name of a folder"),
-        (["new", "a", "b"], "formats: got 'new a b'"),
-        (["--from", "adversarial"], "--from: got nothing that is made; expected `debate formats new NAME --from ...`"),
-        (["adversarial", "--to", "x"], "--to: got nothing that is made"),
-        (["new", "x", "--rounds", "2"], "--rounds: got nothing that is shown"),
-        (["--strictness", "strict"], "--strictness: got nothing that is shown"),
-        (["./mine", "--rounds", "9"], "--rounds: got 9; expected 1 to 3"),
-        (["./mine", "--strictness", "soft"], "--strictness: got 'soft'; expected plain"),
+        (["a", "b"], "`debate formats` takes one name"),
+        (["new"], "and not 'new'"),
+        (["--from", "adversarial"], "Try: `debate formats new NAME --from ...`"),
+        (["new", "x", "--rounds", "2"], "--rounds goes with a format that is shown"),
+        (["./mine", "--rounds", "9"], "--rounds must be from 1 to 3"),
+        (["./mine", "--strictness", "soft"], "--strictness must be plain"),
         (["./nowhere"], "a folder with a format.yaml in it. `debate formats new NAME` makes one"),
         (["mine"], "format: there is no format 'mine'"),
     ],
@@ -182,10 +179,10 @@ def test_an_inherited_format_is_judged_again(debate: Run, here: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("adversarial", ["Rounds: 3 unless said otherwise, 1 to 6, to 8 where somebody insists.", "Judges: 1 unless"]),
+        ("adversarial", ["Rounds: 3 by default, 1 to 6, to 8 with --insist.", "Judges: 1 unless"]),
         ("panel", ["Judges: 3 unless others are named (--judge, once for each)."]),
         ("question", ["Every judge also votes with the sides exchanged, and a vote that flips is no vote"]),
-        ("conversation", ["Nobody judges it; `debate judge` judges what was said, separately."]),
+        ("conversation", ["It has no judge; `debate judge` judges what was said, separately."]),
     ],
 )
 def test_who_decides_is_told(debate: Run, name: str, told: list[str]) -> None:

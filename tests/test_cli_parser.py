@@ -1,40 +1,69 @@
-"""What is not a verb or a flag is met with the one that was meant."""
+"""The command line knows every verb from one list, and suggests what was meant by a misspelt one."""
 
 from __future__ import annotations
+
+import argparse
+import sys
+from types import ModuleType
 
 import pytest
 from conftest import Run
 
-from debate_orchestrator.cli.parser import parse
+from debate_orchestrator.cli.parser import VERBS, parse
+
+
+def test_every_verb_has_help_with_an_example(debate: Run) -> None:
+    """`debate VERB --help` shows an example of that verb, and `debate --help` lists them all."""
+    overview = debate("--help").out
+
+    for verb in VERBS:
+        assert f"example: debate {verb}" in debate(verb, "--help").out
+        assert f"    {verb} " in overview
+
+
+def test_a_new_verb_is_a_module_and_a_line(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module with an example, arguments and a `run`, and its line in VERBS, are a verb; nothing else registers it."""
+
+    def add_arguments(parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--times", type=int)
+
+    def run(arguments: argparse.Namespace) -> int:
+        print("hello " * arguments.times)
+        return 3
+
+    module = ModuleType("greet")
+    module.EXAMPLE, module.add_arguments, module.run = "debate greet", add_arguments, run  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "debate_orchestrator.cli.greet", module)
+    monkeypatch.setitem(VERBS, "greet", "say hello")
+    ran = debate("greet", "--times", "2")
+
+    assert (ran.code, ran.out.split()) == (3, ["hello", "hello"])
+    assert "say hello" in debate("--help").out and "example: debate greet" in debate("greet", "--help").out
 
 
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        (["run", "--judgge=x"], "debate run: error: unrecognized argument: --judgge=x, did you mean --judge?"),
-        (["run", "--max-csot=2"], "debate run: error: unrecognized argument: --max-csot=2, did you mean --max-cost?"),
-        (["step", "x", "--jsn"], "debate step: error: unrecognized argument: --jsn, did you mean --json?"),
+        (["step", "x", "--jsn"], "unrecognized argument: --jsn, did you mean --json?"),
         (
-            ["run", "--judgge", "x", "--topci", "y", "--zzz", "--pos", "z"],
-            "debate run: error: unrecognized argument: --judgge, did you mean --judge?; unrecognized argument: x; "
-            "unrecognized argument: --topci, did you mean --topic?; unrecognized argument: y; "
-            "unrecognized argument: --zzz; unrecognized argument: --pos; unrecognized argument: z",
+            ["run", "--judgge", "x", "--max-csot=2", "--zzz"],
+            "unrecognized argument: --judgge, did you mean --judge?; unrecognized argument: x; "
+            "unrecognized argument: --max-csot=2, did you mean --max-cost?; unrecognized argument: --zzz",
         ),
-        (["report", "x", "y"], "debate report: error: unrecognized argument: y"),
-        (["report", "x", "--zzzzzz"], "debate report: error: unrecognized argument: --zzzzzz"),
+        (["report", "x", "y"], "unrecognized argument: y"),
     ],
 )
-def test_a_flag_that_there_is_not(debate: Run, given: list[str], expected: str) -> None:
-    """The verb's own usage is shown, and the flag that is nearest, where one is near."""
+def test_an_unknown_flag(debate: Run, given: list[str], expected: str) -> None:
+    """The verb's own usage is printed, with every unknown flag and the nearest known one."""
     ran = debate(*given)
 
     assert ran.code == 2
     assert ran.err.startswith(f"usage: debate {given[0]} ")
-    assert ran.err.splitlines()[-1] == expected
+    assert ran.err.splitlines()[-1] == f"debate {given[0]}: error: {expected}"
 
 
-def test_a_verb_that_there_is_not(debate: Run) -> None:
-    """All verbs are named, and the nearest is asked for, where one is near."""
+def test_an_unknown_verb(debate: Run) -> None:
+    """All verbs are named, and the nearest one is suggested."""
     near, far = debate("reprot", "x"), debate("qqqq")
 
     assert near.code == far.code == 2
@@ -43,22 +72,18 @@ def test_a_verb_that_there_is_not(debate: Run) -> None:
     assert "there is no verb qqqq" in far.err and "did you mean" not in far.err
 
 
-def test_a_flag_of_the_setup_belongs_after_the_verb(debate: Run) -> None:
-    """What only the conversation takes is not silently lost before a verb."""
-    assert "--format belongs after the verb" in debate("--format", "panel", "formats").err
+@pytest.mark.parametrize(
+    "flag", [("--format", "panel"), ("--rehearse",), ("--insecure",), ("--command-env=A",), ("--answers", "a.yaml")]
+)
+def test_a_flag_before_the_verb(debate: Run, flag: tuple[str, ...]) -> None:
+    """A flag of the setup conversation, or a permission, is not silently lost before a verb."""
+    assert f"{flag[0].partition('=')[0]} belongs after the verb" in debate(*flag, "run").err
 
 
-def test_what_a_user_permits() -> None:
-    """The conversation and every verb that calls somebody take what the user permits, each for itself."""
-    flags = ["--insecure", "--command-env=A", "--command-env=B"]
+def test_permissions() -> None:
+    """The setup conversation and every verb that calls models take the user's permissions, each for itself."""
     for verb in ([], ["run"], ["resume", "j"], ["judge", "j"], ["probe"]):
-        given = parse([*verb, *flags])
-        assert (given.insecure, given.command_env) == (True, ["A", "B"])
-        assert not parse(verb).insecure and parse(verb).command_env is None
+        permitted, plain = parse([*verb, "--insecure", "--command-env=A", "--command-env=B"]), parse(verb)
+        assert (permitted.insecure, permitted.command_env) == (True, ["A", "B"])
+        assert (plain.insecure, plain.command_env) == (False, None)
     assert parse(["models", "--insecure"]).insecure
-
-
-def test_what_is_permitted_belongs_after_the_verb(debate: Run) -> None:
-    """A permission before a verb is not silently lost."""
-    assert "--insecure belongs after the verb" in debate("--insecure", "run").err
-    assert "--command-env belongs after the verb" in debate("--command-env=A", "run").err

@@ -173,6 +173,7 @@ def until(asked: int, log: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_a_killed_run_goes_on(debate: Run, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Killed at any moment, the same command goes on and repeats only the calls that were under way. While it runs,
     another in the same folder is refused."""
@@ -191,6 +192,7 @@ def test_a_killed_run_goes_on(debate: Run, tmp_path_factory: pytest.TempPathFact
     assert 39 <= asked <= 39 + 2 * probe.AT_ONCE
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 def test_an_interrupt_waits_for_what_is_under_way(here: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     """After Ctrl-C the ballots under way are awaited and saved, and the message says how to go on."""

@@ -100,12 +100,12 @@ def test_an_interrupt_ends_a_wait(server: Server) -> None:
     server.trouble = lambda request, n: {"status": 429, "headers": {"retry-after": "300"}}
     with started(*RUN) as process:
         until(1, server)
-        process.hear("Asked again in 3")
+        process.hear("Retried in 3")
         process.signal(signal.SIGINT)
         ended = process.end()
 
     assert ended.code == 130
-    assert "Asked again in 3" in ended.err
+    assert "Retried in 3" in ended.err
 
 
 def test_one_debate_has_one_driver(server: Server) -> None:

@@ -99,7 +99,7 @@ def server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 def run(debate: Run, *flags: str, patience: float = 60) -> Ran:
     """A debate of one round, from flags alone."""
     setup = ("--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--rounds=1", "--output=r.md")
-    return debate("run", *setup, f"--patience={patience}", *flags)
+    return debate("run", *setup, f"--retry-for={patience}", *flags)
 
 
 def in_trouble(server: Server, fault: Fault, times: int) -> None:

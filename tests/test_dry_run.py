@@ -81,7 +81,9 @@ def test_every_brief_is_rendered(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_rendered_in_some_debates_alone(tmp_path: Path, said: str, where: str) -> None:
     """A template that fails only with an intervention, with material or in some round is found out."""
     (one,) = told(tmp_path / "mine", speech_md_j2=f"\n{said}")
-    assert one.startswith("formats/mine/speech.md.j2:2: the template can't be rendered: 'str object' has no attribute 'x'"), where
+    assert one.startswith(
+        "formats/mine/speech.md.j2:2: the template can't be rendered: 'str object' has no attribute 'x'"
+    ), where
 
 
 @pytest.mark.parametrize("said", ["declined", "conceded", "persisted", "ballots"])
@@ -156,6 +158,5 @@ def test_a_format_with_nothing_due_in_one_round_is_looked_over(tmp_path: Path) -
     """A format in which no seat has a turn in one round is complained of like any other."""
     text = FORMAT.replace("seats: [a, b]", NEVER).replace("seats: [judge]", NEVER_JUDGED)
     assert any(
-        "has no turns" in one
-        for one in format_check.find_mistakes(str(written(tmp_path / "mine", format_yaml=text)))
+        "has no turns" in one for one in format_check.find_mistakes(str(written(tmp_path / "mine", format_yaml=text)))
     )

@@ -121,7 +121,7 @@ def test_nothing_is_asked_that_could_not_be_opened(debate: Run, server: Server) 
 def test_patience_holds_for_the_moderator_too(debate: Run, server: Server) -> None:
     """Trouble is shown, and bounded by the patience that was given."""
     server.trouble = lambda request, n: {"status": 529}
-    ran = debate("run", *SETUP, "--patience=1")
+    ran = debate("run", *SETUP, "--retry-for=1")
 
     assert ran.code == 3
     assert "Deriving the two positions: anthropic:n." in ran.err

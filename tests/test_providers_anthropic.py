@@ -184,7 +184,7 @@ LLMOCK_FAULTS = {
 def test_an_independent_server_finds_no_fault_with_us(fault: str, llmock: Any, here: Path, debate: Run) -> None:
     """A server that grades its clients sees each fault survived: waits kept, backed off, no half taken for a whole."""
     getattr(llmock, fault)(**{"times": 1, **LLMOCK_FAULTS[fault]})
-    ran = debate("run", *SETUP, "--rounds=1", "--patience=8", "--judge=host", "--a=anthropic:m", "--b=anthropic:m")
+    ran = debate("run", *SETUP, "--rounds=1", "--retry-for=8", "--judge=host", "--a=anthropic:m", "--b=anthropic:m")
     troubles = [event for event in read("r.journal.jsonl").events if isinstance(event, CallFailed)]
 
     assert ran.code == 3, ran.err  # both have spoken, and the host's judge is due

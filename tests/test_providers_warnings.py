@@ -34,7 +34,7 @@ def test_a_key_in_fields_of_another_type(here: Path, monkeypatch: pytest.MonkeyP
     """A server that quotes the key where no text belongs makes nothing print it, not even in part."""
     with sending(lambda: quoting(KEY)) as server:
         monkeypatch.setenv(key_name(server.url), KEY)
-        seats = (f"--a={server.spec('anthropic')}", "--b=rehearse", "--judge=rehearse", "--patience=5")
+        seats = (f"--a={server.spec('anthropic')}", "--b=rehearse", "--judge=rehearse", "--retry-for=5")
         command = [sys.executable, "-m", "debate_orchestrator", "run", *SETUP, *seats]
         ran = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
 

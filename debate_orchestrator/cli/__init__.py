@@ -1,7 +1,7 @@
-"""The command line: the only place that writes reports, prints errors and sets exit codes. It decides nothing.
+"""The command line: `main` runs one verb, prints its errors and sets the exit code.
 
-`parser` says what can be asked for; each verb is a function of a module beside it, imported
-when it is called, so that `--help` loads none of them.
+`parser` lists the verbs. Each verb is the module of its name: its `EXAMPLE`, its `add_arguments` and its `run`. It is
+imported when it is asked for, so that `debate --help` loads none of them.
 """
 
 from __future__ import annotations
@@ -9,47 +9,46 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from importlib import import_module
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Runs one verb and exits: 0 done, 2 your mistake, 3 stopped with work left, 4 a provider failed for
-    good, 130 interrupted."""
-    from debate_orchestrator.cli.output import complain, remark, without_secrets
+    """Runs one verb and exits: 0 done, 2 the user's mistake, 3 stopped with work left, 4 a provider failed for good,
+    130 interrupted."""
+    from debate_orchestrator.cli.output import print_errors, redact_streams, remark
     from debate_orchestrator.cli.parser import parse
 
-    without_secrets()
+    redact_streams()
     arguments = parse(argv)
-    insecure = getattr(arguments, "insecure", False)
     try:
-        if insecure:
-            remark("debate: --insecure: keys may go over plain http, where anyone on the way can read them.")
-        module, _, name = arguments.verb.rpartition(".")
-        code = getattr(import_module(f"debate_orchestrator.cli.{module}"), name)(arguments)
+        if getattr(arguments, "insecure", False):
+            remark("debate: --insecure: keys may go over plain http, where others on the network can read them.")
+        code = arguments.run(arguments)
         sys.stdout.flush()
     except KeyboardInterrupt as interrupt:
-        complain([str(interrupt) or "interrupted; every reply that was accepted is saved."])
+        print_errors([str(interrupt) or "interrupted; every reply that was accepted is saved."])
         code = 130
     except BrokenPipeError:
+        # Python flushes stdout once more at exit; without this it would report the closed pipe a second time.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 141  # as a shell reports a process that a closed pipe ended
     except Exception as error:
-        code = _failed(error, json=getattr(arguments, "json", False))
+        code = _report_failure(error, as_json=getattr(arguments, "json", False))
     sys.exit(code)
 
 
-def _failed(error: Exception, *, json: bool) -> int:
-    from debate_orchestrator.cli.output import complain, print_json
+def _report_failure(error: Exception, *, as_json: bool) -> int:
+    """Prints an error of this program and returns its exit code. Any other error is a bug and is raised again."""
+    from debate_orchestrator.cli.output import print_errors, print_json
     from debate_orchestrator.util.errors import DebateError
 
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
-        complain([f"Can't write the output ({error.strerror or 'an error'}). Try: make room on the disk."])
+        print_errors([f"Can't write the output ({error.strerror or 'unknown error'}). Try: make room on the disk."])
         return 4
     if not isinstance(error, DebateError):
         raise error
-    if json:
+    if as_json:
         print_json({"status": "error", "complaints": error.complaints})
-    complain(error.complaints)
+    print_errors(error.complaints)
     return exit_code(error)
 
 

@@ -1,4 +1,4 @@
-"""The verb `formats`: lists them, shows one unrolled with all that is wrong with it, and makes a copy to change."""
+"""`debate formats`: lists the formats, shows one unrolled, or makes a copy to change."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import shlex
 from collections.abc import Iterator
 
+from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.output import print_json, remark, say
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE
@@ -13,119 +14,140 @@ from debate_orchestrator.engine import format_check
 from debate_orchestrator.formats import loader, scaffold
 from debate_orchestrator.formats import source as source_module
 from debate_orchestrator.util import resources
-from debate_orchestrator.util.errors import BadSettings, complaint, short_repr
+from debate_orchestrator.util.errors import BadSettings, short_repr
 
-NEW = "new"
+EXAMPLE = "debate formats new town-hall --from adversarial"
+_NEW = "new"
 
 
-def formats(arguments: argparse.Namespace) -> int:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    about = "a shipped format, or the path of your own (./NAME), which is checked whole; or: new NAME"
+    parser.add_argument("given", nargs="*", metavar="NAME", help=about)
+    parser.add_argument("--rounds", type=int, metavar="N", help="unroll for so many rounds")
+    parser.add_argument("--strictness", metavar="MODE", help="unroll for this strictness")
+    parser.add_argument("--from", dest="source", metavar="FORMAT", help="new: what to copy; adversarial by default")
+    parser.add_argument("--to", metavar="DIR", help="new: where the folder NAME is made; here by default")
+    flags.add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
     """Answers `formats`, `formats NAME`, `formats PATH` and `formats new NAME`."""
     first, *rest = arguments.given or [None]
-    new = first == NEW
-    wrong = []
+    new = first == _NEW
+    errors = []
     if len(rest) != new:
-        got = short_repr(" ".join(arguments.given))
-        wrong.append(complaint("formats", got, "one name, or `new` and the name of a folder to make"))
-    for name, flag in (("source", "--from"), ("to", "--to")):
-        if getattr(arguments, name) is not None and not new:
-            wrong.append(complaint(flag, "nothing that is made", f"`debate formats new NAME {flag} ...`"))
-    for name in ("rounds", "strictness"):
-        if getattr(arguments, name) is not None and (new or first is None):
-            wrong.append(complaint(f"--{name}", "nothing that is shown", f"`debate formats NAME --{name} ...`"))
-    if wrong:
-        raise BadSettings(wrong)
+        given = short_repr(" ".join(arguments.given))
+        errors.append(f"`debate formats` takes one name, or `new` and the name of a folder to make, and not {given}.")
+    errors += [
+        f"{flag} goes with a new format only. Try: `debate formats new NAME {flag} ...`."
+        for flag, value in (("--from", arguments.source), ("--to", arguments.to))
+        if value is not None and not new
+    ]
+    errors += [
+        f"{flag} goes with a format that is shown. Try: `debate formats NAME {flag} ...`."
+        for flag, value in (("--rounds", arguments.rounds), ("--strictness", arguments.strictness))
+        if value is not None and (new or first is None)
+    ]
+    if errors:
+        raise BadSettings(errors)
     if first is None:
-        return _listed(arguments)
-    return _new(arguments, rest[0]) if new else _shown(arguments, first)
+        return _print_list(arguments)
+    return _copy(arguments, rest[0]) if new else _print_format(arguments, first)
 
 
-def _listed(arguments: argparse.Namespace) -> int:
-    made = [loader.load(name) for name in resources.format_names()]
+def _print_list(arguments: argparse.Namespace) -> int:
+    formats = [loader.load(name) for name in resources.format_names()]
     if arguments.json:
-        print_json({"formats": [{"name": one.name, "title": one.title, "about": one.about} for one in made]})
+        keys = ("name", "title", "about")
+        print_json({"formats": [{key: getattr(format, key) for key in keys} for format in formats]})
         return 0
-    for one in made:
-        say(f"{one.name}: {one.about}")
+    for format in formats:
+        say(f"{format.name}: {format.about}")
     remark("\nOne of your own: `debate formats new NAME` copies one to change.")
     return 0
 
 
-def _new(arguments: argparse.Namespace, name: str) -> int:
-    """Copies a format, and says what to do with the copy."""
+def _copy(arguments: argparse.Namespace, name: str) -> int:
+    """Copies a format, and prints what to do with the copy."""
     source = arguments.source or scaffold.FIRST
-    taken = scaffold.copy_format(source, name, arguments.to or "")
-    path = shlex.quote(taken.told)
-    then = [f"debate formats {path}", f'debate run --format {path} --topic "..." --rehearse']
-    then.append(f'debate open --format {path} --topic "..." --position-a "..." --position-b "..."')
+    copy = scaffold.copy_format(source, name, arguments.to or "")
+    path = shlex.quote(copy.told)
+    commands = {
+        f"debate formats {path}": "checks it, and shows what it makes",
+        f'debate run --format {path} --topic "..." --rehearse': "shows every brief, and calls no model",
+        f'debate open --format {path} --topic "..." --position-a "..." --position-b "..."': "is a debate of it",
+    }
     if arguments.json:
-        print_json({"format": name, "folder": taken.told, "files": list(taken.files), "from": source, "next": then})
+        fields = {"format": name, "folder": copy.told, "files": list(copy.files), "from": source}
+        print_json({**fields, "next": list(commands)})
         return 0
-    templates = [file for file in taken.files if file.endswith(source_module.ENDING)]
-    others = [file for file in taken.files if file not in templates]
-    say(f"{taken.told}/: {', '.join(others)} and {len(templates)} templates, from {source}.")
+    templates = [file for file in copy.files if file.endswith(source_module.ENDING)]
+    others = [file for file in copy.files if file not in templates]
+    say(f"{copy.told}/: {', '.join(others)} and {len(templates)} templates, from {source}.")
     say("Change what you like, then:")
-    about = ("checks it, and shows what it makes", "shows every brief, and calls nobody", "is a debate of it")
-    for command, what in zip(then, about, strict=True):
-        say(f"  {command}\n      {what}")
+    for command, about in commands.items():
+        say(f"  {command}\n      {about}")
     return 0
 
 
-def _shown(arguments: argparse.Namespace, given: str) -> int:
-    """Unrolls a format from its data."""
-    one = format_check.load(given)
-    rounds = one.rounds.default if arguments.rounds is None else arguments.rounds
-    strictness = arguments.strictness or list(one.rubric.strictness)[-1]
-    wrong = []
-    if not 1 <= rounds <= one.rounds.insist:
-        wrong.append(complaint("--rounds", str(rounds), f"1 to {one.rounds.insist}"))
-    if strictness not in one.rubric.strictness:
-        wrong.append(complaint("--strictness", short_repr(strictness), " or ".join(one.rubric.strictness)))
-    if wrong:
-        raise BadSettings(wrong)
-    stages = loader.unrolled(one, rounds, strictness)
+def _print_format(arguments: argparse.Namespace, name: str) -> int:
+    """Prints a format with its phases unrolled."""
+    format = format_check.load(name)
+    rounds = format.rounds.default if arguments.rounds is None else arguments.rounds
+    modes = list(format.rubric.strictness)
+    strictness = arguments.strictness or modes[-1]
+    errors = []
+    if not 1 <= rounds <= format.rounds.insist:
+        errors.append(f"--rounds must be from 1 to {format.rounds.insist}, and not {rounds}.")
+    if strictness not in modes:
+        errors.append(f"--strictness must be {' or '.join(modes)}, and not {short_repr(strictness)}.")
+    if errors:
+        raise BadSettings(errors)
+    stages = loader.unrolled(format, rounds, strictness)
     if arguments.json:
-        agenda = [{"part": part, "order": how, "turns": ids} for part, how, ids in stages]
-        print_json({"format": one.model_dump(mode="json"), "rounds": rounds, "agenda": agenda})
+        agenda = [{"part": part, "order": order, "turns": turns} for part, order, turns in stages]
+        print_json({"format": format.model_dump(mode="json"), "rounds": rounds, "agenda": agenda})
         return 0
-    say(f"{one.title} ({one.name})\n{one.about}\n")
-    _unrolled(stages)
+    say(f"{format.title} ({format.name})\n{format.about}\n")
+    _print_agenda(stages)
     say("")
-    for line in _decided(one):
+    for line in _rules(format):
         say(line)
-    _judged(one, rounds, strictness)
+    _print_rubric(format, rounds, strictness)
     return 0
 
 
-def _unrolled(stages: list[tuple[str, str, list[str]]]) -> None:
-    part = ""
-    for name, how, ids in stages:
-        if name != part:
-            part = name
+def _print_agenda(stages: list[tuple[str, str, list[str]]]) -> None:
+    last = ""
+    for part, order, turns in stages:
+        if part != last:
+            last = part
             say(part)
-        say(f"  {', '.join(ids):44} {how if len(ids) > 1 or 'only' in how else ''}".rstrip())
+        say(f"  {', '.join(turns):44} {order if len(turns) > 1 or 'only' in order else ''}".rstrip())
 
 
-def _decided(one: Format) -> Iterator[str]:
-    """How many rounds there may be, who votes, and what wins."""
-    limits = one.rounds
-    insisted = f", to {limits.insist} where somebody insists" if limits.insist > limits.most else ""
-    several = f"Rounds: {limits.default} unless said otherwise, 1 to {limits.most}{insisted}."
+def _rules(format: Format) -> Iterator[str]:
+    """How many rounds there may be, how judges vote, and what wins."""
+    limits = format.rounds
+    long = f", to {limits.insist} with --insist" if limits.insist > limits.most else ""
+    several = f"Rounds: {limits.default} by default, 1 to {limits.most}{long}."
     yield several if limits.most > 1 else "Rounds: one."
-    if JUDGE not in one.seats:
-        yield "Nobody judges it; `debate judge` judges what was said, separately."
+    if JUDGE not in format.seats:
+        yield "It has no judge; `debate judge` judges what was said, separately."
         return
-    yield f"Judges: {one.panel} unless others are named (--judge, once for each)."
-    if one.mirror:
+    yield f"Judges: {format.panel} unless others are named (--judge, once for each)."
+    if format.mirror:
         yield "Every judge also votes with the sides exchanged, and a vote that flips is no vote (--no-mirror: once)."
-    if one.decided_by == "swing":
+    if format.decided_by == "swing":
         yield "The side wins that gained more votes since those cast before the first word."
 
 
-def _judged(one: Format, rounds: int, strictness: str) -> None:
-    if one.rubric.criteria:
-        say(f"\nRubric {one.rubric.name}, {one.rubric.least:g} to {one.rubric.most:g}:")
-    for key, criterion in one.rubric.criteria.items():
+def _print_rubric(format: Format, rounds: int, strictness: str) -> None:
+    rubric = format.rubric
+    if rubric.criteria:
+        say(f"\nRubric {rubric.name}, {rubric.least:g} to {rubric.most:g}:")
+    for key, criterion in rubric.criteria.items():
         if criterion.when.holds(rounds=rounds, strictness=strictness):
             say(f"  {key}: {criterion.about}")
-    for key, mode in one.rubric.strictness.items():
+    for key, mode in rubric.strictness.items():
         say(f"Judge {key}: {mode.about}")

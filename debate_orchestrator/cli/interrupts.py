@@ -1,4 +1,4 @@
-"""Ctrl-C while answers are under way: the first stops the asking, since they are paid for; the second leaves them."""
+"""Ctrl-C and SIGTERM: the first one stops new calls and waits for those under way, which are paid for."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ STOPPING = "Stopping: answers under way are awaited, since they are paid for. Ct
 
 @contextmanager
 def terminated_like_interrupted() -> Iterator[None]:
-    """Has SIGTERM do what Ctrl-C does, so that what it ends can say what is lost."""
+    """Makes SIGTERM raise KeyboardInterrupt, so that the caller can say what was lost."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
@@ -22,12 +22,12 @@ def terminated_like_interrupted() -> Iterator[None]:
 
 @contextmanager
 def heeded(interrupted: Callable[[], None]) -> Iterator[None]:
-    """Has every interrupt of the process call that in the running loop, instead of ending it."""
+    """Calls `interrupted` in the running event loop for each SIGINT and SIGTERM, instead of ending the process."""
     loop = asyncio.get_running_loop()
-    for one in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(one, interrupted)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, interrupted)
     try:
         yield
     finally:
-        for one in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(one)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)

@@ -1,4 +1,4 @@
-"""stdout is for results, stderr for talk; whatever is printed is tamed first, and has no secret in it."""
+"""Printing: results on stdout, progress and errors on stderr, both sanitized and without secrets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from debate_orchestrator.util.sanitize import sanitize
 
 
 class _Redacted:
-    """A stream whose text is redacted on its way out; what its encoding lacks is escaped."""
+    """A text stream that redacts what is written to it, and escapes characters that its encoding lacks."""
 
     def __init__(self, stream: TextIO):
         self._stream = stream
@@ -34,10 +34,10 @@ class _Redacted:
         return getattr(self._stream, name)
 
 
-def without_secrets() -> None:
-    """From here on nothing that this process prints has a secret of the environment in it: no result or talk, no
-    complaint about the command line, no log of a library, no traceback. Warnings of libraries are not shown, unless
-    Python is told to: they may quote a secret in part, which can't be found."""
+def redact_streams() -> None:
+    """From here on this process prints no secret of the environment: not in results, errors, usage messages, logs of
+    libraries or tracebacks. Warnings of libraries are hidden, unless Python is told to show them: they may quote a part
+    of a secret, which redaction can't find."""
     if not sys.warnoptions:
         warnings.simplefilter("ignore")
     for name in ("stdout", "stderr"):
@@ -47,35 +47,35 @@ def without_secrets() -> None:
 
 
 def print_json(value: dict[str, Any]) -> None:
-    """One JSON object on stdout, with its schema's version. Escaped, so that any terminal can take it."""
+    """Prints one JSON object on stdout, with the version of its schema. It is ASCII, so that any terminal shows it."""
     print(json.dumps({"schema": 1, **value}, ensure_ascii=True, indent=2))
 
 
 def say(text: str = "") -> None:
-    """A result for a person, on stdout."""
+    """Prints a result for a person, on stdout."""
     _write(text, sys.stdout)
 
 
 def page(text: str) -> None:
-    """A document on stdout: its lines as long as they are."""
+    """Prints a document on stdout, without wrapping its lines."""
     print(sanitize(text), end="")
 
 
 def remark(text: str) -> None:
-    """Talk, on stderr."""
+    """Prints progress or advice, on stderr."""
     _write(text, sys.stderr)
 
 
+def print_errors(complaints: Iterable[str]) -> None:
+    """Prints errors, one line each, on stderr."""
+    for complaint in complaints:
+        remark(f"debate: {complaint}")
+
+
 def _write(text: str, stream: TextIO) -> None:
-    """Tamed; at a terminal, wrapped between words, with paths left whole."""
-    text = redact(sanitize(text))  # before a secret with spaces in it is wrapped
+    """Prints sanitized text, at a terminal wrapped between words, with paths left whole."""
+    text = redact(sanitize(text))  # before the wrap, which could split a secret that has spaces
     if stream.isatty():
         width = min(shutil.get_terminal_size().columns, WIDEST)
         text = "\n".join(filled(line, width) for line in text.split("\n"))
     print(text, file=stream)
-
-
-def complain(complaints: Iterable[str]) -> None:
-    """Complaints, one line each, on stderr."""
-    for one in complaints:
-        remark(f"debate: {one}")

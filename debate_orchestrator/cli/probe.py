@@ -6,10 +6,11 @@ import argparse
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.output import print_json, remark, say
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.paths import DebateFiles
@@ -37,29 +38,25 @@ FOLDER = "judge-probe"
 MOST_REPEATS = 20
 
 
-def add(verb: Callable[..., argparse.ArgumentParser]) -> argparse.ArgumentParser:
-    """Adds the verb to the command line."""
-    parser = verb(
-        "probe",
-        "probe.probe",
-        "test how often judges fall for length, polish, sources, orders and the like; without --judge, list the probes",
-        "debate probe --judge anthropic:claude-opus-5-5 --max-cost 3",
-    )
-    parser.add_argument("--judge", metavar="WHO", action="append", help="a judge to test; may be repeated")
+EXAMPLE = "debate probe --judge anthropic:claude-opus-5-5 --max-cost 3"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--judge", metavar="MODEL", action="append", help="a judge to test; may be repeated")
     parser.add_argument("--times", metavar="N", help="how often each judge judges each case; 1 by default")
     files = f"for scorecard.md, scorecard.json and journals; {FOLDER}/ by default"
     parser.add_argument("--output", metavar="FOLDER", help=files)
     parser.add_argument("--max-cost", metavar="USD", help="what all ballots in the folder may cost")
     parser.add_argument("--quiet", action="store_true", help="print only errors and the scorecard")
     parser.add_argument("--trust", action="store_true", help="count ballots in the folder that you did not make")
-    return parser
+    flags.add_permissions(parser)
+    flags.add_json(parser)
 
 
-def probe(arguments: argparse.Namespace) -> int:
-    """Puts the probes before judges and writes their scorecard. Lists the probes if no judge is named."""
+def run(arguments: argparse.Namespace) -> int:
+    """Runs the probes and writes the scorecard. Lists the probes if no judge is named."""
     import asyncio
 
-    from debate_orchestrator.cli.seating import permitted
     from debate_orchestrator.engine.probe import ProbeRun, load
     from debate_orchestrator.reports.scorecard import table
 
@@ -70,7 +67,7 @@ def probe(arguments: argparse.Namespace) -> int:
     if not arguments.output and is_link(FOLDER):
         raise BadFile(f"{FOLDER} is a symbolic link. Remove it, or name another folder with --output.")
     report = DebateFiles.of_output(os.path.join(arguments.output or FOLDER, "scorecard.md")).report
-    run = ProbeRun(cases, judges, os.path.dirname(report), repeats, max_cost, permitted(arguments))
+    run = ProbeRun(cases, judges, os.path.dirname(report), repeats, max_cost, flags.permitted(arguments))
     _agree(run, trusted=arguments.trust)
     quiet, before = arguments.quiet or arguments.json, _documents(run.scorecard(), report)
     if run.pending() and not quiet:
@@ -130,8 +127,7 @@ def _list(cases: Sequence[Case], *, as_json: bool) -> int:
 
 def _checked(arguments: argparse.Namespace) -> tuple[list[str], int, float | None]:
     """The judges, the number of repeats and the cap. BadAnswers with everything that is wrong."""
-    from debate_orchestrator.cli.seating import permitted
-    from debate_orchestrator.cli.setup import cap
+    from debate_orchestrator.cli.settings import cap
     from debate_orchestrator.engine import budget
     from debate_orchestrator.providers import registry
 
@@ -149,16 +145,15 @@ def _checked(arguments: argparse.Namespace) -> tuple[list[str], int, float | Non
     ]
     if not judges:
         problems.append("--judge is missing. `debate models` lists who can be asked.")
-    problems += registry.complaints({"judge": reachable}) or registry.missing(
-        {"judge": reachable}, permitted(arguments)
-    )
+    cast = {"judge": reachable}
+    problems += registry.complaints(cast) or registry.missing(cast, flags.permitted(arguments))
     if times not in map(str, range(1, MOST_REPEATS + 1)):
         problems.append(f"--times must be a number from 1 to {MOST_REPEATS}, and not {short_repr(times)}.")
     try:
         max_cost = None if arguments.max_cost is None else cap(arguments.max_cost)
     except BadSettings as error:
         problems += error.complaints
-    if problems := problems + (budget.unpriced_seats({"judge": reachable}) if max_cost else []):
+    if problems := problems + (budget.unpriced_seats(cast) if max_cost else []):
         raise BadSettings(problems)
     return judges, int(times), max_cost
 

@@ -1,5 +1,4 @@
-"""What is said on stderr while a debate runs and nobody watches: what is announced, one line a turn, and any
-trouble; or each event, for a program."""
+"""What is printed on stderr while a debate runs: announcements and one line a turn for people, or events as JSON."""
 
 from __future__ import annotations
 
@@ -8,6 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.core.costs import costs_of
@@ -22,77 +22,72 @@ from debate_orchestrator.util import model_spec, sanitize
 
 
 class Progress:
-    """Says what happens, as it happens; nothing where it is to be quiet."""
+    """Prints what happens as text; announcements that were printed before the debate paused are left out."""
 
-    def __init__(self, debate: DebateState, *, quiet: bool = False, now: Callable[[], float] = time.monotonic):
-        self._quiet, self._now = quiet, now
-        self._said = 0 if quiet or not debate.answers else len(announcements(debate))
-        self._asked: dict[str, float] = {}
+    def __init__(self, debate: DebateState, *, now: Callable[[], float] = time.monotonic):
+        self._now = now
+        self._announced = len(announcements(debate)) if debate.answers else 0
+        self._started: dict[str, float] = {}
 
     def __call__(self, debate: DebateState, event: Event) -> None:
-        if self._quiet:
-            return
         lines = [_trouble(event)] if isinstance(event, Rejected | CallFailed) else []
         if isinstance(event, Asked):
-            self._asked.setdefault(event.turn, self._now())
+            self._started.setdefault(event.turn, self._now())
         if isinstance(event, Answer) and not isinstance(event, Rejected):
-            seconds = self._now() - self._asked.get(event.turn, self._now())
+            seconds = self._now() - self._started.get(event.turn, self._now())
             size = _size(debate.public(event.reply.text), event.reply, seconds, costs_of(debate).total.cost)
             lines.append(f"  {event.turn}: {size}")
-        if said := wording.announced(debate, event):
-            lines.append(said)
-        now = announcements(debate)
-        lines += now[self._said :]
-        self._said = len(now)
-        try:
+        if line := wording.announced(debate, event):
+            lines.append(line)
+        current = announcements(debate)
+        lines += current[self._announced :]
+        self._announced = len(current)
+        with suppress(OSError):  # stderr was closed; the debate goes on
             for line in lines:
                 remark(line)
-        except OSError:
-            pass  # nobody listens any more; the debate goes on
 
 
-class Events:
-    """Tells each event to a program, one JSON object a line, those on record already first."""
+def silent(debate: DebateState, event: Event) -> None:
+    """Prints nothing."""
+
+
+class JsonEvents:
+    """Prints each event as one JSON object a line, beginning with those that are in the journal already."""
 
     def __init__(self, events: Iterable[Event]):
         for event in events:
-            self._tell(event)
+            self._print(event)
 
     def __call__(self, debate: DebateState, event: Event) -> None:
-        self._tell(event)
+        self._print(event)
 
     @staticmethod
-    def _tell(event: Event) -> None:
-        try:
+    def _print(event: Event) -> None:
+        with suppress(OSError):  # stderr was closed; the debate goes on
             print(json.dumps({"schema": 1, "event": event.model_dump(mode="json")}), file=sys.stderr, flush=True)
-        except OSError:
-            pass  # nobody listens any more; the debate goes on
 
 
-def _trouble(event: Rejected | CallFailed) -> str:
-    if isinstance(event, Rejected):
-        return f"  {event.turn}: a reply that will not do: {'; '.join(event.complaints)}"
-    then = "" if event.wait is None else f" Asked again in {event.wait:.0f} s."
-    return f"  {event.turn}: {event.trouble}{then}"
+class BriefFiles:
+    """Writes the brief of every turn to a folder, so that a rehearsal shows what a model would be sent."""
+
+    def __init__(self, folder: TurnsFolder):
+        self._folder = folder
+
+    def __call__(self, debate: DebateState, turn: Turn, brief: Brief) -> None:
+        place = self._folder.place(turn.id, brief.wants)
+        self._folder.lay(place, brief_file(brief, debate, turn, os.path.basename(place.reply)))
 
 
-def _size(text: str, reply: Reply, seconds: float, so_far: float) -> str:
-    """How long a reply is without its private working, what it took, and who gave it."""
-    words = f"{sanitize.count_words(text):,} words" if text.strip() else "no word"
-    money = f", ${reply.cost:.4f} (${so_far:.4f} so far)" if reply.cost else ""
-    return f"{words}{money}, {seconds:.1f} s, {model_spec.public_name(reply.by)}"
-
-
-def spent(debate: DebateState) -> str:
-    """What the calls have cost, in a line; empty where there were none."""
-    made = costs_of(debate)
-    total = made.total
+def spending_line(debate: DebateState) -> str:
+    """What the calls have cost, in a line; empty if there were none."""
+    costs = costs_of(debate)
+    total = costs.total
     if not total.calls:
         return ""
     tokens = total.usage
-    known = {seat: line.cost for seat, line in made.of_seats().items() if line.calls > line.unknown}
-    each = ", ".join(f"{seat} ${cost:.4f}" for seat, cost in known.items())
-    priced = [f"{_calls(total.calls - total.unknown)}: ${total.cost:.4f} ({each})"] if known else []
+    known = {seat: line.cost for seat, line in costs.of_seats().items() if line.calls > line.unknown}
+    by_seat = ", ".join(f"{seat} ${cost:.4f}" for seat, cost in known.items())
+    priced = [f"{_calls(total.calls - total.unknown)}: ${total.cost:.4f} ({by_seat})"] if known else []
     unknown = [f"{_calls(total.unknown)} of unknown price"] if total.unknown else []
     written = tokens.written + tokens.written_hour
     return (
@@ -101,16 +96,19 @@ def spent(debate: DebateState) -> str:
     )
 
 
-def _calls(n: int) -> str:
-    return "1 call" if n == 1 else f"{n:,} calls"
+def _trouble(event: Rejected | CallFailed) -> str:
+    if isinstance(event, Rejected):
+        return f"  {event.turn}: the reply was rejected: {'; '.join(event.complaints)}"
+    retry = "" if event.wait is None else f" Retried in {event.wait:.0f} s."
+    return f"  {event.turn}: {event.trouble}{retry}"
 
 
-class Prompts:
-    """Writes each brief into the folder of turns, so that a rehearsal shows all that would be sent to a model."""
+def _size(text: str, reply: Reply, seconds: float, total_cost: float) -> str:
+    """The length of a reply without its private working, what it took, and the model."""
+    words = f"{sanitize.count_words(text):,} words" if text.strip() else "no word"
+    money = f", ${reply.cost:.4f} (${total_cost:.4f} so far)" if reply.cost else ""
+    return f"{words}{money}, {seconds:.1f} s, {model_spec.public_name(reply.by)}"
 
-    def __init__(self, folder: TurnsFolder):
-        self._folder = folder
 
-    def __call__(self, debate: DebateState, turn: Turn, brief: Brief) -> None:
-        files = self._folder.place(turn.id, brief.wants)
-        self._folder.lay(files, brief_file(brief, debate, turn, os.path.basename(files.reply)))
+def _calls(count: int) -> str:
+    return "1 call" if count == 1 else f"{count:,} calls"

@@ -11,18 +11,20 @@ import itertools
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from debate_orchestrator.core.events import HEARING, Opened
+from debate_orchestrator.core import transcript
+from debate_orchestrator.core.events import HEARING, Event, Opened
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CLERK
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.formats import loader, source
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.data import real_path
-from debate_orchestrator.util.errors import BadFile, BadSettings, complaint
+from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, complaint
 from debate_orchestrator.util.redact import redact
 
 Kind = Literal["program", "server", "recording", "context", "output", "format", "pages", "rounds"]
@@ -192,6 +194,26 @@ def _fetches_for_recordings(cast: object, format: object) -> bool:
         clerk = any(model_spec.kind(spec) == model_spec.FETCH for spec in _texts(cast[CLERK]))
     speakers = (spec for seat, specs in cast.items() if seat != CLERK for spec in _texts(specs))
     return clerk and any(model_spec.kind(spec) == model_spec.REPLAY for spec in speakers)
+
+
+def of_judging(events: Sequence[Event]) -> tuple[Risk, ...]:
+    """The risks of judging a recorded debate again: its prompts, more rounds than its format takes, and the rules of
+    hearing of an older version if they change what the judges hear. Its cast is not called."""
+    opened, *rest = events
+    if not isinstance(opened, Opened):
+        return ()
+    try:
+        same = _heard(events) == _heard([opened.model_copy(update={"hearing": HEARING}), *rest])
+    except DebateError:  # under the rules of now, the events don't follow from one another
+        same = False
+    return tuple(risk for risk in of_going_on(opened, {}) if not (same and risk.where == HEARD))
+
+
+def _heard(events: Sequence[Event]) -> list[Any]:
+    """The speeches of a debate as they are heard, and who conceded in which round."""
+    debate = DebateState(events)
+    speeches = [transcript.entry(debate, turn) for turn in debate.settled() if turn.speaking]
+    return [*speeches, *(debate.given_up(n) for n in range(1, debate.rounds + 1))]
 
 
 def _is_shipped(opened: Opened) -> bool:

@@ -1,0 +1,213 @@
+"""`debate ballot`: a reader judges a finished debate blind, at a terminal or with a form."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from datetime import date
+from functools import partial
+from typing import Any, NamedTuple
+
+from debate_orchestrator.cli import flags
+from debate_orchestrator.cli.consent import STANDARD_INPUT, STDIN
+from debate_orchestrator.cli.output import page, print_json, remark, say
+from debate_orchestrator.cli.settings import read_standard_input
+from debate_orchestrator.core.schema import json_schema
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.reports import review_files, reviews
+from debate_orchestrator.reports.reviews import ReviewForm
+from debate_orchestrator.rostrum import Later
+from debate_orchestrator.storage import journal
+from debate_orchestrator.storage.files import write_over
+from debate_orchestrator.storage.journal import Entry
+from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.util.data import name_of, read_mapping_with_lines
+from debate_orchestrator.util.errors import BadSettings, short_repr
+from debate_orchestrator.util.redact import redact
+from debate_orchestrator.util.sanitize import sanitize
+
+EXAMPLE = "debate ballot debate-report.journal.jsonl --as ada"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("journal", metavar="JOURNAL")
+    parser.add_argument("--as", dest="name", metavar="NAME", help="the name you sign with")
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("--form", action="store_true", help="print an empty form to fill in elsewhere; asks nothing")
+    group.add_argument("--take", metavar="FILE", help="check a filled-in form and file it; - is standard input")
+    group.add_argument("--read", metavar="FILE", help="write the debate there as markdown, without anybody's votes")
+    flags.add_json(parser)
+
+
+class _Case(NamedTuple):
+    """The debate that is reviewed."""
+
+    path: str
+    entries: list[Entry]
+    form: ReviewForm
+    folder: str
+    """Where ballots are filed."""
+
+    @property
+    def digest(self) -> str:
+        return self.entries[-1].hash
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Raises BadSettings if the debate is not finished, since a ballot counts for the debate as it stands."""
+    path = arguments.journal
+    entries = journal.read(path).entries
+    debate = DebateState(entry.event for entry in entries)
+    if not debate.complete:
+        due = ", ".join(turn.id for turn in debate.due())
+        raise BadSettings(f"{path}: this debate is not finished (due: {due}). Finish it: `debate resume {path}`.")
+    case = _Case(path, entries, ReviewForm(debate), DebateFiles.of_journal(path).ballots)
+    if arguments.read:
+        return _write_transcript(arguments, case)
+    if arguments.form:
+        return _print_form(arguments, case)
+    if arguments.take:
+        return _take_form(arguments, case)
+    if arguments.json:
+        return _print_reviewers(case)
+    if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout)):
+        raise BadSettings(
+            "`debate ballot` asks at a terminal, and there is none. Try: `--form` prints a form to fill in, "
+            "`--read FILE` writes the debate without votes, `--take FILE` files the form."
+        )
+    return _ask(arguments, case)
+
+
+def _print_reviewers(case: _Case) -> int:
+    """Prints who has reviewed the debate, and nothing of what they wrote: the reader still judges it blind."""
+    found = review_files.gather_reviews(case.folder, case.entries)
+    print_json(
+        {
+            "status": "open",
+            "journal": case.path,
+            "digest": case.digest,
+            "folder": case.folder,
+            "reviewers": [review.reviewer for review in found.counted],
+            "left_out": list(found.left_out),
+        }
+    )
+    return 0
+
+
+def _blind(case: _Case) -> str:
+    """The debate as markdown, without votes."""
+    from debate_orchestrator.reports import markdown
+    from debate_orchestrator.reports.model import build_report
+
+    return markdown.render_blind(build_report(case.entries))
+
+
+def _write_transcript(arguments: argparse.Namespace, case: _Case) -> int:
+    """Writes the debate as reviewers read it."""
+    from debate_orchestrator.reports.markdown import BLIND
+
+    kept = write_over(arguments.read, _blind(case), BLIND.encode(), "a debate to be reviewed")
+    if kept:
+        remark(f"{name_of(arguments.read)} was not as this program writes it: kept as {name_of(kept)}.")
+    if arguments.json:
+        print_json({"status": "written", "transcript": arguments.read})
+    else:
+        say(f"Written to {arguments.read}, without anybody's votes. Next: `debate ballot {case.path} --as NAME`.")
+    return 0
+
+
+def _print_form(arguments: argparse.Namespace, case: _Case) -> int:
+    """Prints the empty form."""
+    text = reviews.form_text(case.form, case.digest, case.path, _today(), arguments.name or "")
+    if arguments.json:
+        shape = json_schema(case.form.shape, case.form.terms)
+        print_json({"status": "form", "form": text, "digest": case.digest, "json_schema": shape})
+    else:
+        page(text)
+    return 0
+
+
+def _take_form(arguments: argparse.Namespace, case: _Case) -> int:
+    """Checks a form that was filled in, and files it."""
+    path = arguments.take
+    piped = path == STANDARD_INPUT
+    fields = read_standard_input() if piped else read_mapping_with_lines(path)[0]
+    if arguments.name and fields.get("reviewer") is None:
+        fields["reviewer"] = arguments.name
+    elif arguments.name and fields["reviewer"] != arguments.name:
+        signed = short_repr(fields["reviewer"])
+        raise BadSettings(f"--as {short_repr(arguments.name)} is not the name in the form, {signed}.")
+    review = review_files.checked_review(fields, STDIN if piped else name_of(path), case.form, case.entries)
+    ballot = review_files.file(case.folder, fields)
+    if review.seen:
+        remark(reviews.review_texts().said["seen"])
+    return _print_filed(arguments, case, ballot, review.reviewer)
+
+
+def _print_filed(arguments: argparse.Namespace, case: _Case, path: str, reviewer: str) -> int:
+    if arguments.json:
+        print_json({"status": "filed", "ballot": path, "reviewer": reviewer, "journal": case.path})
+    else:
+        say(reviews.review_texts().said["filed"].format(path=path, journal=case.path))
+    return 0
+
+
+def _ask(arguments: argparse.Namespace, case: _Case) -> int:
+    """Asks at the terminal. Answers are kept as a draft, which the next call of the same reviewer continues."""
+    from debate_orchestrator.wizard import asking, reviewing
+
+    texts, draft = reviews.review_texts(), ""
+    asker = asking.here()
+
+    def keep(fields: dict[str, Any]) -> None:
+        nonlocal draft
+        draft = review_files.keep(case.folder, fields)
+
+    name = arguments.name or ""
+    try:
+        with asker:
+            name = name or reviewing.named(asker, texts)
+            _check_name(case, name)
+            review_files.must_be_free(case.folder, name)
+            begun = review_files.draft(case.folder, name, case.digest)
+            draft = review_files.path_of(case.folder, name, review_files.DRAFT) if begun else ""
+            fields = begun | reviews.empty(case.form, case.digest, name, _today())
+            show = partial(_show, asker, _blind(case))
+            review = reviewing.Review(asker, texts, case.form, fields, show, keep).hold()
+    except (Later, KeyboardInterrupt, EOFError) as error:
+        text = texts.said["left" if draft else "left_empty"]
+        remark(f"debate: {text.format(path=draft, journal=case.path, name=shlex.quote(name))}")
+        return 0 if isinstance(error, Later) else 130
+    review_files.checked_review(review, "the ballot", case.form, case.entries)
+    return _print_filed(arguments, case, review_files.file(case.folder, review), name)
+
+
+def _check_name(case: _Case, name: str) -> None:
+    """Raises BadSettings if a ballot can't be signed with this name."""
+    prefix = "reviewer:"
+    errors = [error for error in case.form.complaints({"reviewer": name}) if error.startswith(prefix)]
+    if errors:
+        raise BadSettings([f"--as:{error.removeprefix(prefix)}" for error in errors])
+
+
+def _show(asker: Any, text: str) -> None:
+    """Shows a text in the user's pager, or prints it if there is none. While it runs, Ctrl-C is for the pager."""
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        command = shlex.split(os.environ.get("PAGER", ""))
+        if command:
+            subprocess.run(command, input=redact(sanitize(text)).encode(), check=False)
+            return
+    except (OSError, ValueError):
+        pass
+    finally:
+        signal.signal(signal.SIGINT, before)
+    asker.tell(text)
+
+
+def _today() -> str:
+    return date.today().isoformat()

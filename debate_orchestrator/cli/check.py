@@ -1,0 +1,84 @@
+"""`debate check`: whether a journal is whole, unchanged and complete, and its reports say what it says."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from debate_orchestrator.cli import flags
+from debate_orchestrator.cli.output import print_json, say
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.formats import loader
+from debate_orchestrator.reports import verify
+from debate_orchestrator.storage.journal import JournalContents, read
+from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.util.data import name_of
+from debate_orchestrator.util.errors import DamagedJournal, DebateError
+
+EXAMPLE = "debate check debate-report.journal.jsonl debate-report.md"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("journal", metavar="JOURNAL")
+    about = "a report of it; by default those beside the journal"
+    parser.add_argument("given", nargs="*", default=[], metavar="REPORT", help=about)
+    flags.add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Exit code 2 if something is damaged, changed or does not belong; 3 if work is left, or a report has to be made
+    again with the ballots that reviewers have added."""
+    files = DebateFiles.of_journal(arguments.journal)
+    documents = verify.given(arguments.given or verify.beside(files.report))
+    try:
+        contents = read(arguments.journal)
+    except DamagedJournal as error:
+        reports = (f"{name_of(path)}: {verify.integrity(path, data)}" for path, data in documents)
+        raise DamagedJournal([*error.complaints, *reports]) from None
+    checked = [verify.verify(path, data, contents.entries, files.ballots) for path, data in documents]
+    facts = _facts(arguments.journal, contents)
+    if arguments.json:
+        reports_json = [report.data for report in checked]
+        print_json({"status": "complete" if facts["complete"] else "waiting", **facts, "reports": reports_json})
+    else:
+        _print_facts(facts)
+        for report in checked:
+            say(f"{name_of(report.path)}: {report.said}")
+    if not all(report.well or report.state == "reviewed" for report in checked):
+        return 2
+    return 3 if facts["due"] or contents.torn or not all(report.well for report in checked) else 0
+
+
+def _facts(path: str, contents: JournalContents) -> dict[str, Any]:
+    """What there is to say of a journal, as JSON."""
+    debate = DebateState(contents.events)
+    due = [turn.id for turn in debate.due()]
+    return {
+        "journal": path,
+        "lines": len(contents.entries),
+        "unchanged": True,
+        "torn_bytes": contents.torn,
+        "complete": not due,
+        "due": due,
+        "in_flight": [turn for turn in debate.asked if turn not in debate.answers],
+        "prompts": "as recorded" if debate.opened.prompts == _installed_prompts(debate) else "changed since",
+        "head": contents.entries[-1].hash,
+    }
+
+
+def _print_facts(facts: dict[str, Any]) -> None:
+    lines = f"{facts['lines']} line{'s' * (facts['lines'] != 1)}"
+    say(f"{facts['journal']}: {lines}, every one as it was written (checksum {facts['head'][:16]}).")
+    if facts["torn_bytes"]:
+        say(f"{facts['torn_bytes']} bytes of a line that a crash cut short follow; the next writer trims them.")
+    if facts["prompts"] != "as recorded":
+        say("It was opened with other prompts than are installed here; nothing on record depends on these.")
+    say(f"Not complete: {', '.join(facts['due'])} due." if facts["due"] else "Complete.")
+
+
+def _installed_prompts(debate: DebateState) -> dict[str, str] | None:
+    """The digests of the installed prompts of its format; None if it is not installed."""
+    try:
+        return loader.digests(debate.format, debate.opened.templates)
+    except DebateError:
+        return None

@@ -1,0 +1,34 @@
+"""`debate close`: ends a debate early, after the phase under way."""
+
+from __future__ import annotations
+
+import argparse
+
+from debate_orchestrator.cli import flags
+from debate_orchestrator.cli.floor import next_command, status, waiting_journal
+from debate_orchestrator.cli.output import print_json, say
+from debate_orchestrator.core.events import EndedEarly
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine.turn import record_event
+from debate_orchestrator.reports import wording
+
+EXAMPLE = "debate close debate-report.journal.jsonl"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("journal", metavar="JOURNAL")
+    flags.add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    with waiting_journal(arguments.journal) as journal:
+        debate = DebateState(journal.events)
+        record_event(journal, debate, EndedEarly())
+        journal.sync()
+        if arguments.json:
+            print_json(status(debate, arguments.journal))
+            return 0
+        due = ", ".join(turn.id for turn in debate.due())
+        say(f"{wording.ended_early(debate)}{f' Due now: {due}.' if due else ''}")
+        say(next_command(debate, arguments.journal))
+    return 0

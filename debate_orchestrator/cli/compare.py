@@ -1,0 +1,50 @@
+"""`debate compare`: sets debates, or judgings of one debate, side by side."""
+
+from __future__ import annotations
+
+import argparse
+
+from debate_orchestrator.cli import flags
+from debate_orchestrator.cli.output import page, print_json, say
+from debate_orchestrator.reports import markdown
+from debate_orchestrator.reports.compare import compare
+from debate_orchestrator.reports.model import ReportModel, build_report
+from debate_orchestrator.storage.files import write_over
+from debate_orchestrator.storage.journal import read
+from debate_orchestrator.util.errors import BadFile, BadJournal, BadSettings, short_repr
+
+EXAMPLE = "debate compare first.journal.jsonl second.journal.jsonl --to comparison.md"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("journals", metavar="JOURNAL", nargs="+")
+    parser.add_argument("--to", metavar="FILE", help="write it there, as a .md file, instead of printing it")
+    flags.add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    if len(arguments.journals) < 2:
+        raise BadSettings("A comparison needs two journals at least. Name another.")
+    if arguments.to and not arguments.to.endswith(".md"):
+        raise BadFile(f"--to must name a file that ends in .md, and not {short_repr(arguments.to)}.")
+    reports: list[tuple[str, ReportModel]] = []
+    errors: list[str] = []
+    for path in arguments.journals:
+        try:
+            reports.append((path, build_report(read(path).entries)))
+        except BadJournal as error:
+            errors += error.complaints
+    if errors:
+        raise BadJournal(errors)
+    comparison = compare(reports)
+    if arguments.to:
+        text = markdown.render_comparison(comparison)
+        write_over(arguments.to, text, markdown.COMPARED.encode(), "a comparison")
+    if arguments.json:
+        fields = {"report": arguments.to, "comparison": comparison.model_dump(mode="json")}
+        print_json({"status": "compared", **fields})
+    elif arguments.to:
+        say(f"Comparison of {len(reports)} debates written to {arguments.to}.")
+    else:
+        page(markdown.render_comparison(comparison))
+    return 0

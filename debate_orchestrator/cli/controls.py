@@ -1,0 +1,287 @@
+"""The keys and interrupts that pause, continue and end a debate while it runs, and the live view at a terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
+from typing import TYPE_CHECKING, NamedTuple, TextIO
+
+from debate_orchestrator.cli.interrupts import STOPPING, heeded
+from debate_orchestrator.cli.output import remark
+from debate_orchestrator.cli.people import hides_ballots
+from debate_orchestrator.core.events import Answer, Asked, EndedEarly, Event, QuestionAsked
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine.budget import Budget
+from debate_orchestrator.engine.loop import run_loop
+from debate_orchestrator.engine.turn import OnBrief, OnEvent, record_event
+from debate_orchestrator.providers.registry import Provider
+from debate_orchestrator.storage.journal import JournalWriter
+from debate_orchestrator.storage.journal_retry import UnsavedEvents
+from debate_orchestrator.util.errors import DebateError, ExternalError, OutOfTurn
+
+if TYPE_CHECKING:
+    from debate_orchestrator.podium.person import Person
+    from debate_orchestrator.terminal.keys import Session
+    from debate_orchestrator.terminal.live import Live
+
+
+class Key(NamedTuple):
+    """A key that does something while a debate runs."""
+
+    key: str
+    action: str
+    """As the status line shows it."""
+    press: Callable[[], None]
+
+
+class Controls:
+    """What the keys and interrupts do to a debate that runs. A pause lets the answers under way come in and starts no
+    call; the debate can then continue, or be left as it is: everything is in the journal either way."""
+
+    def __init__(
+        self,
+        live: Live | None,
+        journal: JournalWriter,
+        debate: DebateState,
+        on_event: OnEvent,
+        person: Person | None = None,
+        on_brief: OnBrief | None = None,
+    ):
+        self._on_brief = on_brief
+        self._live, self._journal, self._debate, self._person = live, journal, debate, person
+        self._message: Callable[[str], None] = live.message if live else remark
+        self.on_event = on_event
+        self._stop, self._resumed = asyncio.Event(), asyncio.Event()
+        self._task = asyncio.current_task()
+        self._paused = False
+        """Whether no call is under way and none is started."""
+        self._confirming = False
+        """Whether the next key says if the debate is really ended early."""
+        self._unsaved = UnsavedEvents(self._message)
+        self._saving: asyncio.Task[None] | None = None
+        """Brings the last question or early end to the disk."""
+        self.ended = False
+        """Whether the user has ended it."""
+        self.reads_keys = False
+
+    def keys(self) -> list[Key]:
+        """The keys that do something now."""
+        if self.ended or not self.reads_keys:
+            return []
+        if self._confirming:
+            return [Key("y", "end it early", self._close), Key("n", "go on", self._confirmed)]
+        stopping = self._stop.is_set()
+        keys = [Key("r", "resume", self.resume) if stopping else Key("p", "pause", self.pause)]
+        keys += [Key("f", "question", self.ask)] if self._hearers() else []
+        keys += [Key("e", "end early", self._confirm_close)] if self._can_close() else []
+        return [*keys, Key("q", "quit and save", self.end)]
+
+    def press(self, pressed: str) -> None:
+        """Handles a key. While a question is typed, the question gets all of them."""
+        if self._live is not None and self._live.question is not None and self._live.question.open:
+            self._live.question.press(pressed)
+            self.show_status()
+            return
+        for key in self.keys():
+            if key.key == pressed.casefold():
+                key.press()
+                return
+        if self._confirming:
+            self._confirmed()  # every key but yes means no
+
+    def ask(self) -> None:
+        """Opens the prompt for a question from the floor."""
+        if self._live is None:
+            return
+        from debate_orchestrator.terminal.keys import QuestionPrompt
+
+        names = {seat: self._debate.format.name_of(seat) for seat in self._hearers()}
+        self._live.question = QuestionPrompt(names, self._put_question)
+        self.show_status()
+
+    def _put_question(self, question: str, to: tuple[str, ...]) -> None:
+        """Puts the question to those who still have a turn; the last turn of some may have begun meanwhile."""
+        left = tuple(seat for seat in to if seat in self._hearers())
+        if left:
+            self._record(QuestionAsked(question=question, to=left))
+        elif to:
+            self._message("Not put: their last turn has begun meanwhile.")
+
+    def _hearers(self) -> list[str]:
+        return [seat for seat in self._debate.askable if self._debate.will_hear(seat)]
+
+    def _can_close(self) -> bool:
+        if self._debate.closed_after is not None:
+            return False
+        try:
+            return self._debate.admits(EndedEarly())
+        except OutOfTurn:
+            return False
+
+    def _confirm_close(self) -> None:
+        self._confirming = True
+        self.show_status()
+
+    def _close(self) -> None:
+        """Ends the debate early: the phase under way is finished, and then the verdict is asked for."""
+        if self._can_close():
+            self._record(EndedEarly())
+        self._confirmed()
+
+    def _confirmed(self) -> None:
+        self._confirming = False
+        self.show_status()
+
+    def _record(self, event: Event) -> None:
+        """Writes an event to the journal. If that fails, it is shown, and the debate goes on as far as it can."""
+        try:
+            record_event(self._journal, self._debate, event, self.on_event)
+        except DebateError as error:
+            self._message("Not on record: " + " ".join(error.complaints))
+            return
+        self._saving = asyncio.create_task(self._journal.synced())
+
+    def pause(self) -> None:
+        """Starts no call until it is resumed."""
+        self._stop.set()
+        self._resumed.clear()
+        self.show_status()
+
+    def resume(self) -> None:
+        """Continues."""
+        self._stop.clear()
+        self._resumed.set()
+        self.show_status()
+
+    def end(self) -> None:
+        """Starts no call, and ends when the answers under way have come."""
+        if self.ended:
+            return
+        self.ended = True
+        self._stop.set()
+        self._resumed.set()
+        if self._person is not None:
+            self._person.abandon()
+        if not self._paused and not (self._live and self._live.has_status):
+            self._message(STOPPING)
+        self.show_status()
+
+    def interrupt(self) -> None:
+        """Handles Ctrl-C: it ends the debate and gives up what waits for room on the disk; a second one leaves what is
+        under way. While a person's editor is open, it is for the editor."""
+        if self._person is not None and self._person.elsewhere:
+            return
+        self._unsaved.give_up()
+        if self.ended and self._task is not None:
+            self._task.cancel()
+        self.end()
+
+    def show_status(self) -> None:
+        """Shows what is going on and what the keys do."""
+        if self._live is None:
+            return
+        if self.ended:
+            self._live.note = "stopping when the answers under way are in"
+        elif self._confirming:
+            self._live.note = "end the debate early, and go to the verdict?"
+        elif self._paused:
+            self._live.note = "paused"
+        else:
+            self._live.note = "pausing after this turn" if self._stop.is_set() else ""
+        keys = [f"{key.key} {key.action}" for key in self.keys()] or ["Ctrl-C quit and save"]
+        self._live.keys = ["Ctrl-C leaves them"] if self.ended else keys
+        self._live.paint()
+
+    async def run(self, seats: Mapping[str, Provider]) -> None:
+        """Runs the loop until nothing is left for these providers, or the user ends it."""
+        journal, debate = self._journal, self._debate
+        on_text = None if self._live is None else self._live.on_text
+        # One budget for all rounds of the loop: a pause must not forget calls that may have cost something.
+        budget = Budget(debate)
+        while not self.ended and _has_work(debate, seats):
+            await run_loop(
+                journal, debate, seats, self._on_event, on_text, self._stop, budget, self._unsaved, self._on_brief
+            )
+            self._paused = self._stop.is_set() and _has_work(debate, seats) and not self.ended
+            if self._paused:
+                self.show_status()
+                await self._resumed.wait()
+                self._paused = False
+                self.show_status()
+        if self._saving is not None:
+            await self._saving
+
+    def _on_event(self, debate: DebateState, event: Event) -> None:
+        self.on_event(debate, event)
+        if isinstance(event, Asked | Answer):
+            self.show_status()  # the keys may do something else now
+
+
+def _has_work(debate: DebateState, seats: Mapping[str, Provider]) -> bool:
+    """Whether a turn is due that one of these providers can take."""
+    return any(turn.seat in seats for turn in debate.due())
+
+
+class Screen(NamedTuple):
+    """A live view, and what reads the keyboard for it."""
+
+    live: Live
+    session: Callable[[Callable[[str], None]], Session]
+    """Makes the context that holds the terminal; its argument is called with every key."""
+
+
+def watch(debate: DebateState, stream: TextIO, *, money: bool = True) -> Screen | None:
+    """A live view of a debate on a stream; None if that is no terminal, or another job is in front of it."""
+    try:
+        descriptor = stream.fileno()
+    except (OSError, ValueError):
+        return None
+    if not stream.isatty():
+        return None
+    from debate_orchestrator.terminal.display import Display
+    from debate_orchestrator.terminal.keys import Session, in_foreground, keyboard
+    from debate_orchestrator.terminal.live import Live
+
+    if not in_foreground(descriptor):
+        return None
+    display = Display(stream, os.environ)
+    live = Live(debate, display, money=money, sealed=hides_ballots(debate))
+    return Screen(live, lambda press: Session(live, display, press, keyboard()))
+
+
+async def run_with_controls(
+    journal: JournalWriter,
+    debate: DebateState,
+    seats: Mapping[str, Provider],
+    on_event: OnEvent,
+    screen: Screen | None = None,
+    person: Person | None = None,
+    on_brief: OnBrief | None = None,
+) -> None:
+    """Runs a debate until nothing is left for these providers. The first interrupt waits for the answers under way,
+    since they are paid for; the second one leaves them. Raises KeyboardInterrupt, with the command that resumes, if
+    work is left then."""
+    controls = Controls(None if screen is None else screen.live, journal, debate, on_event, person, on_brief)
+    holding: AbstractAsyncContextManager[Session | None] = (
+        nullcontext() if screen is None else screen.session(controls.press)
+    )
+    try:
+        with heeded(controls.interrupt):
+            async with holding as session:
+                controls.reads_keys = session is not None and session.reads_keys
+                controls.show_status()
+                if person is not None:
+                    controls.on_event = person.attends(controls.end, session, on_event)
+                await controls.run(seats)
+    except asyncio.CancelledError:
+        pass
+    except ExternalError as error:
+        if not controls.ended:
+            raise
+        for complaint in error.complaints:
+            remark(complaint)
+    if controls.ended and not debate.complete:
+        turns = f"{len(debate.answers)} turn{'s are' if len(debate.answers) != 1 else ' is'} saved"
+        raise KeyboardInterrupt(f"interrupted; {turns}. Go on with `debate resume {journal.path}`.")

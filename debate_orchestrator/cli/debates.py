@@ -1,0 +1,158 @@
+"""The debates that verbs open or continue. A verb gets one that may take turns only from here, after the user's consent
+to what it reaches beyond the debate."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from debate_orchestrator.cli import consent
+from debate_orchestrator.cli.interrupts import terminated_like_interrupted
+from debate_orchestrator.cli.output import remark
+from debate_orchestrator.cli.people import people_errors
+from debate_orchestrator.cli.settings import questionnaire, read_answers
+from debate_orchestrator.core.events import Declined, Event, Noted, Opened, Reassigned, Reply, Spoke
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine import start
+from debate_orchestrator.engine.turn import record_event
+from debate_orchestrator.providers import registry
+from debate_orchestrator.providers.registry import Permissions
+from debate_orchestrator.setup import risks
+from debate_orchestrator.setup.settings import Settings
+from debate_orchestrator.storage.journal import JournalWriter
+from debate_orchestrator.storage.journal_retry import UnsavedEvents
+from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.util import model_spec
+
+
+@dataclass(frozen=True)
+class ConsentedDebate:
+    """A debate whose journal this process writes. The user has consented to its programs, servers, files and prompts:
+    what takes turns asks for this type, so that no verb can forget the consent."""
+
+    journal: JournalWriter
+    state: DebateState
+    files: DebateFiles
+
+
+@contextmanager
+def new_debate(settings: Settings, files: DebateFiles, derived: tuple[Reply, ...] = ()) -> Iterator[ConsentedDebate]:
+    """Opens the debate of settings that `read_settings` made and `check_settings` passed."""
+    with _create(start.make_opening(settings, derived), files, risks.of_opening) as debate:
+        if settings.one_agent:
+            record_event(debate.journal, debate.state, Noted(note="one agent"))
+        yield debate
+
+
+@contextmanager
+def new_judging(
+    opening: Opened,
+    speeches: Sequence[Spoke | Declined],
+    files: DebateFiles,
+    origin: consent.Origin,
+    source_risks: Sequence[risks.Risk],
+    *,
+    trusted: bool,
+    permissions: Permissions,
+) -> Iterator[ConsentedDebate]:
+    """Opens a judging of speeches that come from `origin`, with consent to the risks that they bring along."""
+    consent.agree(origin, source_risks, trusted=trusted)
+    # Reports a bad recording before anything is written.
+    registry.make_providers(DebateState([opening]), permissions=permissions)
+    with _create(opening, files, risks.of_going_on) as debate:
+        for event in speeches:
+            record_event(debate.journal, debate.state, event)
+        debate.journal.sync()
+        yield debate
+
+
+def _no_changes(state: DebateState) -> list[Event]:
+    return []
+
+
+@contextmanager
+def existing_debate(
+    path: str, changes_of: Callable[[DebateState], list[Event]] = _no_changes, *, trusted: bool
+) -> Iterator[ConsentedDebate]:
+    """Continues the debate of a journal. `changes_of` checks that the caller can go on with it and returns changes to
+    its cast or budget; what it raises, and OutOfTurn for a change that the debate does not allow, leaves the journal as
+    it was."""
+    with JournalWriter(path) as journal:
+        state = DebateState(journal.events)
+        changes = changes_of(state)
+        for event in changes:
+            state.admits(event)  # all of them, before the first is written
+        typed = {event.seat: event.who for event in changes if isinstance(event, Reassigned)}
+        consent.agree_to_debate(journal, state, typed, trusted=trusted)
+        for event in changes:
+            record_event(journal, state, event)
+        if changes:
+            journal.sync()
+        yield ConsentedDebate(journal, state, DebateFiles.of_journal(path))
+
+
+@contextmanager
+def _create(
+    opening: Opened,
+    files: DebateFiles,
+    risks_of: Callable[[Opened, Mapping[str, tuple[str, ...]]], tuple[risks.Risk, ...]],
+) -> Iterator[ConsentedDebate]:
+    """Creates a journal and remembers the consent that its opening was made with, for the verbs that continue it."""
+    created: list[JournalWriter] = []
+
+    def write() -> None:
+        created.append(JournalWriter.create(files.journal, opening))
+
+    if opening.derived:
+        # Deriving the positions cost money: if the disk is full, they wait for room instead of being lost.
+        with terminated_like_interrupted():
+            asyncio.run(UnsavedEvents(remark).written("the positions that were derived", write))
+    else:
+        write()
+    with created[0] as journal:
+        consent.remember(consent.of_journal(journal), risks_of(opening, opening.cast))
+        yield ConsentedDebate(journal, DebateState(journal.events), files)
+
+
+def check_settings(
+    settings: Settings,
+    files: DebateFiles,
+    *,
+    permissions: Permissions,
+    terminal: bool | None = None,
+    events: bool = False,
+) -> None:
+    """Raises, with every error, if the debate can't be opened or its cap can't be enforced. Nothing is written and no
+    model is called. `terminal` and `events` are those of `people_errors`."""
+    start.check_settings(settings, files, people_errors(settings.cast, terminal=terminal, events=events), permissions)
+
+
+def with_positions(
+    settings: Settings, tell: Callable[[str], None], *, permissions: Permissions
+) -> tuple[Settings, tuple[Reply, ...]]:
+    """The settings with positions, and the replies that were paid for them. Missing positions are derived by the cast's
+    moderator, else by its first judge or debater that is a model. `tell` gets progress lines; nothing is written."""
+    try:
+        return asyncio.run(start.settle_positions(settings, questionnaire(settings.format), tell, permissions))
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("interrupted while the positions were derived; nothing was opened.") from None
+
+
+def setup_lines(arguments: argparse.Namespace, settings: Settings, files: DebateFiles) -> list[str]:
+    """The setup as confirmed. If the answers hold a conversation it was shown there; then only what reaches beyond the
+    debate, since another user may have had that conversation."""
+    values, questions = settings.model_dump() | {"output": files.report}, questionnaire(settings.format)
+    if "setup" in read_answers(arguments):
+        return questions.beyond(values)
+    return questions.confirmed(values).split("\n")
+
+
+def cast_line(settings: Settings) -> str:
+    """The models of the seats and the cap on costs, in one line."""
+    seats = ", ".join(
+        f"{seat} {' and '.join(map(model_spec.public_name, specs))}" for seat, specs in settings.cast.items()
+    )
+    return f"Cast: {seats}.{'' if settings.max_cost is None else f' At most ${settings.max_cost:.2f}.'}"

@@ -1,0 +1,82 @@
+"""`debate floor`: puts a question from outside the seats to a debate that waits."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from pydantic import ValidationError
+
+from debate_orchestrator.cli import flags
+from debate_orchestrator.cli.output import print_json, say
+from debate_orchestrator.core.events import QUESTION, QuestionAsked
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine.turn import record_event
+from debate_orchestrator.reports import wording
+from debate_orchestrator.storage.journal import JournalWriter
+from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.errors import BadSettings, LockedJournal, short_repr
+
+EXAMPLE = 'debate floor debate-report.journal.jsonl "What would it cost?" --to a --to judge'
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("journal", metavar="JOURNAL")
+    parser.add_argument("question", metavar="QUESTION")
+    about = "a, b or judge; may be repeated; all with turns left by default"
+    parser.add_argument("--to", metavar="SEAT", action="append", help=about)
+    flags.add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    with waiting_journal(arguments.journal) as journal:
+        debate = DebateState(journal.events)
+        event = _question(arguments.question, tuple(dict.fromkeys(arguments.to or _hearers(debate))))
+        record_event(journal, debate, event)
+        journal.sync()
+        # A turn whose brief was sent already is not asked again, so it does not hear the question.
+        before = [turn.id for turn in debate.due() if turn.id in debate.asked and turn.role in event.to]
+        if arguments.json:
+            print_json({**status(debate, arguments.journal), "to": list(event.to), "briefs_put_before": before})
+            return 0
+        say(wording.announced(debate, event) or "")
+        if before:
+            say(f"Put before it, and heard without it: {', '.join(before)}. It is heard from the turn after on.")
+        say(next_command(debate, arguments.journal))
+    return 0
+
+
+def waiting_journal(path: str) -> JournalWriter:
+    """The journal, to write an event that calls no model. Raises LockedJournal if the debate runs right now."""
+    try:
+        return JournalWriter(path)
+    except LockedJournal:
+        raise LockedJournal(
+            f"{path}: this debate is running. Press f or e at the terminal where it runs; or end it there, come back, "
+            "and continue it afterwards."
+        ) from None
+
+
+def status(debate: DebateState, journal: str) -> dict[str, Any]:
+    due = [turn.id for turn in debate.due()]
+    return {"status": "waiting" if due else "done", "journal": journal, "due": due}
+
+
+def next_command(debate: DebateState, journal: str) -> str:
+    """The command that continues the debate."""
+    hosted = any(model_spec.HOST in debate.cast.get(turn.role, ()) for turn in debate.due())
+    return f"Go on with `debate {'step' if hosted else 'resume'} {journal}`."
+
+
+def _question(question: str, to: tuple[str, ...]) -> QuestionAsked:
+    try:
+        return QuestionAsked(question=question, to=to)
+    except ValidationError:
+        raise BadSettings(
+            f"the question must have 1 to {QUESTION:,} characters, and not be {short_repr(question)}."
+        ) from None
+
+
+def _hearers(debate: DebateState) -> tuple[str, ...]:
+    """The seats that will hear a question; if there is none, every seat, so that the error names each of them."""
+    return tuple(seat for seat in debate.askable if debate.will_hear(seat)) or debate.askable

@@ -1,0 +1,35 @@
+"""`debate models`: lists the models and programs that can be called from here."""
+
+from __future__ import annotations
+
+import argparse
+
+from debate_orchestrator.cli import flags
+from debate_orchestrator.cli.output import print_json, say
+from debate_orchestrator.providers import discovery, pricing
+
+EXAMPLE = "debate models"
+_SHOWN = 12
+"""Models of one server that are listed for a person."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    flags.add_insecure(parser)
+    flags.add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    available = discovery.available(flags.permitted(arguments))
+    if arguments.json:
+        print_json({"models": [way.model_dump() for way in available]})
+        return 0
+    for way in available:
+        say(f"{'yes' if way.ready else ' no'}  {way.seat:26} {way.about}")
+        if way.models:
+            left = len(way.models[_SHOWN:]) + way.more
+            say(f"     {', '.join(way.models[:_SHOWN])}{f' and {left:,} more' if left else ''}")
+    table = pricing.table()
+    names = [name for models in table.vendors.values() for name in models]
+    say(f"\nModels with known prices (as of {table.date}): {', '.join(names)}.")
+    say(f"By default: debaters {table.defaults.debater}, judge {table.defaults.judge}.")
+    return 0

@@ -1,0 +1,34 @@
+"""`debate open`: writes the journal of a debate that an agent host runs, and prints the first turns."""
+
+from __future__ import annotations
+
+import argparse
+
+from debate_orchestrator.cli import flags
+from debate_orchestrator.cli.debates import check_settings, new_debate, setup_lines, with_positions
+from debate_orchestrator.cli.interrupts import terminated_like_interrupted
+from debate_orchestrator.cli.output import remark
+from debate_orchestrator.cli.settings import read_settings
+from debate_orchestrator.cli.step import print_step
+from debate_orchestrator.host.step import take_step
+from debate_orchestrator.host.turns_folder import TurnsFolder
+from debate_orchestrator.storage.paths import DebateFiles
+
+EXAMPLE = "debate open --answers debate.yaml --json"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    flags.add_settings(parser)
+    flags.add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    settings = read_settings(arguments)
+    files = DebateFiles.of_output(settings.output)
+    permissions = flags.permitted(arguments)
+    check_settings(settings, files, permissions=permissions, terminal=False)
+    settings, derived = with_positions(settings, remark, permissions=permissions)
+    with new_debate(settings, files, derived) as debate, terminated_like_interrupted():
+        folder = TurnsFolder(files.turns, remark)
+        result = take_step(debate.journal, folder, {}, begun=True, permissions=permissions)
+        return print_step(result, debate, as_json=arguments.json, setup=setup_lines(arguments, settings, files))

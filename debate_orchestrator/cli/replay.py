@@ -1,0 +1,128 @@
+"""`debate replay`: plays a journal again, at a terminal with the live view, otherwise as text."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import shlex
+import sys
+
+from debate_orchestrator.cli import flags
+from debate_orchestrator.cli.controls import Screen, watch
+from debate_orchestrator.cli.output import print_json, remark, say
+from debate_orchestrator.cli.settings import number
+from debate_orchestrator.core import transcript
+from debate_orchestrator.core.events import Answer, Event
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.reports import forms, wording
+from debate_orchestrator.reports.announcements import announcements
+from debate_orchestrator.reports.model import build_report, closing_line
+from debate_orchestrator.reports.review_files import gather_reviews
+from debate_orchestrator.storage.journal import read
+from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.util.errors import BadSettings, short_repr
+from debate_orchestrator.util.sanitize import one_line
+
+EXAMPLE = "debate replay debate-report.journal.jsonl --to again.md"
+_PACE = 600.0
+"""Words a minute by default: slower than a glance, faster than aloud."""
+_FASTEST = 100_000
+"""Words a minute at most."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("journal", metavar="JOURNAL")
+    flags.add_replay(parser)
+    flags.add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    pace = check_arguments(arguments)
+    play_journal(arguments, arguments.journal, pace, f"debate replay {shlex.quote(arguments.journal)}")
+    return 0
+
+
+def check_arguments(arguments: argparse.Namespace) -> float | None:
+    """The pace in words a minute; None for all at once. Raises BadSettings or BadFile for a bad pace or --to."""
+    if arguments.to:
+        forms.place(arguments.to)
+    if arguments.no_pace:
+        return None
+    pace = _PACE if arguments.pace is None else number(arguments.pace)
+    if not isinstance(pace, float) or not 1 <= pace <= _FASTEST:
+        given = short_repr(arguments.pace)
+        raise BadSettings(f"--pace must be words a minute, from 1 to {_FASTEST:,}, and not {given}.")
+    return pace
+
+
+def play_journal(arguments: argparse.Namespace, journal: str, pace: float | None, command: str) -> bool:
+    """Plays a journal and writes its report to --to; returns whether it was played to its end. `command` is the one
+    that plays it again."""
+    to, entries = arguments.to, read(journal).entries
+    report = build_report(entries, gather_reviews(DebateFiles.of_journal(journal).ballots, entries))
+    finished = True
+    if not arguments.quiet and not arguments.json:
+        opened, *events = (entry.event for entry in entries)
+        finished = _play(DebateState([opened]), events, pace)
+    if to:
+        forms.write(report, to, remark)
+    if finished:
+        summary = closing_line(report, to)
+    else:  # it does not say how the debate ends
+        where = f"Its report was written to {to}." if to else f"`{command} --to report.md` writes its report."
+        summary = f"Left before the end. `{command}` plays it again, and any key skips a speech. {where}"
+    if arguments.json:
+        print_json({"status": report.status, "report": to, "summary": summary})
+    else:
+        say(summary)
+    return finished
+
+
+def _play(debate: DebateState, events: list[Event], pace: float | None) -> bool:
+    """Plays the events of a debate; returns whether it was played to its end."""
+    _print_opening(debate)
+    screen = watch(debate, sys.stdout, money=False)
+    if screen is not None:
+        try:
+            return asyncio.run(_play_live(debate, events, pace, screen))
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt("the replay was left.") from None
+    announced = 0
+    for event in events:
+        debate.take(event)
+        _print_event(debate, event)
+        current = announcements(debate)
+        for line in current[announced:]:
+            say(f"\n{line}" if line.startswith(("---", "[")) else line)
+        announced = len(current)
+    return True
+
+
+async def _play_live(debate: DebateState, events: list[Event], pace: float | None, screen: Screen) -> bool:
+    from debate_orchestrator.terminal.player import Player
+
+    player = Player(debate, events, screen.live, pace)
+    async with screen.session(player.press) as session:
+        if session.reads_keys:
+            player.show_keys()
+        return await player.play()
+
+
+def _print_opening(debate: DebateState) -> None:
+    """Prints the topic and the positions."""
+    setup, format = debate.opened.setup, debate.format
+    say(f"Topic: {one_line(setup.topic)}")
+    for side in format.sides:
+        label = f" ({format.seats[side].side})" if format.seats[side].side else ""
+        say(f"{format.name_of(side)}{label}: {one_line(setup.positions[side])}")
+
+
+def _print_event(debate: DebateState, event: Event) -> None:
+    """Prints the speech that an event brought, unless it was rejected, and what the event announces."""
+    if isinstance(event, Answer) and event.turn in debate.answers:
+        turn = debate.turn(event.turn)
+        if turn.speaking or debate.shape(turn) is None:
+            text = transcript.entry(debate, turn).text.strip()
+            say(f"\n{debate.format.heading_of(turn)}\n\n{text}\n")
+    if line := wording.announced(debate, event):
+        say(f"\n{line}")

@@ -1,0 +1,61 @@
+"""`debate report`: makes the reports of a journal again."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from debate_orchestrator.cli import flags
+from debate_orchestrator.cli.output import print_errors, print_json, remark, say
+from debate_orchestrator.reports import forms
+from debate_orchestrator.reports.model import build_report, closing_line
+from debate_orchestrator.reports.review_files import gather_reviews
+from debate_orchestrator.storage.journal import read
+from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.util.errors import BadFile
+
+EXAMPLE = "debate report debate-report.journal.jsonl --to copy.html"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("journal", metavar="JOURNAL", nargs="?")
+    about = "a .md, .html or .json file; by default .md and .html beside the journal"
+    parser.add_argument("--to", metavar="FILE", help=about)
+    parser.add_argument("--schema", action="store_true", help="print the JSON Schema of .json reports instead")
+    flags.add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Exit code 2 if the page can't be written."""
+    if arguments.schema:
+        return _print_schema(arguments)
+    if arguments.journal is None:
+        raise BadFile("The journal is missing. Try: `debate report JOURNAL`; only --schema needs none.")
+    entries, files = read(arguments.journal).entries, DebateFiles.of_journal(arguments.journal)
+    report = build_report(entries, gather_reviews(files.ballots, entries))
+    errors: list[str] = []
+    path, page = arguments.to, None
+    if path:
+        forms.write(report, path, remark)
+    else:
+        path = files.report
+        errors = forms.write_both(report, path, files.page, remark)
+        page = None if errors else files.page
+    if arguments.json:
+        print_json({"status": report.status, "report": path, "page": page, "summary": closing_line(report, path)})
+    else:
+        say(closing_line(report, path))
+        if page:
+            remark(f"The same as a page: {page}")
+    print_errors(errors)
+    return 2 if errors else 0
+
+
+def _print_schema(arguments: argparse.Namespace) -> int:
+    """Prints the JSON Schema of reports in JSON. Raises BadFile if a report is asked for too."""
+    from debate_orchestrator.reports.json import facts
+
+    if arguments.journal or arguments.to:
+        raise BadFile("--schema prints the schema and writes no report. Leave --schema out to write one.")
+    print(json.dumps(facts.schema(), indent=2))
+    return 0

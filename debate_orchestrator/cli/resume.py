@@ -1,0 +1,51 @@
+"""`debate resume`: continues a debate where it stopped, with another cap or cast if one is given."""
+
+from __future__ import annotations
+
+import argparse
+
+from debate_orchestrator.cli import flags
+from debate_orchestrator.cli.debates import existing_debate
+from debate_orchestrator.cli.driving import drive_to_report
+from debate_orchestrator.cli.people import people_errors
+from debate_orchestrator.cli.settings import cap, seat_flags
+from debate_orchestrator.core.events import BudgetChanged, Event, Reassigned
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine import budget
+from debate_orchestrator.providers import registry
+from debate_orchestrator.util.errors import BadSettings
+
+EXAMPLE = "debate resume debate-report.journal.jsonl"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("journal", metavar="JOURNAL")
+    parser.add_argument("--max-cost", metavar="USD", help="what calls may cost from now on, in all; none for no cap")
+    flags.add_cast(parser)
+    flags.add_permissions(parser)
+    flags.add_trust(parser)
+    flags.add_progress(parser)
+    flags.add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    with existing_debate(
+        arguments.journal, lambda state: _changes(arguments, state), trusted=arguments.trust
+    ) as debate:
+        return drive_to_report(debate, arguments)
+
+
+def _changes(arguments: argparse.Namespace, state: DebateState) -> list[Event]:
+    """The events that the flags ask for. Raises BadSettings with every error."""
+    models = seat_flags(arguments)
+    typed = {seat: tuple(specs) if isinstance(specs, list) else (specs,) for seat, specs in models.items()}
+    cast = {**state.cast, **typed}
+    errors = registry.complaints(typed)
+    errors += people_errors(cast, events=arguments.events) if state.due() else []
+    max_cost = state.max_cost if arguments.max_cost is None else cap(arguments.max_cost)
+    if max_cost is not None:
+        errors += budget.unpriced_seats(cast)
+    if errors:
+        raise BadSettings(errors)
+    changes: list[Event] = [Reassigned(seat=seat, who=specs) for seat, specs in typed.items()]
+    return changes if max_cost == state.max_cost else [BudgetChanged(max_cost=max_cost), *changes]

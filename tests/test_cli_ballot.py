@@ -1,0 +1,266 @@
+"""`ballot`: people judge a debate that is over, blind."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import Run
+from persons import CTRL_C
+from reviewers import filled, paper
+from test_cli_converse import Person
+from viewer import watching
+
+from debate_orchestrator.storage.journal import read
+from debate_orchestrator.util import resources
+from debate_orchestrator.util.data import read_mapping, to_yaml
+
+J = "debate-report.journal.jsonl"
+EXAMPLES = resources.folder("examples")
+KEYS = ("no", "undecided", "done", "7 6", "5 5", "a", "a", "a", "It answered the other.", "yes")
+
+
+@pytest.fixture
+def journal(here: Path) -> Path:
+    """A finished real debate of one round in the working directory."""
+    shutil.copy(EXAMPLES / "friday-deploys" / J, J)
+    return here / J
+
+
+@pytest.fixture
+def person(here: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Person:
+    return Person(monkeypatch, capfd)
+
+
+def ballot(name: str = "ada", **changes: object) -> str:
+    """A file with a ballot on the journal here."""
+    entries = read(J).entries
+    path = f"{name}-filled.yaml"
+    side = str(changes.pop("side", "a"))
+    made = filled(paper(entries), name, side=side) | {"journal": entries[-1].hash} | changes
+    Path(path).write_text(to_yaml(made), encoding="utf-8")
+    return path
+
+
+def test_without_a_terminal_nothing_is_asked(debate: Run, journal: Path) -> None:
+    """In a script the verb names the flags that go without questions, and leaves nothing behind."""
+    ran = debate("ballot", J, "--as", "ada")
+
+    assert ran.code == 2
+    assert "asks at a terminal" in ran.err and "--form" in ran.err
+    assert not Path("debate-report.ballots").exists()
+
+
+def test_from_the_form_to_the_report(debate: Run, journal: Path) -> None:
+    """A form is printed, taken, filed beside the journal, which stays as it was, and shown in the report."""
+    before = journal.read_bytes()
+    form = debate("ballot", J, "--form", "--as", "ada")
+    Path("mine.yaml").write_text(form.out, encoding="utf-8")
+    empty = debate("ballot", J, "--take", "mine.yaml")
+    taken = debate("ballot", J, "--take", ballot())
+    again = debate("report", J)
+
+    assert form.code == 0 and read_mapping("mine.yaml")["reviewer"] == "ada"
+    assert empty.code == 2 and empty.err.count("mine.yaml: ") > 3
+    assert taken.code == 0 and "`debate report debate-report.journal.jsonl`" in taken.out
+    assert again.code == 0
+    assert "| ada | reviewer | A (A 7, B 5) | A | A 7, B 5 | undecided | A |" in Path("debate-report.md").read_text()
+    assert journal.read_bytes() == before
+
+
+def test_a_ballot_stands(debate: Run, journal: Path) -> None:
+    """A second ballot of the same name is refused, and told what to do."""
+    debate("ballot", J, "--take", ballot())
+    ran = debate("ballot", J, "--take", ballot(side="b"))
+
+    assert ran.code == 2 and "a ballot that 'ada' has cast" in ran.err
+    assert read_mapping("debate-report.ballots/ada.yaml")["after"] == "a"
+
+
+def test_a_ballot_of_another_journal_is_refused(debate: Run, journal: Path) -> None:
+    """What was cast on something else is not taken; where it lies beside the journal, the report says so."""
+    path = ballot(journal="f" * 64)
+    ran = debate("ballot", J, "--take", path)
+    Path("debate-report.ballots").mkdir()
+    shutil.copy(path, "debate-report.ballots/ada.yaml")
+    debate("report", J)
+
+    assert ran.code == 2 and "a ballot on another journal" in ran.err
+    assert "a ballot on another journal" in Path("debate-report.md").read_text()
+
+
+def test_names_are_one(debate: Run, journal: Path) -> None:
+    """The name on the form and that of the flag must be the same; a form without one takes the flag's."""
+    assert debate("ballot", J, "--take", ballot(), "--as", "bob").code == 2
+    path = ballot("x", reviewer=None)
+    assert debate("ballot", J, "--take", path, "--as", "bob").code == 0
+    assert Path("debate-report.ballots/bob.yaml").exists()
+
+
+def test_standard_input_is_taken(journal: Path) -> None:
+    """`--take -` reads the ballot from standard input."""
+    with watching("ballot", J, "--take", ballot(), "--json") as viewer:
+        assert viewer.see_end() == 0
+    made = Path("debate-report.ballots/ada.yaml").read_text().replace("reviewer: ada", "reviewer: bob")
+    command = [sys.executable, "-m", "debate_orchestrator", "ballot", J, "--take", "-"]
+    ran = subprocess.run(command, input=made.encode(), capture_output=True, check=False, timeout=60)
+    bad = subprocess.run(command, input=b"\xff", capture_output=True, check=False, timeout=60)
+
+    assert ran.returncode == 0, ran.stderr
+    assert Path("debate-report.ballots/bob.yaml").exists()
+    assert bad.returncode == 2 and b"standard input" in bad.stderr
+
+
+def test_programs_read_it(debate: Run, journal: Path) -> None:
+    """With --json every form of the verb prints one object; none of them tells a vote."""
+    form = debate("ballot", J, "--form", "--json").json
+    written = debate("ballot", J, "--read", "blind.md", "--json").json
+    taken = debate("ballot", J, "--take", ballot(), "--json").json
+    there = debate("ballot", J, "--json").json
+
+    assert form["status"] == "form" and "rounds" in form["json_schema"]["properties"]
+    assert written == {"schema": 1, "status": "written", "transcript": "blind.md"}
+    assert (taken["status"], taken["ballot"]) == ("filed", "debate-report.ballots/ada.yaml")
+    assert (there["reviewers"], there["left_out"]) == (["ada"], [])
+    assert "winner" not in json.dumps(there)
+
+
+def test_the_blind_transcript_overwrites_nothing(debate: Run, journal: Path) -> None:
+    """It is written again over itself, and never over something else."""
+    Path("notes.md").write_text("my notes")
+
+    assert [debate("ballot", J, "--read", "blind.md").code for _ in range(2)] == [0, 0]
+    assert debate("ballot", J, "--read", "notes.md").code == 2
+    assert Path("notes.md").read_text() == "my notes"
+
+
+def test_a_debate_that_is_not_over_is_not_reviewed(debate: Run, journal: Path) -> None:
+    """A paused debate is refused, with what it waits for."""
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join(lines[:-1]))
+    ran = debate("ballot", J, "--form")
+
+    assert ran.code == 2 and "not finished (due: final." in ran.err
+
+
+def test_at_a_terminal(person: Person, journal: Path) -> None:
+    """The questions end in a ballot beside the journal, and only then in how to see the verdict."""
+    ran, shown = person("ballot", J, "--as", "ada", keys=KEYS)
+
+    assert ran.code == 0, ran.err
+    assert read_mapping("debate-report.ballots/ada.yaml")["why"] == "It answered the other."
+    assert "Now you may see the verdict: `debate report" in " ".join(ran.out.split())
+    assert "Now you may see the verdict" not in shown
+
+
+def test_what_was_left_is_gone_on_with(person: Person, journal: Path) -> None:
+    """Ctrl-C keeps a draft, names the command that goes on, and that goes on; the draft is gone in the end."""
+    left, _ = person("ballot", J, "--as", "ada", keys=(*KEYS[:5], CTRL_C))
+    draft = Path("debate-report.ballots/ada.draft.yaml")
+    there = draft.exists()
+    ran, shown = person("ballot", J, "--as", "ada", keys=("done", "", "", *KEYS[5:]))
+
+    assert left.code == 130 and there
+    assert f"Go on with `debate ballot {J} --as ada`" in left.err
+    assert ran.code == 0, ran.err
+    assert "goes on where you left it" in shown
+    assert os.listdir("debate-report.ballots") == ["ada.yaml"]
+
+
+def test_who_has_voted_is_not_asked_again(person: Person, journal: Path) -> None:
+    """Whose ballot is there is told so at once."""
+    person("ballot", J, "--as", "ada", keys=KEYS)
+    ran, shown = person("ballot", J, "--as", "ada", keys=KEYS)
+
+    assert ran.code == 2 and "a ballot that 'ada' has cast" in ran.err
+    assert "which position do you hold" not in shown
+
+
+def test_a_name_is_asked_where_none_is_given(person: Person, journal: Path) -> None:
+    """Without --as the name is asked for; what can't be a name is refused."""
+    ran, _ = person("ballot", J, keys=("bob", *KEYS))
+    bad, _ = person("ballot", J, "--as", "x" * 200, keys=KEYS)
+
+    assert ran.code == 0 and Path("debate-report.ballots/bob.yaml").exists()
+    assert bad.code == 2 and "--as" in bad.err
+
+
+@pytest.mark.parametrize("pager", ["cat", "no-such-pager", "'", ""])
+def test_the_debate_is_read_at_the_terminal(journal: Path, pager: str) -> None:
+    """The debate is shown in the pager, or printed where there is none; no judge's word is in it."""
+    with watching("ballot", J, "--as", "ada", rows=200, columns=100, TERM="dumb", PAGER=pager) as viewer:
+        for question, answer in (("Have you seen", "no"), ("which position", "a"), ("How will you read", "here")):
+            viewer.see_text(question)
+            viewer.press(f"{answer}\r")
+        viewer.see_text("What is scored")
+        viewer.see_text("numbers in that order")
+        text = viewer.glass.text
+        viewer.press("\x03")
+        assert viewer.see_end() == 130
+
+    assert "Opening Statement" in text and "Judge Verdict" not in text and "prevailed" not in text
+
+
+def test_ctrl_c_is_the_pagers(journal: Path) -> None:
+    """An interrupt while the pager runs ends the pager at most; the questions go on."""
+    pager = "sh -c 'echo PAGING; exec sleep 600'"
+    with watching("ballot", J, "--as", "ada", rows=60, columns=100, TERM="dumb", PAGER=pager) as viewer:
+        for question, answer in (("Have you seen", "no"), ("which position", "a"), ("How will you read", "here")):
+            viewer.see_text(question)
+            viewer.press(f"{answer}\r")
+        viewer.see_text("PAGING")
+        viewer.press("\x03")
+        viewer.see_text("numbers in that order")
+        viewer.press("\x03")
+        assert viewer.see_end() == 130
+
+
+def test_every_form_of_report_has_the_reviewers(debate: Run, journal: Path) -> None:
+    """The page and the JSON tell of reviewers what the markdown does, and `check` knows all of them as unchanged."""
+    debate("ballot", J, "--take", ballot("ada", side="b"))
+    debate("report", J)
+    debate("report", J, "--to", "debate-report.json")
+    page, data = Path("debate-report.html").read_text(), json.loads(Path("debate-report.json").read_text())
+
+    assert '<h2 id="h-reviewers">Reviewers</h2>' in page and '<th scope="row">ada</th>' in page
+    assert (data["reviewers"]["count"], data["reviewers"]["winners"]) == (1, {"b": 1})
+    assert [one["reviewer"] for one in data["reviewers"]["reasons"]] == ["ada"]
+    assert debate("check", J).code == 0
+
+
+@pytest.mark.parametrize(
+    ("before", "told"),
+    [
+        ((), "Reviewers have left ballots since, of which it does not tell"),
+        (("ada",), "Reviewers' ballots beside the journal have changed since"),
+    ],
+)
+def test_a_report_from_before_a_ballot_is_made_anew(
+    debate: Run, journal: Path, before: tuple[str, ...], told: str
+) -> None:
+    """A ballot that is left after the report was made, the first or another, is told by `check`, as work left, until it
+    is made again."""
+    for name in before:
+        debate("ballot", J, "--take", ballot(name))
+    debate("report", J)
+    debate("ballot", J, "--take", ballot("bob"))
+    ran = debate("check", J)
+    debate("report", J)
+
+    assert ran.code == 3 and told in ran.out
+    assert debate("check", J).code == 0
+
+
+def test_a_ballot_excuses_no_changed_report(debate: Run, journal: Path) -> None:
+    """Bytes that were changed after the seal are told as changed, whatever ballots there are."""
+    debate("ballot", J, "--take", ballot("ada"))
+    debate("report", J)
+    report = Path("debate-report.md")
+    report.write_text(report.read_text().replace("**Winner:** B", "**Winner:** A"))
+
+    assert debate("check", J).code == 2

@@ -1,0 +1,184 @@
+"""A debate that is watched can be paused, gone on with and left, and nothing that was answered is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from messages_server import Server, serving
+from viewer import Viewer, watching
+
+from debate_orchestrator.cli.controls import watch as watched
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.storage.journal import read
+
+J = "r.journal.jsonl"
+RUN = ("run", "--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--output=r.md")
+
+
+@pytest.fixture
+def server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A server whose answers come slowly, word by word."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
+    with serving(Server()) as made:
+        made.between = lambda request: 0.1
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", made.url)
+        yield made
+
+
+def answers() -> list[str]:
+    return list(DebateState(read(J).events).answers)
+
+
+def writing(viewer: Viewer, who: str = "Researcher A") -> None:
+    viewer.see(lambda: f"{who} writes" in viewer.glass.text)
+
+
+def test_a_pause(server: Server) -> None:
+    """p lets the answer under way come in and asks nobody until r; then the debate goes on to its report."""
+    with watching(*RUN, "--rounds=1") as viewer:
+        writing(viewer)
+        viewer.press("p")
+        viewer.see_text("pausing after this turn")
+        viewer.see(lambda: "paused · r resume" in viewer.glass.text and "thinks" not in viewer.glass.text)
+        assert answers() == ["1.opening.a"]
+        assert len(server.requests) == 1
+        server.between = lambda request: 0.0
+        viewer.press("r")
+        assert viewer.see_end() == 0
+    assert Path("r.md").exists()
+    assert len(server.requests) == len(answers()) == 5
+
+
+def test_a_pause_that_is_taken_back(server: Server) -> None:
+    """r before the answer is in takes the pause back: nobody waits."""
+    with watching(*RUN, "--rounds=1") as viewer:
+        writing(viewer)
+        viewer.press("p")
+        viewer.see_text("pausing after this turn")
+        viewer.press("r")
+        viewer.see(lambda: "p pause" in viewer.glass.text)
+        server.between = lambda request: 0.0
+        assert viewer.see_end() == 0
+    assert len(server.requests) == 5
+
+
+def test_leaving(server: Server) -> None:
+    """q is Ctrl-C once: the answer under way is awaited and saved, and the way on is printed; also from a pause."""
+    for paused in (False, True):
+        verb = RUN if not paused else ("resume", J)
+        with watching(*verb) as viewer:
+            writing(viewer, "Researcher B" if paused else "Researcher A")
+            if paused:
+                viewer.press("p")
+                viewer.see(lambda: "paused · r resume" in viewer.glass.text)
+            viewer.press("q")
+            assert viewer.see_end() == 130
+            assert viewer.plain
+            assert f"debate resume {J}" in " ".join(viewer.glass.text.split())
+        assert answers() == ["1.opening.a", "1.opening.b"][: 1 + paused]
+
+
+def test_leaving_at_once(server: Server) -> None:
+    """A second Ctrl-C leaves the answers under way; what had come of them is on the screen, and said to be left."""
+    server.between = lambda request: 1.0
+    with watching(*RUN) as viewer:
+        writing(viewer)
+        viewer.press("\x03")
+        viewer.see_text("stopping when the answers under way are in")
+        viewer.press("\x03")
+        assert viewer.see_end() == 130
+        assert "-- left here, before its end." in viewer.glass.text
+        assert viewer.plain and not viewer.glass.hidden
+    assert answers() == []
+
+
+def test_a_failure(server: Server) -> None:
+    """A provider that fails for good ends it as elsewhere: what is saved and the way on are told, on a terminal that
+    is as it was."""
+    server.trouble = lambda request, n: {"status": 401} if n else None
+    with watching(*RUN) as viewer:
+        assert viewer.see_end() == 4
+        assert viewer.plain
+        text = " ".join(viewer.glass.text.split())
+        assert "1 turn saved" in text and f"debate resume {J}" in text
+        assert "This is what is said" in text
+
+
+def test_keys_that_nobody_can_press(server: Server) -> None:
+    """Ctrl-C is what is offered where no single keys are read."""
+    with watching(*RUN, "--rounds=1", TERM="dumb") as viewer:
+        viewer.see_text("Opening Statement — Researcher A")
+        os.kill(viewer.pid, signal.SIGINT)
+        viewer.see_text("Stopping: answers under way are awaited")
+        assert viewer.see_end() == 130
+    assert answers() == ["1.opening.a"]
+
+
+def test_nobody_watches() -> None:
+    """Where the stream is no terminal, or not ours, there is no live screen."""
+    assert watched(DebateState(read(EXAMPLE).events), sys.stderr) is None
+
+
+EXAMPLE = str(Path(__file__).parent.parent / "examples" / "friday-deploys" / "debate-report.journal.jsonl")
+
+
+def test_a_judging_is_watched_too(server: Server) -> None:
+    """`judge` shows its ballots live, round after round; of the speeches it tells that there are some."""
+    server.between = lambda request: 0.0
+    with watching("judge", EXAMPLE, "--judge=anthropic:m", "--output=r.md", rows=60) as viewer:
+        assert viewer.see_end() == 0
+        text = viewer.glass.text
+    assert text.index("--- ROUND 1 OF ") < text.index("Judge Verdict — Round 1") < text.index("[JUDGE - FINAL VERDICT]")
+    assert "Opening Statement — Researcher A: as recorded, 562 words." in text
+    assert text.count("\n  ") < 30
+
+
+def test_a_question_from_the_floor(server: Server) -> None:
+    """f puts a question while the debate goes on: it is announced, on record, and heard by whom it was put to."""
+    with watching(*RUN, "--rounds=1", rows=40) as viewer:
+        writing(viewer)
+        viewer.press("f")
+        viewer.see_text("A question from the floor, to whom?")
+        viewer.press("b")
+        viewer.see_text("To Researcher B:")
+        viewer.press("Is it dear?\r")
+        viewer.see_text("From the floor, to Researcher B: Is it dear?")
+        server.between = lambda request: 0.0
+        assert viewer.see_end() == 0
+    assert [event.to for event in DebateState(read(J).events).raised] == [("b",)]
+    assert "*From the floor:* Is it dear?" in Path("r.md").read_text(encoding="utf-8")
+    assert sum("Is it dear?" in str(request) for request in server.requests) == 1
+
+
+def test_keys_of_a_question_are_no_orders(server: Server) -> None:
+    """While a question is typed its letters pause and end nothing; Escape gives it up, and nothing is on record."""
+    with watching(*RUN, "--rounds=1") as viewer:
+        writing(viewer)
+        viewer.press("fbqpe")
+        viewer.see_text("qpe▏")
+        viewer.press("\x1b")
+        viewer.see(lambda: "p pause" in viewer.glass.text.split("qpe▏")[-1])
+        server.between = lambda request: 0.0
+        assert viewer.see_end() == 0
+    debate = DebateState(read(J).events)
+    assert (debate.raised, debate.closed_after, len(debate.answers)) == ([], None, 5)
+
+
+def test_an_early_end(server: Server) -> None:
+    """e asks once more; then the phase under way is finished and the verdict is asked for."""
+    with watching(*RUN, "--rounds=3", rows=40) as viewer:
+        writing(viewer, "Researcher B")
+        viewer.press("e")
+        viewer.see_text("end the debate early, and go to the verdict?")
+        viewer.press("n")
+        viewer.see(lambda: "e end early" in viewer.glass.text)
+        viewer.press("ey")
+        viewer.see_text("Ended early, after Opening Statement of round 1.")
+        server.between = lambda request: 0.0
+        assert viewer.see_end() == 0
+    assert answers() == ["1.opening.a", "1.opening.b", "final.verdict.judge", "final.dissent.judge"]

@@ -1,0 +1,194 @@
+"""`debate` alone: a conversation at a terminal, and never a question without one."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import Ran, Run
+from persons import CTRL_C, TO_CAST, typing
+
+from debate_orchestrator.cli import main
+from debate_orchestrator.storage.journal import read
+from debate_orchestrator.util.data import read_mapping
+from debate_orchestrator.wizard import asking
+
+
+class Person:
+    """Runs `debate` where somebody sits at the terminal and types these keys."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]):
+        self._patch, self._captured = monkeypatch, capfd
+
+    def __call__(self, *arguments: str, keys: tuple[str, ...]) -> tuple[Ran, str]:
+        with typing(*keys) as (terminal, screen), self._patch.context() as patch:
+            patch.setattr(asking, "here", lambda: terminal)
+            for stream in (sys.stdin, sys.stdout):
+                patch.setattr(stream, "isatty", lambda: True)
+            with pytest.raises(SystemExit) as ended:
+                main(list(arguments))
+        out, err = self._captured.readouterr()
+        return Ran(int(ended.value.code or 0), out, err), screen.text
+
+
+@pytest.fixture
+def person(here: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Person:
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENROUTER_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("ANTHROPIC_CONFIG_DIR", str(here / "nothing"))
+    monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")
+    return Person(monkeypatch, capfd)
+
+
+class TestAtATerminal:
+    def test_from_the_first_question_to_the_report(self, person: Person) -> None:
+        """The conversation ends in a debate and its report, with the answers beside it."""
+        ran, shown = person(keys=(*TO_CAST, "rehearse", "yes"))
+
+        assert ran.code == 0, ran.err
+        assert "Output: out.rehearsed.md" in shown
+        assert Path("out.rehearsed.md").read_text(encoding="utf-8").startswith("# Debate Report")
+        assert "Report written to out.rehearsed.md" in ran.out
+        assert "DEBATE SETUP CONFIRMED" not in ran.err  # it was shown and confirmed before
+        assert not Path(".debate-setup.yaml").exists()
+        assert read("out.rehearsed.journal.jsonl").events[0].setup.topic == "Tabs are better than spaces."  # type: ignore[union-attr]
+
+    def test_the_answers_are_taken_by_run(self, person: Person, debate: Run) -> None:
+        """The answers of a rehearsal hold the real debate with somebody to argue, as is said; alone they rehearse,
+        which is there already."""
+        left, _ = person(keys=(*TO_CAST, "rehearse", "yes"))
+        again = debate("run", "--answers", "out.answers.yaml")
+        ran = debate("run", "--answers", "out.answers.yaml", "--a=rehearse", "--b=rehearse", "--judge=rehearse")
+
+        assert (
+            "`debate run --answers out.answers.yaml --a MODEL --b MODEL --judge MODEL` is the real debate" in left.err
+        )
+        assert again.code == 2 and "out.rehearsed.journal.jsonl" in again.err
+        assert ran.code == 0, ran.err
+        assert Path("out.md").exists()
+
+    def test_leaving(self, person: Person) -> None:
+        """Ctrl-C ends with exit code 130 and the command that goes on; that command does."""
+        left, _ = person(keys=(*TO_CAST[:4], CTRL_C))
+        ran, _ = person("--answers", ".debate-setup.yaml", keys=(*TO_CAST[4:], "rehearse", "yes"))
+
+        assert left.code == 130
+        assert "debate: left; your answers are in .debate-setup.yaml" in left.err
+        assert "`debate --answers .debate-setup.yaml`" in left.err
+        assert ran.code == 0, ran.err
+
+    def test_later(self, person: Person) -> None:
+        """Who wants to begin later ends with exit code 0, and is told how."""
+        ran, _ = person(keys=(*TO_CAST, "rehearse", "later"))
+
+        assert ran.code == 0
+        assert "`debate --answers .debate-setup.yaml`" in ran.err
+
+    def test_a_report_that_is_there_is_not_proposed(self, person: Person) -> None:
+        """The report that is proposed by default is one of which nothing is there: no report, journal or page."""
+        Path("debate-report.md").write_text("# Debate Report\n")
+        Path("debate-report-2.journal.jsonl").write_text("")
+        Path("debate-report-3.html").write_text("<!doctype html>")
+        _, shown = person(keys=(*TO_CAST[:-1], "", "rehearse", "later"))
+
+        assert "Output: debate-report-4.rehearsed.md" in shown
+        assert read_mapping(".debate-setup.yaml")["output"] == "debate-report-4.md"
+
+    def test_what_could_not_be_opened_is_told_before(self, person: Person) -> None:
+        """What `run` would refuse is told at the last confirmation, with the answers kept."""
+        Path("out.rehearsed.md").write_text("# Debate Report\n")
+        ran, shown = person(keys=(*TO_CAST, "rehearse", "later"))
+
+        assert "out.rehearsed.md is there already" in shown
+        assert ran.code == 0
+
+    def test_a_rehearsal_from_the_start(self, person: Person) -> None:
+        """`debate --rehearse` asks everything but who speaks."""
+        ran, shown = person("--rehearse", keys=(*TO_CAST, "yes"))
+
+        assert ran.code == 0, ran.err
+        assert "Who argues, and who judges?" not in shown
+
+    @pytest.mark.parametrize(
+        ("options", "complaint"),
+        [
+            (("--format", "oxbridge"), "format: there is no format 'oxbridge'"),
+            (("--answers", "binary.yaml"), "binary.yaml: "),
+        ],
+    )
+    def test_options_that_will_not_do(self, person: Person, options: tuple[str, ...], complaint: str) -> None:
+        """An option that will not do ends with exit code 2 before anything is asked."""
+        Path("binary.yaml").write_bytes(b"\xff\x00")
+        ran, _ = person(*options, keys=())
+
+        assert (ran.code, complaint in ran.err) == (2, True)
+
+
+class TestWithoutATerminal:
+    def test_nothing_is_asked(self, debate: Run) -> None:
+        """Without a terminal, `debate` asks nothing and names what goes without questions."""
+        ran = debate()
+
+        assert ran.code == 0
+        assert "debate run --answers a.yaml" in ran.out and "debate demo" in ran.out
+        assert os.listdir() == []
+
+    @pytest.mark.parametrize("options", [("--rehearse",), ("--answers", "a.yaml"), ("--format", "adversarial")])
+    def test_a_conversation_needs_one(self, debate: Run, options: tuple[str, ...]) -> None:
+        """A conversation that was asked for is refused without a terminal, with the commands that need none."""
+        ran = debate(*options)
+
+        assert ran.code == 2
+        assert "`debate run --answers FILE`" in ran.err and "`debate ask FILE`" in ran.err
+
+
+class TestFilesOfOthers:
+    """A file that names programs, servers or files elsewhere is shown before anything comes of it."""
+
+    SETUP = "topic: Tabs are better than spaces.\ncast: \"command:sh -c 'touch marker'\"\n"
+
+    @pytest.mark.parametrize("name", ["a.yaml", ".debate-setup.yaml"])
+    def test_nothing_comes_of_it_before(self, person: Person, name: str) -> None:
+        """Neither a file that is named nor one that lies in the folder has its moderator called before a yes; a no
+        keeps nothing."""
+        Path(name).write_text(f"{self.SETUP}setup: {{heard: [x]}}\n")
+        arguments, keys = (("--answers", name), ("no",)) if name == "a.yaml" else ((), ("yes", "no"))
+        ran, shown = person(*arguments, keys=keys)
+
+        assert ran.code == 2
+        assert f"{name} reaches beyond the debate." in shown and "the program sh -c 'touch marker'" in shown
+        assert [path.name for path in Path().iterdir()] == [name]
+
+    def test_a_yes_goes_on_and_is_remembered(self, person: Person) -> None:
+        """After a yes the moderator is called, and the conversation is gone on with without the question."""
+        Path("a.yaml").write_text(self.SETUP)
+        first, shown = person("--answers", "a.yaml", keys=("yes", "no", CTRL_C))
+        again, after = person(keys=("yes", CTRL_C))
+
+        assert (first.code, again.code) == (130, 130)
+        assert Path("marker").exists()
+        assert "Do you trust it" in shown and "Do you trust it" not in after
+
+    def test_what_was_agreed_to_goes_with_the_file(self, person: Person, debate: Run) -> None:
+        """Once the answers lie beside the report, what was agreed to of the conversation's file is forgotten: another
+        file that comes to lie there is asked about."""
+        person(keys=(*TO_CAST, "command:sh -c 'exit 3'", "later"))
+        there = Path(".debate-setup.yaml").read_text()
+        person("--answers", ".debate-setup.yaml", keys=("yes",))
+        assert not Path(".debate-setup.yaml").exists()
+        Path(".debate-setup.yaml").write_text(there)
+        ran = debate("run", "--answers", ".debate-setup.yaml", "--output=other.md")
+
+        assert ran.code == 2 and "--trust" in ran.err
+
+    def test_what_was_typed_is_shown_and_not_asked_about(self, person: Person, debate: Run) -> None:
+        """A program that was typed as the cast is in the block, and `run` takes the answers without a question."""
+        left, shown = person(keys=(*TO_CAST, "command:sh -c 'exit 3'", "later"))
+        ran = debate("run", "--answers", ".debate-setup.yaml")
+
+        assert left.code == 0
+        assert "Beyond the debate: cast.a, cast.b, cast.judge: the program sh -c 'exit 3'" in shown
+        assert "Do you trust it" not in shown
+        assert ran.code == 3, ran.err

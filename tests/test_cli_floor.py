@@ -1,0 +1,130 @@
+"""The verbs that step in from outside the seats: a question from the floor, and an early end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import puppets
+import pytest
+from conftest import Run, finish
+
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.storage.journal import JournalWriter, read
+
+J = "report.journal.jsonl"
+WHY = "Why not next year?"
+
+
+@pytest.fixture
+def opened(debate: Run, answers: Path) -> Run:
+    """A host-run debate whose first speech was given: the second opening is due, and its brief is laid."""
+    puppets.answer(debate("open", "--answers", "answers.yaml", "--json").json["turns"])
+    debate("step", J)
+    return debate
+
+
+def brief(turn: str) -> str:
+    return Path(f"report.turns/{turn}.brief.md").read_text(encoding="utf-8")
+
+
+def test_a_question_reaches_the_next_briefs(opened: Run) -> None:
+    """It is said to whom it went and which briefs were put before it; those put after it hold it."""
+    ran = opened("floor", J, WHY, "--to", "b", "--to", "judge")
+    assert ran.out.startswith(
+        f"From the floor, to Researcher B and Judge: {WHY}\nPut before it, and heard without it: "
+    )
+    assert "1.opening.b." in ran.out and f"Go on with `debate step {J}`." in ran.out
+    finish(opened, opened("step", J, "--json").json, rounds=2)
+    assert WHY not in brief("1.opening.b") and WHY not in brief("1.challenge.a")
+    assert all(WHY in brief(turn) for turn in ("1.challenge.b", "1.verdict.judge", "2.rebuttal.b"))
+    assert f"*From the floor:* {WHY}" in Path("report.md").read_text(encoding="utf-8")
+
+
+def test_a_question_to_everybody(opened: Run) -> None:
+    """Without --to it goes to all who have a turn left, as a program is told."""
+    told = opened("floor", J, WHY, "--json").json
+    assert told == {
+        "schema": 1,
+        "status": "waiting",
+        "journal": J,
+        "due": ["1.opening.b"],
+        "to": ["a", "b", "judge"],
+        "briefs_put_before": ["1.opening.b"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ((WHY, "--to", "c"), "one of a, b, judge"),
+        ((WHY, "--to", "judge-1"), "one of a, b, judge"),
+        ((" ",), "the question must have 1 to 2,000 characters"),
+        (("x" * 2001,), "the question must have 1 to 2,000 characters"),
+    ],
+)
+def test_questions_that_will_not_do(opened: Run, given: tuple[str, ...], said: str) -> None:
+    """A question to nobody who is there, an empty one and one that is too long are refused; nothing is written."""
+    before = Path(J).read_bytes()
+    ran = opened("floor", J, *given)
+    assert (ran.code, Path(J).read_bytes()) == (2, before)
+    assert said in ran.err
+
+
+def test_an_early_end(opened: Run) -> None:
+    """The phase under way is finished, then the verdict is due; the report tells that it was ended early."""
+    ran = opened("close", J)
+    assert ran.out.startswith("Ended early, after Opening Statement of round 1. Due now: 1.opening.b.")
+    step = opened("step", J, "--json").json
+    puppets.answer(step["turns"])
+    assert [turn["turn"] for turn in opened("step", J, "--json").json["turns"]] == ["final.verdict.judge"]
+    finish(opened, opened("step", J, "--json").json, rounds=2)
+    report = Path("report.md").read_text(encoding="utf-8")
+    assert "Ended early, after Opening Statement of round 1." in report
+    assert opened("check", J).code == 0
+    assert opened("replay", J).out.count("Ended early") == 1
+
+
+def test_an_early_end_is_written_once(opened: Run) -> None:
+    """A second `close` writes nothing, and says the same."""
+    first = opened("close", J, "--json").json
+    before = Path(J).read_bytes()
+    assert (
+        opened("close", J, "--json").json
+        == first
+        == {"schema": 1, "status": "waiting", "journal": J, "due": ["1.opening.b"]}
+    )
+    assert Path(J).read_bytes() == before
+
+
+def test_before_the_first_word(debate: Run, answers: Path) -> None:
+    """A debate in which nobody has spoken can't be ended early: there is nothing to judge."""
+    debate("open", "--answers", "answers.yaml")
+    ran = debate("close", J)
+    assert ran.code == 2 and "No speech has been made" in ran.err
+
+
+def test_a_finished_debate(debate: Run, answers: Path) -> None:
+    """Neither is there anything to ask or to end when it is over."""
+    finish(debate, debate("open", "--answers", "answers.yaml", "--json").json, rounds=2)
+    assert [debate("close", J).code, debate("floor", J, WHY).code] == [2, 2]
+
+
+def test_it_is_judged_again_as_it_was(opened: Run) -> None:
+    """A debate that was ended early, with a question, is judged again with the turns that it had."""
+    opened("floor", J, WHY)
+    opened("close", J)
+    finish(opened, opened("step", J, "--json").json, rounds=2)
+    ran = opened("judge", J, "--judge", "rehearse", "--output", "again.md", "--quiet")
+    assert ran.code == 0
+    again, before = (DebateState(read(path).events) for path in ("again.journal.jsonl", J))
+    assert [turn.id for turn in again.settled()] == [turn.id for turn in before.settled()]
+    report = Path("again.md").read_text(encoding="utf-8")
+    assert "Ended early, after Opening Statement of round 1." in report
+    assert "In it 1 question was put from the floor" in report
+
+
+def test_a_debate_that_is_being_driven(opened: Run) -> None:
+    """While another process writes the journal, the keys of its terminal are named; nothing is written."""
+    with JournalWriter(J):
+        for ran in (opened("close", J), opened("floor", J, WHY)):
+            assert ran.code == 2 and "Press f or e at the terminal where it runs" in ran.err

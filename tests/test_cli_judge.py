@@ -1,0 +1,207 @@
+"""The verb `judge`: journals and transcripts judged again, with recordings and hosts as judges."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import puppets
+import pytest
+from conftest import Run, finish
+from debates import opening, played, saying
+from journals import written
+
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.storage.journal import read
+
+OLD, OTHER = "old.journal.jsonl", "other.journal.jsonl"
+TALK = "# Cats?\n\n## Round 1\n\n### Ann (Pro)\n\nFor cats.\n\n### Bo (Con)\n\nAgainst cats.\n"
+
+
+@pytest.fixture
+def recorded(here: Path) -> Path:
+    """A finished debate of two rounds, and another judging of it that can be played from."""
+    written(here / OLD, played(rounds=2))
+    says = saying(_1_verdict_judge=puppets.ballot(2, 9, rounds=2), _final_verdict_judge=puppets.final("b"))
+    written(here / OTHER, played(says, rounds=2))
+    return here
+
+
+def test_a_journal_is_judged_again(debate: Run, recorded: Path) -> None:
+    """The other judge's verdict stands beside the first, in a report and a journal of its own; the old ones are as
+    they were."""
+    before = Path(OLD).read_bytes()
+    ran = debate("judge", OLD, "--judge", f"replay:{OTHER}")
+    report = Path("old.judged.md").read_text(encoding="utf-8")
+
+    assert (ran.code, ran.out[:59]) == (0, "Debate complete. Report written to old.judged.md. Winner: B")
+    assert "| Winner | A | B |" in report
+    assert f"{OLD} (digest {read(OLD).entries[-1].hash[:12]})" in report
+    assert "--- ROUND 2 OF 2 ---" in ran.err
+    assert Path(OLD).read_bytes() == before
+    assert debate("check", "old.judged.journal.jsonl").code == 0
+
+
+def test_nobody_to_judge(debate: Run, recorded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nobody can be asked, the flags that this verb has are named, and no others."""
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENROUTER_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("ANTHROPIC_CONFIG_DIR", str(recorded))
+    monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")
+    ran = debate("judge", OLD)
+
+    assert ran.code == 2
+    assert "--judge" in ran.err and "rehearse for a stand-in" in ran.err
+    assert "--a" not in ran.err and "--rehearse" not in ran.err
+
+
+def test_names_are_numbered(debate: Run, recorded: Path) -> None:
+    """Judging twice, and judging a judging, overwrites nothing."""
+    judge = ("--judge", f"replay:{OTHER}", "--quiet")
+    names = [debate("judge", OLD, *judge, "--json").json["report"] for _ in range(2)]
+    names.append(debate("judge", "old.judged.journal.jsonl", *judge, "--json").json["report"])
+
+    assert names == ["old.judged.md", "old.judged-2.md", "old.judged-3.md"]
+    assert debate("judge", OLD, *judge, "--output", "old.judged.md").code == 2
+
+
+def test_a_panel_of_another_size(debate: Run, recorded: Path) -> None:
+    """Two judges judge what one had judged, here a recording and the host."""
+    ran = debate("judge", OLD, "--judge", "host", "--judge", "host", "--output", "new/", "--quiet")
+    told = debate("step", "new/debate-report.journal.jsonl", "--json").json
+
+    assert (ran.code, [turn["turn"] for turn in told["turns"]]) == (3, ["1.verdict.judge-1", "1.verdict.judge-2"])
+    assert "debate step new/debate-report.journal.jsonl" in ran.err
+    done = finish(debate, told, rounds=2)
+    assert "| Judges | host | host, host |" in Path(done["report"]).read_text(encoding="utf-8")
+
+
+def test_a_transcript_is_judged(debate: Run, here: Path) -> None:
+    """A markdown document from elsewhere gets a ballot over all of it, a verdict and a dissent record."""
+    Path("talk.md").write_text(TALK, encoding="utf-8")
+    ran = debate("judge", "talk.md", "--judge", "host", "--strictness", "lenient", "--json")
+    told = debate("step", "talk.judged.journal.jsonl", "--json").json
+    asked = Path(told["turns"][0]["brief"]).read_text(encoding="utf-8")
+    criteria = told["turns"][0]["json_schema"]["properties"]["scores"]["properties"]["a"]["required"]
+
+    def say(turn: dict[str, str]) -> dict[str, object] | None:
+        if turn["turn"] == "1.verdict.judge":
+            ballot = puppets.ballot(rounds=1, strict=False)
+            scores = {"a": dict.fromkeys(criteria, 8), "b": dict.fromkeys(criteria, 4)}
+            kept = {name: ballot[name] for name in ("strongest", "weakest", "winner", "justification")}
+            return {**kept, "scores": scores}
+        return puppets.dissent(["1.argument.a"]) if "dissent" in turn["turn"] else None
+
+    done = finish(debate, told, say)
+    report = Path("talk.judged.md").read_text(encoding="utf-8")
+
+    assert ran.code == 3
+    assert "For cats." in asked and "Ann" not in asked
+    assert "Winner: A (decisive)" in done["summary"] and "1 round completed" in done["summary"]
+    assert hashlib.sha256(TALK.encode()).hexdigest()[:12] in report
+    assert "Researcher A: Ann; Researcher B: Bo" in report
+    assert "Earlier Verdict" not in report
+
+
+def test_our_own_report_is_a_transcript(debate: Run, recorded: Path) -> None:
+    """A report whose journal is lost can be judged again from what it tells."""
+    debate("report", OLD, "--to", "lost.md")
+    ran = debate("judge", "lost.md", "--judge", "host")
+    made = DebateState(read("lost.judged.journal.jsonl").events)
+    old = DebateState(read(OLD).events)
+
+    assert ran.code == 3 and "The verdict that the report tells is left aside" in ran.err
+    said = [made.reply(turn).text for turn in made.settled()]
+    assert said == [old.reply(turn).text for turn in old.settled() if not turn.judging]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("talk.txt", "**Ann (Pro):** Yes.\n\n**Bo (Con):** No.\n"),
+        ("talk.json", '[{"side": "pro", "text": "Yes."}, {"side": "con", "text": "No."}]'),
+    ],
+)
+def test_flags_give_topic_and_positions(debate: Run, here: Path, name: str, text: str) -> None:
+    """A transcript without a topic, in markdown or JSON, is judged on the one that flags give."""
+    Path(name).write_text(text, encoding="utf-8")
+    ran = debate("judge", name, "--judge", "host", "--topic", "Cats?", "--position-b", "No cats.")
+    debated = DebateState(read("talk.judged.journal.jsonl").events)
+
+    assert ran.code == 3
+    assert (debated.opened.setup.topic, debated.opened.setup.positions) == (
+        "Cats?",
+        {"a": "For: Cats?", "b": "No cats."},
+    )
+    assert [debated.reply(turn).text for turn in debated.settled()] == ["Yes.", "No."]
+
+
+def test_an_unfinished_debate_is_refused(debate: Run, here: Path) -> None:
+    """A debate that is not finished is named with the command that finishes it, and nothing is written."""
+    written(here / OLD, played(until="2.opening.a", rounds=2)[:4])
+    ran = debate("judge", OLD, "--judge", "host")
+
+    assert ran.code == 2
+    assert "a debate that is not finished" in ran.err and f"debate resume {OLD}" in ran.err
+    assert [path.name for path in here.iterdir()] == [OLD]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ((OLD, "--judge", "openrouter:v/m"), "OPENROUTER_API_KEY"),
+        ((OLD, "--judge", "replay:none.jsonl"), "No such file"),
+        ((OLD, "--judge", "host", "--strictness", "cruel"), "lenient or strict"),
+        ((OLD, "--judge", "host", "--topic", "Cats?"), "leave out --topic"),
+        (("none", "--judge", "host"), "No such file"),
+        (("poem.md", "--judge", "host"), "line 1: 'Roses are red.' stands above"),
+        (("untitled.md", "--judge", "host"), "it has no topic"),
+    ],
+)
+def test_mistakes(debate: Run, recorded: Path, arguments: tuple[str, ...], complaint: str) -> None:
+    """Every mistake is told in a line, with exit code 2, as JSON too, and leaves nothing behind."""
+    Path("poem.md").write_text("Roses are red.\n", encoding="utf-8")
+    Path("untitled.md").write_text("**A:** x\n\n**B:** y\n", encoding="utf-8")
+    before = sorted(path.name for path in recorded.iterdir())
+    ran, told = debate("judge", *arguments), debate("judge", *arguments, "--json")
+
+    assert (ran.code, told.code) == (2, 2)
+    assert complaint in ran.err and complaint in " ".join(told.json["complaints"])
+    assert sorted(path.name for path in recorded.iterdir()) == before
+
+
+def test_a_judge_that_fails_leaves_it_resumable(debate: Run, recorded: Path) -> None:
+    """Where a judge can't go on, what is saved can be resumed with another one, and no speech is lost."""
+    half = played(rounds=2, until="2.verdict.judge")
+    written(recorded / "half.journal.jsonl", half)
+    ran = debate("judge", OLD, "--judge", "replay:half.journal.jsonl", "--quiet")
+    resumed = debate("resume", "old.judged.journal.jsonl", "--judge", f"replay:{OTHER}", "--quiet")
+
+    assert ran.code == 4 and "2.verdict.judge" in ran.err
+    assert resumed.code == 0, resumed.err
+    assert DebateState(read("old.judged.journal.jsonl").events).complete
+
+
+def test_other_topics_have_other_recordings(debate: Run, recorded: Path) -> None:
+    """A recorded judge of another debate judges nothing here."""
+    written(recorded / "vim.journal.jsonl", played(rounds=2, topic="Vim or Emacs?"))
+    ran = debate("judge", OLD, "--judge", "replay:vim.journal.jsonl")
+
+    assert ran.code == 2 and "a recording of another debate" in ran.err
+
+
+def test_journals_under_other_names(debate: Run, recorded: Path) -> None:
+    """A journal that is called something else is known by how it begins."""
+    Path("record").write_bytes(Path(OLD).read_bytes())
+    ran = debate("judge", "record", "--judge", f"replay:{OTHER}", "--json")
+
+    assert (ran.code, ran.json["report"]) == (0, "record.judged.md")
+    assert json.loads(ran.out)["status"] == "done"
+
+
+def test_the_opening_of_an_empty_debate(debate: Run, here: Path) -> None:
+    """A debate in which nobody has spoken is not finished either."""
+    written(here / OLD, [opening()])
+
+    assert debate("judge", OLD, "--judge", "host").code == 2

@@ -1,0 +1,138 @@
+"""A person sits only where there is a terminal to ask them at; elsewhere that is told before anything is written."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from conftest import Run
+from debates import opening
+from persons import CTRL_C, TO_CAST
+from podiums import PEOPLE, due
+from test_cli_converse import Person, person  # noqa: F401
+
+from debate_orchestrator.cli import people
+from debate_orchestrator.cli.debates import with_positions
+from debate_orchestrator.cli.people import connect_person as seated
+from debate_orchestrator.cli.people import hides_ballots, people_errors
+from debate_orchestrator.formats import loader
+from debate_orchestrator.providers import registry
+from debate_orchestrator.providers.registry import NO_PERMISSIONS
+from debate_orchestrator.setup.settings import settings_from
+from debate_orchestrator.storage.journal import JournalWriter, read
+from debate_orchestrator.util.errors import BadSettings
+
+SETUP = ("--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--output=r.md")
+OTHERS = ("--b=rehearse", "--judge=rehearse")
+
+
+@pytest.mark.parametrize("verb", ["run", "open"])
+def test_without_a_terminal(verb: str, debate: Run) -> None:
+    """A debate with a person is not opened where nobody can be asked, and what can be done instead is told."""
+    ran = debate(verb, *SETUP, "--a=human", *OTHERS)
+
+    assert ran.code == 2
+    assert "cast: a: a human needs a terminal" in ran.err and "`debate open` and `debate step`" in ran.err
+    assert os.listdir() == []
+
+
+def test_resumed_without_a_terminal(debate: Run) -> None:
+    """A person's seat is neither given nor gone on with where nobody can be asked; the host can have it instead."""
+    debate("open", *SETUP, "--rounds=1", "--a=host", *OTHERS)
+    before = Path("r.journal.jsonl").read_bytes()
+    ran = debate("resume", "r.journal.jsonl", "--a=human")
+
+    assert ran.code == 2 and "needs a terminal" in ran.err
+    assert Path("r.journal.jsonl").read_bytes() == before
+
+
+def test_a_step_asks_nobody(debate: Run) -> None:
+    """A host's step on a debate with a person changes nothing, and says where it goes on."""
+    with JournalWriter.create("r.journal.jsonl", opening(rounds=1, cast=PEOPLE)):
+        pass
+    ran = debate("step", "r.journal.jsonl")
+
+    assert ran.code == 2
+    assert "`debate resume r.journal.jsonl`" in ran.err and "--a host" in ran.err
+    assert len(read("r.journal.jsonl").events) == 1
+
+
+def test_judging_without_a_terminal(debate: Run) -> None:
+    """A person judges a recorded debate at a terminal alone, and is no judge for probes."""
+    journal = next((Path(__file__).parent.parent / "examples").glob("*/*.journal.jsonl"))
+    judged, probed = debate("judge", str(journal), "--judge=human"), debate("probe", "--judge=human")
+
+    assert (judged.code, probed.code) == (2, 2)
+    assert "needs a terminal" in judged.err and "--judge human can't be probed" in probed.err
+    assert os.listdir() == []
+
+
+def test_positions_are_derived_by_no_person(debate: Run) -> None:
+    """Where only people sit nobody derives positions, and that is told."""
+    given = {"topic": "T", "positions": "auto", "cast": {"a": "human", "b": "human", "judge": "human"}}
+    answers = settings_from(given, loader.load("adversarial"), "r.md")
+    with pytest.raises(BadSettings, match="positions"):
+        with_positions(answers, print, permissions=NO_PERMISSIONS)
+
+
+def test_who_is_people_errors() -> None:
+    """Only the seats of persons are named, and only without a terminal."""
+    cast = {"a": ("human",), "b": ("host",), "judge": ("anthropic:x", "human")}
+
+    assert len(people_errors(cast)) == 1 and "cast: a, judge" in people_errors(cast)[0]
+    assert people_errors(cast, terminal=True) == []
+    assert all(len(people_errors(cast, terminal=there, events=True)) == 1 for there in (True, False))
+    assert people_errors({"a": ("host",)}, terminal=False, events=True) == []
+
+
+@pytest.mark.parametrize("verb", ["run", "resume", "judge"])
+def test_events_are_not_told_at_a_persons_terminal(verb: str, debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Events hold ballots and speeches that a person at the same terminal must not see: both together are refused, with
+    another way, before anything is written."""
+    monkeypatch.setattr(people, "at_terminal", lambda: True)
+    journal = next((Path(__file__).parent.parent / "examples").glob("*/*.journal.jsonl"))
+    debate("open", *SETUP, "--rounds=1", "--a=host", *OTHERS)
+    before = {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
+    panel = ("--judge=human", "--judge=rehearse", "--events")
+    given = {
+        "run": (*SETUP[:-1], "--output=new.md", "--a=rehearse", "--b=rehearse", *panel),
+        "resume": ("r.journal.jsonl", *panel),
+        "judge": (str(journal), *panel),
+    }
+    ran = debate(verb, *given[verb])
+
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.count("can't share the terminal with --events") == ran.err.count("\n") == 1
+    assert "Leave --events out: the journal gets the same events" in ran.err
+    assert {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()} == before
+
+
+def test_a_person_is_reached(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everybody who needs a person gets the one at this terminal; where nobody does, there is none."""
+    monkeypatch.setenv("TERM", "dumb")
+    with open(os.devnull) as nothing:
+        monkeypatch.setattr("sys.stdin", nothing)
+        seats = registry.make_providers(due("1.opening.a"))
+        made = seated(seats, "r.drafts")
+
+    assert made is not None
+    assert {one.person for one in seats.values() if isinstance(one, registry.Personal)} == {made}
+    assert seated(registry.make_providers(due("1.opening.a", cast=None)), "r.drafts") is None
+
+
+def test_when_ballots_are_sealed() -> None:
+    """Ballots are kept from the screen where a person is one of several judges."""
+    panel = {"a": ("host",), "b": ("host",), "judge": ("human", "host")}
+
+    assert hides_ballots(due("1.opening.a", cast=panel))
+    assert not hides_ballots(due("1.opening.a"))
+    assert not hides_ballots(due("1.opening.a", cast=None, judges=3))
+
+
+def test_the_conversation_offers_a_person(person: Person) -> None:  # noqa: F811
+    """Who argues and who judges may be the person at the terminal."""
+    _, shown = person(keys=(*TO_CAST, "seats", "human", "human", "rehearse", CTRL_C))
+
+    assert "human you, or somebody beside you, at this terminal" in shown
+    assert "judge" in shown

@@ -1,0 +1,244 @@
+"""`run` and `resume`: from answers to a report by real calls, within a cap, with another cast, or with stand-ins."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Run
+from messages_server import Server, serving
+
+from debate_orchestrator.core.costs import costs_of
+from debate_orchestrator.core.events import BudgetChanged, Reassigned
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.storage.journal import read
+
+J = "r.journal.jsonl"
+SETUP = ("--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--output=r.md")
+
+
+@pytest.fixture
+def server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
+    monkeypatch.delenv("OPENROUTER_API_KEY", raising=False)
+    with serving(Server()) as made:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", made.url)
+        yield made
+
+
+def debate_of(journal: str = J) -> DebateState:
+    return DebateState(read(journal).events)
+
+
+def test_with_an_address_and_any_key(debate: Run, server: Server) -> None:
+    """Nothing but an address and a key: the default cast argues, an Opus-level judge judges, the report is there."""
+    ran = debate("run", *SETUP)
+    models = [one["model"] for one in server.requests]
+
+    assert ran.code == 0, ran.err
+    assert set(models[:6]) == {"claude-sonnet-5-5"}
+    assert models[6] == models[-1] == "claude-opus-5-5"
+    assert len(models) == 3 * 7 + 2
+    assert Path("r.md").read_text(encoding="utf-8").startswith("# Debate Report")
+    assert debate("check", J).code == 0
+
+
+def test_one_line_a_turn(debate: Run, server: Server) -> None:
+    """Without a terminal each turn has one line: turn, words, cost, seconds and model. An estimate precedes
+    them, and the cost by seat follows."""
+    ran = debate("run", *SETUP, "--rounds=1")
+    lines = [line for line in ran.err.splitlines() if line.startswith("  ")]
+
+    turns = ["1.opening.a", "1.opening.b", "1.verdict.judge", "final.verdict.judge", "final.dissent.judge"]
+    assert [line.split(":")[0].strip() for line in lines] == turns
+    told = r"  1\.opening\.a: 64 words, \$0\.\d{4} \(\$0\.\d{4} so far\), \d+\.\d s, anthropic:claude-sonnet-5-5"
+    assert re.fullmatch(told, lines[0])
+    assert "Scores: A: 7 | B: 6 | Winner: A" in ran.err.splitlines()
+    paid = costs_of(debate_of()).total.cost
+    assert "\n5 calls, about" in ran.err and f"5 calls: ${paid:.4f} (a $" in ran.err
+    assert "## Calls and Cost" in Path("r.md").read_text(encoding="utf-8")
+    assert "\x1b" not in ran.err + ran.out
+
+
+def test_quiet_says_nothing(debate: Run, server: Server) -> None:
+    """With --quiet there is the closing line alone; with trouble that passes too."""
+    server.trouble = lambda request, n: {"status": 529} if n == 1 else None
+    ran = debate("run", *SETUP, "--rounds=1", "--quiet")
+
+    assert (ran.code, ran.err, ran.out.count("\n")) == (0, "", 1)
+
+
+def test_events(debate: Run, server: Server) -> None:
+    """With --events a program is told each event as it is recorded, those of before first, and nothing else is said."""
+    server.trouble = lambda request, n: {"status": 401} if n == 2 else None
+    first = debate("run", *SETUP, "--rounds=1", "--events")
+    server.trouble = lambda request, n: None
+    *told, complaint = [line for line in first.err.splitlines() if line.startswith("{")], first.err.splitlines()[-1]
+    again = debate("resume", J, "--events", "--json")
+    events = [json.loads(line) for line in again.err.splitlines()]
+
+    assert (first.code, again.code) == (4, 0)
+    assert complaint.startswith("debate: ")
+    assert [json.loads(line) for line in told[0]] == events[: len(told[0])]
+    assert {one["schema"] for one in events} == {1}
+    assert [one["event"] for one in events] == [event.model_dump(mode="json") for event in read(J).events]
+    assert again.json["status"] == "done"
+    assert debate("run", *SETUP, "--events", "--quiet").code == 2
+
+
+def test_a_cap_pauses_between_turns(debate: Run, server: Server) -> None:
+    """Before the cap would be passed, the debate is paused: saved, with what it came to; a higher cap goes on."""
+    ran = debate("run", *SETUP, "--rounds=1", "--max-cost=0.03")
+    spent = costs_of(debate_of()).total.cost
+
+    assert ran.code == 3
+    assert 0 < spent <= 0.03
+    assert "max_cost" in ran.err and "--max-cost" in ran.err
+    assert debate("resume", J).code == 3
+    before = len(server.requests)
+    assert debate("resume", J, "--max-cost=1").code == 0
+    assert len(server.requests) - before == len(debate_of().answers) - before
+    assert [event.max_cost for event in read(J).events if isinstance(event, BudgetChanged)] == [1.0]
+
+
+@pytest.mark.parametrize("cap", ["0", "nan"])
+def test_what_is_no_cap(cap: str, debate: Run, server: Server) -> None:
+    """A cap is an amount above 0, or none."""
+    debate("run", *SETUP, "--rounds=1", "--max-cost=0.001")
+    before = Path(J).read_bytes()
+
+    assert debate("resume", J, f"--max-cost={cap}").code == 2
+    assert debate("run", *SETUP, f"--max-cost={cap}", "--output=other.md").code == 2
+    assert Path(J).read_bytes() == before
+
+
+def test_a_cap_that_can_not_be_held(debate: Run, server: Server) -> None:
+    """Where a price is unknown no cap is promised: the debate is not opened, and the seat is named."""
+    ran = debate("run", *SETUP, "--max-cost=1", "--a=anthropic:who-knows")
+
+    assert ran.code == 2
+    assert "anthropic:who-knows" in ran.err
+    assert not Path(J).exists()
+
+
+def test_unknown_prices_are_unknown(debate: Run, server: Server) -> None:
+    """A model without a price makes no cost of nought: the report and the sum say that it is unknown."""
+    ran = debate("run", *SETUP, "--rounds=1", "--a=anthropic:who-knows")
+
+    paid = r"\$\d\.\d{4}"
+    assert re.search(rf"^4 calls: {paid} \(b {paid}, judge {paid}\), and 1 call of unknown price\. T", ran.err, re.M)
+    assert "unknown" in Path("r.md").read_text(encoding="utf-8").partition("## Calls and Cost")[2]
+
+
+def test_another_model_can_take_over(debate: Run, server: Server) -> None:
+    """A seat whose model is gone is given to another on resuming; what was said stays, and the record tells."""
+    server.trouble = lambda request, n: {"status": 404} if request["model"] == "gone" else None
+    first = debate("run", *SETUP, "--rounds=1", "--judge=anthropic:gone")
+    again = debate("resume", J, "--judge=anthropic:claude-opus-5")
+
+    assert (first.code, again.code) == (4, 0)
+    assert "--judge MODEL" in first.err
+    assert [event.who for event in read(J).events if isinstance(event, Reassigned)] == [("anthropic:claude-opus-5",)]
+    assert "claude-opus-5" in Path("r.md").read_text(encoding="utf-8")
+
+
+def test_a_rehearsal(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With stand-ins nobody is called: every brief is laid out, the estimate is of the real cast, all is marked."""
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
+    ran = debate("run", *SETUP, "--rehearse", "--rounds=2", "--judge=anthropic:claude-opus-5-5")
+    report = Path("r.rehearsed.md").read_text(encoding="utf-8")
+
+    assert ran.code == 0, ran.err
+    assert "16 calls, about" in ran.err and "$" in ran.err
+    assert ran.out.startswith("Debate rehearsed.")
+    assert "Rehearsed: stand-ins spoke" in report
+    assert {path.name for path in Path("r.rehearsed.turns").iterdir()} >= {
+        "1.opening.a.brief.md",
+        "final.dissent.judge.brief.md",
+    }
+    assert debate_of("r.rehearsed.journal.jsonl").cast["judge"] == ("rehearse:anthropic:claude-opus-5-5",)
+    assert not costs_of(debate_of("r.rehearsed.journal.jsonl")).lines
+    assert "16 calls, about" in report
+
+
+def test_a_program_may_read_the_end(debate: Run, server: Server) -> None:
+    """With --json nothing is talked, and one object tells the end, good or bad."""
+    told = debate("run", *SETUP, "--rounds=1", "--json")
+    assert (told.json["status"], told.json["winner"], told.json["totals"], told.err) == (
+        "done",
+        "a",
+        {"a": 7.0, "b": 6.0},
+        "",
+    )
+    assert told.json["cost"]["calls"] == 5 and told.json["cost"]["usd"] > 0
+    server.trouble = lambda request, n: {"status": 401}
+    failed = debate("run", *SETUP, "--rounds=1", "--json", "--output=s.md")
+    assert (failed.code, failed.json["status"]) == (4, "error")
+    assert any("debate resume s.journal.jsonl" in one for one in failed.json["complaints"])
+
+
+def settings(path: str) -> dict[str, Any]:
+    first: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8").splitlines()[0])["event"]
+    return first
+
+
+def test_settings_come_from_file_and_flags(debate: Run, server: Server) -> None:
+    """Search, patience and the leader are settings like others: of the file, overridden by flags, and kept."""
+    answers = "topic: T\npositions: {a: x, b: y}\nrounds: 1\nsearch: true\npatience: 30\noutput: r.md\n"
+    Path("a.yaml").write_text(answers, encoding="utf-8")
+    debate("run", "--answers=a.yaml", "--retry-for=45", "--share-cache")
+    kept = settings(J)
+
+    assert (kept["setup"]["search"], kept["patience"], kept["leader_first"]) == (True, 45.0, True)
+    assert ["web_search" in json.dumps(one.get("tools", "")) for one in server.requests] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
+    assert debate("run", "--answers=a.yaml", "--retry-for=0", "--output=s.md").code == 2
+
+
+def test_a_new_cast_keeps_to_the_cap(debate: Run, server: Server) -> None:
+    """A seat can't be given, under a cap, to somebody whose price is unknown; nothing is changed by trying."""
+    debate("run", *SETUP, "--rounds=1", "--max-cost=0.001")
+    before = Path(J).read_bytes()
+
+    assert debate("resume", J, "--a=command:cat").code == 2
+    assert debate("resume", J, "--max-cost=5", "--judge=host", "--judge=host").code == 2  # a panel keeps its size
+    assert debate("resume", J, "--judge=oracle:x").code == 2
+    assert Path(J).read_bytes() == before
+    assert debate("resume", J, "--a=command:cat", "--max-cost=none", "--b=host").code == 3
+
+
+def test_a_finished_debate_has_its_cast(debate: Run, server: Server) -> None:
+    """A seat of a debate that is complete can't be given to anybody: the way to other judges is named."""
+    debate("run", *SETUP, "--rounds=1")
+    before = Path(J).read_bytes()
+    ran = debate("resume", J, "--judge=anthropic:m")
+
+    assert ran.code == 2
+    assert "debate judge" in ran.err
+    assert Path(J).read_bytes() == before
+
+
+def test_a_missing_key_is_told_before_the_first_call(debate: Run, server: Server) -> None:
+    """A judge that can't be asked for want of a key stops nobody in the middle: the debate is not opened."""
+    ran = debate("run", *SETUP, "--judge=openrouter:v/m")
+
+    assert (ran.code, server.requests) == (2, [])
+    assert "OPENROUTER_API_KEY" in ran.err
+
+
+def test_the_answers_of_a_rehearsal_rehearse_again(debate: Run) -> None:
+    """Where every seat has a stand-in for somebody else, the place of the real debate stays free."""
+    seats = ("--a=rehearse:anthropic:m", "--b=rehearse:anthropic:m", "--judge=rehearse:anthropic:n")
+    ran = debate("run", "--topic=T", "--position-a=Yes.", "--position-b=No.", "--rounds=1", "--output=r.md", *seats)
+
+    assert ran.code == 0 and Path("r.rehearsed.md").exists() and not Path("r.md").exists()

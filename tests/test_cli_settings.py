@@ -1,0 +1,190 @@
+"""Settings come from an answers file, standard input and flags; a mistake is told before anything is written."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from conftest import Run, finish
+
+from debate_orchestrator.util.data import LARGEST, read_mapping
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        (["--rounds", "0"], "rounds: got '0'; expected a whole number from 1 to 6"),
+        (["--rounds", "7"], "insist: true"),
+        (["--strictness", "harsh"], "strictness: got 'harsh'; expected lenient or strict"),
+        (["--output", "/proc/nowhere/x.md"], "output: can't write '/proc/nowhere/x.md'"),
+        (["--context", "missing.md"], "context: missing.md: can't be read (No such file or directory)"),
+        (["--a", "martian:x"], "cast: a: 'martian:x' is no model spec; use one of host"),
+        (["--max-cost", "-1"], "max_cost: got -1.0"),
+    ],
+)
+def test_bad_answers_are_told_and_nothing_is_written(
+    debate: Run, answers: Path, flags: list[str], expected: str
+) -> None:
+    """A bad answer ends with exit code 2, one clear complaint, and no file."""
+    ran = debate("open", "--answers", "answers.yaml", *flags)
+
+    assert ran.code == 2
+    assert expected in ran.err
+    assert ran.out == ""
+    assert os.listdir() == ["answers.yaml"]
+
+
+def test_all_complaints_come_at_once(debate: Run, here: Path) -> None:
+    """Everything that is wrong with an answers file is said in one go."""
+    (here / "bad.yaml").write_text("tpoic: x\nrounds: three\nstrictness: 3\npositions: {a: x}\ncast: {c: host}\n")
+    ran = debate("open", "--answers", "bad.yaml", "--json")
+
+    assert ran.code == 2
+    assert [one.partition(":")[0] for one in ran.json["complaints"]] == [
+        "answers",
+        "topic",
+        "positions",
+        "rounds",
+        "strictness",
+        "cast",
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "[1]", "a: &x 1\nb: *x\n", "!!python/object:os.system {}", "[" * 9000, "\xff"])
+def test_files_that_are_no_answers(debate: Run, here: Path, text: str) -> None:
+    """A file that is no mapping, or tricks a YAML reader, is one clear complaint."""
+    (here / "odd.yaml").write_bytes(text.encode("latin-1"))
+    ran = debate("open", "--answers", "odd.yaml")
+
+    assert ran.code == 2
+    assert ran.err.startswith("debate: odd.yaml: ")
+    assert ran.err.count("\n") == 1
+
+
+def test_an_existing_journal_is_never_overwritten(debate: Run, answers: Path) -> None:
+    """`open` on a journal that is there ends with exit code 2 and names the ways on."""
+    debate("open", "--answers", "answers.yaml")
+    before = Path("report.journal.jsonl").read_bytes()
+    ran = debate("open", "--answers", "answers.yaml")
+
+    assert ran.code == 2
+    assert "debate resume report.journal.jsonl" in ran.err and "another output" in ran.err
+    assert Path("report.journal.jsonl").read_bytes() == before
+
+
+def test_hostile_topics_go_through(debate: Run, here: Path) -> None:
+    """A topic full of template syntax, markdown, HTML, control characters and right-to-left text is debated as
+    it is, and forges nothing."""
+    topic = "{{ 7*7 }} {% raw %} # x <script>alert(1)</script> | \u202egnp.exe \x1b[2J [a](javascript:b) {topic} ```"
+    (here / "a.json").write_text(json.dumps({"topic": topic, "positions": {"a": topic, "b": topic[::-1]}, "rounds": 1}))
+    told = debate("open", "--answers", "a.json", "--output", "r.md", "--json").json
+    finish(debate, told, rounds=1)
+    report = Path("r.md").read_text(encoding="utf-8")
+
+    assert "{{ 7\\*7 }}" in report and "\x1b" not in report and "\u202e" not in report
+    assert "<script>" not in report.replace("\\<script", "")
+    assert read_mapping("a.json")["topic"] == topic
+    assert "DEBATE SETUP CONFIRMED" in told["show"][0]
+
+
+def test_the_sample_is_good_as_it_is(debate: Run, here: Path) -> None:
+    """What `answers` prints can be opened at once."""
+    (here / "sample.yaml").write_text(debate("answers").out, encoding="utf-8")
+
+    assert debate("open", "--answers", "sample.yaml").code == 0
+
+
+def test_a_journal_tells_its_answers(debate: Run, answers: Path, here: Path) -> None:
+    """`answers --from` prints the answers that made a journal, and they make it again."""
+    debate("open", "--answers", "answers.yaml", "--first", "b")
+    (here / "again.yaml").write_text(debate("answers", "--from", "report.journal.jsonl").out, encoding="utf-8")
+    told = debate("open", "--answers", "again.yaml", "--output", "again.md", "--json").json
+
+    assert read_mapping("again.yaml")["sources"]["first"] == "flag"
+    assert told["turns"][0]["turn"] == "1.opening.b"
+
+
+def test_nothing_is_asked_without_a_terminal(here: Path) -> None:
+    """With nothing at standard input, no verb waits for an answer."""
+    for verb in ([], ["open"], ["run"], ["ask", "x.yaml"]):
+        command = [sys.executable, "-m", "debate_orchestrator", *verb]
+        ran = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False, text=True, timeout=60)
+        assert ran.returncode in (0, 2)
+        assert "Traceback" not in ran.stderr
+
+
+SETTLED = b"topic: Tabs are better.\npositions: {a: Tabs., b: Spaces.}\nrounds: 1\nstrictness: strict\n"
+
+
+def pipe(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+    """Has these bytes come at standard input."""
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data), isatty=lambda: False))
+
+
+def test_a_debate_from_a_pipe(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers that are piped in are those of the debate; flags go over them, and the block shows what was settled."""
+    pipe(monkeypatch, SETTLED)
+    ran = debate("run", "--answers", "-", "--rounds", "2", "--rehearse", "--output", "r.md")
+
+    assert ran.code == 0, ran.err
+    assert "Topic: Tabs are better." in ran.err and "Rounds: 2" in ran.err
+    assert (here / "r.rehearsed.md").exists()
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"", "standard input:1: the file is empty, not a mapping"),
+        (b"topic: x\n bad: [", "standard input:2: not valid YAML: "),
+        (b"\xff\xfe\xff", "standard input is not UTF-8"),
+        (b"topic: x\nsetup: {}\n", "standard input holds a setup conversation"),
+        (b"#" * (LARGEST + 1), "standard input holds more than "),
+    ],
+)
+def test_what_will_not_do(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch, data: bytes, expected: str) -> None:
+    """What can't be answers is refused with one complaint that names where it came from, and nothing is written."""
+    pipe(monkeypatch, data)
+    ran = debate("open", "--answers", "-")
+
+    assert ran.code == 2 and list(here.iterdir()) == []
+    [line] = ran.err.splitlines()
+    assert line.startswith(f"debate: {expected}")
+
+
+def test_json_is_read_as_in_a_file(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """JSON is taken however it is indented, and what is wrong with it is told with its line."""
+    pipe(monkeypatch, b'{\t"topic": "T.",\n\t"positions": {"a": "A.", "b": "B."},\n\t"rounds": 1}\n')
+    assert debate("open", "--answers", "-").code == 0
+
+    pipe(monkeypatch, b'{"topic": "T.",\n"topic": "U."}')
+    assert "standard input:2: not valid YAML: the key 'topic' stands twice" in debate("open", "--answers", "-").err
+
+
+def test_a_seat_that_the_format_has_not_is_nobodys(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One answer for all seats is for those that the format has, also where a flag names one of them."""
+    pipe(monkeypatch, SETTLED + b"format: conversation\ncast: rehearse\n")
+    ran = debate("run", "--answers", "-", "--a", "rehearse", "--quiet", "--output", "c.md")
+
+    assert ran.code == 0, ran.err
+
+
+def test_a_pipe_by_its_descriptor(debate: Run, here: Path) -> None:
+    """A pipe that a shell names is refused, with how to read standard input."""
+    left, right = os.pipe()
+    ran = debate("open", "--answers", f"/dev/fd/{left}")
+    os.close(left), os.close(right)
+
+    assert ran.code == 2 and "--answers -" in ran.err
+
+
+def test_a_variable_is_named_without_its_value(debate: Run) -> None:
+    """`--command-env` takes a name; with a value it is refused, and the value is not repeated."""
+    ran = debate("run", "--topic", "T", "--command-env", "API_KEY=geheim")
+
+    assert ran.code == 2 and "--command-env API_KEY" in ran.err and "geheim" not in ran.err
