@@ -17,6 +17,7 @@ from tellings import section
 
 from debate_orchestrator.core.costs import CostLine, Costs
 from debate_orchestrator.reports import markdown
+from debate_orchestrator.reports.model import costs_report
 
 KINDS = ("adversarial", "panel", "question", "claim", "conversation", "transcript")
 
@@ -119,7 +120,10 @@ def test_costs_stand_beside_each_other() -> None:
     """What each run's calls cost is told, and unknown stays unknown."""
     paid = Costs(lines=(CostLine(seat="a", phase="opening", calls=3, cost=0.5),))
     free = Costs(lines=(CostLine(seat="a", phase="opening", calls=2, unknown=2),))
-    made = compared(debated("1").model_copy(update={"bill": paid}), debated("2").model_copy(update={"bill": free}))
+    one, other = (
+        debated(str(n)).model_copy(update={"costs": costs_report(costs)}) for n, costs in ((1, paid), (2, free))
+    )
+    made = compared(one, other)
 
     assert made.costs is not None and made.costs.rows == (("1", "3", "$0.5000"), ("2", "2", "unknown"))
     assert compared(debated("1"), debated("2")).costs is None
@@ -140,7 +144,7 @@ def test_any_two_formats_can_stand_side_by_side(one: str, other: str) -> None:
 
 def test_without_judges_nobody_has_won() -> None:
     """A bare conversation is told as one that nobody judges."""
-    assert compared(debated("1"), kind("2", "conversation")).verdicts.rows[1][1] == "nobody judges it"
+    assert compared(debated("1"), kind("2", "conversation")).verdicts.rows[1][1] == "not judged"
 
 
 @cache

@@ -55,7 +55,7 @@ def test_every_format_has_its_page(name: str) -> None:
     story = of(name)
     page = must_be_whole(render(story))
 
-    assert [turn.id for turn in story.every if f"t-{turn.id}" not in page.ids] == []
+    assert [turn.id for turn in story.turns if f"t-{turn.id}" not in page.ids] == []
     must_be_whole(render(of(name, until="1.argument.a")))
 
 
@@ -67,7 +67,7 @@ def test_every_word_of_the_markdown_report_is_there(name: str) -> None:
 
     for one in (story.topic, *story.positions.values(), *story.provenance):
         assert one == "Complete." or one in text
-    for turn in story.every:
+    for turn in story.turns:
         assert turn.tag in text
         assert turn.text is None or turn.text.split("\n")[0] in text
 
@@ -165,9 +165,9 @@ def article(page: str, turn: str) -> str:
 def test_questions_from_the_floor_stand_before_the_speech() -> None:
     """What a speaker was asked before a turn is told with it."""
     story = adversarial(rounds=1)
-    first = story.told[0].speeches[0].model_copy(update={"floor": ("And the <cost>?",)})
-    round = story.told[0].model_copy(update={"speeches": (first, *story.told[0].speeches[1:])})
-    found = article(render(story.model_copy(update={"told": (round,)})), "1.opening.a")
+    first = story.rounds[0].speeches[0].model_copy(update={"floor": ("And the <cost>?",)})
+    round = story.rounds[0].model_copy(update={"speeches": (first, *story.rounds[0].speeches[1:])})
+    found = article(render(story.model_copy(update={"rounds": (round,)})), "1.opening.a")
 
     assert found.index("From the floor:") < found.index("And the &lt;cost&gt;?") < found.index("This is what a says")
 

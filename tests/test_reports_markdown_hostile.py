@@ -159,7 +159,7 @@ def own_tables(story: ReportModel) -> list[list[list[str]]]:
     titles = ["Argument quality", "Use of evidence", *(["Directness of rebuttals"] if rounds > 1 else [])]
     ballot = [["Criterion", "Researcher A", "Researcher B"], *([title, "7", "6"] for title in titles)]
     transcript = []
-    for one in story.told:
+    for one in story.rounds:
         said = [reading.tables(markup.block(speech.text or "")) for speech in one.speeches]
         transcript += [*(table for held in said for table in held), ballot]
     summary = [["Round", "Researcher A Score", "Researcher B Score", "Winner"]]

@@ -16,7 +16,7 @@ from tellings import section
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.reports.review_files import GatheredReviews
-from debate_orchestrator.reports.reviewers import ReviewerAgreement
+from debate_orchestrator.reports.reviewers import ReviewerReport
 from debate_orchestrator.reports.reviews import WORDS
 from debate_orchestrator.util.sanitize import one_line
 
@@ -24,7 +24,7 @@ MADE = debated(rounds=2)
 ASKED = paper(MADE)
 
 
-def said(*given: dict[str, object], left_out: tuple[str, ...] = ()) -> ReviewerAgreement:
+def said(*given: dict[str, object], left_out: tuple[str, ...] = ()) -> ReviewerReport:
     found = build_report(MADE, gathered(ASKED, *given, left_out=left_out)).reviewers
     assert found is not None
     return found
@@ -210,7 +210,7 @@ def test_every_format_can_be_read_blind(name: str) -> None:
     made = build_report(kind(name, blind=True) if name in ("adversarial", "panel", "claim") else kind(name))
     text = markdown.render_blind(made)
 
-    for turn in made.every:
+    for turn in made.turns:
         if turn.votes or turn.seat.startswith("judge"):
             assert f"### {turn.heading}\n" not in text
         elif turn.seat in "ab":

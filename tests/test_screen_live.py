@@ -26,7 +26,7 @@ def test_everything_announced_is_shown(columns: int) -> None:
     ballots = {f"_{n}_verdict_judge": puppets.converging() for n in (1, 2)}
     hall, lines = whole(columns, say=debates.saying(**ballots))
     text, at = " ".join(" ".join(lines).split()), 0
-    for line in announcements(hall.debate):
+    for line in [announced.text for announced in announcements(hall.debate)]:
         at = text.index(line, at) + len(line)
 
     assert "[ANTI-CONVERGENCE INTERVENTION - ROUND 1]" in text
@@ -220,7 +220,7 @@ def test_other_formats(name: str) -> None:
         for turn in due:
             hall.happen(attacked.answer(hall.debate, turn, lambda place: f"Words for {place}."))
     text, at = " ".join(" ".join(hall.left()).split()), 0
-    for line in announcements(hall.debate):
+    for line in [announced.text for announced in announcements(hall.debate)]:
         at = text.index(line, at) + len(line)
     for turn in hall.debate.settled():
         if turn.speaking:
@@ -271,7 +271,10 @@ def test_whatever_is_said_nothing_is_forged(deal: Deal) -> None:
     events = debates.played(debates.hostile(deal, rounds=1), rounds=1)
     hall = Hall(events=events[:1], columns=100)
     hall.happen(*events[1:])
-    known = {*announcements(hall.debate), *(hall.debate.format.heading_of(turn) for turn in hall.debate.settled())}
+    known = {
+        *(line.text for line in announcements(hall.debate)),
+        *(hall.debate.format.heading_of(turn) for turn in hall.debate.settled()),
+    }
     flush = [line for line in hall.left() if line and not line.startswith(" ")]
 
     assert [line for line in flush if line not in known and not any(line in one for one in known)] == []

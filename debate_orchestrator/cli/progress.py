@@ -42,7 +42,7 @@ class Progress:
         if said := wording.announced(debate, event):
             lines.append(said)
         now = announcements(debate)
-        lines += now[self._said :]
+        lines += [line.text for line in now[self._said :]]
         self._said = len(now)
         try:
             for line in lines:

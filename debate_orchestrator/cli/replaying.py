@@ -118,11 +118,11 @@ class _Plain:
             if turn.speaking or debate.shape(turn) is None:
                 said = transcript.entry(debate, turn)
                 say(f"\n{debate.format.heading_of(turn)}\n\n{said.text.strip()}\n")
-        if line := wording.announced(debate, event):
-            say(f"\n{line}")
+        if interruption := wording.announced(debate, event):
+            say(f"\n{interruption}")
         now = announcements(debate)
         for line in now[self._said :]:
-            say(f"\n{line}" if line.startswith(("---", "[")) else line)
+            say(f"\n{line.text}" if line.heading else line.text)
         self._said = len(now)
 
 

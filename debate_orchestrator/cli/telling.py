@@ -50,11 +50,11 @@ def _schema(arguments: argparse.Namespace) -> int:
     """Prints the JSON Schema of reports in JSON. BadFile where a report is asked for too."""
     import json
 
-    from debate_orchestrator.reports.json import facts
+    from debate_orchestrator.reports import json as json_report
 
     if given := arguments.journal or arguments.to:
         raise BadFile(complaint("--schema", name_of(given), "it alone", "Leave --schema out to write a report."))
-    print(json.dumps(facts.schema(), indent=2))
+    print(json.dumps(json_report.schema(), indent=2))
     return 0
 
 
@@ -107,7 +107,7 @@ def _said(found: dict[str, Any], reports: list[Verification]) -> None:
         say("It was opened with other prompts than are installed here; nothing on record depends on these.")
     say(f"Not complete: {', '.join(found['due'])} due." if found["due"] else "Complete.")
     for one in reports:
-        say(f"{name_of(one.path)}: {one.said}")
+        say(f"{name_of(one.path)}: {one.text}")
 
 
 def _digests(debate: DebateState) -> dict[str, str] | None:

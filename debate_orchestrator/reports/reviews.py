@@ -28,6 +28,8 @@ from debate_orchestrator.util.sanitize import one_line
 VERSION = 1
 """The form of ballot files."""
 UNDECIDED = "undecided"
+Marks = Mapping[tuple[int, str, str], Fraction]
+"""What one reviewer or judge gave: round (0 for the whole debate), side and criterion to the mark."""
 FINAL = 0
 """The number under which the ballot on the debate as a whole stands among those on rounds."""
 LONGEST_NAME = 80

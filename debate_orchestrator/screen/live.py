@@ -24,7 +24,7 @@ from debate_orchestrator.core.events import (
 from debate_orchestrator.core.phases import Turn, fill_label
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports import wording
-from debate_orchestrator.reports.announcements import announcements
+from debate_orchestrator.reports.announcements import Announcement, announcements
 from debate_orchestrator.rostrum import WIDEST
 from debate_orchestrator.screen import bars, remarks, status
 from debate_orchestrator.screen.cells import Line, Span
@@ -36,10 +36,6 @@ from debate_orchestrator.util import sanitize
 
 BETWEEN = " │ "
 """What stands between the columns of speeches."""
-_REASONS = ("justification", "reasons")
-"""The fields of a ballot that announcements quote."""
-_OUTCOMES = ("Scores: ", "Winner: ")
-"""How an announcement begins that somebody will look for."""
 
 
 class Live:
@@ -182,7 +178,8 @@ class Live:
         self._put(paragraph(f"{turns} turn{'s' * (turns != 1)} on record; here is what follows.", self._prose))
         *_, stage = self._debate.stages()
         if stage[0].round and not self._debate.complete:
-            self._banner(fill_label(self._debate.format.labels.round, round=stage[0].round, rounds=self._debate.rounds))
+            banner = fill_label(self._debate.format.labels.round, round=stage[0].round, rounds=self._debate.rounds)
+            self._banner(Announcement("round", banner))
 
     def _voice(self, turn_id: str) -> Voice:
         """The voice of a turn; it comes with all that are due beside it."""
@@ -284,21 +281,16 @@ class Live:
     def _announce(self) -> None:
         """Prints what is announced since the last time."""
         now = announcements(self._debate)
-        labels, rounds = self._debate.format.labels, range(1, self._debate.rounds + 1)
-        banners = {fill_label(labels.round, round=n, rounds=self._debate.rounds) for n in rounds} | {labels.final}
-        steps_in = {fill_label(labels.intervention, round=n) for n in rounds}
-        quoted = {sanitize.one_line(reason) for reason in self._reasons()}
         for n, line in enumerate(now[self._said :]):
             before = len(self._lines)
-            if line in quoted:
-                self._put(paragraph(line, self._prose, indent=INDENT), gap=False)
-            elif line in banners:
+            if line.kind == "reason":
+                self._put(paragraph(line.text, self._prose, indent=INDENT), gap=False)
+            elif line.kind in ("round", "final"):
                 self._banner(line)
             else:
-                style = "alarm" if line in steps_in else "bold" if line.startswith(_OUTCOMES) else ""
-                gap = n == 0 or line in steps_in
-                self._put(paragraph(line, self._prose, style=style), gap=gap)
-            if line not in banners | steps_in:
+                style = "alarm" if line.heading else "bold" if line.kind in ("scores", "verdict") else ""
+                self._put(paragraph(line.text, self._prose, style=style), gap=n == 0 or line.heading)
+            if not line.heading:
                 self._seal(before)
         self._said = len(now)
 
@@ -308,20 +300,15 @@ class Live:
             self._under_seal += self._lines[first:]
             del self._lines[first:]
 
-    def _banner(self, line: str) -> None:
-        self._put(paragraph(line, self._prose, style="banner"))
+    def _banner(self, line: Announcement) -> None:
+        self._put(paragraph(line.text, self._prose, style="banner"))
         verdict = self._debate.verdict()
-        if line == self._debate.format.labels.final and verdict is not None:
+        if line.kind == "final" and verdict is not None:
             before = len(self._lines)
             self._put(bars.totals(self._debate, verdict, self._wide), gap=False)
             self._seal(before)
         else:
             self._put([])
-
-    def _reasons(self) -> list[str]:
-        """What judges gave as their reasons so far: their words, and not the house's."""
-        ballots = [answer.ballot for answer in self._debate.answers.values() if isinstance(answer, Voted)]
-        return [reason for one in ballots for name in _REASONS if isinstance(reason := one.get(name), str)]
 
     def _put(self, lines: Sequence[Line], *, gap: bool = True) -> None:
         """Finished lines; with a gap, after an empty one."""
