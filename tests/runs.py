@@ -10,7 +10,8 @@ import tellings
 
 from debate_orchestrator.core.events import EarlierCourse, Event
 from debate_orchestrator.reports.compare import ComparedRun, Comparison, compare, is_swapped
-from debate_orchestrator.reports.model import ReportModel, build_report, recorded_debate
+from debate_orchestrator.reports.model import ReportModel, build_report
+from debate_orchestrator.reports.provenance import recorded_debate
 
 SWAPPED = ("Indent with spaces.", "Indent with tabs.")
 

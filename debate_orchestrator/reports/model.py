@@ -10,7 +10,7 @@ from pydantic import Field
 
 from debate_orchestrator.core import transcript
 from debate_orchestrator.core.costs import CostLine, Costs, costs_of
-from debate_orchestrator.core.events import EarlierCourse, Spoke, Voted
+from debate_orchestrator.core.events import Spoke, Voted
 from debate_orchestrator.core.phases import CLERK, JUDGE, MIRRORED, NO_DECISION, Slot, Turn
 from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.core.state import DebateState
@@ -24,7 +24,6 @@ from debate_orchestrator.reports.parts import (
     CostReport,
     CostsReport,
     DisputedClaim,
-    EarlierRoundReport,
     EvidenceReport,
     FollowUp,
     FormatReport,
@@ -47,6 +46,7 @@ from debate_orchestrator.reports.provenance import (
     conflicts_of_interest,
     provenance_notes,
     public_cast,
+    recorded_debate,
     run_report,
 )
 from debate_orchestrator.reports.review_files import GatheredReviews
@@ -157,32 +157,23 @@ class ReportModel(Part):
 def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = None) -> ReportModel:
     """The report of a journal, and of the reviewers' ballots that lie beside it."""
     debate = DebateState(entry.event for entry in entries)
-    rules, setup, settled = debate.format, debate.opened.setup, debate.settled()
+    rules, settled = debate.format, debate.settled()
     judging, votes = _judging(debate), _votes(debate)
     ballots = {turn: vote for vote in votes for turn in _ballot_turns(vote)}
     turns = {turn.id: _turn(debate, turn, ballots.get(turn.id)) for turn in settled}
-    numbers = sorted({turn.round for turn in settled if turn.round is not None})
-    rounds = tuple(_round(debate, n, turns) for n in numbers)
+    rounds = tuple(_round(debate, n, turns) for n in _round_numbers(debate))
     before = tuple(turns[turn.id] for turn in settled if turn.round is None and not turn.closing)
     finals = tuple(turns[turn.id] for turn in settled if turn.closing and turns[turn.id].votes)
     records = [turn for turn in turns.values() if turn.kind == "record"]
-    apart = {turn.id for turn in (*finals, *records)}
-    after = tuple(turns[turn.id] for turn in settled if turn.closing and turn.id not in apart)
+    after = tuple(turns[turn.id] for turn in settled if turn.closing and turns[turn.id] not in (*finals, *records))
     record = records[0] if records and records[0].fields else None
-    in_rounds = [turn for one in rounds for turn in (*one.speeches, *one.ballots, *one.forced)]
     report = ReportModel(
+        **_setup(debate),
         status="complete" if debate.complete else "paused",
         notes=provenance_notes(debate),
         date=entries[0].at[:10],
         run=run_report(debate),
         format=_format_report(debate, judging),
-        topic=setup.topic,
-        positions=setup.positions,
-        names={side: _shown_name(rules.seats[side].name, rules.seats[side].side) for side in rules.sides},
-        seats={seat: rules.name_of(seat) for seat in (*rules.sides, *debate.judges, *_clerk(debate))},
-        strictness=setup.strictness,
-        as_of=setup.as_of,
-        rounds_asked=setup.rounds if rules.round else 0,
         rounds_completed=sum(one.completed for one in rounds),
         verdict=_verdict(debate, rounds, judging),
         conceded=debate.conceded(),
@@ -193,22 +184,17 @@ def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = Non
         questions=tuple(_questions(finals)),
         follow_up=tuple(_follow_up(finals)),
         links=tuple(link for turn in settled if turn.speaking for link in _links(debate, turn)),
-        turns=(*before, *in_rounds, *after, *finals, *([record] if record else [])),
+        turns=(*before, *_in_rounds(rounds), *after, *finals, *([record] if record else [])),
         evidence=citations.evidence(debate),
         costs=costs_report(costs_of(debate)),
         recorded=recorded_debate(debate.opened.course) if debate.opened.course else None,
         reviewers=reviewer_report(debate, reviews) if reviews else None,
         journal=JournalReport(lines=entries[-1].n, form=JOURNAL_FORM, head=entries[-1].hash),
-        bare=rules.report == "transcript",
-        arguing=arguing_sides(debate),
-        spoken_by={side: public_cast(debate.cast[side]) for side in arguing_sides(debate) if side in debate.cast},
-        judges=debate.cast.get(JUDGE, ()),
         before=before,
         after=after,
         finals=finals,
         dissent_turn=record.id if record else "",
         persisted=rules.labels.persisted if debate.persisted() else None,
-        intervention_label=rules.labels.intervention,
         places={turn.id: (turn.round or 0, f"{turn.phase.name} {turn.seat.upper()}") for turn in settled},
     )
     return report.model_copy(update={"summary": closing_line(report, None)})
@@ -225,12 +211,37 @@ def _format_report(debate: DebateState, judging: JudgingReport) -> FormatReport:
     )
 
 
+def _round_numbers(debate: DebateState) -> list[int]:
+    """The rounds in which a turn was taken."""
+    return sorted({turn.round for turn in debate.settled() if turn.round is not None})
+
+
+def _in_rounds(rounds: Sequence[RoundReport]) -> list[TurnReport]:
+    return [turn for one in rounds for turn in (*one.speeches, *one.ballots, *one.forced)]
+
+
+def _setup(debate: DebateState) -> dict[str, Any]:
+    """The fields that were settled before the first word."""
+    rules, setup, arguing = debate.format, debate.opened.setup, arguing_sides(debate)
+    seats = (*rules.sides, *debate.judges, *((CLERK,) if CLERK in rules.seats else ()))
+    return {
+        "topic": setup.topic,
+        "positions": setup.positions,
+        "names": {side: _shown_name(rules.seats[side].name, rules.seats[side].side) for side in rules.sides},
+        "seats": {seat: rules.name_of(seat) for seat in seats},
+        "strictness": setup.strictness,
+        "as_of": setup.as_of,
+        "rounds_asked": setup.rounds if rules.round else 0,
+        "bare": rules.report == "transcript",
+        "arguing": arguing,
+        "spoken_by": {side: public_cast(debate.cast[side]) for side in arguing if side in debate.cast},
+        "judges": debate.cast.get(JUDGE, ()),
+        "intervention_label": rules.labels.intervention,
+    }
+
+
 def _shown_name(name: str, side: str) -> str:
     return f"{name} ({side})" if side else name
-
-
-def _clerk(debate: DebateState) -> tuple[str, ...]:
-    return (CLERK,) if CLERK in debate.format.seats else ()
 
 
 def _turn(debate: DebateState, turn: Turn, vote: Vote | None) -> TurnReport:
@@ -351,7 +362,7 @@ def _asked_fields(debate: DebateState, slots: Iterable[Slot]) -> frozenset[str]:
 
 def _votes(debate: DebateState) -> list[Vote]:
     """Every vote, in the order of the debate."""
-    numbers = sorted({turn.round for turn in debate.settled() if turn.round is not None})
+    numbers = _round_numbers(debate)
     return [*debate.blind_votes(), *(vote for n in numbers for vote in debate.votes(n)), *debate.final_votes()]
 
 
@@ -457,24 +468,6 @@ def cost_report(line: CostLine, seat: str | None, phase: str | None) -> CostRepo
         usd_known=None if line.unknown == line.calls else known,
         calls_unknown=line.unknown,
         tokens=TokenCounts.of(line.usage),
-    )
-
-
-def recorded_debate(course: EarlierCourse) -> RecordedDebate:
-    return RecordedDebate(
-        source=course.source,
-        digest=course.digest,
-        debated=course.debated,
-        speakers=course.speakers,
-        notes=course.notes,
-        judges=course.judges,
-        winner=course.winner,
-        strength=course.strength,
-        totals=course.totals,
-        rounds=tuple(
-            EarlierRoundReport(number=n, scores=one.scores, winner=one.winner)
-            for n, one in sorted(course.rounds.items())
-        ),
     )
 
 

@@ -8,11 +8,11 @@ from typing import Literal, NamedTuple
 
 from pydantic import Field
 
-from debate_orchestrator.core.events import Spoke
+from debate_orchestrator.core.events import EarlierCourse, Spoke
 from debate_orchestrator.core.phases import CLERK, JUDGE, judges
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports import citations, wording
-from debate_orchestrator.reports.parts import Note, Part
+from debate_orchestrator.reports.parts import EarlierRoundReport, Note, Part, RecordedDebate
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.sanitize import one_line
 
@@ -289,6 +289,25 @@ def _settings(debate: DebateState) -> Iterator[tuple[str, str]]:
         yield "A vote before the first word", "yes" if setup.blind else "no"
     if debate.max_cost is not None:
         yield "Cap on cost", f"${debate.max_cost:.2f}"
+
+
+def recorded_debate(course: EarlierCourse) -> RecordedDebate:
+    """The recorded debate that is judged again."""
+    return RecordedDebate(
+        source=course.source,
+        digest=course.digest,
+        debated=course.debated,
+        speakers=course.speakers,
+        notes=course.notes,
+        judges=course.judges,
+        winner=course.winner,
+        strength=course.strength,
+        totals=course.totals,
+        rounds=tuple(
+            EarlierRoundReport(number=n, scores=one.scores, winner=one.winner)
+            for n, one in sorted(course.rounds.items())
+        ),
+    )
 
 
 _KINDS: dict[str, RunKind] = {
