@@ -126,6 +126,7 @@ def test_nobody_leaves_their_place(text: str) -> None:
     must_be_harmless(text)
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(st.one_of(texts, st.sampled_from(NASTY).flatmap(alike)))
 def test_nobody_leaves_their_place_by_chance(text: str) -> None:
@@ -133,6 +134,7 @@ def test_nobody_leaves_their_place_by_chance(text: str) -> None:
     must_be_harmless(text)
 
 
+@pytest.mark.slow
 @for_each(HUGE)
 def test_nobody_takes_up_time(name: str) -> None:
     """200 kB of anything are shown as they are; 20 kB of it are laid out, or shown so, within seconds."""

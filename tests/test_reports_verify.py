@@ -146,6 +146,7 @@ def test_any_changed_byte_is_told(
     assert (found.state, found.well) == (("unchanged", True) if changed == data else ("changed", False))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", forms.FORMS)
 @settings(max_examples=20)
 @given(where=st.integers(0, 10**6), word=st.sampled_from(["x", "B", "not ", "9", "\n", " "]))
@@ -162,6 +163,7 @@ def test_a_forged_report_is_told(
     assert "does not say what the journal says" in found.text
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(data=st.data())
 def test_a_changed_journal_is_told(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -41,18 +41,6 @@ def test_runs_stand_side_by_side() -> None:
     assert "- The verdict differs: A in run 1; B in run 2." in section(text, "What Flipped")
 
 
-def test_a_tie_has_no_strength() -> None:
-    """Beside a tie no strength is told, since nobody won."""
-    drawn = saying(
-        _1_verdict_judge=puppets.ballot(7, 7),
-        _2_verdict_judge=puppets.ballot(7, 7),
-        _final_verdict_judge=puppets.final("tie"),
-    )
-    text = markdown.render_comparison(compared(debated("1", drawn), debated("2")))
-
-    assert "| 1 | Tie | - | 14 | 14 | 0% | A 0, B 0, Tie 2 | Tie 1 |" in text
-
-
 def test_a_paused_run_is_included_as_far_as_it_got() -> None:
     """A debate that is not finished is named as paused, and its rounds are compared."""
     made = compared(debated("1"), debated("2", until="2.challenge.a"))
@@ -108,14 +96,6 @@ def test_dissent_that_recurs_is_grouped_by_wording() -> None:
     assert "1 other disputed claim in a single run" in text
 
 
-def test_one_run_alone_recurs_nowhere() -> None:
-    """What a single run says twice is no recurrence."""
-    rows = [{"claim": "The same.", "a": "x", "b": "y", "status": "unresolved", "turns": ["1.opening.a"]}] * 2
-    made = compared(debated("1", saying(_final_dissent_judge={"rows": rows})), debated("2", dissenting("Else.")))
-
-    assert made.dissent == () and made.dissent_alone == 3
-
-
 def test_costs_stand_beside_each_other() -> None:
     """What each run's calls cost is told, and unknown stays unknown."""
     paid = Costs(lines=(CostLine(seat="a", phase="opening", calls=3, cost=0.5),))
@@ -129,6 +109,7 @@ def test_costs_stand_beside_each_other() -> None:
     assert compared(debated("1"), debated("2")).costs is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("one", KINDS)
 @pytest.mark.parametrize("other", KINDS)
 def test_any_two_formats_can_stand_side_by_side(one: str, other: str) -> None:
@@ -163,12 +144,14 @@ def must_be_whole(topic: str, deal: Deal) -> None:
         assert reading.forged(section(shown, title)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("deal", handfuls(SAID))
 def test_hostile_words_leave_the_comparison_whole(deal: Deal) -> None:
     """Whatever claims, questions and reasons hold, the headings are the usual ones and nothing runs."""
     hold(partial(must_be_whole, "Is it so?"), deal)
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(st.sampled_from(NASTY) | texts, dealt_by_chance(texts.filter(heard)))
 def test_hostile_topics_leave_the_comparison_whole(topic: str, deal: Deal) -> None:
