@@ -68,7 +68,7 @@ def _recorded(debate: DebateState) -> Iterator[Note]:
     text = f"This is a judging of a recorded debate: {course.source} (digest {course.digest[:12]})."
     yield _warning("recorded", text)
     if speakers := "; ".join(f"{name_of(side)}: {who}" for side, who in course.speakers.items()):
-        yield _info("recorded", f"Speakers of the recorded debate: {speakers}.")
+        yield _info("recorded", f"Who spoke in it: {speakers}.")
     yield from (_info("recorded", note) for note in course.notes)
     for n, side in course.conceded.items():
         yield _info("recorded", f"It ended after round {n}, where its judges held {name_of(side)} to have given up.")
