@@ -100,7 +100,7 @@ class TurnReport(Part):
     most_words: int | None = None
     """The limit of words; null where there is none."""
     dropped: int = 0
-    """Words over that limit, which nobody else heard."""
+    """Words over that limit, which were not heard."""
     cut: bool = False
     """Whether a limit of tokens cut it short."""
     declined: bool = False
