@@ -155,7 +155,7 @@ def headings(rounds: int) -> list[tuple[int, str]]:
 
 def own_tables(story: ReportModel) -> list[list[list[str]]]:
     """The tables that it has, those that are held in speeches among them; hostile cells are left out."""
-    rounds = story.rounds
+    rounds = story.rounds_asked
     titles = ["Argument quality", "Use of evidence", *(["Directness of rebuttals"] if rounds > 1 else [])]
     ballot = [["Criterion", "Researcher A", "Researcher B"], *([title, "7", "6"] for title in titles)]
     transcript = []
