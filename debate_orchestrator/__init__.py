@@ -1,21 +1,140 @@
-"""debate_orchestrator: guided debates between two opponents that will not agree too soon.
+"""debate_orchestrator runs guided debates between two opponents and writes a decision document.
 
-The engine runs the debate; models, agents and people only speak in it. The way through the house:
+    import asyncio
+    from debate_orchestrator import run
 
-    interview, answers   what is asked before a debate, and what was answered
-    opening              answers -> the first event
-    core/                the pure room: events in, next turns out, ballots into verdicts
-    briefs, replies      turn -> what is put before a seat; reply -> event
-    journal              one debate, one file of events
-    drive                THE LOOP
-    providers/           those who can be asked
-    host                 the other way round: an agent host takes briefs and brings replies
-    reports/             a finished or paused journal, told
-    cli/                 the verbs
+    result = asyncio.run(run({"topic": "Should we move to gRPC?", "rounds": 2}, rehearse=True))
+    print(result.files.report)
 
-Importing does nothing.
+Functions:
+
+    run, resume, rejudge    run a debate, continue one, judge one again (coroutines)
+    open_debate             write the journal of a new debate and run nothing (a coroutine)
+    step                    hand in replies of your own and get the turns now due
+    read_journal            read and verify a journal
+    render                  the report of a journal as markdown, HTML or JSON
+    load_format             the rules of one kind of debate
+
+docs/library.md shows each of them. Importing this package loads none of its modules; each name is loaded on first use.
+The way through the code: `setup.settings`, `engine.start`, `engine.loop`, `engine.turn`, `core.state`,
+`reports.model`.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from debate_orchestrator.core.events import Event
+    from debate_orchestrator.core.format import Format
+    from debate_orchestrator.core.state import DebateState
+    from debate_orchestrator.engine.api import (
+        DebateResult,
+        load_format,
+        open_debate,
+        read_journal,
+        rejudge,
+        render,
+        resume,
+        run,
+    )
+    from debate_orchestrator.host.step import StepResult, step
+    from debate_orchestrator.reports.model import ReportModel
+    from debate_orchestrator.setup.settings import Settings
+    from debate_orchestrator.storage.journal import JournalContents
+    from debate_orchestrator.util.errors import (
+        BadFile,
+        BadFormat,
+        BadJournal,
+        BadSettings,
+        DamagedJournal,
+        DebateError,
+        ExternalError,
+        LockedJournal,
+        OverBudget,
+        Paused,
+        ProviderFailed,
+        UserError,
+    )
+
 __version__ = "0.1.0"
+
+_MODULES = {
+    "core.events": ("Event",),
+    "core.format": ("Format",),
+    "core.state": ("DebateState",),
+    "engine.api": (
+        "DebateResult",
+        "load_format",
+        "open_debate",
+        "read_journal",
+        "rejudge",
+        "render",
+        "resume",
+        "run",
+    ),
+    "host.step": ("StepResult", "step"),
+    "reports.model": ("ReportModel",),
+    "setup.settings": ("Settings",),
+    "storage.journal": ("JournalContents",),
+    "util.errors": (
+        "BadFile",
+        "BadFormat",
+        "BadJournal",
+        "BadSettings",
+        "DamagedJournal",
+        "DebateError",
+        "ExternalError",
+        "LockedJournal",
+        "OverBudget",
+        "Paused",
+        "ProviderFailed",
+        "UserError",
+    ),
+}
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
+
+__all__ = [
+    "BadFile",
+    "BadFormat",
+    "BadJournal",
+    "BadSettings",
+    "DamagedJournal",
+    "DebateError",
+    "DebateResult",
+    "DebateState",
+    "Event",
+    "ExternalError",
+    "Format",
+    "JournalContents",
+    "LockedJournal",
+    "OverBudget",
+    "Paused",
+    "ProviderFailed",
+    "ReportModel",
+    "Settings",
+    "StepResult",
+    "UserError",
+    "load_format",
+    "open_debate",
+    "read_journal",
+    "rejudge",
+    "render",
+    "resume",
+    "run",
+    "step",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Loads a public name on first use (PEP 562), so that importing the package stays cheap."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

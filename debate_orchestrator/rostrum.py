@@ -53,17 +53,19 @@ def numbered(said: str, most: int) -> int | None:
 
 
 def wrapped(text: str, columns: int) -> str:
-    """`text`, tamed, with its lines broken between words; a line that begins with blanks, or has a gap in it, goes on
-    below what follows them."""
+    """`text`, tamed, with its lines broken as `filled` does."""
     width = max(10, min(columns - 1, WIDEST))
-    return "\n".join(_filled(line, width) for line in sanitize(text).split("\n"))
+    return "\n".join(filled(line, width) for line in sanitize(text).split("\n"))
 
 
-def _filled(line: str, width: int) -> str:
+def filled(line: str, width: int) -> str:
+    """A line, broken between words. One that begins with blanks, or has a gap in it, goes on below what follows them,
+    and so does an item of a list (`  - ...`), of which a long word is broken too: none of its rows leaves the list."""
     if len(line) <= width:
         return line
-    gap = re.match(r"\s+\d+ \S+ {2,}|\s+", line)
+    gap = re.match(r"\s+\d+ \S+ {2,}|\s+(- )?", line)
     indent = " " * (gap.end() if gap and gap.end() < width // 2 else 0)
+    item = gap is not None and gap[1] is not None
     return textwrap.fill(
-        line, width, subsequent_indent=indent, replace_whitespace=False, break_long_words=False, break_on_hyphens=False
+        line, width, subsequent_indent=indent, replace_whitespace=False, break_long_words=item, break_on_hyphens=False
     )

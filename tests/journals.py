@@ -67,7 +67,8 @@ def opened(**changes: Any) -> Opened:
     made: dict[str, Any] = {"schema_version": 1, "version": "0", "setup": setup, "format": _FORMAT, "prompts": {}}
     made |= {"seed": 1, "nonce": "n"} | changes
     given: Setup = made["setup"]
-    made["setup"] = given.model_copy(update={"positions": {"a": "Yes.", "b": "No."} | given.positions})
+    positions = {side: given.positions.get(side, "Yes.") for side in made["format"].sides}
+    made["setup"] = given.model_copy(update={"positions": positions})
     return Opened(**(made | {"cast": changes.get("cast", {}) | dict.fromkeys(("a", "b", "judge"), ("host",))}))
 
 

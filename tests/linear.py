@@ -17,12 +17,15 @@ from debate_orchestrator.core.phases import Quotes
 from debate_orchestrator.core.side_swap import SideSwap
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import transcript_file
+from debate_orchestrator.evidence import match
 from debate_orchestrator.prompting import replies
-from debate_orchestrator.reports import markup
+from debate_orchestrator.reports import compare, markup, review_files
 from debate_orchestrator.reports.html import flow, writer
-from debate_orchestrator.screen.voices import Voice
+from debate_orchestrator.setup import settings
+from debate_orchestrator.terminal.speeches import Speech
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import DebateError
+from debate_orchestrator.util.redact import Redactor, StreamRedactor, forms
 
 SHORT, LONG = 8 * 1024, 32 * 1024
 """Characters to begin and to end with."""
@@ -32,14 +35,17 @@ MOST = 8
 """How many times as long a text that is four times as long may take; a square takes sixteen times."""
 NOISE = 0.05
 """Seconds that do not count."""
+SECRET = "x<>\"'|`[](*_#-=.:1a&{x/1a\\ %41 &x"
 NONCE = "0123456789abcdef"
 PIECES = (
     *" \n\t\r<>\"'|`[](*_#-=.:1a“「\u0301\u200d\\&{◁",
+    "\u0315\u0300", "\uff9e\u0334", "\u0f73",
     "< ", "> ", "- ", "* ", "1. ", "a ", "a\u200d", " \"", "\"a", "` ``", "\n```", "[a](", "[...]", "**a:** ", "Ab. ",
     "<think>", "\n<think>", "</think>", "\n</think>\n", "`<think>` ", "<thinking ", "<quote>", "</quote>", "<quote ",
     " a='b'", "<|channel|>", "<!--", "http://", "http://x ", NONCE, NONCE[:-1], "Ben ", "Ben: ", "Researcher A ",
     "1.opening.", " by ", " and ", "(a ", "<a b=\"c\" ", "\n|a|\n|-|\n", "## x\n\n", "> FOR: x\n\n", "FOR: a\n\n",
     "FOR:\n\n", "- x\n",
+    "\\u0061", "%61", "&#97;", "%25", "&amp;", SECRET, SECRET[:-1],
     "*It writes lines for the other side, which this format forbids.*\n",
 )  # fmt: skip
 """What hostile texts are made of: each of these, over and over, alone and between two letters."""
@@ -54,11 +60,20 @@ DOCUMENTS = (
 
 def stream(text: str) -> None:
     """A speech that comes in pieces, and is settled."""
-    voice = Voice(DebateState([opened()]).due()[0], "Opening", "", 0.0)
+    voice = Speech(DebateState([opened()]).due()[0], "Opening", "", 0.0)
     voice.begin(0.0)
     for n in range(0, len(text), 32):
         voice.hear(text[n : n + 32])
     voice.settle(text)
+
+
+def redacted_pieces(text: str) -> None:
+    """A text that comes in pieces after the beginning of a secret."""
+    pieces, redactor = StreamRedactor(len), Redactor(forms(SECRET))
+    pieces._redact = redactor
+    pieces.take(SECRET[:20])
+    for n in range(0, len(text), 32):
+        pieces.take(text[n : n + 32])
 
 
 def tried(function: Callable[[str], object], *forms: str) -> Callable[[str], None]:
@@ -84,6 +99,13 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "material": lambda text: visible_text.make_visible(
         "<quote>a b c d</quote>", None, quotes=Quotes(), material=(text,)
     ),
+    "quote": lambda text: visible_text.make_visible(
+        f"<quote>{text}</quote>", None, quotes=Quotes(), material=("so it is",)
+    ),
+    "wording": compare.words,
+    "folded": match.fold,
+    "positions": lambda text: settings.duplicate_positions({"a": text, "b": "x"}),
+    "file name": review_files.stem_of,
     "lines for others": lambda text: visible_text.writes_lines_for(text, ["Researcher A", "Ben"]),
     "last line": lambda text: reserved_line.ends_with_line(f"{sanitize.sanitize(text)}\nX.", "X."),
     "exchange": lambda text: SideSwap(opened().format).text(text),
@@ -98,6 +120,8 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "beginning": lambda text: flow.opening(text, 400),
     "transcript": tried(lambda text: transcript_file.parse(text, "x"), *DOCUMENTS),
     "stream": stream,
+    "redacted": Redactor(forms(SECRET)),
+    "redacted pieces": redacted_pieces,
 }
 
 

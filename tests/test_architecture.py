@@ -28,12 +28,13 @@ PLACES = {
     "markdown_it": ("reports/html/writer.py", "reports/markup.py"),
     "markupsafe": ("reports/html/page.py", "reports/html/writer.py"),
     "fcntl": ("storage/journal.py",),
-    "termios": ("screen/keys.py", "wizard/asking.py"),
-    "wcwidth": ("screen/cells.py",),
+    "termios": ("terminal/keys.py", "wizard/asking.py"),
+    "rich": ("terminal/display.py", "terminal/keys.py", "terminal/outcomes.py", "terminal/speeches.py"),
     "trafilatura": ("evidence/pages.py", "evidence/reader_process.py"),
     "lxml": ("evidence/pages.py", "evidence/reader_process.py"),
     "rapidfuzz": ("evidence/match.py", "evidence/reader_process.py"),
     "h11": ("evidence/connection.py",),
+    "protego": ("evidence/robots.py",),
     "idna": ("evidence/addresses.py",),
     "certifi": ("evidence/connection.py",),
 }
@@ -133,7 +134,7 @@ def test_importing_does_nothing() -> None:
         "from debate_orchestrator.cli import main\n"
         "try: main(['--help'])\n"
         "except SystemExit: pass\n"
-        "heavy = {'anthropic', 'pydantic', 'jinja2', 'yaml', 'markdown_it', 'prompt_toolkit', 'wcwidth', 'asyncio'}\n"
+        "heavy = {'anthropic', 'pydantic', 'jinja2', 'yaml', 'markdown_it', 'prompt_toolkit', 'rich', 'asyncio'}\n"
         "assert heavy & set(sys.modules) == set(), heavy & set(sys.modules)\n"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True, timeout=60)

@@ -162,9 +162,9 @@ def test_material_stays_in_its_block(text: str) -> None:
 
 def test_a_refusal_is_marked_in_its_block() -> None:
     """A refusal is shown as one, and the judge is told of it."""
-    made = shown(played(saying(_1_opening_a=f"It would do harm.\n{DECLINE}"), rounds=1))
+    made = shown(played(saying(_1_opening_a=f"It would do harm.\n\n{DECLINE}"), rounds=1))
 
-    assert block_of(made["1.opening.b"], "1.opening.a") == (f"It would do harm.\n{DECLINE}")
+    assert block_of(made["1.opening.b"], "1.opening.a") == (f"It would do harm.\n\n{DECLINE}")
     assert f"\nEND {NONCE} >>>\n{NONCE}: here Researcher A declined to argue, in these words.\n" in made["1.opening.b"]
     assert "On record: Researcher A declined to argue in 1.opening.a." in made["1.verdict.judge"]
 

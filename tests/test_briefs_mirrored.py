@@ -153,12 +153,12 @@ def test_earlier_ballots_are_those_of_the_presentation() -> None:
 def test_concessions_and_refusals_change_names(side: str) -> None:
     """Who conceded, and who declined to argue, is told by the names of the presentation."""
     other = NAMES["ba"["ab".index(side)]]
-    say = saying(**{f"_1_opening_{side}": f"It would do harm.\n{DECLINE}", f"_1_rebuttal_{side}": CONCEDE})
+    say = saying(**{f"_1_opening_{side}": f"It would do harm.\n\n{DECLINE}", f"_1_rebuttal_{side}": CONCEDE})
     straight, made = pair("final.verdict.judge", say)
     told = "conceded the whole position: consensus was reached"
     assert f"{NAMES[side]} {told}" in parts(straight)[-1]
     assert f"{other} {told}" in parts(made)[-1]
-    _, made = pair(say=saying(**{f"_1_opening_{side}": f"It would do harm.\n{DECLINE}"}), rounds=1)
+    _, made = pair(say=saying(**{f"_1_opening_{side}": f"It would do harm.\n\n{DECLINE}"}), rounds=1)
     assert f"On record: {other} declined to argue in 1.opening.{'ba'['ab'.index(side)]}." in parts(made)[-1]
     assert any(f"{NONCE}: here {other} declined to argue, in these words." in part for part in parts(made))
 

@@ -17,7 +17,7 @@ WHY = "Why not next year?"
 
 @pytest.fixture
 def opened(debate: Run, answers: Path) -> Run:
-    """A host-run debate whose first speech was given: the second opening is due, and its brief is laid."""
+    """A host-run debate whose first speech was given: the is open already is due, and its brief is laid."""
     puppets.answer(debate("open", "--answers", "answers.yaml", "--json").json["turns"])
     debate("step", J)
     return debate
@@ -56,8 +56,8 @@ def test_a_question_to_everybody(opened: Run) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ((WHY, "--to", "c"), "to one of: a, b, judge"),
-        ((WHY, "--to", "judge-1"), "to one of: a, b, judge"),
+        ((WHY, "--to", "c"), "one of a, b, judge"),
+        ((WHY, "--to", "judge-1"), "one of a, b, judge"),
         ((" ",), "a question of 1 to 2,000 characters"),
         (("x" * 2001,), "a question of 1 to 2,000 characters"),
     ],
@@ -97,10 +97,10 @@ def test_an_early_end_is_written_once(opened: Run) -> None:
 
 
 def test_before_the_first_word(debate: Run, answers: Path) -> None:
-    """A debate in which nobody has spoken can't be ended early: there is nothing to judge."""
+    """A debate in which No speech has been made can't be ended early: there is nothing to judge."""
     debate("open", "--answers", "answers.yaml")
     ran = debate("close", J)
-    assert ran.code == 2 and "nobody has spoken" in ran.err
+    assert ran.code == 2 and "No speech has been made" in ran.err
 
 
 def test_a_finished_debate(debate: Run, answers: Path) -> None:

@@ -178,7 +178,7 @@ def test_the_systems_own_places_are_no_output(debate: Run, output: str) -> None:
     ran = debate("run", *TYPED, "--rehearse", "--output", output)
 
     assert ran.code == 2
-    assert f"output: got '{output}'" in ran.err
+    assert f"output: can't write '{output}'" in ran.err
     assert not os.path.lexists(output)
 
 

@@ -99,7 +99,7 @@ class TestAtATerminal:
         Path("out.rehearsed.md").write_text("# Debate Report\n")
         ran, shown = person(keys=(*TO_CAST, "rehearse", "later"))
 
-        assert "out.rehearsed.md, which is there already" in shown
+        assert "out.rehearsed.md is there already" in shown
         assert ran.code == 0
 
     def test_a_rehearsal_from_the_start(self, person: Person) -> None:
@@ -111,7 +111,10 @@ class TestAtATerminal:
 
     @pytest.mark.parametrize(
         ("options", "complaint"),
-        [(("--format", "oxbridge"), "format: got 'oxbridge'"), (("--answers", "binary.yaml"), "binary.yaml: got")],
+        [
+            (("--format", "oxbridge"), "format: there is no format 'oxbridge'"),
+            (("--answers", "binary.yaml"), "binary.yaml: "),
+        ],
     )
     def test_options_that_will_not_do(self, person: Person, options: tuple[str, ...], complaint: str) -> None:
         """An option that will not do ends with exit code 2 before anything is asked."""
@@ -172,6 +175,18 @@ class TestFilesOfOthers:
         assert (first.code, again.code) == (130, 130)
         assert Path("marker").exists()
         assert "Do you trust it" in shown and "Do you trust it" not in after
+
+    def test_what_was_agreed_to_goes_with_the_file(self, person: Person, debate: Run) -> None:
+        """Once the answers lie beside the report, what was agreed to of the conversation's file is forgotten: another
+        file that comes to lie there is asked about."""
+        person(keys=(*TO_CAST, "command:sh -c 'exit 3'", "later"))
+        there = Path(".debate-setup.yaml").read_text()
+        person("--answers", ".debate-setup.yaml", keys=("yes",))
+        assert not Path(".debate-setup.yaml").exists()
+        Path(".debate-setup.yaml").write_text(there)
+        ran = debate("run", "--answers", ".debate-setup.yaml", "--output=other.md")
+
+        assert ran.code == 2 and "--trust" in ran.err
 
     def test_what_was_typed_is_shown_and_not_asked_about(self, person: Person, debate: Run) -> None:
         """A program that was typed as the cast is in the block, and `run` takes the answers without a question."""

@@ -150,7 +150,7 @@ def test_a_question_from_the_floor(server: Server) -> None:
         viewer.see_text("From the floor, to Researcher B: Is it dear?")
         server.between = lambda request: 0.0
         assert viewer.see_end() == 0
-    assert [event.to for event, _ in DebateState(read(J).events).raised] == [("b",)]
+    assert [event.to for event in DebateState(read(J).events).raised] == [("b",)]
     assert "*From the floor:* Is it dear?" in Path("r.md").read_text(encoding="utf-8")
     assert sum("Is it dear?" in str(request) for request in server.requests) == 1
 

@@ -48,7 +48,7 @@ def test_its_mistakes_are_told(debate: Run, here: Path) -> None:
     places = [one.split(": ")[0] for one in ran.json["complaints"]]
     assert (ran.code, ran.json["status"]) == (2, "error")
     assert places == ["./mine/format.yaml:2", "./mine/format.yaml:2", "./mine/vote.md.j2:1"]
-    assert debate("formats", "./mine").err.startswith("debate: ./mine/format.yaml:2: titel: got the key 'titel'")
+    assert debate("formats", "./mine").err.startswith("debate: ./mine/format.yaml:2: titel: 'titel' is not a key here")
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_its_mistakes_are_told(debate: Run, here: Path) -> None:
         (["./mine", "--rounds", "9"], "--rounds: got 9; expected 1 to 3"),
         (["./mine", "--strictness", "soft"], "--strictness: got 'soft'; expected plain"),
         (["./nowhere"], "a folder with a format.yaml in it. `debate formats new NAME` makes one"),
-        (["mine"], "format: got 'mine'; expected one of adversarial"),
+        (["mine"], "format: there is no format 'mine'"),
     ],
 )
 def test_what_formats_does_not_take(debate: Run, mine: Path, given: list[str], said: str) -> None:
@@ -91,7 +91,7 @@ def test_a_copy_is_made_and_checked(debate: Run, here: Path) -> None:
     ]
     assert debate(*commands[0].split()[1:]).code == 0
     again = debate("formats", "new", "town-hall")
-    assert (again.code, "there already" in again.err) == (2, True)
+    assert (again.code, "there already is" in again.err) == (2, True)
 
 
 def test_a_copy_is_told_to_programs(debate: Run, here: Path) -> None:
@@ -153,7 +153,10 @@ def test_its_mistakes_stop_a_debate_before_it_begins(debate: Run, here: Path) ->
     written(here / "mine", speech_md_j2="{{ othr }}")
     ran = debate("open", "--format", "./mine", *SETUP, "--rounds", "99")
     assert ran.code == 2
-    assert "./mine/speech.md.j2:1: got the name 'othr'" in ran.err and "rounds: got '99'" in ran.err
+    assert (
+        "./mine/speech.md.j2:1: a debater's brief does not provide the name 'othr'" in ran.err
+        and "rounds: got '99'" in ran.err
+    )
     assert not Path("r.journal.jsonl").exists()
 
 
@@ -207,5 +210,5 @@ def test_a_format_is_made_of_its_own_files(debate: Run, here: Path, file: str) -
     ):
         ran = debate(*command)
         assert ran.code == 2
-        assert f"./mine/{file}: got a link that leads out of the folder" in ran.err
+        assert f"./mine/{file}: this link leads out of the format's folder" in ran.err
     assert not list(here.glob("*.jsonl")) and not (here / "x").exists()

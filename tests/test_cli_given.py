@@ -34,8 +34,8 @@ def test_a_debate_from_a_pipe(debate: Run, here: Path, monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("data", "expected"),
     [
-        (b"", "standard input:1: got nothing; expected a mapping"),
-        (b"topic: x\n bad: [", "standard input:2: got "),
+        (b"", "standard input:1: the file is empty, not a mapping"),
+        (b"topic: x\n bad: [", "standard input:2: not valid YAML: "),
         (b"\xff\xfe\xff", "standard input: got bytes that are not UTF-8"),
         (b"topic: x\nsetup: {}\n", "standard input: got a setup conversation"),
         (b"#" * (LARGEST + 1), "standard input: got more than "),
@@ -54,7 +54,7 @@ def test_what_will_not_do(debate: Run, here: Path, monkeypatch: pytest.MonkeyPat
 def test_nothing_at_standard_input_at_all(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that has no standard input is told so, too."""
     monkeypatch.setattr(sys, "stdin", None)
-    assert "standard input:1: got nothing" in debate("open", "--answers", "-").err
+    assert "standard input:1: the file is empty" in debate("open", "--answers", "-").err
 
 
 def test_json_is_read_as_in_a_file(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,7 +63,7 @@ def test_json_is_read_as_in_a_file(debate: Run, here: Path, monkeypatch: pytest.
     assert debate("open", "--answers", "-").code == 0
 
     pipe(monkeypatch, b'{"topic": "T.",\n"topic": "U."}')
-    assert "standard input:2: got the key 'topic' stands twice" in debate("open", "--answers", "-").err
+    assert "standard input:2: not valid YAML: the key 'topic' stands twice" in debate("open", "--answers", "-").err
 
 
 def test_a_seat_that_the_format_has_not_is_nobodys(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -210,7 +210,7 @@ def test_journals_under_other_names(debate: Run, recorded: Path) -> None:
 
 
 def test_the_opening_of_an_empty_debate(debate: Run, here: Path) -> None:
-    """A debate in which nobody has spoken is not finished either."""
+    """A debate in which No speech has been made is not finished either."""
     written(here / OLD, [opening()])
 
     assert debate("judge", OLD, "--judge", "host").code == 2

@@ -93,7 +93,7 @@ def test_a_scorecard_is_written(debate: Run, few: None, tmp_path_factory: pytest
     assert (ran.code, again.code, data.code, data.err) == (0, 0, 0, "")
     row = "| Padded with filler |     2 |           2 |         0 | 100 % (34 % to 100 %) |         +3 |"
     assert row in ran.out and row in document and (again.out, again.err) == (ran.out, "")
-    assert "5 of 5 ballots to go: 5 calls" in ran.err and "winner A; 0 ballots to go" in ran.err
+    assert "5 of 5 ballots to go: 5 calls" in ran.err and "; 0 ballots to go" in ran.err
     assert log.read_text(encoding="utf-8").count("asked") == 5
     assert str(folder) not in ran.out + document + json.dumps(written) + str(journal)
     assert data.json == written | {"scorecard": "out/here/scorecard.md", "data": "out/here/scorecard.json"}

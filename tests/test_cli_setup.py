@@ -23,12 +23,12 @@ from debate_orchestrator.util.data import read_mapping
         (["--rounds", "three"], "rounds: got 'three'"),
         (["--rounds", "7"], "insist: true"),
         (["--strictness", "harsh"], "strictness: got 'harsh'; expected lenient or strict"),
-        (["--format", "oxford"], "format: got 'oxford'; expected one of adversarial"),
-        (["--output", "report.pdf"], "output: got 'report.pdf'"),
-        (["--output", "/proc/nowhere/x.md"], "output: got '/proc/nowhere/x.md'"),
-        (["--context", "missing.md"], "context: missing.md: got No such file or directory"),
+        (["--format", "oxford"], "format: there is no format 'oxford'. Try: one of adversarial"),
+        (["--output", "report.pdf"], "output: 'report.pdf'"),
+        (["--output", "/proc/nowhere/x.md"], "output: can't write '/proc/nowhere/x.md'"),
+        (["--context", "missing.md"], "context: missing.md: can't be read (No such file or directory)"),
         (["--first", "c"], "first: got 'c'; expected a or b"),
-        (["--a", "martian:x"], "cast: a: got 'martian:x'; expected one of host"),
+        (["--a", "martian:x"], "cast: a: 'martian:x' is no model spec; use one of host"),
         (["--max-cost", "-1"], "max_cost: got -1.0"),
     ],
 )
@@ -69,7 +69,7 @@ def test_files_that_are_no_answers(debate: Run, here: Path, text: str) -> None:
     ran = debate("open", "--answers", "odd.yaml")
 
     assert ran.code == 2
-    assert ran.err.startswith("debate: odd.yaml: got ")
+    assert ran.err.startswith("debate: odd.yaml: ")
     assert ran.err.count("\n") == 1
 
 

@@ -197,16 +197,16 @@ def test_check_tells_changes(debate: Run, finished: bytes) -> None:
     ran = debate("check", J)
 
     assert ran.code == 2
-    assert f"{J}: line " in ran.err and "the line's hash" in ran.err
+    assert f"{J}: line " in ran.err and "does not match its hash" in ran.err
 
 
 @pytest.mark.parametrize(
     ("data", "expected"),
     [
         (None, "No such file"),
-        (b"", "no whole line"),
+        (b"", "no complete line"),
         (b"hello\n", "a debate's journal"),
-        (b"\x00\xff" * 40, "no whole line"),
+        (b"\x00\xff" * 40, "no complete line"),
     ],
 )
 def test_files_that_are_no_journal(debate: Run, here: Path, data: bytes | None, expected: str) -> None:

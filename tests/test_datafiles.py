@@ -147,15 +147,15 @@ def test_a_key_stands_once_in_json(refused: Any) -> None:
 )
 def test_what_is_no_yaml(refused: Any, text: str) -> None:
     """What is not well formed is refused in one line with the file's name."""
-    assert "x.yaml: got " in refused(text)
+    assert "x.yaml: not valid YAML" in refused(text)
 
 
 @pytest.mark.parametrize(
-    ("text", "kind"), [("", "nothing"), ("# x\n", "nothing"), ("- a", "a list"), ("word", "a str"), ("7", "a int")]
+    ("text", "kind"), [("", "is empty"), ("# x\n", "is empty"), ("- a", "a list"), ("word", "a str"), ("7", "a int")]
 )
 def test_only_a_mapping_will_do(refused: Any, text: str, kind: str) -> None:
     """A file of anything but keys and values is refused."""
-    assert f"got {kind}; expected a mapping" in refused(text)
+    assert f"{kind}, not a mapping" in refused(text)
 
 
 @pytest.mark.parametrize(
@@ -163,12 +163,12 @@ def test_only_a_mapping_will_do(refused: Any, text: str, kind: str) -> None:
 )
 def test_json_files_are_json(refused: Any, text: str) -> None:
     """A file that ends in .json is read as strictly as a reply."""
-    assert "x.json: got " in refused(text, "x.json")
+    assert "x.json: " in refused(text, "x.json")
 
 
 def test_half_a_character_in_yaml(refused: Any) -> None:
     """An escape that is half a surrogate pair is no character in YAML either."""
-    assert "x.yaml: got " in refused('a: "\\ud800"')
+    assert "x.yaml: not valid YAML" in refused('a: "\\ud800"')
 
 
 @pytest.mark.parametrize(
@@ -275,7 +275,7 @@ def test_what_can_not_be_written(here: Path, path: str) -> None:
     """Where a file can't be written, what was there stays as it was, and nothing is left behind."""
     (here / "folder").mkdir()
     (here / "file").write_text("old")
-    with pytest.raises(BadFile, match="Name another output"):
+    with pytest.raises(BadFile, match="name another output"):
         write_atomic(path, "new")
     assert sorted(one.name for one in here.iterdir()) == ["file", "folder"]
     assert ((here / "file").read_text(), list((here / "folder").iterdir())) == ("old", [])
@@ -294,9 +294,9 @@ def test_a_mapping_is_read_with_its_lines(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "said"),
     [
-        ("a: 1\nb: [\n", 3, "well-formed YAML"),
-        ("- a\n", 1, "a mapping"),
-        ("", 1, "got nothing"),
+        ("a: 1\nb: [\n", 3, "not valid YAML"),
+        ("- a\n", 1, "not a mapping"),
+        ("", 1, "is empty"),
         ('a: "\\ud800"', 1, "half a"),
     ],
 )
@@ -313,7 +313,7 @@ def test_bottomless_nesting_is_told(tmp_path: Path) -> None:
     """Nesting without end is a complaint like any other."""
     path = tmp_path / "x.yaml"
     path.write_text("a: " + "[" * 5000)
-    with pytest.raises(BadFile, match="nesting without end"):
+    with pytest.raises(BadFile, match="nested too deeply"):
         read_mapping_with_lines(path)
 
 
@@ -327,6 +327,6 @@ def test_only_ones_own_is_written_over(tmp_path: Path) -> None:
 
     path.write_text("# Your")
     for there in (path, tmp_path, "a\x00b"):
-        with pytest.raises(BadFile, match="one of mine"):
+        with pytest.raises(BadFile, match=r"one of mine|Can't write"):
             write_over(there, "# Mine", b"# Mine", "one of mine")
     assert path.read_text() == "# Your"

@@ -32,7 +32,7 @@ def test_regular_files_alone_are_read(here: Path, name: str) -> None:
         refused = ended(read)
         assert isinstance(refused, BadFile)
         said = refused.complaints[0]
-        assert said.startswith(f"{name}: got a pipe or a device, or a file of the system;")
+        assert "(a pipe or a device, or a file of the system)." in said and name in said
 
 
 @pytest.mark.parametrize("name", ["x.jsonl", "x.md", "x"])

@@ -51,7 +51,7 @@ def test_a_link_is_never_followed(here: Path) -> None:
 
     assert write_atomic("a.md", "new", ours=lambda there: True) == "a.edited.md"
     assert write_atomic("dangling.md", "new", ours=lambda there: True) == "dangling.edited.md"
-    with pytest.raises(BadFile, match=r"b\.md: got a symbolic link"):
+    with pytest.raises(BadFile, match=r"b\.md .a symbolic link"):
         write_atomic("b.md", "new")
     assert listing(here) == {
         "victim": "precious",
@@ -88,9 +88,9 @@ def test_a_read_only_file_is_not_replaced(here: Path) -> None:
 def test_what_is_no_file_is_refused(here: Path, what: str) -> None:
     """A folder or a pipe in the way is neither read nor moved, and nothing is left behind."""
     os.mkdir("x.md") if what == "folder" else os.mkfifo("x.md")
-    with pytest.raises(BadFile, match=r"x\.md: got a"):
+    with pytest.raises(BadFile, match=r"x\.md .a"):
         write_atomic("x.md", "new", ours=lambda there: True)
-    with pytest.raises(BadFile, match="one of mine"):
+    with pytest.raises(BadFile, match=r"one of mine|Can't write"):
         write_over("x.md", "# Mine", b"# Mine", "one of mine")
     assert os.listdir() == ["x.md"]
 

@@ -122,7 +122,7 @@ def test_a_concession_by_ballot_is_kept(tmp_path: Path) -> None:
 
 def test_refusals_and_concessions_are_said_again(tmp_path: Path) -> None:
     """A refusal is a refusal again, and a concession in words ends the debate again."""
-    debate, _ = again(tmp_path, played(saying(_1_opening_b=DECLINE, _1_rebuttal_a=f"Yes.\n{CONCEDE}"), rounds=2))
+    debate, _ = again(tmp_path, played(saying(_1_opening_b=DECLINE, _1_rebuttal_a=f"Yes.\n\n{CONCEDE}"), rounds=2))
 
     assert debate.answers["1.opening.b"].kind == "declined"
     assert debate.conceded() == "a"

@@ -1,4 +1,4 @@
-"""Whose fault it is, how a command ends on it, and how a complaint reads."""
+"""Errors: which class is whose fault, the exit code for each, and how a complaint reads."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from core.folding import many
 from hypothesis import given
 from hypothesis import strategies as st
 
+from debate_orchestrator.cli import exit_code
 from debate_orchestrator.util import errors
-from debate_orchestrator.util.errors import DebateError, complaint, short_repr, suggest
+from debate_orchestrator.util.errors import BadReply, DebateError, TransientError, short_repr, suggest
 
 CODES = {
     "BadSettings": 2, "BadFormat": 2, "BadFile": 2, "BadReply": 2, "OutOfTurn": 2, "BadJournal": 2, "DamagedJournal": 2,
@@ -16,33 +17,30 @@ CODES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "code"), CODES.items())
-def test_exit_codes(name: str, code: int) -> None:
-    """What the user can put right ends with 2, what can be resumed with 3, what failed for good with 4."""
-    kind = getattr(errors, name)
-    assert kind("said").exit_code == code
-    assert issubclass(kind, errors.UserError) is (code == 2)
-    assert issubclass(kind, errors.ExternalError) is (code != 2)
+def test_exit_codes() -> None:
+    """A user's mistake ends with 2, work that can be resumed with 3, a lasting failure with 4."""
+    assert {name: exit_code(getattr(errors, name)("problem")) for name in CODES} == CODES
+    assert {name for name in CODES if issubclass(getattr(errors, name), errors.UserError)} == {
+        name for name, code in CODES.items() if code == 2
+    }
 
 
 def test_every_error_is_in_the_tree() -> None:
-    """The module's docstring draws every error there is."""
-    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, DebateError)]
-    assert {kind.__name__ for kind in kinds} == {*CODES, "DebateError", "UserError", "ExternalError"}
-    assert [kind.__name__ for kind in kinds if kind.__name__ not in (errors.__doc__ or "")] == []
+    """The module's docstring shows every error class, and each has a known exit code."""
+    names = {
+        kind.__name__ for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, DebateError)
+    }
+
+    assert names == {*CODES, "DebateError", "UserError", "ExternalError"}
+    assert [name for name in names if name not in (errors.__doc__ or "")] == []
 
 
-@pytest.mark.parametrize(("given_", "kept"), [("one", ["one"]), (["one", "two"], ["one", "two"]), ((), [])])
-def test_an_error_carries_all_its_complaints(given_: str | list[str], kept: list[str]) -> None:
-    """Complaints come as a list, and are printed one a line."""
-    error = errors.BadReply(given_)
-    assert (error.complaints, str(error)) == (kept, "\n".join(kept))
-
-
-def test_a_complaint_says_what_came_and_what_was_expected() -> None:
-    """A complaint is one line: where, what came, what was expected, and what to try if there is something."""
-    assert complaint("rounds", "'x'", "a number") == "rounds: got 'x'; expected a number."
-    assert complaint("rounds", "'x'", "a number", "Try 3.") == "rounds: got 'x'; expected a number. Try 3."
+def test_an_error_carries_all_its_complaints() -> None:
+    """Complaints come as a list, are printed one a line, and a hint is added to the last."""
+    assert BadReply("one").complaints == ["one"]
+    assert BadReply(()).complaints == []
+    assert str(BadReply(["One.", "Two."], hint="do three")) == "One.\nTwo. Try: do three."
+    assert TransientError("Busy.", hint="wait.", after=2).complaints == ["Busy. Try: wait."]
 
 
 @pytest.mark.parametrize(
@@ -50,13 +48,12 @@ def test_a_complaint_says_what_came_and_what_was_expected() -> None:
     [
         ("ü\n\x1b[1m", "'\\xfc\\n\\x1b[1m'"),
         ("\ud800", "'\\ud800'"),
-        (7, "7"),
         (None, "None"),
         ("x" * 70, "'" + "x" * 59 + "... (72 characters)"),
     ],
 )
-def test_shown(value: object, text: str) -> None:
-    """A value is shown escaped and cut, with how long it was."""
+def test_a_value_is_escaped_and_cut(value: object, text: str) -> None:
+    """A value in a message is escaped and cut, with its length."""
     assert short_repr(value) == text
 
 
@@ -66,21 +63,21 @@ def test_shown(value: object, text: str) -> None:
         st.text() | st.binary() | st.integers() | st.floats(), lambda inner: st.lists(inner) | st.sets(st.text())
     )
 )
-def test_whatever_is_shown_is_harmless(value: object) -> None:
-    """Whatever came, what is shown of it is one short line of printable characters."""
+def test_any_value_is_shown_harmlessly(value: object) -> None:
+    """Any value becomes one short line of printable characters."""
     assert short_repr(value).isprintable()
     assert len(short_repr(value)) < 100
 
 
 @pytest.mark.parametrize(("word", "hint"), [("wrods", "Did you mean 'words'?"), ("zzz", ""), (5, "")])
-def test_the_nearest_is_named(word: object, hint: str) -> None:
-    """What is near is named, and nothing where nothing is."""
+def test_suggest(word: object, hint: str) -> None:
+    """The closest known word is suggested, and nothing where none is close."""
     assert suggest(word, ["words", "when"]) == hint
 
 
 def test_a_secret_is_not_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A secret that is longer than what is shown of a value leaves no beginning in a complaint."""
+    """A secret that is longer than the cut leaves no beginning of it in a message."""
     key = "sk-" + "0123456789abcdef" * 8
     monkeypatch.setenv("MY_TOKEN", key)
 
-    assert "sk-0" not in errors.short_repr(f"{key}") + errors.short_repr([f"x {key}"])
+    assert "sk-0" not in short_repr(f"{key}") + short_repr([f"x {key}"])

@@ -32,6 +32,20 @@ def test_every_call_is_counted(rounds: int, judges: int) -> None:
     assert made.calls == speeches + judges * rounds + judges + 1
 
 
+def test_a_debate_of_very_many_turns_is_not_estimated() -> None:
+    """A journal may say 100 rounds before nine judges who vote twice: that is said, and nothing is played."""
+    large = first(rounds=8, mirror=True, cast=cast(SONNET, SONNET, *[OPUS] * 9))
+    made = estimate(large.model_copy(update={"setup": large.setup.model_copy(update={"rounds": 100})}))
+    assert made.calls == 0
+    assert made.said() == "not estimated: more than 400 turns are left"
+    assert made.short() == "not estimated"
+
+
+def test_the_largest_debate_that_can_be_set_up_is_estimated() -> None:
+    """Eight rounds before nine judges who vote twice are within the bound."""
+    assert estimate(first(rounds=8, mirror=True, cast=cast(SONNET, SONNET, *[OPUS] * 9))).calls > 200
+
+
 def test_it_adds_up() -> None:
     """The cost is that of its lines, and each line's is what the table makes of its tokens."""
     made = estimate(first())

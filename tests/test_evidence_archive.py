@@ -52,7 +52,7 @@ def test_no_link_is_followed(tmp_path: Path) -> None:
 def test_a_folder_that_can_not_be_written_is_told(tmp_path: Path) -> None:
     """Where the folder is a file, that is the user's to mend."""
     (tmp_path / "file").write_text("", encoding="utf-8")
-    with pytest.raises(BadFile, match="a place that can be written"):
+    with pytest.raises(BadFile, match="Can't write"):
         fetch.keep(tmp_path / "file", BODY, "html")
 
 

@@ -69,7 +69,7 @@ def test_what_can_not_be_written(here: Path, output: str) -> None:
     """An output below a file, or where a folder has the report's name, is refused with the output's name."""
     (here / "file").write_text("x")
     (here / "taken/debate-report.md").mkdir(parents=True)
-    with pytest.raises(BadFile, match=r"^output: got ") as refused:
+    with pytest.raises(BadFile, match=r"^output: ") as refused:
         DebateFiles.of_output(output)
     assert output[:50] in refused.value.complaints[0]
 

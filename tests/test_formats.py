@@ -109,7 +109,7 @@ def test_ones_own_is_read_anew(here: Path) -> None:
 def test_what_is_ill_made_is_refused(here: Path) -> None:
     """A user's format with mistakes in its data is not loaded."""
     written(here / "mine", format_yaml="volume: loud\n" + FILES["format.yaml"])
-    with pytest.raises(BadFormat, match="the key 'volume'"):
+    with pytest.raises(BadFormat, match="'volume' is not a key here"):
         loader.load("./mine")
 
 

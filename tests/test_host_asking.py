@@ -76,7 +76,7 @@ def test_ask_refuses_an_unwritable_output(debate: Run, here: Path) -> None:
     ran = debate("ask", "setup.yaml", "output=file/report.md")
 
     assert ran.code == 2
-    assert "output: got 'file/report.md'" in ran.json["complaints"][0]
+    assert "output: can't write 'file/report.md'" in ran.json["complaints"][0]
     assert "output" not in ran.json["settled"]
 
 

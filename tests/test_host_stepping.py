@@ -103,12 +103,12 @@ def test_one_of_a_pair_is_taken_alone(debate: Run, opened: dict[str, Any]) -> No
 
 
 BAD_REPLIES: dict[str, tuple[bytes, str]] = {
-    "empty": (b"", "an empty reply"),
-    "blank": (b" \n\t\n", "an empty reply"),
-    "binary": (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\xff\xfe", "no UTF-8"),
+    "empty": (b"", "the reply is empty"),
+    "blank": (b" \n\t\n", "the reply is empty"),
+    "binary": (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\xff\xfe", "not UTF-8"),
     "nul": (b"speech\x00more", "control character"),
     "5 MB": (b"x" * 5_000_000, "at most 262,144"),
-    "utf-16": ("speech".encode("utf-16"), "no UTF-8"),
+    "utf-16": ("speech".encode("utf-16"), "not UTF-8"),
 }
 
 
@@ -122,7 +122,7 @@ def test_a_reply_that_will_not_do(debate: Run, opened: dict[str, Any], name: str
 
     assert ran.code == 2
     assert len(ran.json["complaints"]) == 1
-    assert ran.json["complaints"][0].startswith("1.opening.a: got ")
+    assert ran.json["complaints"][0].startswith("1.opening.a: ")
     assert expected in ran.json["complaints"][0]
     assert [one["turn"] for one in ran.json["turns"]] == ["1.opening.a"]
     assert Path(J).read_bytes() == before
@@ -161,7 +161,7 @@ def test_a_ballot_that_is_not_the_shape(debate: Run, opened: dict[str, Any], bal
 
 
 def test_turns_that_are_not_due(debate: Run, opened: dict[str, Any]) -> None:
-    """A reply to a turn that is not due is refused with the turns that are; one to a settled turn is refused,
+    """A reply to this turn is not due is refused with the turns that are; one to a settled turn is refused,
     unless it is the same, which is harmless."""
     Path("speech.md").write_text("A speech.", encoding="utf-8")
     early = debate("step", J, "--json", "2.rebuttal.a=speech.md")
@@ -171,9 +171,9 @@ def test_turns_that_are_not_due(debate: Run, opened: dict[str, Any]) -> None:
     other = debate("step", J, "--json", "1.opening.a=speech.md")
 
     assert (early.code, same.code, other.code) == (2, 0, 2)
-    assert "2.rebuttal.a: got a turn that is not due; expected one of: 1.opening.a" in early.json["complaints"][0]
+    assert "2.rebuttal.a: this turn is not due. Due now: 1.opening.a" in early.json["complaints"][0]
     assert same.json["accepted"] == []
-    assert "one answer to a turn. The first stands." in other.json["complaints"][0]
+    assert "this turn has an answer already" in other.json["complaints"][0]
 
 
 def test_a_reply_before_its_brief_is_set_aside(debate: Run, opened: dict[str, Any]) -> None:

@@ -57,7 +57,7 @@ REPLIES = st.builds(
     brief=TEXTS,
     by=TEXTS,
     model=st.none() | TEXTS,
-    usage=st.none() | st.builds(Usage, fresh=st.integers(), output=st.integers(0, 10**12)),
+    usage=st.none() | st.builds(Usage, fresh=st.integers(0, 10**12), output=st.integers(0, 10**12)),
     stop=st.none() | TEXTS,
 )
 SETUPS = st.builds(
@@ -119,12 +119,12 @@ def test_a_lone_surrogate_is_refused(tmp_path: Path, text: str) -> None:
     before = written(path, every_kind())
     with JournalWriter(path) as writer:
         for event in (
-            Noted(note="one agent", detail=text),
-            Spoke(turn="t", reply=said(text)),
-            Voted(turn="t", ballot={"deep": [text]}, reply=said("")),
+            lambda: Noted(note="one agent", detail=text),
+            lambda: Spoke(turn="t", reply=said(text)),
+            lambda: Voted(turn="t", ballot={"deep": [text]}, reply=said("")),
         ):
-            with pytest.raises((UnicodeEncodeError, DebateError)):
-                writer.append(event)
+            with pytest.raises((ValueError, DebateError)):
+                writer.append(event())
             assert path.read_bytes() == before
         writer.append(Noted(note="one agent"))
     assert read(path).events == [*every_kind(), Noted(note="one agent")]
@@ -198,7 +198,7 @@ def test_a_place_that_takes_no_file_is_refused(tmp_path: Path, name: str, reason
     """A folder, or a path in a folder that does not exist, is refused with its name."""
     path = tmp_path / name
     for attempt in (lambda: JournalWriter.create(path, opened()), lambda: JournalWriter(path), lambda: read(path)):
-        with pytest.raises(BadJournal, match=f"^{re.escape(str(path))}: got {reason}"):
+        with pytest.raises(BadJournal, match=f"journal {re.escape(str(path))} .{reason}"):
             attempt()
 
 
@@ -246,7 +246,7 @@ def test_a_file_without_a_line_is_no_journal(tmp_path: Path, data: bytes) -> Non
     path = tmp_path / "j.jsonl"
     path.write_bytes(data)
     for attempt in (lambda: read(path), lambda: JournalWriter(path)):
-        with pytest.raises(BadJournal, match="no whole line"):
+        with pytest.raises(BadJournal, match="no complete line"):
             attempt()
     assert path.read_bytes() == data
 
@@ -257,7 +257,7 @@ def test_a_newer_journal_asks_for_an_upgrade(tmp_path: Path, more: dict[str, Any
     path = tmp_path / "j.jsonl"
     path.write_bytes(line(1, START, opened().model_dump(mode="json") | {"schema_version": 2} | more))
     for attempt in (lambda: read(path), lambda: JournalWriter(path)):
-        with pytest.raises(BadJournal, match=r"journal version 2; expected version 1.*upgrade") as refused:
+        with pytest.raises(BadJournal, match=r"journal version 2, .* version 1.*upgrade") as refused:
             attempt()
         assert not isinstance(refused.value, DamagedJournal)
 
@@ -268,7 +268,7 @@ def test_an_unknown_event_asks_for_an_upgrade(tmp_path: Path, event: object) -> 
     path = tmp_path / "j.jsonl"
     data = written(path, [opened()])
     path.write_bytes(data + line(2, read(path).entries[-1].hash, event))
-    with pytest.raises(BadJournal, match=r"line 2: got an event this version does not know.*upgrade") as refused:
+    with pytest.raises(BadJournal, match=r"line 2 holds an event this version does not know.*upgrade") as refused:
         read(path)
     assert not isinstance(refused.value, DamagedJournal)
 
@@ -277,7 +277,7 @@ def test_a_journal_begins_with_its_opening(tmp_path: Path) -> None:
     """A well-sealed file whose first event opens no debate is damaged."""
     path = tmp_path / "j.jsonl"
     path.write_bytes(line(1, START, Noted(note="one agent").model_dump(mode="json")))
-    with pytest.raises(DamagedJournal, match=r"line 1: got noted"):
+    with pytest.raises(DamagedJournal, match=r"line 1 is .* 'noted'"):
         read(path)
 
 

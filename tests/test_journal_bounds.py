@@ -9,15 +9,21 @@ from typing import Any
 import puppets
 import pytest
 from conftest import Run
-from debates import answers, opening, played
+from debates import answers, entries, opening, played
 from journals import line, sealed
 from own_formats import written
 
-from debate_orchestrator.core.events import Opened, Rejected, Spoke
+from debate_orchestrator.core.events import Opened, Rejected, Spoke, Voted
 from debate_orchestrator.core.phases import Intervention
+from debate_orchestrator.core.schema import Field
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import dry_run
+from debate_orchestrator.reports import markdown
+from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.storage.journal import JournalWriter
+
+COURSE: dict[str, Any] = {"source": "x", "digest": "0" * 64}
+PHASE: dict[str, Any] = {"name": "x", "title": "X", "tag": "X", "seats": ["a"]}
 
 
 def opened(**changes: Any) -> dict[str, Any]:
@@ -46,6 +52,25 @@ def opened(**changes: Any) -> dict[str, Any]:
         ({"format__round__0__words": 2 * 10**9}, "words"),
         ({"format__round__0__least_words": 2 * 10**9}, "words"),
         ({"format__intervention__most_in_a_row": 10**9}, "most_in_a_row"),
+        ({"format__rubric__most": 1.7e308}, "rubric.most"),
+        ({"format__rubric__criteria__argument_quality__most": 1e9}, "criteria.argument_quality.most"),
+        ({"format__rubric__criteria__argument_quality__weight": 1e9}, "criteria.argument_quality.weight"),
+        ({"format__round__0__seats": []}, "no seats"),
+        ({"setup__positions__zz": "A third."}, "zz"),
+        ({"setup__context": [{"name": "x", "text": "ab " * 200_000}]}, "400,000"),
+        ({"max_cost": 1e300}, "max_cost"),
+        ({"course": COURSE | {"speakers": {"zz": "me"}}}, "speakers"),
+        ({"course": COURSE | {"conceded": {"1": "zz"}}}, "conceded"),
+        ({"course": COURSE | {"conceded": {"4": "a"}}}, "rounds"),
+        ({"course": COURSE | {"interventions": {"1": ["zz"]}}}, "interventions"),
+        ({"course": COURSE | {"interventions": {"-1": ["a"]}}}, "rounds"),
+        ({"course": COURSE | {"rounds": {"99": {"scores": {}, "winner": "a"}}}}, "rounds"),
+        ({"course": COURSE | {"rounds": {"1": {"scores": {"zz": 1}, "winner": "a"}}}}, "rounds"),
+        ({"course": COURSE | {"rounds": {"1": {"scores": {}, "winner": "zz"}}}}, "winner"),
+        ({"course": COURSE | {"winner": "zz"}}, "winner"),
+        ({"course": COURSE | {"totals": {"zz": 1}}}, "totals"),
+        ({"course": COURSE | {"totals": {"a": 1e300}}}, "totals"),
+        ({"format__before": [PHASE | {"name": f"p{n}"} for n in range(251)]}, "at most 250"),
     ],
     ids=str,
 )
@@ -58,6 +83,56 @@ def test_an_opening_is_held_to_what_a_debate_can_be(
     for verb in ("check", "report", "replay", "step"):
         ran = debate(verb, "x.journal.jsonl")
         assert ran.code == 2 and said.split(maxsplit=1)[0] in ran.err, (verb, ran)
+
+
+@pytest.mark.parametrize(
+    "line_of_text",
+    ["x\n\n## Winner: B", "\x1b[2Jx", "\u202ex", "x" * 201],
+    ids=["heading", "escape", "reversed", "long"],
+)
+@pytest.mark.parametrize("place", ["labels__persisted", "labels__divergence", "labels__intervention"])
+def test_announcements_are_plain_lines(debate: Run, here: Path, place: str, line_of_text: str) -> None:
+    """What is announced word for word stands in reports and on terminals: a plain line, or it is refused."""
+    Path("x.journal.jsonl").write_bytes(line(1, "0" * 64, opened(**{f"format__{place}": line_of_text})))
+
+    assert debate("report", "x.journal.jsonl").code == 2
+
+
+def test_an_announcement_forges_nothing() -> None:
+    """An announcement with marks of markdown or HTML is shown as text in the report."""
+    first, *rest = played(lambda turn: converged(turn, 3), rounds=3)
+    assert isinstance(first, Opened)
+    labels = first.format.labels.model_copy(update={"divergence": "<b>", "intervention": "<i>", "persisted": "# <u>"})
+    changed = first.model_copy(update={"format": first.format.model_copy(update={"labels": labels})})
+    text = markdown.render(build_report(entries([changed, *rest])))
+
+    assert all(f"\\<{mark}>" in text for mark in "biu")
+    assert not re.search(r"^# <|(?<!\\)<[biu]>", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("number", ["Infinity", "NaN", "-Infinity", "1e999", "1" + "0" * 4000, "1e308", '"\\ud800"'])
+def test_numbers_of_a_ballot_are_finite(debate: Run, here: Path, number: str) -> None:
+    """A ballot with a number that is none, or that is too large to reckon with, is refused, and nothing breaks."""
+    events = played(rounds=1)
+    first, (at, voted) = events[0], next((n, one) for n, one in enumerate(events) if isinstance(one, Voted))
+    assert isinstance(first, Opened) and isinstance(voted, Voted)
+    shape = {"score": Field(kind="number"), "why": Field(kind="text")}
+    shapes = first.format.shapes | {"ballot": first.format.shapes["ballot"] | shape}
+    told = first.model_copy(update={"format": first.format.model_copy(update={"shapes": shapes})})
+    key = "why" if "ud800" in number else "score"
+    ballot = voted.ballot | {"score": 1, "why": "x"} | {key: "HERE"}
+    plain = [told, *events[1:at], voted.model_copy(update={"ballot": ballot})]
+    prev, made = "0" * 64, b""
+    for n, event in enumerate(plain, start=1):
+        body = line(n, prev, event.model_dump(mode="json"))[:-76] + b"}"
+        made += (whole := sealed(body.replace(b'"HERE"', number.encode())))
+        prev = whole[-67:-3].decode()
+    Path("x.journal.jsonl").write_bytes(made)
+
+    for verb in ("check", "report", "replay", "compare"):
+        names = ["x.journal.jsonl", "x.journal.jsonl"] if verb == "compare" else ["x.journal.jsonl"]
+        ran = debate(verb, *names)
+        assert ran.code == 2 and "Traceback" not in ran.err, (verb, ran)
 
 
 @pytest.mark.parametrize("number", ["Infinity", "NaN", "1e999"])
@@ -73,6 +148,13 @@ def test_numbers_are_finite(debate: Run, here: Path, name: str, number: str) -> 
     assert debate("check", "x.journal.jsonl").code == 2
 
 
+def converged(turn: dict[str, Any], rounds: int) -> Any:
+    """What is said in a turn where every judge finds that both sides converge."""
+    said = puppets.reply(turn, rounds=rounds, strict=True)
+    both = {"detected": True, "criteria": ["same claim"], "side": "both"}
+    return said | {"convergence": both} if isinstance(said, dict) and "convergence" in said else said
+
+
 def converging(rounds: int) -> DebateState:
     """A debate in which every round converges, and up to two in a row are answered."""
     first = opening()
@@ -80,14 +162,9 @@ def converging(rounds: int) -> DebateState:
     setup = first.setup.model_copy(update={"rounds": rounds})
     debate = DebateState([first.model_copy(update={"format": rules, "setup": setup})])
 
-    def say(turn: dict[str, Any]) -> Any:
-        said = puppets.reply(turn, rounds=rounds, strict=True)
-        both = {"detected": True, "criteria": ["same claim"], "side": "both"}
-        return said | {"convergence": both} if isinstance(said, dict) and "convergence" in said else said
-
     while due := debate.due():
         for turn in due:
-            for event in answers(debate, turn, say):
+            for event in answers(debate, turn, lambda turn: converged(turn, rounds)):
                 debate.take(event)
     return debate
 
@@ -112,7 +189,7 @@ def test_trials_have_an_end(debate: Run, here: Path, monkeypatch: pytest.MonkeyP
     written(here / "mine")
     ran = debate("formats", "./mine")
 
-    assert ran.code == 2 and "trials of it that take over 0 s" in ran.err
+    assert ran.code == 2 and "rehearsals of this format take more than 0 s" in ran.err
 
 
 def test_a_reply_that_would_not_do_is_no_speech(debate: Run, here: Path) -> None:
@@ -144,9 +221,27 @@ def test_older_rules_of_hearing_need_consent(debate: Run, here: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["x\n\n## Winner: B", "<b>", "![x](http://127.0.0.1/x)", "\x1b[2J", "a" * 81])
-@pytest.mark.parametrize("place", ["format__seats__a__name", "format__seats__a__side", "format__round__0__title"])
+@pytest.mark.parametrize(
+    "place",
+    [
+        "format__seats__a__name",
+        "format__seats__a__side",
+        "format__seats__a__tag",
+        "format__round__0__title",
+        "format__round__0__tag",
+    ],
+)
 def test_names_are_plain(debate: Run, here: Path, place: str, name: str) -> None:
     """What a seat or a phase is called heads speeches in reports: a short plain line, or it is refused."""
     Path("x.journal.jsonl").write_bytes(line(1, "0" * 64, opened(**{place: name})))
 
     assert debate("report", "x.journal.jsonl").code == 2
+
+
+def test_the_context_is_of_a_bounded_length(debate: Run, here: Path) -> None:
+    """A file of the context that is longer than any file that is taken is refused, not looked through."""
+    context = [{"name": "x", "text": "a" * 2_000_001}]
+    Path("x.journal.jsonl").write_bytes(line(1, "0" * 64, opened(setup__context=context)))
+    ran = debate("report", "x.journal.jsonl")
+
+    assert ran.code == 2 and "2000000" in ran.err.replace(",", "")

@@ -32,7 +32,7 @@ from journals import (
 )
 
 from debate_orchestrator.core.events import Noted, Voted
-from debate_orchestrator.reports.checksum import without_checksum
+from debate_orchestrator.reports.forms import without_checksum
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.errors import BadJournal, DamagedJournal, DebateError, LockedJournal
 
@@ -71,7 +71,7 @@ def test_a_journal_cut_in_its_first_line_is_none(tmp_path: Path) -> None:
     for cut in sorted({*range(15), *range(DRAWN % 15, end, 15), end - 2, end - 1}):
         path.write_bytes(data[:cut])
         for attempt in (read, JournalWriter):
-            with pytest.raises(BadJournal, match="no whole line"):
+            with pytest.raises(BadJournal, match="no complete line"):
                 attempt(path)
         if cut % 9 == 0:
             path.write_bytes(data[:cut])
@@ -103,7 +103,7 @@ def test_lines_out_of_place_are_damage(tmp_path: Path) -> None:
     for what, changed in out_of_place(lines).items():
         path.write_bytes(b"".join(changed))
         for attempt in (read, JournalWriter):
-            with pytest.raises(DamagedJournal, match=r"line \d+: "):
+            with pytest.raises(DamagedJournal, match=r"line \d+ "):
                 attempt(path)
                 pytest.fail(what)
         assert path.read_bytes() == b"".join(changed)
@@ -118,7 +118,7 @@ def test_a_line_sealed_again_breaks_the_chain(tmp_path: Path) -> None:
         event = opened(nonce="forged") if n == 0 else Noted(note="one agent", detail="forged")
         forged = line(n + 1, prevs[n], event.model_dump(mode="json"))
         path.write_bytes(b"".join([*lines[:n], forged, *lines[n + 1 :]]))
-        with pytest.raises(DamagedJournal, match=f"line {n + 2}: .*missing, or lines were moved"):
+        with pytest.raises(DamagedJournal, match=f"line {n + 2} .*missing, or lines were moved"):
             read(path)
 
 
@@ -184,7 +184,7 @@ def test_a_stopped_writer_keeps_its_lock(tmp_path: Path) -> None:
             os.waitpid(process.pid, os.WUNTRACED)
             before = path.read_bytes()
             for attempt in (lambda: JournalWriter(path), lambda: JournalWriter.create(path, opened())):
-                with pytest.raises(LockedJournal, match=r"another process is writing; .* nothing was changed"):
+                with pytest.raises(LockedJournal, match=r"another process is writing .* nothing was changed"):
                     attempt()
             assert path.read_bytes() == before
             assert read(path).events == [meant(n) for n in range(before.count(b"\n"))]
@@ -238,7 +238,7 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, how: str) -> None:
     assert len(told["complaints"]) == 2, "each attempt fails, and can be made again"
     for complaint in told["complaints"]:
         assert str(room / "j.jsonl") in complaint
-        assert "All before it is saved. Make room and run the same command again." in complaint
+        assert "everything before is saved. Try: make room and run the same command again." in complaint
     full, after = read(out / "full.jsonl"), read(out / "after.jsonl")
     assert (len(full.entries), full.torn) == (told["saved"], 0)
     assert after.entries[:-2] == full.entries

@@ -162,7 +162,7 @@ def test_what_was_answered_lately_is_not_written_over(here: Path, monkeypatch: p
 def test_a_link_that_points_to_nothing_is_there(here: Path) -> None:
     """A dangling link in the place of a report counts as something that is there."""
     os.symlink("nowhere", "r.md")
-    with pytest.raises(BadFile, match=r"r\.md, which is there already"):
+    with pytest.raises(BadFile, match=r"r\.md is there already"):
         DebateFiles.of_output("r.md").must_be_new()
 
 

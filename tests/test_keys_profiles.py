@@ -27,7 +27,7 @@ def profile(bare: None, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytes
 
 
 def signed_in(profile: Path, *, expired: bool = False, **config: str) -> None:
-    """Writes a profile of somebody who has signed in, and its credentials."""
+    """Writes a profile with credentials, as signing in does."""
     auth = {"type": "user_oauth", "client_id": "client"}
     tokens = {
         "access_token": ACCESS,

@@ -18,7 +18,7 @@ def test_shipped_folders_are_found() -> None:
 
 def test_a_folder_that_is_not_shipped() -> None:
     """A folder that this installation lacks is told by its name."""
-    with pytest.raises(BadFile, match=r"^nonsense: got an installation without it"):
+    with pytest.raises(BadFile, match=r"^This installation has no folder nonsense/"):
         resources.folder("nonsense")
 
 

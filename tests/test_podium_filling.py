@@ -62,7 +62,7 @@ def test_a_whole_ballot_at_a_terminal(here: Path) -> None:
 
     assert ballot["winner"] == "b"
     assert ballot["scores"]["a"]["directness_of_rebuttals"] == 8
-    assert "got 11; expected a number from 1 to 10." in screen.text
+    assert "11 is not a number from 1 to 10." in screen.text
     assert at.wrong(json.dumps(ballot)) == []
 
 
@@ -71,9 +71,9 @@ def test_a_wrong_answer_is_told_at_once(here: Path) -> None:
     edited, a number is not."""
     _, script = filled(here, "eleven", *SCORES, " ", *TEXTS, *REST, "")
 
-    assert "expected a number from 1 to 10" in script.asked[1].above[-1].text
+    assert "is not a number from 1 to 10" in script.asked[1].above[-1].text
     assert script.asked[1].now == ""
-    assert "expected text of 1 to 20,000 characters" in script.asked[8].above[-1].text
+    assert "is not text of 1 to 20,000 characters" in script.asked[8].above[-1].text
 
 
 def test_a_question_mark_explains(here: Path) -> None:

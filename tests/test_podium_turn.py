@@ -20,7 +20,7 @@ def test_what_is_wrong_with_a_reply(here: Path) -> None:
 
     assert speech.wrong("I say so.") == []
     [said] = speech.wrong(" ")
-    assert said.startswith("got an empty reply")
+    assert said.startswith("the reply is empty")
     assert ballot.wrong(json.dumps(puppets.ballot(rounds=2))) == []
     assert any("scores" in one for one in ballot.wrong("{}"))
 

@@ -1,16 +1,28 @@
-"""Who marks what for the cache, and for how long it must be kept."""
+"""Prompt caching: what is marked and for how long, and the tokens that are counted for it."""
 
 from __future__ import annotations
 
+import messages_cache
 import pytest
 from debates import opening, played
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.core.events import Opened
+from debate_orchestrator.core.events import Opened, Usage
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.providers import pricing
-from debate_orchestrator.providers.caching import CachePlan, cache_plans, family, filler, marks, placed_marks, seconds
+from debate_orchestrator.providers.caching import (
+    CachePlan,
+    Call,
+    cache_plans,
+    counted,
+    family,
+    filler,
+    marks,
+    placed_marks,
+    seconds,
+)
+from debate_orchestrator.providers.registry import ENTRIES
 
 SONNET, OPUS = "anthropic:claude-sonnet-5-5", "anthropic:claude-opus-5-5"
 NOTHING, MINUTES, HOUR = CachePlan(), CachePlan(write=True), CachePlan(write=True, hour=True)
@@ -52,15 +64,8 @@ def test_the_mark_that_reads_stands_where_the_writer_set_it() -> None:
     assert placed_marks(NOTHING, one, 14) == []
 
 
-def test_what_nobody_reads_is_not_written() -> None:
-    """In a debate of one round each judge's two kinds of ballot and B's opening have nobody after them."""
-    made = cache_plans(debate(SONNET, OPUS, rounds=1))
-
-    assert set(made.values()) == {NOTHING}
-
-
 def test_every_turn_has_a_plan() -> None:
-    """Turns that are only taken if something is found have theirs, and are counted on by nobody."""
+    """Turns that are only taken if something is found have theirs, and no other plan counts on them."""
     made = cache_plans(debate(rounds=2))
 
     assert made["1.divergence.a"] == MINUTES
@@ -82,7 +87,7 @@ def test_a_gap_of_a_host_takes_an_hour() -> None:
 
 def test_nothing_is_kept_for_a_gap_of_hours(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where even an hour would be over before the next call, nothing is written at all."""
-    monkeypatch.setattr("debate_orchestrator.providers.caching._SLOW", {"host": 3000.0})
+    monkeypatch.setitem(ENTRIES, "host", ENTRIES["host"]._replace(seconds=3000.0))
     made = cache_plans(debate("host", "host", rounds=4))
 
     assert {made[f"{n}.verdict.judge"] for n in (1, 2, 3, 4)} == {NOTHING}
@@ -95,24 +100,6 @@ def test_a_leader_writes_for_those_beside_it() -> None:
 
     assert {together[turn] for turn in panel} == {NOTHING}
     assert [led[turn] for turn in panel] == [MINUTES, CachePlan(reads=panel[0]), CachePlan(reads=panel[0])]
-
-
-def test_a_leader_does_not_shorten_what_lasts() -> None:
-    """That parallel calls read at once does not mean that the next stage comes soon."""
-    made = cache_plans(debate("host", "host", OPUS, OPUS, leader_first=True))
-
-    assert made["1.verdict.judge-1"] == HOUR
-
-
-def test_families() -> None:
-    """Those who are the same model, hear the same and are asked for the same kind of reply are one family."""
-    one = debate(SONNET, SONNET, SONNET)
-    opening, verdict = one.format.round[0], next(p for p in one.format.round if p.reply == "ballot")
-    other = debate(SONNET, OPUS)
-
-    assert family(one, opening, "a") == family(one, opening, "b")
-    assert family(one, opening, "a") != family(one, verdict, "judge")
-    assert family(other, opening, "a") != family(other, opening, "b")
 
 
 @pytest.mark.parametrize("changed", [{"history": "dialogue"}, {"context_heard_by": ("a",)}, {"heard_by": ("a",)}])
@@ -157,3 +144,76 @@ def test_marks(blocks: int) -> None:
     assert len(made) < rules.breakpoints
     assert (made[-1:] == [blocks - 1]) == (blocks > 0)
     assert set(range(max(0, blocks - 50), blocks)) <= reached
+
+
+RULES = pricing.table().cache
+
+
+def call(*blocks: int, at: float = 0.0, marks: tuple[int, ...] | None = None, **other: object) -> Call:
+    """A call whose last shared block is marked, answered after five seconds."""
+    made = Call("family", blocks, (len(blocks) - 2,) if marks is None else marks, False, at, at + 5, 512)
+    return made._replace(**other)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("second", "cached", "written"),
+    [
+        (call(1000, 400, 60, at=10), 1000, 400),
+        (call(1000, 50, at=10, marks=()), 0, 0),
+        (call(1000, 50, at=10, family="other"), 0, 1000),
+        (call(1000, 50, at=300), 1000, 0),
+        (call(1000, 50, at=301), 0, 1000),
+        (call(1000, 50, at=4.9), 0, 1000),
+    ],
+    ids=["grown", "no mark", "other family", "in time", "too late", "before it is readable"],
+)
+def test_what_a_second_call_reads(second: Call, cached: int, written: int) -> None:
+    """A call reads what one of its family wrote, up to its own mark and for 300 seconds, and writes the rest."""
+    first, usage = counted([call(1000, 50), second], RULES)
+
+    assert first == Usage(fresh=50, written=1000)
+    assert (usage.cached, usage.written) == (cached, written)
+
+
+def test_what_is_short_is_not_cached() -> None:
+    """A prefix below the minimum is neither written nor read."""
+    assert [usage.fresh for usage in counted([call(511, 50), call(511, 50, at=10)], RULES)] == [561, 561]
+
+
+def test_an_hour_lasts_an_hour_and_reads_renew_minutes() -> None:
+    """What is written for an hour is counted apart; what is read every four minutes stays."""
+    first, second = counted([call(1000, 50, hour=True), call(1000, 50, at=3000)], RULES)
+    often = counted([call(1000, 50, at=240 * n) for n in range(9)], RULES)
+
+    assert (first.written, first.written_hour, second.cached) == (0, 1000, 1000)
+    assert [usage.cached for usage in often] == [0, *[1000] * 8]
+
+
+@st.composite
+def series(draw: st.DrawFn) -> list[Call]:
+    """Calls of two families in time order, each of which sends more blocks than the one before, marked as planned."""
+    sizes = {family: draw(st.lists(st.integers(1, 700), min_size=60, max_size=60)) for family in ("one", "two")}
+    sent = dict.fromkeys(sizes, 0)
+    least, calls, now = draw(st.sampled_from([1, 512, 4096])), [], 0.0
+    for _ in range(draw(st.integers(1, 12))):
+        family = draw(st.sampled_from(sorted(sizes)))
+        sent[family] = min(60, sent[family] + draw(st.integers(1, 15)))
+        blocks = (*sizes[family][: sent[family]], draw(st.integers(1, 300)))
+        calls.append(Call(family, blocks, tuple(marks(sent[family])), False, now, now + 5, least))
+        now += draw(st.sampled_from([0.0, 50.0, 280.0, 1000.0]))
+    return calls
+
+
+@given(calls=series())
+def test_the_count_is_that_of_a_server(calls: list[Call]) -> None:
+    """A cache that follows the documented rules block by block, and knows nothing of families, counts the same, and
+    every token is counted once."""
+    cache = messages_cache.Cache(calls[0].least)
+    for one, usage in zip(calls, counted(calls, RULES), strict=True):
+        *shared, own = [{"type": "text", "text": "x" * int(3.5 * n)} for n in one.blocks]
+        for mark in one.marks:
+            shared[mark]["cache_control"] = {"type": "ephemeral"}  # type: ignore[assignment]
+        request = {"model": one.family, "messages": [{"role": "user", "content": [*shared, own]}]}
+        told = cache.count(request, one.start, one.begun)
+        assert (told.fresh, told.cached, told.written) == (usage.fresh, usage.cached, usage.written)
+        assert usage.input == sum(one.blocks)

@@ -83,7 +83,7 @@ def _cast(debate: DebateState, clerk: str) -> DebateState:
 
 
 def test_offline_nothing_is_checked(site: Site) -> None:
-    """A clerk who is offline asks nobody, and says that nothing was checked."""
+    """An offline clerk fetches nothing, and says that nothing was checked."""
     debate = cited(site.url("/"), None)
 
     (only,) = checks(debate, Clerk("offline", debate))
@@ -111,9 +111,9 @@ def test_a_rehearsal_looks_nothing_up() -> None:
 @pytest.mark.parametrize(
     ("cast", "said"),
     [
-        ({"clerk": ("fetch:everything",)}, "expected fetch or offline"),
-        ({"judge": ("fetch",)}, "somebody who can speak"),
-        ({"a": ("offline",)}, "somebody who can speak"),
+        ({"clerk": ("fetch:everything",)}, "Try: fetch or offline"),
+        ({"judge": ("fetch",)}, "can only be the clerk"),
+        ({"a": ("offline",)}, "can only be the clerk"),
     ],
 )
 def test_a_clerk_is_no_speaker(cast: dict[str, tuple[str, ...]], said: str) -> None:

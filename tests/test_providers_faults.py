@@ -11,7 +11,7 @@ from core.folding import many
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.providers.faults import SilenceClock, broken, refused, retry_after, shown, with_partial
+from debate_orchestrator.providers.faults import SilenceClock, broken, quote, refused, retry_after, with_partial
 from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.util.errors import ExternalError, Paused, ProviderFailed, TransientError
 from debate_orchestrator.util.sanitize import one_line
@@ -33,7 +33,7 @@ from debate_orchestrator.util.sanitize import one_line
     ],
 )  # fmt: skip
 def test_statuses(status: int, message: str, code: str, kind: type[ExternalError]) -> None:
-    """Each status is trouble that may pass, a pause until somebody pays, or a failure until the setup changes."""
+    """Each status is retried, pauses until the user has paid, or fails until the setup has changed."""
     assert type(refused("m", status, message, {}, code)) is kind
 
 
@@ -66,7 +66,7 @@ def test_what_a_server_said_holds_no_key(before: str, key: str, after: str) -> N
     """A key in a server's words is taken out, and what is left is one short line of text."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MY_KEY", key)
-        text = shown(f"{before}{key}{after}")
+        text = quote(f"{before}{key}{after}")
 
     assert text == one_line(text)
     assert len(text) <= 303
@@ -128,4 +128,4 @@ def test_an_answer_has_an_end() -> None:
 def test_a_refused_key_is_named(who: str, name: str) -> None:
     """A server that refuses the key is told of with the variable that holds it."""
     [said] = refused(who, 401, "no", {}).complaints
-    assert f"Set the key in {name}" in said
+    assert f"set the key in {name}" in said

@@ -23,7 +23,7 @@ from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import Paused, ProviderFailed
 
 
-class Somebody:
+class StandIn:
     """A person who says what a stand-in would."""
 
     def __init__(self, leaves: str = "") -> None:
@@ -46,14 +46,14 @@ class Somebody:
         self.tidied += 1
 
 
-def held(here: Path, somebody: Somebody) -> DebateState:
+def held(here: Path, person: StandIn) -> DebateState:
     """A debate with persons in all seats."""
     with JournalWriter.create(here / "r.jsonl", opening(rounds=2, cast=PEOPLE)) as journal:
         debate = DebateState(journal.events)
         seats = registry.make_providers(debate)
         [human] = {id(one): one for one in seats.values()}.values()
         assert isinstance(human, registry.Personal)
-        human.person = somebody
+        human.person = person
         try:
             asyncio.run(run_loop(journal, debate, seats))
         except Paused:
@@ -64,11 +64,11 @@ def held(here: Path, somebody: Somebody) -> DebateState:
 def test_a_debate_among_people(here: Path) -> None:
     """A whole debate is held by people, who are never asked two things at once; what is on record is who said it, and
     that it cost nothing."""
-    somebody = Somebody()
-    debate = held(here, somebody)
+    person = StandIn()
+    debate = held(here, person)
 
     assert debate.complete
-    assert somebody.most == 1 and somebody.tidied == 1
+    assert person.most == 1 and person.tidied == 1
     replies = [debate.reply(turn) for turn in debate.settled()]
     assert {(one.by, one.model, one.usage, one.cost, one.called) for one in replies} == {
         ("human", None, None, 0.0, False)
@@ -77,8 +77,8 @@ def test_a_debate_among_people(here: Path) -> None:
 
 
 def test_a_person_who_leaves(here: Path) -> None:
-    """What others said to the same stage is on record when somebody leaves, and the turn that was left is due."""
-    debate = held(here, Somebody(leaves="1.challenge.b"))
+    """What others said to the same stage is on record when a person leaves, and the turn that was left is due."""
+    debate = held(here, StandIn(leaves="1.challenge.b"))
 
     assert [turn.id for turn in debate.due()] == ["1.challenge.b"]
     assert not debate.unanswered["1.challenge.b"][0].unsure
@@ -86,7 +86,7 @@ def test_a_person_who_leaves(here: Path) -> None:
 
 def test_the_brief_is_that_of_anybody(here: Path) -> None:
     """A reply is on record with the digest of the same brief that any other provider would get."""
-    debate = held(here, Somebody())
+    debate = held(here, StandIn())
     others = DebateState([opening(rounds=2)])
     turn = others.turn("1.opening.a")
 
@@ -94,8 +94,8 @@ def test_the_brief_is_that_of_anybody(here: Path) -> None:
     assert debate.reply(debate.turn("1.opening.a")).brief == brief(others, turn).digest
 
 
-def test_nobody_there() -> None:
-    """Where nobody has said how to reach a person, that is told with what can be done instead."""
+def test_no_terminal() -> None:
+    """Without a terminal to ask at, the error says what to do instead."""
     debate = DebateState([opening(cast=PEOPLE)])
 
     with pytest.raises(ProviderFailed, match="debate open"):
@@ -106,13 +106,13 @@ def test_how_a_person_is_named() -> None:
     """A person is `human` and nothing besides, argues or judges, and is no clerk and no moderator."""
     assert registry.complaints(PEOPLE) == []
     assert registry.complaints({"a": ("rehearse:human",)}) == []
-    assert "expected human" in registry.complaints({"a": ("human:Ann",)})[0]
+    assert "Try: human" in registry.complaints({"a": ("human:Ann",)})[0]
     assert [len(registry.complaints({seat: ("human",)})) for seat in ("clerk", "moderator")] == [1, 1]
-    assert "human" in registry.complaints({"a": ("nobody",)})[0]
+    assert "human" in registry.complaints({"a": ("x:y",)})[0]
 
 
 def test_what_a_person_costs() -> None:
-    """A person is not called, has a price that is known, and stands in no estimate but as somebody who takes time."""
+    """A person is not called, has a price that is known, and stands in estimates only as time."""
     told = estimate(opening(rounds=1, cast={**PEOPLE, "b": ("anthropic:claude-sonnet-5-5",)}))
 
     assert not model_spec.is_called("human")

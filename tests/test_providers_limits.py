@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import bz2
 import gzip
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import repeat
 from typing import Any
 
@@ -18,7 +19,7 @@ from messages_server import Server, serving
 from debate_orchestrator.core.events import CallFailed, Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import brief
-from debate_orchestrator.providers.registry import maker
+from debate_orchestrator.providers.registry import make_provider
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util.errors import ExternalError, ProviderFailed, TransientError
 
@@ -30,7 +31,7 @@ SECONDS = 25.0
 def ask(spec: str, patience: float = 600.0, **changes: Any) -> Reply:
     """One call, for the first turn of a debate."""
     debate = DebateState([debates.opening().model_copy(update={"patience": patience})])
-    provider = maker(spec)(spec, debate)
+    provider = make_provider(spec, debate)
 
     async def asked() -> Reply:
         try:
@@ -64,8 +65,8 @@ def forever(*pieces: bytes, first: bytes = b"", pause: float = 0.0) -> Callable[
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("depth", [100, 900, 200_000])
-@pytest.mark.parametrize("hidden", [b"", b'id: "\n', b': "\n'], ids=["plain", "after a quote", "after a comment"])
+@pytest.mark.parametrize("depth", [100, 200_000])
+@pytest.mark.parametrize("hidden", [b"", b'id: "\n'], ids=["plain", "after a quote"])
 def test_a_deeply_nested_event(kind: str, depth: int, hidden: bytes) -> None:
     """An event nested deeper than any answer is the server's fault, whether or not it could be parsed; what had come
     before it is kept."""
@@ -74,14 +75,6 @@ def test_a_deeply_nested_event(kind: str, depth: int, hidden: bytes) -> None:
         fault = fails(server.spec(kind), "nested more than")
 
     assert isinstance(fault, TransientError) and isinstance(fault.partial, Reply) and fault.partial.text == "Half"
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_brackets_in_a_text_are_no_nesting(kind: str) -> None:
-    """A text may hold as many brackets and quotes as it likes."""
-    text = '[{"\\' * 500
-    with sending(lambda: [begun(kind), said(kind, text), ended(kind)]) as server:
-        assert ask(server.spec(kind)).text == text
 
 
 def crowded(kind: str, values: int) -> bytes:
@@ -107,22 +100,14 @@ def test_an_event_of_many_values(kind: str, values: int) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_last_event_is_held_to_the_limits_too(kind: str) -> None:
-    """A last event that ends in mixed line breaks, or not at all, is refused like any other."""
-    for bad, why in ((crowded(kind, 6_000), "more than 5,000 values"), (raw(kind, "[" * 100 + "]" * 100), "nested")):
-        for end in (b"\n\r\n", b"\n", b""):
-            with sending(lambda bad=bad, end=end: [begun(kind), bad.removesuffix(b"\n\n") + end]) as server:
-                fails(server.spec(kind), why)
-
-
-@pytest.mark.parametrize("kind", KINDS)
 def test_commas_in_a_text_are_no_values(kind: str) -> None:
-    """A text may hold as many commas as it likes."""
-    text = 'a, [b], "c", ' * 5_000
+    """A text may hold as many commas, brackets and quotes as it likes."""
+    text = 'a, [{"\\' * 5_000
     with sending(lambda: [begun(kind), said(kind, text), ended(kind)]) as server:
         assert ask(server.spec(kind)).text == text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["openai"])  # of the other API such events are results of a search
 def test_patience_holds_while_events_are_parsed(kind: str) -> None:
     """Events that come faster than they can be parsed, and add nothing, run into the limit of silence."""
@@ -131,19 +116,18 @@ def test_patience_holds_while_events_are_parsed(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("value", ["9" * 5_000, "NaN", '"\\ud800"', '1, "odd": 2', "1e999", "-", "{", '"\x00"'])
-def test_odd_values(kind: str, value: str) -> None:
-    """Values that no parser agrees on are taken, or are trouble with the server; they are never an error of ours."""
-    with sending(lambda: [begun(kind), raw(kind, value), ended(kind)]) as server:
-        try:
-            assert ask(server.spec(kind)).text == "x"
-        except TransientError as fault:
-            assert "expected a whole answer" in str(fault)
-
-
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
-    "data", [b"7", b"null", b'"x"', b"[]", b'{"type": 7}', b'{"choices": 7}', b'{"type": "message_start"}', b"\xff"]
+    "data",
+    [
+        b"7",
+        b"[]",
+        b'{"type": 7, "choices": 7}',
+        b'{"type": "message_start"}',
+        b"\xff",
+        b'{"x": NaN}',
+        b'{"x": 1e999}',
+        b"{",
+    ],
 )
 def test_events_of_another_shape(kind: str, data: bytes) -> None:
     """An event that is no object of the API is no answer, and no error of ours."""
@@ -152,11 +136,12 @@ def test_events_of_another_shape(kind: str, data: bytes) -> None:
         try:
             assert ask(server.spec(kind)).text == ""
         except TransientError as fault:
-            assert "expected" in str(fault)
+            assert "no whole answer" in str(fault)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("size", [10, 10_000])
+@pytest.mark.parametrize("size", [10_000])
 def test_an_answer_without_end(kind: str, size: int) -> None:
     """An answer is stopped as soon as it is longer than any reply may be; what had come is kept up to there, and the
     call is made again once."""
@@ -167,6 +152,7 @@ def test_an_answer_without_end(kind: str, size: int) -> None:
     assert isinstance(fault.partial, Reply) and len(fault.partial.text) == 262_144
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_thinking_without_end(kind: str) -> None:
     """What a model thinks is bounded too."""
@@ -176,6 +162,7 @@ def test_thinking_without_end(kind: str) -> None:
         fails(server.spec(kind), "more than 8,000,000 characters")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_event_without_end(kind: str) -> None:
     """An event that never ends is given up, in one line or in many."""
@@ -185,6 +172,7 @@ def test_an_event_without_end(kind: str) -> None:
         assert server.sent < 40_000_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_events_without_end(kind: str) -> None:
     """Comments, pings and events that add nothing are no answer, however many and however fast they come: a stream of
@@ -194,6 +182,7 @@ def test_events_without_end(kind: str) -> None:
         fails(server.spec(kind), "more than 500,000 events")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_response_without_end(kind: str, packed: bool) -> None:
@@ -222,6 +211,7 @@ EMPTY = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("what", EMPTY)
 def test_nothing_new_is_silence(kind: str, what: str) -> None:
@@ -231,19 +221,6 @@ def test_nothing_new_is_silence(kind: str, what: str) -> None:
         fails(server.spec(kind), "no word for 2 s", patience=2.0)
         server.body = forever(EMPTY[what](kind), first=begun(kind) + said(kind, "Half"), pause=0.05)
         fails(server.spec(kind), "silence for 1 s", patience=2.0)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_first_word_may_take_longer_than_the_next(kind: str) -> None:
-    """A model that reads a long brief is waited for longer than one that has begun to answer."""
-
-    def slow() -> Iterable[bytes]:
-        yield begun(kind)
-        time.sleep(2.5)
-        yield said(kind, "So.") + ended(kind)
-
-    with sending(slow) as server:
-        assert ask(server.spec(kind), patience=4.0).text == "So."
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -259,7 +236,7 @@ def test_an_error_without_end(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("body", [b"[" * 200_000, b'{"error": ' * 900 + b"1" + b"}" * 900, b"\xff\xfe", b"9" * 5_000])
+@pytest.mark.parametrize("body", [b"[" * 200_000, b"\xff\xfe"])
 def test_an_error_that_is_odd(kind: str, body: bytes) -> None:
     """Whatever stands in the body of a refusal, the status decides."""
     with sending(lambda: [body], status=503, content_type="application/json") as server:
@@ -275,6 +252,26 @@ def test_an_error_that_can_not_be_unpacked(kind: str, packing: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("charset", ["zip", "hex", "uu", "base64", "utf-7", "undefined", "x"])
+def test_an_error_in_an_encoding_that_is_none(kind: str, charset: str) -> None:
+    """Whatever encoding an error is said to be in, it is read as UTF-8, and its status decides."""
+    body = bz2.compress(b"x" * 1_000) if charset == "zip" else b'{"error": {"message": "No such thing."}}'
+    kinds = {"content-type": f"application/json; charset={charset}"}
+    with sending(lambda: [body], status=400, **kinds) as server:
+        fault = fails(server.spec(kind), "HTTP 400", ProviderFailed)
+    assert charset == "zip" or "No such thing." in str(fault)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_error_that_comes_slowly(kind: str) -> None:
+    """An error whose body does not end is taken after a few seconds as far as it has come: its status decides."""
+    began = time.monotonic()
+    with sending(forever(b" ", first=b'{"error": {"message": "No."}}', pause=0.2), status=400) as server:
+        fails(server.spec(kind), "HTTP 400", ProviderFailed)
+    assert time.monotonic() - began < 15
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("after", [b": ping\n\n", b"data: {half\n\n", b"event: x\ndata: " + b"[" * 100 + b"\n\n"])
 def test_what_follows_a_whole_answer(kind: str, after: bytes) -> None:
     """Nothing that comes after an answer has ended takes anything from it: it is paid for."""
@@ -283,6 +280,7 @@ def test_what_follows_a_whole_answer(kind: str, after: bytes) -> None:
         assert ask(server.spec(kind), patience=2.0).text == "So."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("status", [200, 400])
 def test_a_body_that_unpacks_to_far_more(kind: str, status: int) -> None:
@@ -305,11 +303,12 @@ def test_a_packed_answer(kind: str) -> None:
     with sending(lambda: [gzip.compress(whole)], content_encoding="gzip") as server:
         assert ask(server.spec(kind)).text == "So."
         server.body = lambda: [gzip.compress(whole)[:60]]
-        fails(server.spec(kind), "expected a whole answer")
+        fails(server.spec(kind), "no whole answer")
         server.headers["content-encoding"] = "br"
         fails(server.spec(kind), "packed in a way that was not asked for")
 
 
+@pytest.mark.slow
 def test_a_whole_debate_of_small_pieces(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A debate of long speeches in small pieces is run, told event by event and reported, within a test's time."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
@@ -323,6 +322,7 @@ def test_a_whole_debate_of_small_pieces(debate: Run, monkeypatch: pytest.MonkeyP
     assert ran.code == 0, ran.err
 
 
+@pytest.mark.slow
 def test_an_endless_answer_leaves_a_small_journal(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that never stops talking pauses the debate after two calls; the journal holds no more of each than a
     reply may have."""
@@ -341,6 +341,7 @@ def test_an_endless_answer_leaves_a_small_journal(debate: Run, monkeypatch: pyte
 ODD = [7, None, "x" * 500_000, [], {"a": [1]}, "\ud800", 1e300, True]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("value", ODD, ids=range(len(ODD)))
 def test_odd_fields(kind: str, value: Any) -> None:

@@ -10,8 +10,7 @@ from core.folding import many
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.providers.permissions import permitted
-from debate_orchestrator.providers.servers import Server, cannot_reach, in_the_clear, is_loopback, key_name, server
+from debate_orchestrator.providers.servers import Server, is_loopback, key_name, server, spec_complaint, unencrypted
 
 
 @pytest.mark.parametrize(
@@ -31,7 +30,7 @@ def test_servers(
 ) -> None:
     """A spec names a model, an address, and the variables that may hold a key."""
     monkeypatch.delenv("OLLAMA_HOST", raising=False)
-    assert cannot_reach(spec) is None
+    assert spec_complaint(spec) is None
     assert server(spec)[1:] == (model, url, keys, needed)
 
 
@@ -63,7 +62,7 @@ def test_ollama_is_where_its_variable_says(host: str, url: str, monkeypatch: pyt
 )
 def test_what_is_no_server(spec: str) -> None:
     """A spec without a model, with a user in its address or with an address where there is none to give is refused."""
-    assert cannot_reach(spec)
+    assert spec_complaint(spec)
 
 
 def test_a_vendors_key_goes_to_no_address_of_a_cast() -> None:
@@ -73,17 +72,6 @@ def test_a_vendors_key_goes_to_no_address_of_a_cast() -> None:
     for kind in ("anthropic", "openai", "ollama"):
         assert server(f"{kind}:m@https://evil.example").key(everything) is None
     assert server("openai:m@https://evil.example").key({"DEBATE_KEY_EVIL_EXAMPLE": "k"}) == "k"
-
-
-def test_a_key_is_not_sent_in_the_clear(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Plain http is refused where a key would go over it, unless the server is on this machine."""
-    monkeypatch.setenv("DEBATE_KEY_FAR", "k")
-    monkeypatch.setenv("DEBATE_KEY_LOCALHOST", "k")
-
-    assert in_the_clear(server("openai:m@http://far/v1"))
-    assert not in_the_clear(server("openai:m@https://far/v1"))
-    assert not in_the_clear(server("openai:m@http://localhost/v1"))
-    assert not in_the_clear(server("openai:m@http://elsewhere/v1"))
 
 
 @pytest.mark.parametrize(
@@ -109,11 +97,10 @@ def test_where_the_vendors_name_leads(url: str, monkeypatch: pytest.MonkeyPatch)
     may find one elsewhere."""
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     monkeypatch.setenv("ANTHROPIC_BASE_URL", url)
-    assert "plain http" in str(in_the_clear(server("anthropic:m")))
-    with permitted(insecure=True):
-        assert in_the_clear(server("anthropic:m")) is None
+    assert "plain http" in str(unencrypted(server("anthropic:m"), insecure=False))
+    assert unencrypted(server("anthropic:m"), insecure=True) is None
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "HTTPS://far")
-    assert in_the_clear(server("anthropic:m")) is None
+    assert unencrypted(server("anthropic:m"), insecure=False) is None
 
 
 @many
@@ -121,29 +108,10 @@ def test_where_the_vendors_name_leads(url: str, monkeypatch: pytest.MonkeyPatch)
 def test_whatever_is_taken_is_understood(kind: str, rest: str) -> None:
     """Any text is either complained of or names a server with a model and a well-formed variable."""
     spec = f"{kind}:{rest}"
-    if cannot_reach(spec) is None:
+    if spec_complaint(spec) is None:
         made = server(spec)
         assert isinstance(made, Server) and made.model
         assert made.url is None or key_name(made.url).isidentifier()
-
-
-def test_no_two_hosts_share_a_key() -> None:
-    """A host that only looks like another has a variable of its own, and so has every port."""
-    hosts = (
-        "a.b",
-        "a-b",
-        "ab",
-        "a.b:80",
-        "a.b:8080",
-        "a--b",
-        "[a::b]",
-        "[::1]:80",
-        "[::1:80]",
-        "10.0.0.2",
-        "10.0.0.2:2",
-    )
-
-    assert len({key_name(f"https://{host}/x") for host in hosts}) == len(hosts)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +128,7 @@ def test_a_host_that_is_not_plain(host: str) -> None:
     """A host that is neither a plain ASCII name nor an IP address is refused in a cast, and gets no key."""
     spec = f"openai:m@https://{host}/v1"
 
-    assert "http(s)://HOST" in str(cannot_reach(spec))
+    assert "http(s)://HOST" in str(spec_complaint(spec))
     assert server(spec).keys == ()
 
 
@@ -171,7 +139,7 @@ _PARTS = st.sampled_from(["a", "b", "A", "1", "80", "\u0131", "\u00e9", "_", "-"
 @given(st.sets(st.lists(_PARTS, min_size=1, max_size=6).map("".join), min_size=2, max_size=40))
 def test_a_variable_belongs_to_one_place(written: set[str]) -> None:
     """Accepted addresses share a variable only where host and port are the same."""
-    urls = [f"https://{one}" for one in written if cannot_reach(f"openai:m@https://{one}") is None]
+    urls = [f"https://{one}" for one in written if spec_complaint(f"openai:m@https://{one}") is None]
     places = {(_host(parts.hostname or ""), parts.port) for parts in map(urlsplit, urls)}
 
     assert len({server(f"openai:m@{url}").keys for url in urls}) == len(places)

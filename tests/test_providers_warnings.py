@@ -29,6 +29,7 @@ def quoting(key: str) -> list[bytes]:
     return [begun("anthropic"), *map(event, starts), said("anthropic", "So it is."), ended("anthropic")]
 
 
+@pytest.mark.slow
 def test_a_key_in_fields_of_another_type(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that quotes the key where no text belongs makes nothing print it, not even in part."""
     with sending(lambda: quoting(KEY)) as server:
@@ -50,6 +51,7 @@ def test_odd_blocks_cause_no_warning(recwarn: pytest.WarningsRecorder) -> None:
     assert [str(one.message) for one in recwarn if "pydantic" in str(one.message).lower()] == []
 
 
+@pytest.mark.slow
 def test_no_warning_reaches_the_terminal() -> None:
     """The command line shows no warnings of libraries, unless Python is told to."""
     program = "import atexit, warnings; from debate_orchestrator.cli import main; " + (

@@ -188,7 +188,7 @@ def test_a_cast_of_ordinary_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DEBATE_KEY_HERE", "k-12")
 
     assert complaints({"a": ("anthropic:claude-opus-5",)}) == []
-    assert "a name without a key in it" in complaints({"a": ("command:say k-12",)})[0]
+    assert "contains a key" in complaints({"a": ("command:say k-12",)})[0]
 
 
 STRUCTURE = (
@@ -197,10 +197,10 @@ STRUCTURE = (
     " EarlierCourse.winner EarlierCourse.strength Declined.turn EarlierRound.winner Field.of Field.only_if"
     " Field.unless"
     " Format.context_heard_by Format.judged_by Format.name Format.private Format.winner_of Opened.cast Opened.nonce"
-    " Opened.prompts Opened.version Phase.heard_by Phase.name Phase.tag Phase.refusals_heard_by Phase.reply"
+    " Opened.prompts Opened.version Phase.heard_by Phase.name Phase.refusals_heard_by Phase.reply"
     " Phase.seats Phase.template Quotes.tag Quotes.unverified Quotes.verified QuestionAsked.to"
     " Reassigned.seat Reassigned.who"
-    " Reply.brief Reply.by Reply.lacked Seat.tag Setup.first Setup.strictness Rejected.turn Spoke.turn CallFailed.by"
+    " Reply.brief Reply.by Reply.lacked Setup.first Setup.strictness Rejected.turn Spoke.turn CallFailed.by"
     " CallFailed.turn Voted.turn Condition.strictness"
 )
 

@@ -10,13 +10,14 @@ from typing import Any
 
 import page_reading
 import pytest
-from debates import CONCEDE, DECLINE, saying
+from debates import CONCEDE, DECLINE, entries, played, saying
 from debates import told as adversarial
 from puppets import ballot, final
 from tellings import FETCHED, check, checks, label, rules, told
 
+from debate_orchestrator.core.events import Opened
 from debate_orchestrator.reports.html.page import render
-from debate_orchestrator.reports.model import ReportModel
+from debate_orchestrator.reports.model import ReportModel, build_report
 
 FORMATS: dict[str, dict[str, Any]] = {
     "adversarial": {},
@@ -203,3 +204,15 @@ def test_seats_of_a_format_of_ones_own() -> None:
     seats["a"]["name"] = "Speaker & One"
 
     assert "Speaker &amp; One" in render(told(rules("panel", seats=seats)))
+
+
+def test_what_opened_a_debate_can_say_no_more_than_that() -> None:
+    """A version and names of templates that are a stranger's reach the page as one line of plain text."""
+    first, *rest = played(rounds=1)
+    assert isinstance(first, Opened)
+    odd = "1\x1b[2J\u202e\n<b>"
+    made = first.model_copy(update={"version": odd, "prompts": {odd: odd}})
+    text = render(build_report(entries([made, *rest])))
+
+    assert not set("\x1b\u202e") & set(text)
+    assert "<b>" not in text

@@ -146,7 +146,7 @@ def test_an_intervention() -> None:
 
 def test_a_concession() -> None:
     """A concession ends the debate as consensus, and is marked where it was made."""
-    made = report(saying(_1_rebuttal_b=f"You are right.\n{CONCEDE}"))
+    made = report(saying(_1_rebuttal_b=f"You are right.\n\n{CONCEDE}"))
     top = head(rounds=0, winner="Consensus", strength="consensus", scores="none, since no round was scored")
     rows = ("**Total** | **none** | **none** | **Consensus**",)
 
@@ -158,10 +158,10 @@ def test_a_concession() -> None:
 
 def test_a_refusal() -> None:
     """A refusal is marked as one, quoted, and no concession; the debate goes on."""
-    made = report(saying(_1_opening_a=f"It would do harm.\n{DECLINE}"))
+    made = report(saying(_1_opening_a=f"It would do harm.\n\n{DECLINE}"))
 
     assert outline(made) == head() + whole(1) + whole(2) + whole(3) + tail(*THREE)
-    assert "*Researcher A declined to argue. A refusal is no concession.*\n\nIt would do harm.\n" + DECLINE in made
+    assert "*Researcher A declined to argue. A refusal is no concession.*\n\nIt would do harm.\n\n" + DECLINE in made
     assert "conceded" not in made.replace("consensus is declared or conceded", "")
 
 

@@ -106,7 +106,7 @@ def test_b_may_speak_first() -> None:
 
 def test_refusals_and_concessions_are_told_apart() -> None:
     """A speech that declines does not concede, and the other way round."""
-    one = told(saying(_1_opening_a=DECLINE, _2_rebuttal_b=f"So be it.\n  {CONCEDE}  "))
+    one = told(saying(_1_opening_a=DECLINE, _2_rebuttal_b=f"So be it.\n\n{CONCEDE}  "))
     marked = {turn.id: (turn.declined, turn.concedes) for part in one.rounds for turn in part.speeches}
 
     assert [key for key, value in marked.items() if value == (True, False)] == ["1.opening.a"]

@@ -56,7 +56,7 @@ def test_all_complaints_come_at_once() -> None:
 
     for key in ("reviewer", "date", "before", "'extra'", "rounds.1.scores.a.argument_quality", "rounds.2.winner"):
         assert [one for one in said if one.startswith(f"ada.yaml: {key}:")], key
-    assert "ada.yaml: rounds.1.scores.a.argument_quality: got 11; expected a number from 1 to 10." in said
+    assert "ada.yaml: rounds.1.scores.a.argument_quality: 11 is not a number from 1 to 10." in said
 
 
 @pytest.mark.parametrize("version", [2, "two", None, True, 1.5])

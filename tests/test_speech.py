@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -156,3 +157,12 @@ def test_taking_the_nonce_out_makes_no_new_one() -> None:
 def test_words_are_counted_between_white_space(text: str, count: int) -> None:
     """Words are what white space parts."""
     assert sanitize.count_words(text) == count
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])
+def test_normalizing_changes_nothing_else(form: Literal["NFC", "NFD", "NFKC", "NFKD"]) -> None:
+    """Text with marks as any language has them is normalized as Unicode says; only the 31st mark in a row goes."""
+    usual = "e\u0301 \ufb01 \u0e01\u0e33\u0e49 \u05e9\u05bc\u05b8 \uff76\uff9e " + "a" + "\u0315\u0300" * 15 + "b"
+    assert sanitize.normalized(usual, form) == unicodedata.normalize(form, usual)
+    many = "a" + "\u0315\u0300" * 100_000 + "b"
+    assert sanitize.normalized(many, form) == unicodedata.normalize(form, "a" + "\u0315\u0300" * 15 + "b")

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.engine import dry_run
 from debate_orchestrator.formats import loader
+from debate_orchestrator.providers import command
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.journal import read
@@ -38,7 +39,8 @@ def test_who_speaks(here: Path, spec: str, kind: str, what: str) -> None:
     """Programs are told by their whole command line, servers by their address, in every form that a cast may have."""
     (one,) = risks.of_answers({"cast": {"judge": ["host", spec]}})
 
-    assert one == Risk(kind=kind, where="cast.judge", what=what)  # type: ignore[arg-type]
+    folder = str(here) if kind == "program" else ""
+    assert one == Risk(kind=kind, where="cast.judge", what=what, folder=folder)  # type: ignore[arg-type]
     assert kinds(cast=spec) == [(kind, "cast")]
     assert kinds(cast={"a": spec, "b": (spec,), "moderator": spec}) == [(kind, "cast.a, cast.b, cast.moderator")]
     assert kinds(cast=f"rehearse:{spec}") == []
@@ -108,6 +110,48 @@ def test_nothing_breaks_it(value: Any) -> None:
             assert len(one.digest) == 64
 
 
+def forged() -> str:
+    """A command line of which a terminal would make rows of its own, by blanks alone."""
+    gap = " " * 200
+    return f"sh -c 'touch marker'{gap}" + gap.join(
+        ["x.sh", *["."] * 40, "a.json reaches beyond the debate:", "- cast.a"]
+    )
+
+
+def test_blanks_are_shown(here: Path) -> None:
+    """More blanks than one in a row, which could be taken for the end of a line, are shown by their code and number; a
+    line that is cut says so; and such a command line is refused."""
+    (one,) = risks.of_answers({"cast": f"command:{forged()}"})
+    (two,) = risks.of_answers({"cast": "command:sh  -c 'x y'"})
+
+    assert "  " not in one.said and len(one.said) < 1500
+    assert "characters of" in one.said and "sh -c 'touch marker'" in one.said
+    assert r"sh\x20{2}-c 'x y'" in two.said
+    assert "characters" in (command.complaint(f"command:{forged()}") or "")
+    assert "characters" in (command.complaint(f"command:sh -c '{'x' * 600}'") or "")
+    assert command.complaint(f"command:sh -c '{'x' * 400}'") is None
+
+
+def test_keys_of_the_setup_are_shown_so_too(here: Path) -> None:
+    """What a file calls a seat can't be taken for rows of a question either."""
+    (one,) = risks.of_answers({"cast": {forged(): "command:cat"}})
+
+    assert "  " not in one.said and len(one.said) < 1500
+
+
+def test_a_list_of_risks(here: Path) -> None:
+    """The gravest stand last, each as an item; of many files the first few are told and the others counted, of
+    programs every one."""
+    context = [f"/x/{n}.md" for n in range(60)]
+    cast = {"a": "command:cat", "b": "openai:m@https://x/v1", "judge": [f"command:cat {n}" for n in range(9)]}
+    rows = risks.told(risks.of_answers({"cast": cast, "context": context, "output": "/x/r.md"}))
+
+    assert len(rows) < 20
+    assert all(row.startswith("  - ") for row in rows)
+    assert [row for row in rows if "more files" in row] == ["  - context: 55 more files outside the working folder"]
+    assert all("the program" in row for row in rows[-10:]) and "the server" in rows[-11]
+
+
 def test_the_same_thing_is_known_again() -> None:
     """A thing is known by what it is, whichever key asks for it; another thing, or another kind, is not it."""
     one = Risk(kind="program", where="cast.a", what="cat")
@@ -115,6 +159,7 @@ def test_the_same_thing_is_known_again() -> None:
     assert one.digest == Risk(kind="program", where="cast.b", what="cat").digest
     assert one.digest != Risk(kind="server", where="cast.a", what="cat").digest
     assert one.digest != Risk(kind="program", where="cast.a", what="cat -u").digest
+    assert one.digest != Risk(kind="program", where="cast.a", what="cat", folder="/x").digest
 
 
 def test_a_journal(here: Path) -> None:
@@ -163,8 +208,42 @@ def test_shipped_debates_need_no_consent(journal: Path) -> None:
     assert risks.of_opening(first.model_copy(update={"format": rigged}), {}) != ()
 
 
+def test_more_rounds_than_the_format_takes_need_consent() -> None:
+    """Going on with a journal of more rounds than an answers file may ask for is a risk; reading it is none."""
+    rules = loader.load("adversarial")
+    most = opening(rounds=rules.rounds.insist)
+    more = most.model_copy(update={"setup": most.setup.model_copy(update={"rounds": most.setup.rounds + 1})})
+    assert risks.of_going_on(most, most.cast) == risks.of_opening(more, more.cast) == ()
+    [risk] = risks.of_going_on(more, more.cast)
+    assert risk.said == "setup.rounds: the debate of 9 rounds, where its format takes 8"
+
+
 @pytest.mark.parametrize("output", ["CLAUDE.md", "sub/agents.md", "./Gemini.MD.md/../GEMINI.md"])
 def test_a_report_that_an_agent_would_follow(here: Path, output: str) -> None:
     """A report under a name that agents read as their instructions needs consent; under any other it does not."""
     assert kinds(output=output) == [("output", "output")]
     assert kinds(output="claude/report.md") == []
+
+
+@pytest.mark.parametrize("place", ["seats", "shapes", "rubric"])
+def test_the_order_of_a_format_is_part_of_it(place: str) -> None:
+    """A format whose seats, shapes or criteria stand in another order is not the shipped one: briefs follow it."""
+    first = opening()
+    data = first.model_dump(mode="json")
+    holder, key = (data["format"], place) if place != "rubric" else (data["format"]["rubric"], "criteria")
+    holder[key] = dict(reversed(holder[key].items()))
+
+    assert risks.of_opening(first, {}) == ()
+    assert [one.kind for one in risks.of_opening(Opened.model_validate(data), {})] == ["format"]
+
+
+@pytest.mark.parametrize("name", ["friday-deploys", "standing-desks"])
+def test_the_order_of_an_earlier_format_is_part_of_it(name: str) -> None:
+    """The same holds of a format as an earlier version shipped it."""
+    first = read(resources.folder("examples") / name / "debate-report.journal.jsonl").events[0]
+    assert isinstance(first, Opened)
+    data = first.model_dump(mode="json")
+    data["format"]["shapes"] = dict(reversed(data["format"]["shapes"].items()))
+
+    assert risks.of_opening(first, {}) == ()
+    assert [one.kind for one in risks.of_opening(Opened.model_validate(data), {})] == ["format"]

@@ -68,11 +68,11 @@ def test_back_through_the_seats(here: Path) -> None:
 @pytest.mark.parametrize(
     ("named", "complaint"),
     [
-        ("martian:x", "got 'martian:x'"),
-        ("claude-opus-5-5", "Is it anthropic:claude-opus-5-5?"),
-        ("anthropic:", "expected anthropic:MODEL"),
-        ("openrouter:v/m", "expected one in OPENROUTER_API_KEY"),
-        ("\x1b[2Jx", "expected one of host"),
+        ("martian:x", "'martian:x' is no model spec"),
+        ("claude-opus-5-5", "Try: anthropic:claude-opus-5-5"),
+        ("anthropic:", "Try: anthropic:MODEL"),
+        ("openrouter:v/m", "set OPENROUTER_API_KEY"),
+        ("\x1b[2Jx", "use one of host"),
     ],
 )
 def test_who_can_not_be_asked(here: Path, monkeypatch: pytest.MonkeyPatch, named: str, complaint: str) -> None:

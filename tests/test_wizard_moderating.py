@@ -92,7 +92,7 @@ def test_an_interrupt_while_it_is_asked(moderator: Moderator, monkeypatch: pytes
 def test_an_interrupt_between_two_calls(moderator: Moderator, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a reply has cost is kept also where the person leaves while the next one is awaited."""
     moderator.topics = ["prose"]
-    patiently, calls = moderator_module._patiently, []
+    patiently, calls = moderator_module._reply, []
 
     async def interrupted(*terms: Any) -> Any:
         calls.append(terms)
@@ -100,7 +100,7 @@ def test_an_interrupt_between_two_calls(moderator: Moderator, monkeypatch: pytes
             raise KeyboardInterrupt
         return await patiently(*terms)
 
-    monkeypatch.setattr(moderator_module, "_patiently", interrupted)
+    monkeypatch.setattr(moderator_module, "_reply", interrupted)
     held = hold("tabs or spaces", hall=HALL)
     kept = load(".debate-setup.yaml").talk
 

@@ -142,9 +142,9 @@ def test_what_will_not_do_is_asked_again() -> None:
     made = cast("no", "undecided", "here", "11 6", "7", "7 x", "", "7 6", "5 5", "both", "a", *WHOLE[6:])
 
     assert made.ended == "filed"
-    assert "argument_quality: got 11; expected a number from 1 to 10." in made.text
+    assert "argument_quality: 11 is not a number from 1 to 10." in made.text
     assert "2 numbers are needed, one for each of: argument_quality, use_of_evidence." in made.text
-    assert "use_of_evidence: got 'x'; expected a number from 1 to 10." in made.text
+    assert "use_of_evidence: 'x' is not a number from 1 to 10." in made.text
     assert "Choose one of: 1 a, 2 b, 3 tie." in made.text
     assert "An answer is needed here." in made.text
 

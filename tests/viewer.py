@@ -13,14 +13,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from glass import Glass
+from fake_terminal import FakeTerminal
 from started import PATIENCE, Started, begun
 
 
 class Viewer:
     """A command, the terminal in front of which it runs, and what is seen there."""
 
-    def __init__(self, command: Started, master: int, glass: Glass):
+    def __init__(self, command: Started, master: int, glass: FakeTerminal):
         self._command, self._master, self.glass = command, master, glass
         self.pid = command.pid
         self._decode = codecs.getincrementaldecoder("utf-8")("replace")
@@ -97,7 +97,7 @@ def watching(*arguments: str, columns: int = 80, rows: int = 24, **environment: 
     command = begun(arguments, [slave] * 3, **{"TERM": "xterm-256color", **environment})
     os.close(slave)
     try:
-        yield Viewer(command, master, Glass(columns, rows))
+        yield Viewer(command, master, FakeTerminal(columns, rows))
     finally:
         command.kill()
         os.close(master)

@@ -17,7 +17,6 @@ def main(argv: list[str] | None = None) -> None:
     good, 130 interrupted."""
     from debate_orchestrator.cli.output import complain, remark, without_secrets
     from debate_orchestrator.cli.parser import parse
-    from debate_orchestrator.providers.permissions import permitted
 
     without_secrets()
     arguments = parse(argv)
@@ -25,9 +24,8 @@ def main(argv: list[str] | None = None) -> None:
     try:
         if insecure:
             remark("debate: --insecure: keys may go over plain http, where anyone on the way can read them.")
-        with permitted(getattr(arguments, "command_env", None) or (), insecure=insecure):
-            module, _, name = arguments.verb.rpartition(".")
-            code = getattr(import_module(f"debate_orchestrator.cli.{module}"), name)(arguments)
+        module, _, name = arguments.verb.rpartition(".")
+        code = getattr(import_module(f"debate_orchestrator.cli.{module}"), name)(arguments)
         sys.stdout.flush()
     except KeyboardInterrupt as interrupt:
         complain([str(interrupt) or "interrupted; every reply that was accepted is saved."])
@@ -42,14 +40,24 @@ def main(argv: list[str] | None = None) -> None:
 
 def _failed(error: Exception, *, json: bool) -> int:
     from debate_orchestrator.cli.output import complain, print_json
-    from debate_orchestrator.util.errors import DebateError, complaint
+    from debate_orchestrator.util.errors import DebateError
 
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
-        complain([complaint("output", error.strerror or "an error", "room to write")])
+        complain([f"Can't write the output ({error.strerror or 'an error'}). Try: make room on the disk."])
         return 4
     if not isinstance(error, DebateError):
         raise error
     if json:
         print_json({"status": "error", "complaints": error.complaints})
     complain(error.complaints)
-    return error.exit_code
+    return exit_code(error)
+
+
+def exit_code(error: Exception) -> int:
+    """The code with which a verb ends on an error: 2 the user's mistake, 3 work left, 4 failed for good."""
+    from debate_orchestrator.util.errors import Paused, UserError
+
+    for kind, code in ((UserError, 2), (Paused, 3)):
+        if isinstance(error, kind):
+            return code
+    return 4

@@ -13,18 +13,15 @@ from debate_orchestrator.cli.output import complain, remark
 from debate_orchestrator.cli.seating import unseated
 from debate_orchestrator.cli.setup import interview
 from debate_orchestrator.core.events import Noted, Reply
-from debate_orchestrator.core.phases import JUDGE
-from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine import budget, start
-from debate_orchestrator.providers import registry
+from debate_orchestrator.engine import start
+from debate_orchestrator.providers.registry import NO_PERMISSIONS, Permissions
 from debate_orchestrator.reports.model import build_report, closing_line
 from debate_orchestrator.setup import risks
-from debate_orchestrator.setup.settings import MODERATOR, Settings
-from debate_orchestrator.storage.journal import JournalWriter, must_be_new
+from debate_orchestrator.setup.settings import Settings
+from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.errors import BadSettings, complaint
 
 
 def create(answers: Settings, files: DebateFiles, derived: tuple[Reply, ...] = ()) -> JournalWriter:
@@ -46,60 +43,33 @@ def create(answers: Settings, files: DebateFiles, derived: tuple[Reply, ...] = (
     return journal
 
 
-def check(answers: Settings, files: DebateFiles, *, terminal: bool | None = None, events: bool = False) -> None:
+def check(
+    answers: Settings,
+    files: DebateFiles,
+    *,
+    terminal: bool | None = None,
+    events: bool = False,
+    permissions: Permissions = NO_PERMISSIONS,
+) -> None:
     """Raises, with every complaint, where the debate could not be opened or its cap not be held: before anything
     is written, and before anybody is asked. `terminal` says whether persons can be asked, where that is known;
     `events`, that each event is told on standard error."""
-    wrong = registry.complaints(answers.cast)
-    wrong += unseated(answers.cast, terminal=terminal, events=events)
-    wrong += registry.missing(answers.cast)
-    wrong += budget.unpriced_seats(answers.cast) if answers.max_cost is not None else []
-    if wrong:
-        raise BadSettings(wrong)
-    must_be_new(files.journal)
-    files.must_be_new(but=files.journal)  # it may be there, as long as it is empty
-    registry.make_providers(
-        DebateState([start.make_opening(_placed(answers))])
-    )  # a recording that can't be read is told now
+    unseated_errors = unseated(answers.cast, terminal=terminal, events=events)
+    start.check_settings(answers, files, unseated_errors, permissions)
 
 
-def _placed(answers: Settings) -> Settings:
-    """The answers with something in place of positions that are still to be derived."""
-    if answers.positions is not None:
-        return answers
-    sides = interview(answers.format).rules.sides
-    return answers.model_copy(update={"positions": dict.fromkeys(sides, "not derived yet")})
-
-
-def with_positions(answers: Settings, tell: Callable[[str], None]) -> tuple[Settings, tuple[Reply, ...]]:
+def with_positions(
+    answers: Settings, tell: Callable[[str], None], permissions: Permissions = NO_PERMISSIONS
+) -> tuple[Settings, tuple[Reply, ...]]:
     """The answers with their positions, derived by the cast's moderator, else by its first judge or speaker, where
     there are none yet. Nothing is written by this."""
-    if answers.positions is not None:
-        return answers, ()
-    others = [
-        spec for role in (JUDGE, *answers.cast) for spec in answers.cast.get(role, ()) if spec != model_spec.HUMAN
-    ]
-    spec = next(iter((*answers.cast.get(MODERATOR, ()), *others)), model_spec.HOST)
-    if spec == model_spec.HOST:
-        hint = "Give --position-a and --position-b, or have the host derive them with `debate ask FILE`."
-        raise BadSettings(
-            complaint("positions", "none, or auto", "two positions, since nobody here can derive them", hint)
-        )
-    from debate_orchestrator.engine.moderator import derive_positions
-
-    provider = registry.maker(spec)(spec, DebateState([start.make_opening(_placed(answers))]))
     try:
-        positions, replies = derive_positions(answers, provider, interview(answers.format), tell)
+        return asyncio.run(start.settle_positions(answers, interview(answers.format), tell, permissions))
     except KeyboardInterrupt:
         raise KeyboardInterrupt("interrupted while the positions were derived; nothing was opened.") from None
-    sources = {**answers.sources, "positions": "derived"}
-    return answers.model_copy(update={"positions": positions, "sources": sources}), replies
 
 
-def rehearsed(answers: Settings) -> Settings:
-    """The same with stand-ins in every seat."""
-    cast = {seat: tuple(model_spec.stand_in(spec) for spec in specs) for seat, specs in answers.cast.items()}
-    return answers.model_copy(update={"cast": cast})
+rehearsed = start.rehearsed
 
 
 def seats(answers: Settings) -> str:

@@ -10,6 +10,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,7 +23,7 @@ from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.journal import Entry, JournalWriter
 from debate_orchestrator.storage.paths import state_folder
-from debate_orchestrator.util.data import name_of
+from debate_orchestrator.util.data import name_of, real_path
 from debate_orchestrator.util.errors import BadFile, BadSettings, complaint
 
 Ask = Callable[[str, Sequence[Risk]], bool]
@@ -39,17 +40,25 @@ class Origin(NamedTuple):
 
 def of_file(path: str) -> Origin:
     """An answers file, known by where it lies."""
-    return Origin(STDIN, "") if path == STANDARD_INPUT else Origin(name_of(path), f"answers {os.path.realpath(path)}")
+    return Origin(STDIN, "") if path == STANDARD_INPUT else Origin(name_of(path), _key("answers", path))
 
 
 def of_journal(journal: JournalWriter) -> Origin:
-    """A journal, known by its first line, wherever it lies."""
+    """A journal, known by its first line and where it lies: a copy of it may come from elsewhere."""
     return of_entries(journal.path, journal.entries)
 
 
 def of_entries(path: str, entries: Sequence[Entry]) -> Origin:
     """The journal at a path that holds these entries."""
-    return Origin(name_of(path), f"journal {entries[0].hash}")
+    return Origin(name_of(path), _key(f"journal {entries[0].hash}", path))
+
+
+def _key(kind: str, path: str) -> str:
+    """What a file there is remembered by; empty where it can't be told where it lies."""
+    try:
+        return f"{kind} {real_path(path)}"
+    except OSError:
+        return ""
 
 
 def agree(origin: Origin, risks: Sequence[Risk], *, trusted: bool, ask: Ask | None = None) -> None:
@@ -61,7 +70,7 @@ def agree(origin: Origin, risks: Sequence[Risk], *, trusted: bool, ask: Ask | No
         if not (ask or _ask)(origin.name, risks):
             raise BadSettings(f"{origin.name} was not trusted, and nothing was done.")
     elif not trusted:
-        said = f"a setup that reaches beyond the debate ({'; '.join(one.said for one in risks)})"
+        said = f"a setup that reaches beyond the debate ({'; '.join(one.said for one in risks_module.ordered(risks))})"
         otherwise = "leave it" if origin.key.startswith("journal") else "change it there, or give other values as flags"
         hint = f"If you trust all of it, add --trust; otherwise {otherwise}."
         raise BadSettings(complaint(origin.name, said, "your consent", hint))
@@ -73,8 +82,12 @@ def agree_to_answers(path: str, given: Mapping[str, Any], *, trusted: bool, ask:
     agree(of_file(path), risks_module.of_answers(given), trusted=trusted, ask=ask)
 
 
-def remember_answers(path: str, given: Mapping[str, Any]) -> None:
-    """Remembers answers that are in the file at a path and were all agreed to, or typed by the user."""
+def remember_answers(path: str, given: Mapping[str, Any], before: str = "") -> None:
+    """Remembers answers that are in the file at a path and were all agreed to, or typed by the user. What was agreed to
+    of the file `before`, where they lay until now, is forgotten if that is gone: another may come to lie there."""
+    if before and not os.path.lexists(before) and (record := _record(of_file(before))):
+        with suppress(OSError):
+            record.unlink()
     remember(of_file(path), risks_module.of_answers(given))
 
 
@@ -122,8 +135,9 @@ def _record(origin: Origin) -> Path | None:
 
 
 def _ask(name: str, risks: Sequence[Risk]) -> bool:
+    items = risks_module.told(risks)
     remark(f"{name} reaches beyond the debate:")
-    for one in sorted(risks, key=lambda one: one.kind in ("program", "server")):  # the gravest next to the question
-        remark(f"  {one.said}")
+    for item in items:
+        remark(item)
     print("Do you trust it with that? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -9,6 +9,8 @@ from functools import partial
 from debate_orchestrator.cli.listing import nothing
 from debate_orchestrator.util.errors import BadSettings, complaint
 
+_TALKATIVE = {"quiet": False, "events": False, "json": False}
+
 
 def converse(arguments: argparse.Namespace) -> int:
     """Leads through the setup and begins the debate. Without a terminal it asks nothing, and says what goes without."""
@@ -18,7 +20,7 @@ def converse(arguments: argparse.Namespace) -> int:
     from debate_orchestrator.cli.beginning import check, rehearsed
     from debate_orchestrator.cli.output import remark
     from debate_orchestrator.cli.running import begin
-    from debate_orchestrator.cli.seating import PERSON
+    from debate_orchestrator.cli.seating import PERSON, permitted
     from debate_orchestrator.cli.setup import interview
     from debate_orchestrator.rostrum import Later
     from debate_orchestrator.setup.session import SetupState
@@ -34,12 +36,12 @@ def converse(arguments: argparse.Namespace) -> int:
         files = DebateFiles.of_output(answers.output)
         if rehearses(draft.given["cast"]):
             answers, files = rehearsed(answers), files.beside(".rehearsed")
-        check(answers, files)
+        check(answers, files, permissions=permissions)
         return files
 
+    permissions, asker = permitted(arguments), asking.here()
     interview_of = partial(interview, default_output=_free_report())
-    asker = asking.here()
-    sitting = Sitting(asker, interview_of, beside(look), moderates=not arguments.rehearsing)
+    sitting = Sitting(asker, interview_of, beside(partial(look, permissions)), moderates=not arguments.rehearsing)
     agree = partial(consent.agree_to_answers, trusted=False, ask=partial(conversation.agreed, sitting))
     try:
         with asker:
@@ -51,15 +53,21 @@ def converse(arguments: argparse.Namespace) -> int:
         remark(f"debate: {sitting.kept.leaving()}")
         return 0 if isinstance(left, Later) else 130
     answers = conversation.settled(draft, sitting.interview)
-    path = sitting.kept.moved(draft, DebateFiles.of_output(answers.output).report)
-    consent.remember_answers(path, draft.given)
+    before, path = sitting.kept.path, sitting.kept.moved(draft, DebateFiles.of_output(answers.output).report)
+    consent.remember_answers(path, draft.given, before)
     rehearse = rehearses(draft.given["cast"])
-    again = f"`debate run --answers {path}` takes them too."
-    for_real = f"with somebody to argue, `debate run --answers {path} --a WHO --b WHO --judge WHO` is the real debate."
-    remark(f"The answers are in {path}: {for_real if rehearse else again}")
+    remark(f"The answers are in {path}: {_next(path, rehearsal=rehearse)}")
     for said in filter(None, (*sitting.kept.asides, moderating.spent(draft))):
         remark(said)
-    return begin(answers, argparse.Namespace(answers=path, rehearse=rehearse, quiet=False, events=False, json=False))
+    flags = {**_TALKATIVE, **permissions._asdict()}
+    return begin(answers, argparse.Namespace(answers=path, rehearse=rehearse, **flags))
+
+
+def _next(path: str, *, rehearsal: bool) -> str:
+    """The command that takes the answers again."""
+    if rehearsal:
+        return f"with somebody to argue, `debate run --answers {path} --a WHO --b WHO --judge WHO` is the real debate."
+    return f"`debate run --answers {path}` takes them too."
 
 
 def _without_terminal(arguments: argparse.Namespace) -> int:

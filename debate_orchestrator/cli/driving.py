@@ -15,7 +15,7 @@ from debate_orchestrator.core.events import Answer, Asked, EndedEarly, Event, Qu
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.budget import Budget
 from debate_orchestrator.engine.loop import run_loop
-from debate_orchestrator.engine.turn import OnEvent, record_event
+from debate_orchestrator.engine.turn import OnBrief, OnEvent, record_event
 from debate_orchestrator.providers.registry import Provider
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
@@ -23,8 +23,8 @@ from debate_orchestrator.util.errors import DebateError, ExternalError, OutOfTur
 
 if TYPE_CHECKING:
     from debate_orchestrator.podium.person import Person
-    from debate_orchestrator.screen.live import Live
-    from debate_orchestrator.screen.session import Session
+    from debate_orchestrator.terminal.keys import Session
+    from debate_orchestrator.terminal.live import Live
 
 
 class Key(NamedTuple):
@@ -47,7 +47,9 @@ class Chair:
         debate: DebateState,
         on_event: OnEvent,
         person: Person | None = None,
+        on_brief: OnBrief | None = None,
     ):
+        self._on_brief = on_brief
         self._live, self._journal, self._debate, self._person = live, journal, debate, person
         self.on_event = on_event
         self._stop, self._resumed = asyncio.Event(), asyncio.Event()
@@ -56,7 +58,7 @@ class Chair:
         """Whether nobody is asked, since it is paused."""
         self._closing = False
         """Whether the next key says if the debate is really ended early."""
-        self._unsaved = UnsavedEvents(live.say if live else remark)
+        self._unsaved = UnsavedEvents(live.message if live else remark)
         self._saving: asyncio.Task[None] | None = None
         """What brings the last word from outside the seats to the disk."""
         self.ended = False
@@ -78,8 +80,8 @@ class Chair:
 
     def press(self, key: str) -> None:
         """A key was pressed; what none of them is does nothing. A question that is being put gets them all."""
-        if self._live is not None and self._live.inquiry is not None and self._live.inquiry.open:
-            self._live.inquiry.press(key)
+        if self._live is not None and self._live.question is not None and self._live.question.open:
+            self._live.question.press(key)
             self.tell()
             return
         for one in self.keys():
@@ -93,10 +95,10 @@ class Chair:
         """Begins a question from the floor."""
         if self._live is None:
             return
-        from debate_orchestrator.screen.inquiry import Inquiry
+        from debate_orchestrator.terminal.keys import QuestionPrompt
 
         names = {seat: self._debate.format.name_of(seat) for seat in self._hearers()}
-        self._live.inquiry = Inquiry(names, self._raise)
+        self._live.question = QuestionPrompt(names, self._raise)
         self.tell()
 
     def _raise(self, question: str, to: tuple[str, ...]) -> None:
@@ -105,7 +107,7 @@ class Chair:
         if left:
             self._record(QuestionAsked(question=question, to=left))
         elif to and self._live is not None:
-            self._live.say("Not put: their last turn has begun meanwhile.")
+            self._live.message("Not put: their last turn has begun meanwhile.")
 
     def _hearers(self) -> list[str]:
         return [seat for seat in self._debate.askable if self._debate.will_hear(seat)]
@@ -137,7 +139,7 @@ class Chair:
         try:
             record_event(self._journal, self._debate, event, self.on_event)
         except DebateError as error:
-            (self._live.say if self._live else remark)("Not on record: " + " ".join(error.complaints))
+            (self._live.message if self._live else remark)("Not on record: " + " ".join(error.complaints))
             return
         self._saving = asyncio.create_task(self._journal.synced())
 
@@ -163,7 +165,7 @@ class Chair:
         if self._person is not None:
             self._person.abandon()
         if not self._waits and not (self._live and self._live.has_status):
-            (self._live.say if self._live else remark)(STOPPING)
+            (self._live.message if self._live else remark)(STOPPING)
         self.tell()
 
     def interrupt(self) -> None:
@@ -192,10 +194,12 @@ class Chair:
     async def drive(self, seats: Mapping[str, Provider]) -> None:
         """Drives until nothing is left, or it was ended."""
         journal, debate = self._journal, self._debate
-        on_text = None if self._live is None else self._live.hear
+        on_text = None if self._live is None else self._live.on_text
         budget = Budget(debate)  # of all of it, so that a pause forgets nothing that may have cost something
         while not self.ended and _left(debate, seats):
-            await run_loop(journal, debate, seats, self._seen, on_text, self._stop, budget, self._unsaved)
+            await run_loop(
+                journal, debate, seats, self._seen, on_text, self._stop, budget, self._unsaved, self._on_brief
+            )
             self._waits = self._stop.is_set() and _left(debate, seats) and not self.ended
             if self._waits:
                 self.tell()
@@ -234,16 +238,15 @@ def watched(debate: DebateState, stream: TextIO, *, money: bool = True) -> Shown
         return None
     if not stream.isatty():
         return None
-    from debate_orchestrator.screen.keys import in_front
-    from debate_orchestrator.screen.live import Live
-    from debate_orchestrator.screen.session import Session
-    from debate_orchestrator.screen.terminal import Terminal
+    from debate_orchestrator.terminal.display import Display
+    from debate_orchestrator.terminal.keys import Session, in_foreground, keyboard
+    from debate_orchestrator.terminal.live import Live
 
-    if not in_front(descriptor):
+    if not in_foreground(descriptor):
         return None
-    terminal = Terminal(stream, os.environ)
-    live = Live(debate, terminal, money=money, sealed=judges_look_on(debate))
-    return Shown(live, lambda press: Session(live, terminal, press))
+    display = Display(stream, os.environ)
+    live = Live(debate, display, money=money, sealed=judges_look_on(debate))
+    return Shown(live, lambda press: Session(live, display, press, keyboard()))
 
 
 async def driven(
@@ -253,15 +256,16 @@ async def driven(
     on_event: OnEvent,
     shown: Shown | None = None,
     person: Person | None = None,
+    on_brief: OnBrief | None = None,
 ) -> None:
     """Drives until nothing is left. An interrupt stops the asking and awaits the answers under way, since they
     are paid for; a second one leaves them. KeyboardInterrupt, with what to do, where work is left then."""
-    chair = Chair(None if shown is None else shown.live, journal, debate, on_event, person)
+    chair = Chair(None if shown is None else shown.live, journal, debate, on_event, person, on_brief)
     held: AbstractAsyncContextManager[Session | None] = nullcontext() if shown is None else shown.session(chair.press)
     try:
         with heeded(chair.interrupt):
             async with held as session:
-                chair.hears = session is not None and session.hears
+                chair.hears = session is not None and session.reads_keys
                 chair.tell()
                 if person is not None:
                     chair.on_event = person.attends(chair.end, session, on_event)

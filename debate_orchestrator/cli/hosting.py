@@ -10,11 +10,10 @@ from debate_orchestrator.cli import consent
 from debate_orchestrator.cli.beginning import block, check, create, with_positions, write_report
 from debate_orchestrator.cli.interrupts import terminated_like_interrupted
 from debate_orchestrator.cli.output import complain, print_json, remark, say
-from debate_orchestrator.cli.seating import unseated
+from debate_orchestrator.cli.seating import permitted, unseated
 from debate_orchestrator.cli.setup import settled
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.host.step import StepResult
-from debate_orchestrator.host.step import step as step_host
+from debate_orchestrator.host.step import StepResult, take_step
 from debate_orchestrator.host.turns_folder import TurnsFolder, read_reply
 from debate_orchestrator.prompting.replies import LARGEST, decode
 from debate_orchestrator.storage.journal import JournalWriter
@@ -26,10 +25,11 @@ def open_debate(arguments: argparse.Namespace) -> int:
     """Writes the journal and lays out the first turns."""
     answers = settled(arguments)
     files = DebateFiles.of_output(answers.output)
-    check(answers, files, terminal=False)
-    answers, derived = with_positions(answers, remark)
+    permissions = permitted(arguments)
+    check(answers, files, terminal=False, permissions=permissions)
+    answers, derived = with_positions(answers, remark, permissions)
     with create(answers, files, derived) as journal, terminated_like_interrupted():
-        done = step_host(journal, TurnsFolder(files.turns, remark), {}, begun=True)
+        done = take_step(journal, TurnsFolder(files.turns, remark), {}, begun=True, permissions=permissions)
         return _told(done, journal, files, json=arguments.json, block=block(arguments, answers, files))
 
 
@@ -41,7 +41,8 @@ def step(arguments: argparse.Namespace) -> int:
         debate = DebateState(journal.events)
         _must_not_ask(debate, arguments.journal)
         consent.agree_to_debate(journal, debate, trusted=arguments.trust)
-        done = step_host(journal, TurnsFolder(files.turns, remark), given, one_agent=arguments.one_agent)
+        folder = TurnsFolder(files.turns, remark)
+        done = take_step(journal, folder, given, one_agent=arguments.one_agent, permissions=permitted(arguments))
         done = done.model_copy(update={"complaints": (*unread, *done.complaints)})
         return _told(done, journal, files, json=arguments.json)
 

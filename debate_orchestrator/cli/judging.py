@@ -10,7 +10,8 @@ from debate_orchestrator.cli import consent, seating
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.cli.running import go_on
 from debate_orchestrator.cli.setup import amount, cap, panel
-from debate_orchestrator.core.events import Declined, Opened, Spoke
+from debate_orchestrator.core import transcript
+from debate_orchestrator.core.events import HEARING, Declined, Event, Opened, Spoke
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import budget, rejudge, transcript_file
@@ -21,7 +22,7 @@ from debate_orchestrator.setup.settings import LONGEST_PATIENCE
 from debate_orchestrator.storage.journal import Entry, JournalWriter, read
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.data import read_regular, read_text
-from debate_orchestrator.util.errors import BadSettings, complaint
+from debate_orchestrator.util.errors import BadSettings, DebateError, complaint
 
 
 def judge(arguments: argparse.Namespace) -> int:
@@ -29,7 +30,7 @@ def judge(arguments: argparse.Namespace) -> int:
     path = arguments.source
     judges = tuple(arguments.judge or [discovery.judge()])
     cast = {JUDGE: judges}
-    wrong = registry.complaints(cast) + registry.missing(cast)
+    wrong = registry.complaints(cast) + registry.missing(cast, seating.permitted(arguments))
     if wrong := wrong + seating.unseated(cast, events=arguments.events):
         raise BadSettings(wrong)
     spoken: list[Spoke | Declined] = []
@@ -39,7 +40,8 @@ def judge(arguments: argparse.Namespace) -> int:
         source = consent.of_entries(path, entries)
         first, spoken = _again(arguments, path, entries, judges)
         if isinstance(entries[0].event, Opened):
-            risks = risks_module.of_opening(entries[0].event, {})
+            of_rules = risks_module.of_going_on if _heard_otherwise(entries) else risks_module.of_opening
+            risks = of_rules(entries[0].event, {})
     else:
         source = consent.of_file(path)
         first, spoken = _of_transcript(arguments, path, judges)
@@ -48,13 +50,32 @@ def judge(arguments: argparse.Namespace) -> int:
     files.must_be_new()
     consent.agree(source, risks, trusted=arguments.trust)
     debate = DebateState([first])
-    registry.make_providers(debate)  # a recording that can't be read is told before anything is written
+    registry.make_providers(
+        debate, permissions=seating.permitted(arguments)
+    )  # a recording that can't be read is told before anything is written
     with JournalWriter.create(files.journal, first) as journal:
-        consent.remember(consent.of_journal(journal), risks_module.of_opening(first, first.cast))
+        consent.remember(consent.of_journal(journal), risks_module.of_going_on(first, first.cast))
         for event in spoken:
             record_event(journal, debate, event)
         journal.sync()
         return go_on(journal, files, arguments)
+
+
+def _heard_otherwise(entries: list[Entry]) -> bool:
+    """Whether the rules of hearing of a journal's version make something else of its speeches than those of now."""
+    opened, *events = [entry.event for entry in entries]
+    assert isinstance(opened, Opened)
+    try:
+        return _heard([opened, *events]) != _heard([opened.model_copy(update={"hearing": HEARING}), *events])
+    except DebateError:  # what follows does not go with what is heard now
+        return True
+
+
+def _heard(events: list[Event]) -> list[Any]:
+    """What the speeches of a debate are to those who hear them, and who conceded in which round."""
+    debate = DebateState(events)
+    speeches = [transcript.entry(debate, turn) for turn in debate.settled() if turn.speaking]
+    return [*speeches, *(debate.given_up(n) for n in range(1, debate.rounds + 1))]
 
 
 def _calls(arguments: argparse.Namespace, first: Opened) -> dict[str, Any]:

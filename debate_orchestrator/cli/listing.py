@@ -26,9 +26,10 @@ def nothing(arguments: argparse.Namespace) -> int:
 
 def models(arguments: argparse.Namespace) -> int:
     """Tells who can be asked from here."""
+    from debate_orchestrator.cli.seating import permitted
     from debate_orchestrator.providers import discovery
 
-    ways = discovery.available()
+    ways = discovery.available(permitted(arguments))
     if arguments.json:
         print_json({"models": [way.model_dump() for way in ways]})
         return 0
@@ -38,6 +39,7 @@ def models(arguments: argparse.Namespace) -> int:
             left = len(way.models[_SHOWN:]) + way.more
             say(f"     {', '.join(way.models[:_SHOWN])}{f' and {left:,} more' if left else ''}")
     table = pricing.table()
-    say(f"\nModels with known prices (as of {table.date}): {', '.join(table.models)}.")
+    names = [name for models in table.vendors.values() for name in models]
+    say(f"\nModels with known prices (as of {table.date}): {', '.join(names)}.")
     say(f"Where nobody is named: debaters {table.defaults.debater}, judge {table.defaults.judge}.")
     return 0

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-import textwrap
 import warnings
 from collections.abc import Iterable
 from typing import Any, TextIO
 
-from debate_orchestrator.rostrum import WIDEST
+from debate_orchestrator.rostrum import WIDEST, filled
 from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import sanitize
 
@@ -71,15 +70,9 @@ def _write(text: str, stream: TextIO) -> None:
     """Tamed; at a terminal, wrapped between words, with paths left whole."""
     text = redact(sanitize(text))  # before a secret with spaces in it is wrapped
     if stream.isatty():
-        text = "\n".join(_wrapped(line) for line in text.split("\n"))
+        width = min(shutil.get_terminal_size().columns, WIDEST)
+        text = "\n".join(filled(line, width) for line in text.split("\n"))
     print(text, file=stream)
-
-
-def _wrapped(line: str) -> str:
-    width = min(shutil.get_terminal_size().columns, WIDEST)
-    if len(line) <= width:
-        return line
-    return textwrap.fill(line, width, replace_whitespace=False, break_long_words=False, break_on_hyphens=False)
 
 
 def complain(complaints: Iterable[str]) -> None:

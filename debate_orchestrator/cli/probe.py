@@ -14,8 +14,16 @@ from debate_orchestrator.cli.output import print_json, remark, say
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.data import name_of
-from debate_orchestrator.util.errors import BadSettings, ExternalError, Paused, ProviderFailed, short_repr
+from debate_orchestrator.util.data import is_link, name_of
+from debate_orchestrator.util.errors import (
+    BadFile,
+    BadSettings,
+    ExternalError,
+    Paused,
+    ProviderFailed,
+    UserError,
+    short_repr,
+)
 
 if TYPE_CHECKING:
     from debate_orchestrator.core.events import Event
@@ -48,6 +56,7 @@ def probe(arguments: argparse.Namespace) -> int:
     """Puts the probes before judges and writes their scorecard. Lists the probes if no judge is named."""
     import asyncio
 
+    from debate_orchestrator.cli.seating import permitted
     from debate_orchestrator.engine.probe import ProbeRun, load
     from debate_orchestrator.reports.scorecard import table
 
@@ -55,8 +64,10 @@ def probe(arguments: argparse.Namespace) -> int:
     if not any(getattr(arguments, flag) is not None for flag in ("judge", "times", "output", "max_cost")):
         return _list(cases, as_json=arguments.json)
     judges, repeats, max_cost = _checked(arguments)
+    if not arguments.output and is_link(FOLDER):
+        raise BadFile(f"{FOLDER} is a symbolic link. Remove it, or name another folder with --output.")
     report = DebateFiles.of_output(os.path.join(arguments.output or FOLDER, "scorecard.md")).report
-    run = ProbeRun(cases, judges, os.path.dirname(report), repeats, max_cost)
+    run = ProbeRun(cases, judges, os.path.dirname(report), repeats, max_cost, permitted(arguments))
     quiet, before = arguments.quiet or arguments.json, _documents(run.scorecard(), report)
     if run.pending() and not quiet:
         remark(f"{len(run.pending())} of {len(run.ballots)} ballots to go: {run.estimate().said()}")
@@ -68,7 +79,7 @@ def probe(arguments: argparse.Namespace) -> int:
             remark(f"{name_of(path)} held something else, which is kept as {name_of(kept)}.")
     if failures:
         complaints = dict.fromkeys(complaint for error in failures for complaint in error.complaints)
-        ending = ProviderFailed if any(error.exit_code == ProviderFailed.exit_code for error in failures) else Paused
+        ending = Paused if all(isinstance(error, Paused | UserError) for error in failures) else ProviderFailed
         raise ending([*complaints, f"{_saved(run)} The scorecard so far is {report}."])
     if arguments.json:
         print_json({**card, "scorecard": report, "data": report.removesuffix(".md") + ".json"})
@@ -94,6 +105,7 @@ def _list(cases: Sequence[Case], *, as_json: bool) -> int:
 
 def _checked(arguments: argparse.Namespace) -> tuple[list[str], int, float | None]:
     """The judges, the number of repeats and the cap. BadAnswers with everything that is wrong."""
+    from debate_orchestrator.cli.seating import permitted
     from debate_orchestrator.cli.setup import cap
     from debate_orchestrator.engine import budget
     from debate_orchestrator.providers import registry
@@ -105,14 +117,16 @@ def _checked(arguments: argparse.Namespace) -> tuple[list[str], int, float | Non
         if model_spec.kind(judge) not in (model_spec.HOST, model_spec.REPLAY, model_spec.HUMAN)
     )
     problems = [
-        f"--judge {model_spec.kind(judge)} can't be probed, since that takes dozens of calls. Name a model, or a program "
-        'such as "command:claude -p". To have one debate judged, use `debate judge JOURNAL`.'
+        f"--judge {model_spec.kind(judge)} can't be probed, since that takes dozens of calls. Name a model, or a "
+        'program such as "command:claude -p". To have one debate judged, use `debate judge JOURNAL`.'
         for judge in judges
         if judge not in reachable
     ]
     if not judges:
         problems.append("--judge is missing. `debate models` lists who can be asked.")
-    problems += registry.complaints({"judge": reachable}) or registry.missing({"judge": reachable})
+    problems += registry.complaints({"judge": reachable}) or registry.missing(
+        {"judge": reachable}, permitted(arguments)
+    )
     if times not in map(str, range(1, MOST_REPEATS + 1)):
         problems.append(f"--times must be a number from 1 to {MOST_REPEATS}, and not {short_repr(times)}.")
     try:

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Answer, Asked, CallFailed, Event, Rejected, Reply
+from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.turn import OnEvent
 from debate_orchestrator.host.turns_folder import TurnsFolder
-from debate_orchestrator.prompting.briefs import brief, brief_file
+from debate_orchestrator.prompting.briefs import Brief, brief_file
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.util import model_spec, sanitize
@@ -106,15 +106,11 @@ def _calls(n: int) -> str:
 
 
 class Prompts:
-    """Lays out every brief that is put, so that a rehearsal shows all that would be said to a model."""
+    """Writes each brief into the folder of turns, so that a rehearsal shows all that would be sent to a model."""
 
-    def __init__(self, desk: TurnsFolder, also: OnEvent):
-        self._desk, self._also = desk, also
+    def __init__(self, folder: TurnsFolder):
+        self._folder = folder
 
-    def __call__(self, debate: DebateState, event: Event) -> None:
-        if isinstance(event, Asked):
-            turn = debate.turn(event.turn)
-            put = brief(debate, turn)
-            laid = self._desk.place(turn.id, put.wants)
-            self._desk.lay(laid, brief_file(put, debate, turn, os.path.basename(laid.reply)))
-        self._also(debate, event)
+    def __call__(self, debate: DebateState, turn: Turn, brief: Brief) -> None:
+        files = self._folder.place(turn.id, brief.wants)
+        self._folder.lay(files, brief_file(brief, debate, turn, os.path.basename(files.reply)))

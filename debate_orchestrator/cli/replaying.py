@@ -88,12 +88,12 @@ def _play(debate: DebateState, events: list[Event], pace: float | None) -> bool:
 
 
 async def _played(debate: DebateState, events: list[Event], pace: float | None, on_event: Shown) -> bool:
-    from debate_orchestrator.screen.playing import Player
+    from debate_orchestrator.terminal.player import Player
 
     player = Player(debate, events, on_event.live, pace)
     async with on_event.session(player.press) as session:
-        if session.hears:
-            player.tell_keys()
+        if session.reads_keys:
+            player.show_keys()
         return await player.play()
 
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from debate_orchestrator.cli import consent, seating
-from debate_orchestrator.cli.beginning import block, check, create, rehearsed, seats, with_positions, write_report
+from debate_orchestrator.cli.beginning import block, check, create, seats, with_positions, write_report
 from debate_orchestrator.cli.driving import driven, watched
 from debate_orchestrator.cli.output import print_json, remark, say
 from debate_orchestrator.cli.progress import Events, Progress, Prompts, spent
@@ -20,6 +20,7 @@ from debate_orchestrator.core.events import BudgetChanged, Event, Noted, Reassig
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import budget, start
 from debate_orchestrator.engine.estimate import estimate
+from debate_orchestrator.engine.start import opened_by
 from debate_orchestrator.engine.turn import OnEvent, record_event
 from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.providers import discovery, registry
@@ -42,18 +43,20 @@ def begin(answers: Settings, arguments: argparse.Namespace) -> int:
     files = DebateFiles.of_output(answers.output)
     quiet = arguments.quiet or arguments.json or arguments.events
     if rehearse := arguments.rehearse or _stands_in_for_others(answers):
-        answers = rehearsed(answers)
+        answers = start.rehearsed(answers)
         files = files.beside(".rehearsed")  # the place of the real debate stays free
-    check(answers, files, events=arguments.events)
-    answers, derived = with_positions(answers, _silent if quiet else remark)
+    permissions = seating.permitted(arguments)
+    check(answers, files, events=arguments.events, permissions=permissions)
+    answers, derived = with_positions(answers, _silent if quiet else remark, permissions)
     with create(answers, files, derived) as journal:
+        expected = ""
         if rehearse:
-            detail = estimate(DebateState(journal.events).opened).said()
-            journal.append(Noted(note="estimate", detail=detail))
+            expected = estimate(opened_by(journal)).said()
+            journal.append(Noted(note="estimate", detail=expected))
         if not quiet:
             for line in (*block(arguments, answers, files), seats(answers)):
                 remark(line)
-        return go_on(journal, files, arguments)
+        return go_on(journal, files, arguments, expected)
 
 
 def _stands_in_for_others(answers: Settings) -> bool:
@@ -98,23 +101,26 @@ def _changes(arguments: argparse.Namespace, debate: DebateState) -> list[Event]:
     return changes if most == debate.max_cost else [BudgetChanged(max_cost=most), *changes]
 
 
-def go_on(journal: JournalWriter, files: DebateFiles, arguments: argparse.Namespace) -> int:
-    """Drives what can be driven, and writes the report when nothing is left."""
+def go_on(journal: JournalWriter, files: DebateFiles, arguments: argparse.Namespace, expected: str = "") -> int:
+    """Runs what can be run, and writes the report when no turn is left. `expected` is the estimate in words, if it is
+    known already: estimating plays the whole debate, with every brief."""
     debate = DebateState(journal.events)
     events = Events(journal.events) if arguments.events else None
     quiet = arguments.quiet or arguments.json or events is not None
     if debate.due() and not quiet:
-        remark(estimate(debate.opened, journal.events[1:]).said())
+        remark(expected or estimate(debate.opened, journal.events[1:]).said())
     if debate.due() and (changed := start.changed_prompts(debate)) is not None:
         record_event(journal, debate, changed, events)
-    seats: Mapping[str, registry.Provider] = registry.make_providers(debate, files.evidence) if debate.due() else {}
+    seats: Mapping[str, registry.Provider] = {}
+    if debate.due():
+        seats = registry.make_providers(debate, files.evidence, seating.permitted(arguments))
     person = seating.person(seats, files.drafts)
     shown = None if quiet else watched(debate, sys.stderr)
     progress: OnEvent = events or (shown.live.on_event if shown else Progress(debate, quiet=quiet))
-    if any(model_spec.kind(spec) == model_spec.REHEARSE for specs in debate.cast.values() for spec in specs):
-        progress = Prompts(TurnsFolder(files.turns, remark), progress)
+    rehearses = any(model_spec.kind(spec) == model_spec.REHEARSE for specs in debate.cast.values() for spec in specs)
+    prompts = Prompts(TurnsFolder(files.turns, remark)) if rehearses else None
     try:
-        asyncio.run(driven(journal, debate, seats, progress, shown, person))
+        asyncio.run(driven(journal, debate, seats, progress, shown, person, prompts))
     except ExternalError as error:
         said = [one.replace(" JOURNAL", f" {files.journal}") for one in error.complaints]
         raise type(error)([*said, _saved(debate, files)]) from error

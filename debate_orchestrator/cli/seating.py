@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from debate_orchestrator.core.phases import JUDGE
-from debate_orchestrator.providers.registry import Personal, Provider
+from debate_orchestrator.providers.registry import Permissions, Personal, Provider
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import complaint
 
@@ -41,6 +42,12 @@ def unseated(cast: Mapping[str, Iterable[str]], *, terminal: bool | None = None,
         got = f"{model_spec.HUMAN}, and --events at the same terminal"
         return [complaint(where, got, "a terminal that shows a person no more than their briefs do", _INSTEAD)]
     return []
+
+
+def permitted(arguments: argparse.Namespace) -> Permissions:
+    """What the flags of this command permit."""
+    named = tuple(getattr(arguments, "command_env", None) or ())
+    return Permissions(named, insecure=getattr(arguments, "insecure", False))
 
 
 def at_terminal() -> bool:

@@ -22,11 +22,11 @@ from debate_orchestrator.host.setup import ask as ask_host
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.questions import Questionnaire
 from debate_orchestrator.setup.session import Ask, Propose, QuestionTexts, Ready, load
-from debate_orchestrator.setup.settings import LARGEST_CAP, Settings, settings_from
+from debate_orchestrator.setup.settings import LARGEST_CAP, Settings, format_of, settings_from
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.data import LARGEST, read_mapping, to_yaml
-from debate_orchestrator.util.errors import BadSettings, DebateError, complaint
+from debate_orchestrator.util.errors import BadSettings, DebateError, complaint, short_repr
 from debate_orchestrator.util.model_spec import HOST
 
 DEFAULT_FORMAT = "adversarial"
@@ -67,10 +67,15 @@ def _words() -> QuestionTexts:
     return QuestionTexts.model_validate(resources.read_yaml("interview.yaml"))
 
 
-def _interview_of(path: str) -> Questionnaire:
-    """The conversation that a file keeps, in the format that it names."""
-    named = read_mapping(path).get("format") if os.path.exists(path) else None
-    return interview(DEFAULT_FORMAT if named is None else str(named))
+def _interview_of(path: str, in_force: str = "") -> Questionnaire:
+    """The conversation that a file keeps, in the format that it names; in the usual one, which is told, where that is
+    a path which is not `in_force` and to which the user has not agreed."""
+    named = format_of(read_mapping(path) if os.path.exists(path) else {}, DEFAULT_FORMAT)
+    if named != in_force and consent.lacking(consent.of_file(path), risks.of_answers({"format": named})):
+        hint = "`debate open --trust` agrees to it."
+        remark(f"{short_repr(named)} has prompts of its own, so the questions are those of {DEFAULT_FORMAT}. {hint}")
+        named = DEFAULT_FORMAT
+    return interview(named)
 
 
 def answers(arguments: argparse.Namespace) -> int:
@@ -158,10 +163,10 @@ def settled(arguments: argparse.Namespace, filler: Callable[[str], str] = lambda
     if arguments.answers:
         consent.agree_to_answers(arguments.answers, _of_the_file(given, arguments), trusted=arguments.trust)
     talk = given.get("setup")
-    name = given.get("format", DEFAULT_FORMAT) if arguments.format is None else arguments.format
+    name = format_of(given, DEFAULT_FORMAT) if arguments.format is None else arguments.format
     wrong: list[str] = []
     try:
-        rules = format_check.load(str(name))
+        rules = format_check.load(name)
     except DebateError as error:
         wrong += error.complaints
         rules = loader.load(DEFAULT_FORMAT)
@@ -177,7 +182,7 @@ def settled(arguments: argparse.Namespace, filler: Callable[[str], str] = lambda
     if wrong:
         raise BadSettings(wrong)
     if talk is not None:
-        _must_be_ready(arguments.answers)
+        _must_be_ready(arguments.answers, name)
     return made
 
 
@@ -194,8 +199,8 @@ def _of_the_file(given: Mapping[str, Any], arguments: argparse.Namespace) -> dic
     }
 
 
-def _must_be_ready(path: str) -> None:
-    now = _interview_of(path).next(load(path))
+def _must_be_ready(path: str, format: str) -> None:
+    now = _interview_of(path, format).next(load(path))
     if isinstance(now, Ready):
         return
     left = f"{now.turn} is still to be answered" if isinstance(now, Propose) else f"the question `{now.key}` is open"

@@ -7,12 +7,13 @@ subclass an event, and do not add one without teaching `debate.Debate` what it m
 from __future__ import annotations
 
 import re
+from collections.abc import Container, Iterable
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, TypeAdapter, model_validator
+from pydantic import AfterValidator, Field, TypeAdapter, model_validator
 
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import JUDGE, MOST_ROUNDS
+from debate_orchestrator.core.phases import JUDGE, LARGEST_SCORE, MOST_ROUNDS, OUTCOMES
 from debate_orchestrator.core.values import FREE, Text, Value
 
 Source = Literal["user", "file", "flag", "default", "derived"]
@@ -31,15 +32,28 @@ _DATED = re.compile(rf"\s*as of (?=[^,]*\d)((?:(?:{_TIMES})\b[ /-]*+)++(?:, ?\d{
 NONCE = r"^[A-Za-z0-9]{1,64}$"
 """What may fence speech: nothing that could end a line or a block of its own."""
 MOST_JUDGES = 9
+MOST_CONTEXT = 400_000
+"""Bytes of material that a debate may carry, since it is in every brief; of a journal's, characters."""
+LARGEST_COST = 1e9
+LARGEST_COUNT = 10**12
+LONGEST = 2_000_000
+"""Characters of a reply or of a file that speakers may draw on: as many as a transcript may have that is judged."""
 QUESTION = 2000
 """Characters that a question from the floor may have."""
+
+
+def _short_enough(text: str) -> str:
+    # Not a constraint of pydantic's: that refuses half characters too, which the journal tells in its own words.
+    if len(text) > LONGEST:
+        raise ValueError(f"a text of {len(text):,} characters; at most {LONGEST:,} are read")
+    return text
 
 
 class Context(Value):
     """A file that speakers may draw on, kept whole so that the journal needs nothing beside it."""
 
     name: Text
-    text: Text
+    text: Annotated[Text, AfterValidator(_short_enough)]
 
 
 class Setup(Value):
@@ -79,23 +93,27 @@ class Setup(Value):
         return tuple(name for name, asked in (("each round", self.each_round), ("blind", self.blind)) if asked)
 
 
+Count = Annotated[int, Field(le=LARGEST_COUNT)]
+
+
 class Usage(Value):
     """Tokens as the provider counted them."""
 
-    fresh: int = 0
+    fresh: Count = 0
     """Input at the plain price."""
-    cached: int = 0
+    cached: Count = 0
     """Input read from a cache."""
-    written: int = 0
+    written: Count = 0
     """Input written to a cache that keeps it for minutes."""
-    written_hour: int = 0
+    written_hour: Count = 0
     """Input written to a cache that keeps it for an hour."""
-    output: int = 0
-    searches: int = 0
+    output: Count = 0
+    searches: Count = 0
     """Searches of the web, which are not tokens and have a price of their own."""
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(**{name: getattr(self, name) + getattr(other, name) for name in Usage.model_fields})
+        both = {name: getattr(self, name) + getattr(other, name) for name in Usage.model_fields}
+        return Usage.model_construct(**both)  # a sum may be larger than what one reply may have
 
     @property
     def input(self) -> int:
@@ -114,7 +132,7 @@ class FoundPage(Value):
 class Reply(Value):
     """What came back for a turn, verbatim."""
 
-    text: Text
+    text: Annotated[Text, AfterValidator(_short_enough)]
     brief: str
     """The sha256 of the brief it answers."""
     by: str
@@ -126,7 +144,7 @@ class Reply(Value):
     """How the answer ended, in the provider's own word."""
     ended: Literal["whole", "cut", "refused"] = "whole"
     """What that word means: cut is cut short by a limit of tokens."""
-    cost: float | None = None
+    cost: float | None = Field(default=None, le=LARGEST_COST)
     """US dollars, by the prices known when it was given; None where they are unknown."""
     called: bool = False
     """Whether it is the answer to a call of ours, which somebody may be paid for."""
@@ -135,10 +153,14 @@ class Reply(Value):
     """What was asked of the provider that it could not do: `structured output`, `search`."""
 
 
+Points = Annotated[float, Field(ge=0, le=LARGEST_SCORE * (MOST_ROUNDS + 1))]
+"""A score, or the sum of those of all rounds and of the final ballots."""
+
+
 class EarlierRound(Value):
     """What a panel made of a round."""
 
-    scores: dict[str, float]
+    scores: dict[str, Points]
     winner: str
 
 
@@ -167,7 +189,23 @@ class EarlierCourse(Value):
     rounds: dict[int, EarlierRound] = {}
     winner: str | None = None
     strength: str | None = None
-    totals: dict[str, float] = {}
+    totals: dict[str, Points] = {}
+
+    def strange_to(self, sides: tuple[str, ...], rounds: int) -> str | None:
+        """The field that names a side or a round that such a debate has not; None where all fit."""
+        winners, numbers = {*sides, *OUTCOMES}, range(1, rounds + 1)
+        every = self.rounds.values()
+        named: dict[str, tuple[Iterable[object], Container[object]]] = {
+            "speakers": (self.speakers, sides),
+            "conceded": (self.conceded.values(), sides),
+            "interventions": ((side for answering in self.interventions.values() for side in answering), sides),
+            "rounds with scores": ((side for one in every for side in one.scores), sides),
+            "totals": (self.totals, sides),
+            "winner": ([self.winner] if self.winner is not None else [], winners),
+            "winners of rounds": ((one.winner for one in every), winners),
+            "rounds": ((n for one in (self.rounds, self.conceded, self.interventions) for n in one), numbers),
+        }
+        return next((name for name, (found, known) in named.items() if any(one not in known for one in found)), None)
 
     @property
     def debated(self) -> str:
@@ -194,7 +232,7 @@ class Opened(Value):
     """The templates of a format that is not shipped, by their path in prompts/ if they were, with their text."""
     cast: dict[str, tuple[str, ...]]
     """Seat to who fills it; more than one judge makes a panel."""
-    max_cost: float | None = None
+    max_cost: float | None = Field(default=None, le=LARGEST_COST)
     """US dollars that calls may cost; None is no cap."""
     patience: float = 600
     """Seconds that a turn may be in trouble (silent, refused by load, retried) before the debate is paused."""
@@ -226,6 +264,12 @@ class Opened(Value):
     @model_validator(mode="after")
     def _can_be_held(self) -> Opened:
         setup, rules = self.setup, self.format
+        if strangers := set(setup.positions) - set(rules.sides):
+            raise ValueError(f"positions of no side of this format: {', '.join(sorted(strangers))}")
+        if sum(len(one.text) for one in setup.context) > MOST_CONTEXT:
+            raise ValueError(f"material of more than {MOST_CONTEXT:,} characters")
+        if self.course and (wrong := self.course.strange_to(rules.sides, setup.rounds)):
+            raise ValueError(f"a course whose {wrong} are not those of a debate of this format and length")
         if setup.rounds > MOST_ROUNDS:
             raise ValueError(f"{setup.rounds} rounds; at most {MOST_ROUNDS}")
         if setup.first not in rules.sides or setup.strictness not in rules.rubric.strictness:
@@ -305,7 +349,7 @@ class BudgetChanged(Value):
     """From here on calls may cost so much in all."""
 
     kind: Literal["capped"] = "capped"
-    max_cost: float | None
+    max_cost: float | None = Field(le=LARGEST_COST)
 
 
 class QuestionAsked(Value):

@@ -17,6 +17,7 @@ from debate_orchestrator.core.phases import (
     CLERK,
     EVERYBODY,
     JUDGE,
+    MOST_PHASES,
     NAME,
     OUTCOMES,
     SEATS,
@@ -33,7 +34,7 @@ from debate_orchestrator.core.phases import (
     Slot,
     Turn,
 )
-from debate_orchestrator.core.schema import Condition, Field, Shape
+from debate_orchestrator.core.schema import DEEPEST, MOST_FIELDS, MOST_ITEMS, Condition, Field, Shape
 from debate_orchestrator.core.values import Text, Value
 
 Misfit = tuple[tuple[str | int, ...], str]
@@ -171,16 +172,24 @@ class Format(Value):
 
     def _phases_wrong(self) -> Iterator[Misfit]:
         seen = False
-        for group, phases in (("before", self.before), ("round", self.round), ("after", self.after)):
+        groups = (("before", self.before), ("round", self.round), ("after", self.after))
+        if crowded := [(group, len(phases)) for group, phases in groups if len(phases) > MOST_PHASES]:
+            yield from (((group,), f"{n:,} phases in `{group}`; at most {MOST_PHASES}") for group, n in crowded)
+            return
+        for group, phases in groups:
+            names = set[str]()
             for n, phase in enumerate(phases):
-                if any(phase.name == earlier.name for earlier in phases[:n]):
+                if phase.name in names:
                     yield (group, n, "name"), f"two phases are called {phase.name!r}"
+                names.add(phase.name)
                 yield from (((group, n, *keys), said) for keys, said in self._phase_wrong(phase))
                 if phase.option == "blind" and not (group == "before" and self.votes(phase)):
                     yield (
                         (group, n, "option"),
                         f"phase {phase.name!r} has the option blind, but is no vote before the rounds",
                     )
+                if group == "before" and phase.option != "blind" and self.votes(phase):
+                    yield (group, n), f"phase {phase.name!r} votes before the rounds without the option blind"
                 if phase.on and not (seen and group == "round"):
                     said = (
                         f"phase {phase.name!r} answers {phase.on}, but no phase of the round before it looks for that"
@@ -202,6 +211,8 @@ class Format(Value):
 
     def _phase_wrong(self, phase: Phase) -> Iterator[Misfit]:
         which = f"phase {phase.name!r}"
+        if not phase.seats:
+            yield ("seats",), f"{which} has no seats"
         for n, seat in enumerate(phase.seats):
             if seat not in self.seats:
                 yield ("seats", n), f"{which} seats {seat!r}, which is no seat"
@@ -226,6 +237,9 @@ class Format(Value):
             if winner not in known:
                 yield ("winner_of", label), f"winner_of names {winner!r}, no side"
         for name, shape in self.shapes.items():
+            if size_wrong := _size_wrong(name, shape):
+                yield size_wrong
+                continue
             yield from ((("shapes", name, key), said) for key, said in self._vote_wrong(name, shape))
             for where, fields in _records((name,), shape):
                 called = ".".join(one for one in where if one != "fields")
@@ -258,6 +272,8 @@ class Format(Value):
         scored = any(field.kind == "scores" for shape in self.shapes.values() for field in shape.values())
         if scored and not any(one.when == Condition() for one in self.rubric.criteria.values()):
             yield ("rubric", "criteria"), "the rubric needs a criterion that always applies"
+        if len(self.rubric.criteria) > MOST_ITEMS:
+            yield ("rubric", "criteria"), f"{len(self.rubric.criteria):,} criteria; at most {MOST_ITEMS}"
         for name in self.rubric.criteria:
             least, most = self.rubric.scale(name)
             if not 0 <= least < most:
@@ -265,6 +281,27 @@ class Format(Value):
                 yield ("rubric", "criteria", name), said
         if not self.rubric.strictness:
             yield ("rubric", "strictness"), "the rubric needs at least one strictness"
+
+
+def _size_wrong(name: str, shape: Shape) -> Misfit | None:
+    """What makes a shape deeper or larger than its schema and its checks may become."""
+    waiting: list[tuple[tuple[str, ...], Field, int, int]] = [
+        ((name, key), field, 1, 1) for key, field in shape.items()
+    ]
+    count = 0
+    while waiting:
+        where, field, depth, times = waiting.pop()
+        called = ".".join((name, *where[1::2]))
+        if depth > DEEPEST:
+            return ("shapes", *where), f"{called} lies too deep: at most {DEEPEST} within each other"
+        if field.per_side and times > 1:
+            return ("shapes", *where), f"{called} is per side within what is per side"
+        times += field.per_side
+        count += times
+        waiting += [((*where, "fields", key), one, depth + 1, times) for key, one in field.fields.items()]
+    if count > MOST_FIELDS:
+        return ("shapes", name), f"{name} has {count:,} fields; at most {MOST_FIELDS}"
+    return None
 
 
 def _records(keys: tuple[str, ...], shape: Shape) -> Iterator[tuple[tuple[str, ...], Shape]]:

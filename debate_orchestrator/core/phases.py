@@ -30,6 +30,11 @@ NO_DECISION = "no decision"
 MOST_ROUNDS = 100
 MOST_WORDS = 20_000
 """Words that may be asked for or held to: half of what a reply may have."""
+MOST_PHASES = 250
+"""Phases before the rounds, in each and after them: a transcript that is judged has one for each speech."""
+LARGEST_SCORE = 1_000_000
+"""The most that a scale may go to, and a criterion weigh."""
+LONGEST_LINE = 200
 OUTCOMES = (TIE, CONSENSUS, NO_DECISION)
 """What a vote may be for beside a side."""
 MIRRORED = ".mirrored"
@@ -51,13 +56,23 @@ def _called(name: str) -> str:
 Called = Annotated[Text, AfterValidator(_called)]
 
 
+def _line(said: str) -> str:
+    """What is announced in prompts, in reports and on terminals."""
+    if not said.isprintable() or len(said) > LONGEST_LINE:
+        raise PydanticCustomError("line", f"a line of text, of at most {LONGEST_LINE} characters")
+    return said
+
+
+Line = Annotated[Text, AfterValidator(_line)]
+
+
 class Seat(Value):
     """How a seat is called in briefs and reports. Neutral: no model's name comes in here."""
 
     name: Called
     side: Called = ""
     """Pro or Con, for a debater."""
-    tag: str
+    tag: Called
     """How the seat is written in a turn's tag, as in [R1 - ROUND 1 - OPENING]."""
 
 
@@ -75,7 +90,7 @@ class Phase(Value):
 
     name: str = Default(pattern=NAME)
     title: Called
-    tag: str
+    tag: Called
     seats: tuple[str, ...]
     """Who takes a turn: `a`, `b`, `judge`."""
     order: Literal["in turn", "at once"] = "in turn"
@@ -110,10 +125,10 @@ class Criterion(Value):
 
     title: Text
     about: Text
-    weight: float = Default(default=1, gt=0)
+    weight: float = Default(default=1, gt=0, le=LARGEST_SCORE)
     """How much it counts in the mean, beside the others."""
-    least: float | None = None
-    most: float | None = None
+    least: float | None = Default(default=None, le=LARGEST_SCORE)
+    most: float | None = Default(default=None, le=LARGEST_SCORE)
     """A scale of its own; the rubric's where it has none."""
     when: Condition = Default(default_factory=Condition)
 
@@ -130,8 +145,8 @@ class Rubric(Value):
     """What a round is judged by, and on what scale."""
 
     name: Text
-    least: float
-    most: float
+    least: float = Default(le=LARGEST_SCORE)
+    most: float = Default(le=LARGEST_SCORE)
     criteria: dict[str, Criterion] = {}
     strictness: dict[str, Strictness]
     convergence: Annotated[dict[str, str], FREE] = {}
@@ -177,11 +192,11 @@ def fill_label(label: str, *, round: int, rounds: int | None = None) -> str:
 class Labels(Value):
     """What is announced, word for word; {round} and {rounds} are filled in (see `filled`)."""
 
-    round: Text = "--- ROUND {round} OF {rounds} ---"
-    intervention: Text = "[INTERVENTION - ROUND {round}]"
-    divergence: Text = "[FORCED DIVERGENCE]"
-    persisted: Text = "The sides converged again right after an intervention."
-    final: Text = "[JUDGE - FINAL VERDICT]"
+    round: Line = "--- ROUND {round} OF {rounds} ---"
+    intervention: Line = "[INTERVENTION - ROUND {round}]"
+    divergence: Line = "[FORCED DIVERGENCE]"
+    persisted: Line = "The sides converged again right after an intervention."
+    final: Line = "[JUDGE - FINAL VERDICT]"
 
 
 class ReservedLines(Value):

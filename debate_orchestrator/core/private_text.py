@@ -2,15 +2,14 @@
 
 A format may name a tag of its own and tell its speakers so: that tag is private wherever it stands. Besides, models
 have marks of their own (`<think>`, `[THINK]`, `<|channel|>analysis`, ...), which a speech about such models may
-mention. A mark of these counts where a reply, a line or a sentence begins with it; a closing one also where it ends a
-line, and all before it is private then, since some templates open the working themselves. A mark does not count
+mention. Their tokens (`<|...|>`) count wherever they stand; the others at the beginning of a line, whatever markdown or
+label stands before them, behind a sentence, and where a closing one ends a line. A closing mark that was not opened
+makes all before it private, since some templates open the working themselves; so does one that was opened within a
+sentence. Within other words, in a code fence, or in backticks or quotation marks that close right behind it, a mark is
+a mention; but where a closing mark stands in a fence, the fence may be part of the working, and the reading that leaves
+out more is taken.
 
-- in code or a quotation: in a code fence, or between quotation marks or backticks that open on its line;
-- where the words around it make a sentence with it;
-- where it closes a mark that was only mentioned in the same paragraph.
-
-A mark alone on its line counts unless it stands in a code fence. While a reply streams, working without an opening
-mark is known for what it is only when it is closed.
+While a reply streams, working without an opening mark is known for what it is only when it is closed.
 
 What is left open is private to its end: a speaker who leaves a mark open says too little rather than too much.
 """
@@ -41,7 +40,7 @@ _KNOWN = (
     # gpt-oss, Solar
     (
         "channel",
-        rf"{_HEAD}(?:analysis|commentary)\b{_HEADER}|<\|think\|>",
+        rf"{_HEAD}(?:analysis|commentary)\b{_HEADER}|<\|(?:think|message)\|>",
         rf"(?:<\|end\|>\s{{0,8}})?(?:{_HEAD}final\b{_HEADER}|{_TURN}<\|content\|>)|<\|end\|>",
     ),
     # Gemma
@@ -68,12 +67,14 @@ _WAITING = re.compile(rf"(?s:.?)(?:\r|{JOINER}){{1,50}}\Z")
 """What may be half of a line break, or hide in a mark, depending on what follows."""
 _LOOK = 4
 """Characters after a mark that tell whether it stands in a sentence."""
-_AMID_BEFORE = re.compile(r"[\w,]\n?[ ]{0,3}\Z")
-_AMID_AFTER = re.compile(r"[ ]{0,2}\n?[ ]?(?:[^\W\d_A-Z]|[,;:.!?)/|–—-])")
 _SENTENCE_BEGINS = re.compile(r"(?<!\n\d)(?<!\n\d\d)(?<!  \d)[.!?…。！？][\"'”’»)\]*_]{0,4}\s{0,3}\Z")
-_SENTENCE_GOES_ON = re.compile(r"\s{1,3}[^\W\d_A-Z]|[,;:.!?)/|–—-]")
-_LINE_BEGINS = re.compile(r"\n {0,3}\Z")
-_LINE_ENDS = re.compile(r"[ \t]*(?:\n|\Z)")
+_MARKUP = r"(?:</?\w{1,20}>|[\W_])*+"
+_LINE_BEGINS = re.compile(rf"{_MARKUP}(?:\d{{1,9}}[.)]{_MARKUP})?(?:\w{{1,30}}(?: \w{{1,30}}){{0,2}}\W?:{_MARKUP})?\Z")
+_SENTENCE_GOES_ON = re.compile(r"\s{1,3}[^\W\d_A-Z]|[,;:.!?)/|]")
+_LINE_ENDS = re.compile(r"[^\w\n.,;:!?<]*(?:\n|\Z)")
+_TOKENS = {"channel", "half", "token"}
+_BARE = re.compile(r"(?:analysis|commentary)\s*\Z", re.IGNORECASE)
+"""What makes `<|message|>` open working where the token before it was lost."""
 _QUOTING = re.compile(r"(?P<code>`)|(?P<opening>“|(?<![^\s(\[])\")|(?P<closing>[”\"])")
 """What begins or ends code or a quotation."""
 _QUOTED = re.compile(r"[`\"'“‘«「]\Z"), re.compile(r"[`\"'”’»」]")
@@ -94,10 +95,14 @@ class PrivateFilter:
         of a mark."""
         self._kind = ""
         """The kind of private working that is open."""
+        self._amid = False
+        """Whether it was opened within a sentence, which may be working itself then."""
         self._nested: Counter[str] = Counter()
         """How many marks that open working of a kind stood in such working, each of which may be closed as well."""
         self.found = False
         """Whether anything was private."""
+        self.passed = False
+        """Whether a mark in a code fence was taken for a mention."""
         self.restarts = 0
         """How often all that had been given turned out to be private."""
         self._forget()
@@ -107,9 +112,7 @@ class PrivateFilter:
         self._before, self._line, self._fence = "\n\n", "", Fence()
         self._quoting: Counter[str] = Counter()
         """The marks of code and quotations on this line."""
-        self._silent, self._passed = True, False
-        self._mentioned: Counter[str] = Counter()
-        """How many marks that open working were only mentioned in this paragraph, and not closed."""
+        self._silent = True
 
     def feed(self, piece: str) -> str:
         """What of the text so far is for others, and was not given before. Where `restarts` has grown, whatever was
@@ -128,9 +131,9 @@ class PrivateFilter:
         return said
 
     @property
-    def doubtful(self) -> bool:
-        """Whether a mark was passed over in a code fence that is never closed."""
-        return self._passed and bool(self._fence)
+    def in_code(self) -> bool:
+        """Whether a code fence is open."""
+        return bool(self._fence)
 
     def _take(self, piece: str, *, closed: bool) -> str:
         window = self._rest + piece
@@ -156,6 +159,8 @@ class PrivateFilter:
         if self._kind:
             if closes and kind == self._kind:
                 self._kind = ""
+                if self._amid:
+                    self._restart(said)
                 said.append(self._aloud("\n"))
             elif kind == self._kind:
                 self._nested[kind] += 1
@@ -164,45 +169,49 @@ class PrivateFilter:
         else:
             self.found = True
             if closes:
-                said.clear()
-                self._forget()
-                self.restarts += 1
+                self._restart(said)
             else:
                 self._kind = kind
+
+    def _restart(self, said: list[str]) -> None:
+        """All that was said so far turns out to be private."""
+        said.clear()
+        self._forget()
+        self.restarts += 1
 
     def _counts(self, mark: re.Match[str], kind: str, *, closes: bool) -> bool:
         """Whether a mark that models use is meant as one here."""
         before, after = self._before, mark.string[mark.end() : mark.end() + _LOOK]
+        if mark[0].lower() == "<|message|>" and not _BARE.search(before):
+            return False
+        self._amid = False
         if self._silent:
             return True
         if self._fences and self._fence:
-            self._passed = True
+            self.passed = True
             return False
-        begins, ends = bool(_LINE_BEGINS.search(before)), bool(_LINE_ENDS.match(after))
+        begins, ends = bool(_LINE_BEGINS.match(self._line)), bool(_LINE_ENDS.match(after))
         if begins and ends:
             return True
         if self._is_quoted(before, after):
-            self._mentioned[kind] += not closes
-            return False
-        if closes and self._mentioned[kind]:
-            self._mentioned[kind] -= 1
             return False
         if closes and self._nested[kind]:
             self._nested[kind] -= 1
             return True
-        if _SENTENCE_BEGINS.search(before) and not _SENTENCE_GOES_ON.match(after):
-            return True
-        amid = _AMID_BEFORE.search(before) and _AMID_AFTER.match(after)
-        if (begins or (closes and ends)) and not amid:
-            return True
-        self._mentioned[kind] += not closes
-        return False
+        sentence, goes_on = _SENTENCE_BEGINS.search(before), bool(_SENTENCE_GOES_ON.match(after))
+        self._amid = not (begins or closes) and (goes_on or not sentence)
+        return (
+            begins
+            or kind in _TOKENS
+            or (closes and (ends or after[:1].isalnum()))
+            or bool(sentence and not (closes and goes_on))
+        )
 
     def _is_quoted(self, before: str, after: str) -> bool:
-        """Whether a mark stands in code or in a quotation that began on its line."""
+        """Whether a mark stands in code or in a quotation that began on its line and ends behind it."""
         marks, (left, right) = self._quoting, _QUOTED
-        within = marks["code"] % 2 or marks["opening"] > marks["closing"] or self._line.lstrip().startswith(">")
-        return bool(within or (left.search(before) and right.match(after)))
+        within = marks["code"] % 2 or marks["opening"] > marks["closing"] or left.search(before)
+        return bool(within and right.match(after))
 
     def _aloud(self, text: str) -> str:
         """Notes text that is no mark; what of it is for others."""
@@ -214,9 +223,6 @@ class PrivateFilter:
         for line in lines:
             self._quoting = Counter(str(one.lastgroup) for one in _QUOTING.finditer(line))
             self._fence.read(self._line)
-            self._passed = self._passed and bool(self._fence)
-            if not self._line.strip():
-                self._mentioned.clear()
             self._line = line[:_LINE]
         self._before = (self._before + text[-16:])[-16:]
         self._silent = self._silent and text.isspace()
@@ -241,7 +247,9 @@ def without_private(text: str, tag: str = "", *, known: bool = True) -> str:
     the format's own mark; `known` says whether those that models use count too."""
     kept = PrivateFilter(tag, known=known)
     said = kept.whole(text)
-    if kept.doubtful:  # the fence may be part of the working
-        kept = PrivateFilter(tag, known=known, fences=False)
-        said = kept.whole(text)
+    if kept.passed:  # the fence may be part of the working
+        bare = PrivateFilter(tag, known=known, fences=False)
+        less = bare.whole(text)
+        if kept.in_code or bare.restarts > kept.restarts:
+            kept, said = bare, less
     return said.strip() if kept.found else text

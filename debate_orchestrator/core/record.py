@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core.events import (
@@ -64,8 +65,14 @@ class Record:
         self.cast = dict(opened.cast)
         """Who fills the seats now."""
         self.max_cost = opened.max_cost
-        self.raised: list[tuple[QuestionAsked, frozenset[str]]] = []
-        """The questions from the floor, each with the turns that were taken or under way when it was put."""
+        self.raised: list[QuestionAsked] = []
+        """The questions from the floor."""
+        self.begun: dict[str, tuple[int, int]] = {}
+        """The turns whose briefs nothing may change any more: those that were put or answered, and those beside them
+        in their stage, so that nobody who speaks at the same time hears more than the others. Each with the number of
+        questions that were put before the same seat's turn before it had begun, and before it had itself."""
+        self._last_begun: dict[tuple[str, bool], int] = {}
+        """Seat and presentation to the number of questions that were put before its latest turn had begun."""
         self.closed_after = opened.course.closed_after if opened.course else None
         """The place in the calendar after which only the last turns follow, where it was ended early."""
         self.exchange = SideSwap(opened.format)
@@ -74,6 +81,8 @@ class Record:
         self._counted: dict[str, list[Vote]] = {}
         """Place in the calendar to its votes, once the whole panel has voted: nothing changes them any more."""
         self._conceding: dict[str, bool] = {}
+        self._ignored: dict[str, str | None] = {}
+        self._casts: dict[str, list[_Cast]] = {}
         self._sides_end = tuple(f".{side}" for side in opened.format.sides)
 
     @property
@@ -136,12 +145,27 @@ class Record:
         named = any({"winner", "scores"} & set(shape) for shape in shapes)
         return {} if named else self.format.winner_of
 
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        """The places in the calendar, numbered."""
+        return {slot.turn_id(""): n for n, slot in enumerate(self.calendar())}
+
+    @cached_property
+    def _slots(self) -> dict[int | None, list[Slot]]:
+        slots: dict[int | None, list[Slot]] = {}
+        for slot in self.calendar():
+            slots.setdefault(slot.round, []).append(slot)
+        return slots
+
+    def slots(self, round: int | None) -> list[Slot]:
+        """The phases of a round; without one, those before the first round and after the last."""
+        return self._slots.get(round, [])
+
     def cut_off(self, slot: Slot) -> bool:
         """Whether an early end has left out that phase."""
-        places = [one.turn_id("") for one in self.calendar()]
-        if slot.closing or self.closed_after not in places:
+        if slot.closing or self.closed_after not in self._places:
             return False
-        return places.index(slot.turn_id("")) > places.index(self.closed_after)
+        return self._places[slot.turn_id("")] > self._places[self.closed_after]
 
     def mirrors(self, phase: Phase) -> bool:
         """Whether judges take a second, mirrored turn in a phase."""
@@ -162,15 +186,15 @@ class Record:
 
     def votes(self, round: int) -> list[Vote]:
         """What each judge makes of a round, absent ones among them; none before the whole panel has voted."""
-        return self._votes([slot for slot in self.calendar() if slot.round == round])
+        return self._votes(self.slots(round))
 
     def final_votes(self) -> list[Vote]:
         """What each judge makes of the debate."""
-        return self._votes([slot for slot in self.calendar() if slot.closing])
+        return self._votes([slot for slot in self.slots(None) if slot.closing])
 
     def blind_votes(self) -> list[Vote]:
         """What each judge held before the first word; none where nobody was asked."""
-        return self._votes([slot for slot in self.calendar() if slot.phase.option == "blind"])
+        return self._votes([slot for slot in self.slots(None) if slot.phase.option == "blind"])
 
     def _votes(self, slots: Sequence[Slot]) -> list[Vote]:
         made: list[Vote] = []
@@ -212,16 +236,19 @@ class Record:
 
     def _cast(self, slots: Sequence[Slot]) -> list[_Cast]:
         """The turns in which each judge votes in some phases."""
-        made: list[_Cast] = []
-        for slot in slots:
-            if not self.format.votes(slot.phase):
-                continue
-            mirror, shape = self.mirrors(slot.phase), self.format.shapes[slot.phase.reply]
-            voting = self.judges if slot.phase.panel == "every judge" else self.judges[:1]
-            for judge in voting:
-                seats = (judge, judge + MIRRORED) if mirror else (judge,)
-                made.append(_Cast(judge, shape, tuple(slot.turn_id(seat) for seat in seats)))
-        return made
+        return [one for slot in slots for one in self._cast_of(slot)]
+
+    def _cast_of(self, slot: Slot) -> list[_Cast]:
+        """Those of one phase, which stay the same, as the panel's size does."""
+        place = slot.turn_id("")
+        if place not in self._casts:
+            made = self._casts[place] = []
+            if self.format.votes(slot.phase):
+                mirror, shape = self.mirrors(slot.phase), self.format.shapes[slot.phase.reply]
+                for judge in self.judges if slot.phase.panel == "every judge" else self.judges[:1]:
+                    seats = (judge, judge + MIRRORED) if mirror else (judge,)
+                    made.append(_Cast(judge, shape, tuple(slot.turn_id(seat) for seat in seats)))
+        return self._casts[place]
 
     def concedes(self, turn: Turn) -> bool:
         """Whether a debater's speech concedes the debate by the line that is reserved for that."""
@@ -240,6 +267,12 @@ class Record:
             return line in seen.text and any(said.strip() == line for said in seen.text.split("\n"))
         tags = (self.format.quotes or Quotes()).names
         return reply.ended != "cut" and not seen.dropped and ends_with_line(seen.text, line, tags)
+
+    def ignored_in(self, turn: Turn) -> str | None:
+        """As `ignored`, of the reply that settled a turn."""
+        if turn.id not in self._ignored:
+            self._ignored[turn.id] = self.ignored(turn, self.reply(turn))
+        return self._ignored[turn.id]
 
     def ignored(self, turn: Turn, reply: Reply) -> str | None:
         """The reserved line that stands alone on a line of a speech, in whatever case and punctuation, and does not

@@ -1,74 +1,93 @@
-"""Where a speech in markdown says something itself: outside of code, comments, quotations and lists.
+"""Where a speech in markdown says something itself: in a paragraph of its own, and in nothing that is open.
 
-`ends_with` decides whether a speech ends with a reserved line. It reads the text line by line, in time that grows with
-its length and no faster, and errs on one side: wherever a reader could take the line for something quoted, shown or
-only introduced, it does not count. A line that is not the last one never counts, so that only what is left open
-above it matters:
+`ends_with` decides whether a speech ends with a reserved line, in time that grows with its length and no faster. It
+errs on one side: where a reader could take the line for something quoted, shown or only introduced, it does not count.
+It counts as the whole speech, or below a blank line and indented by a blank at most, so that no list, quotation or
+table goes on with it, and where all of these hold of what stands above it:
 
-Code         a fence that is not closed, whether it is read with or without the quotation or list around it; four
-             columns of indentation; a code span that goes on
-Containers   a block quote, list, table or HTML block that the line continues, lazily or by its indentation
-HTML         a comment, an instruction or an element that is not closed; only the names of HTML's own elements and of
-             the format's tags open one, and not right behind a word, as in `Vec<String>`. A name of one letter, which
-             may be a variable, does so to the end of its paragraph
-Quotations   quotation marks that are not closed, straight, curly, angled or in corners, in the line's own paragraph.
-             A mark left open in an earlier paragraph is a slip, or is taken up by the mark that begins the next one.
-             Only a quotation that a colon announces runs on, until it is closed or a paragraph begins with a mark
-Sentences    a line above that ends in a colon, a comma, a semicolon or a dash, and so introduces this one. Hyphens
-             behind a word are a dash; a row of them alone is a rule. An ellipsis ends a sentence
+Code         every fence stands at the margin and is closed, and every backtick is part of a code span on one line.
+             Where there is code, no line begins with a tag, below which it may be no code
+HTML         tags and comments are plain, each on one line, and elements are closed in the order in which they were
+             opened. Only HTML's own names and the format's open one, or any name at the beginning of a line; not right
+             behind a word as in `Vec<Option>`, and a name of one letter only right before a word
+Directives   none of other markups begins a line (`:::`, `[quote]`, `\\begin{...}`)
+Sentences    the last line of words ends one, with a full stop, question mark or exclamation mark, not an ellipsis
+Quotations   every quotation is closed that a colon announces, and every bracket that it announces or that begins a
+             paragraph. Other marks that are left open are slips
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container
+from html import unescape
 
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})(.*)", re.DOTALL)
-_AROUND = re.compile(r"(?:[ \t]*(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t])))*[ \t]*")
+_CODE = "\0"
+"""Stands for code that is left out; no text that is tame holds it."""
+_CODE_SPAN = re.compile(r"(?<![`\\])(`+)(?!`)([^`\n]+)\1(?!`)")
+_AROUND = r"^(?:[ \t]|>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))*"
 """Marks of quotations and lists before what a line of them holds."""
-_CONTAINER = re.compile(r"[ \t]*(?:>|[-*+•][ \t]|\d{1,9}[.)][ \t]|\||\[\^|<[A-Za-z/!?])")
-_CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)([^`\n]+)\1(?!`)")
+_BEGINS_WITH_TAG = re.compile(rf"{_AROUND}<[A-Za-z/!?]", re.MULTILINE)
+_DIRECTIVE = re.compile(
+    rf"{_AROUND}(?::::|\\begin\b|\{{[%{{]|#\+begin|\[/?(?:quote|cite|code|spoiler|hide|pre)\b)",
+    re.MULTILINE | re.IGNORECASE,
+)
+_COMMENT = re.compile(r"<!--[^<>\n\0]*-->")
 _TAG = re.compile(
-    r"(?P<glued>\w|::)?<(?P<closing>/?)(?P<name>[A-Za-z][\w:-]{0,40})(?=[\s/>])"
-    r"(?:[^<>\"']|\"[^\"<>]*\"|'[^'<>]*')*?(?P<empty>/?)>"
+    r"(?P<glued>(?<=\w)|(?<=::))?<(?:/(?P<closed>[A-Za-z][\w:-]{0,40})|(?P<name>[A-Za-z][\w:-]{0,40})"
+    r"(?:[ \t]+[\w:-]+(?:=(?:\"[^\"<>\n\0]*\"|'[^'<>\n\0]*'|[^\s\"'`=<>\0]+))?)*+)[ \t]*/?>"
 )
-_ELEMENT = re.compile(
-    "a|abbr|address|article|aside|audio|b|bdi|bdo|big|blockquote|body|button|canvas|caption|center|cite|code"
-    "|colgroup|data|datalist|dd|del|details|dfn|dialog|dir|div|dl|dt|em|fieldset|figcaption|figure|font|footer"
-    "|form|h[1-6]|head|header|hgroup|html|i|iframe|ins|kbd|label|legend|main|map|mark|marquee|math|menu|meter|nav"
-    "|noframes|noscript|object|ol|optgroup|option|output|picture|pre|progress|q|rp|rt|ruby|s|samp|script|search"
-    "|section|select|slot|small|span|strike|strong|style|sub|summary|sup|svg|table|tbody|template|textarea|tfoot"
-    "|thead|time|title|tt|u|ul|var|video|xmp"
+_ELEMENT = (
+    "abbr|address|article|aside|audio|bdi|bdo|big|blockquote|body|button|canvas|caption|center|cite|code|colgroup|data"
+    "|datalist|dd|del|details|dfn|dialog|dir|div|dl|dt|em|fieldset|figcaption|figure|font|footer|form|h[1-6]|head|header"
+    "|hgroup|html|iframe|ins|kbd|label|legend|li|listing|main|map|mark|marquee|math|menu|meter|nav|noembed|noframes"
+    "|noscript|object|ol|optgroup|option|output|picture|plaintext|pre|progress|rb|rp|rt|rtc|ruby|samp|script|search"
+    "|section|select|slot|small|span|strike|strong|style|sub|summary|sup|svg|table|tbody|td|template|textarea|tfoot|th"
+    "|thead|time|title|tr|tt|ul|var|video|xmp|[abiqsup]"
 )
-_HIDING = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"))
-_INTRODUCES = re.compile(r"[:：,，、;；—–―]\Z|[^\s-](?:\s*-{2,3}|\s+-)\Z")
+_KNOWN = re.compile(_ELEMENT)
+_TYPES = {"data", "form", "label", "map", "menu", "object", "option", "output", "section", "table", "time"}
+"""Names that are types in code, and hide nothing in a page."""
+_VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"}
+_LEFT = re.compile(rf"<(?:[!?]|/?(?:{_ELEMENT})(?![\w:-]))|{_AROUND}</?[A-Za-z]", re.MULTILINE | re.IGNORECASE)
+"""What begins a tag that is not plain."""
 _EMPHASIS = re.compile(r"[*_~]+")
+_COLONS = ":：﹕︓∶꞉ː׃"
+_BRACKETS = {"round", "square", "curled", "wide round", "wide square", "thick"}
 _MARKS = {
     char: (name, way)
     for name, opening, closing, either in (
-        ("straight", "", "", '"＂'),
-        ("curly", "“„‟〝", "”〞〟", ""),
-        ("single", "‘‚‛", "’", "'"),
-        ("angled", "«", "»", ""),
-        ("single angled", "‹", "›", ""),
+        ("straight", "", "", '"＂″ʺ'),
+        ("curly", "“„‟〝❝⹂", "”〞〟❞", ""),
+        ("single", "‘‚‛❛", "’❜", "'＇′"),
+        ("angled", "«⟪", "»⟫", ""),
+        ("single angled", "‹❮", "›❯", ""),
         ("corner", "「", "」", ""),
         ("white corner", "『", "』", ""),
         ("double angle", "《", "》", ""),
         ("single angle", "〈", "〉", ""),
+        ("round", "(", ")", ""),
+        ("square", "[", "]", ""),
+        ("curled", "{", "}", ""),
+        ("wide round", "（", "）", ""),
+        ("wide square", "［", "］", ""),
+        ("thick", "【", "】", ""),
     )
     for way, chars in ((1, opening), (-1, closing), (0, either))
     for char in chars
 }
-"""Quotation mark to its kind, and whether it opens (1), closes (-1) or does either."""
-_EITHER = f"[{re.escape(''.join(_MARKS))}]"
-_MARK_OR_GAP = re.compile(rf"({_EITHER})|\n\n\s*(?=({_EITHER})?)")
-"""A quotation mark; or what parts two paragraphs, and the mark with which the second begins."""
+"""Quotation mark or bracket to its kind, and whether it opens (1), closes (-1) or does either."""
+_CLOSING = rf"[\s{re.escape(''.join(set(_MARKS) - set('([{')))}]"
+_STOP = re.compile(rf"(?:[\w\0%°+$€£>]|{_CLOSING})[.!?。！？｡।؟։]+{_CLOSING}*+(?:\[\^?\d{{1,4}}\]\s*)*\Z")
+_ELLIPSIS = re.compile(rf"(?:…|[.。]{_CLOSING}*+[.。]){_CLOSING}*+\Z")
+_SIGN = re.compile(rf"(?P<mark>[{re.escape(''.join(_MARKS))}])|(?P<colon>[{_COLONS}])|(?P<gap>\n\n\s*)|[\w.!?\0]")
 _ELISION = re.compile(r"\d|(?:t(?:is|was|were|il)|em|cause|bout|n)\b", re.IGNORECASE)
 """What follows an apostrophe that begins a word: '90s, 'tis."""
 _BEFORE = set("([{—–-/:=") | {char for char, (_, way) in _MARKS.items() if way >= 0}
 _AFTER = set(")]}—–-/.,;:!?…") | {char for char, (_, way) in _MARKS.items() if way <= 0}
-_ONE_WAY = {"corner", "white corner", "double angle", "single angle"}
+_ONE_WAY = {"corner", "white corner", "double angle", "single angle"} | _BRACKETS
 """Kinds whose marks look one way, wherever they stand."""
 
 
@@ -92,78 +111,89 @@ class Fence:
 
 
 def ends_with_line(text: str, line: str, tags: Container[str] = ()) -> bool:
-    """Whether a text, tame already, ends with that line on a line of its own, and says it itself.
+    """Whether a text, tame already, ends with that line in a paragraph of its own, and says it itself.
 
     `tags` are the format's own.
     """
     *above, last = text.rstrip().split("\n")
-    indent = len(last.expandtabs(4)) - len(last.expandtabs(4).lstrip())
-    if last.strip() != line or indent >= 4:
+    if last.removeprefix(" ") != line or (above and above[-1].strip(" \t")):
         return False
-    outer, inner = Fence(), Fence()
-    code = [outer.read(one) for one in above]
-    for one in above:
-        inner.read(one[_AROUND.match(one).end() :])  # type: ignore[union-attr]  # it matches nothing at least
-    if outer or inner or _continues(above, code, indented=indent > 0):
+    told = _prose(above)
+    if told is None or _DIRECTIVE.search(told):
         return False
-    prose = ("" if is_code else _CODE_SPAN.sub("", one) for one, is_code in zip(above, code, strict=True))
-    told = "\n".join([*(one if one.strip() else "" for one in prose), ""])
-    return not (_in_html(told, tags) or _in_quotation(_EMPHASIS.sub("", told)))
+    bare = _without_html(told, tags)
+    return bare is not None and _says_all(_EMPHASIS.sub("", bare))
 
 
-def _continues(above: Sequence[str], code: Sequence[bool], *, indented: bool) -> bool:
-    """Whether a line below these goes on with what they begin: a sentence, a quotation, a list, a code span."""
-    nearest = next((_EMPHASIS.sub("", one).rstrip() for one in reversed(above) if one.strip()), "")
-    if _INTRODUCES.search(nearest, max(0, len(nearest) - 8)):
-        return True
-    for one in _paragraph(above, code):
-        if _CONTAINER.match(one) or "`" in _CODE_SPAN.sub("", one):
-            return True
-    for one in reversed(above) if indented else ():
-        if _CONTAINER.match(one):
-            return True
-        if one.strip() and not one[0].isspace():
-            return False
-    return False
+def _prose(lines: list[str]) -> str | None:
+    """The lines without their code; None where some code may be open, or be none."""
+    fence, told = Fence(), list[str]()
+    for line in lines:
+        if fence.read(line):
+            if told[-1:] != [_CODE] and line.startswith(" "):
+                return None
+            told.append(_CODE)
+        else:
+            told.append(_CODE_SPAN.sub(_CODE, line) if line.strip() else "")
+    text = "\n".join(told)
+    unclear = fence or "`" in text or (_CODE in text and _BEGINS_WITH_TAG.search(text))
+    return None if unclear else text
 
 
-def _paragraph(above: Sequence[str], code: Sequence[bool]) -> Iterator[str]:
-    """The lines right above without a blank line or code between, from the last one up."""
-    for one, is_code in zip(reversed(above), reversed(code), strict=True):
-        if is_code or not one.strip():
-            return
-        yield one
-
-
-def _in_html(told: str, tags: Container[str]) -> bool:
-    """Whether a comment or an element is open at the end."""
-    if any(told.rfind(opening) > told.rfind(closing) for opening, closing in _HIDING):
-        return True
-    left, own = Counter[str](), told.rfind("\n\n")
+def _without_html(told: str, tags: Container[str]) -> str | None:
+    """The text without its tags and comments; None where an element is open, or may be."""
+    told, left = _COMMENT.sub("", told), list[str]()
     for tag in _TAG.finditer(told):
-        name = tag["name"].lower()
-        if tag["closing"]:
-            left[name] = max(0, left[name] - 1)
-        elif not tag["empty"] and (name in tags or (_ELEMENT.fullmatch(name) and not tag["glued"])):
-            left[name] += len(name) > 1 or tag.start() >= own
-    return any(left.values())
+        name = (tag["name"] or tag["closed"]).lower()
+        begins = not told[told.rfind("\n", 0, tag.start()) + 1 : tag.start()].strip(" \t>-*+")
+        known = name in tags or begins or bool(_KNOWN.fullmatch(name))
+        if tag["glued"] is not None and (name in _TYPES or len(name) == 1):
+            known = False
+        elif len(name) == 1 and tag["name"] and not begins:
+            known = known and bool(told[tag.end() : tag.end() + 1].strip())
+        if tag["closed"] and left and left[-1] == name and _is_closing(told, tag.start()):
+            left.pop()
+        elif known and name not in _VOID:
+            if tag["closed"]:
+                return None
+            left.append(name)
+    bare = _TAG.sub("", told)
+    return None if left or _LEFT.search(bare) else bare
+
+
+def _is_closing(told: str, at: int) -> bool:
+    """Whether a tag that begins there is one: not escaped, and on no line that may be indented code."""
+    line = told[told.rfind("\n", 0, at) + 1 : at]
+    return not line.endswith("\\") and not line.expandtabs(4).startswith("    ")
+
+
+def _says_all(said: str) -> bool:
+    """Whether a text without markup ends with a sentence, and leaves no bracket or announced quotation open."""
+    said = unescape(said)
+    nearest = next((one for one in reversed(said.split("\n")) if re.search(r"\w", one)), "")
+    if nearest and (not _STOP.search(nearest[-200:]) or _ELLIPSIS.search(nearest[-200:])):
+        return False
+    return not _in_quotation(said)
 
 
 def _in_quotation(said: str) -> bool:
-    """Whether a quotation is open at the end."""
-    left, announced = Counter[str](), set[str]()
-    for found in _MARK_OR_GAP.finditer(said):
-        before, after = said[max(0, found.start() - 8) : found.start()], said[found.end() : found.end() + 1]
-        if not found[1]:
-            left = Counter(name for name in announced if left[name] and not found[2])
+    """Whether a quotation that a colon announces, or a bracket that it announces or that begins a paragraph, is open at
+    the end. A quotation mark that begins a paragraph goes on with a quotation."""
+    left, announced, begins = Counter[str](), False, True
+    for found in _SIGN.finditer(said):
+        if found.lastgroup == "gap":
+            begins = True
             continue
-        name, way = _MARKS[found[1]]
+        if found.lastgroup != "mark":
+            announced, begins = found.lastgroup == "colon", False
+            continue
+        name, way = _MARKS[found[0]]
         if name == "single" and _ELISION.match(said, found.end()):
             continue
-        way = _way(name, way, before[-1:], after, bool(left[name]))
-        if way > 0:
-            (announced.add if before.rstrip().endswith(":") else announced.discard)(name)
-        left[name] = max(0, left[name] + way)
+        before = said[max(0, found.start() - 1) : found.start()]
+        way = _way(name, way, before, said[found.end() : found.end() + 1], bool(left[name]))
+        if way < 0 or announced or (begins if name in _BRACKETS else left[name] and not begins):
+            left[name] = max(0, left[name] + way)
     return any(left.values())
 
 

@@ -1,16 +1,18 @@
 """The order of a debate: the stages as far as they are decided, what is due, who has heard what.
 
-Phases that depend on what was said (interventions, concessions, early ends) are worked out from the answers
-each time they are asked for; there is no second state to keep in step. (What is worked out is remembered until
-the next answer.)
-
+Phases that depend on what was said (interventions, concessions, early ends) are worked out from the answers.
 The agenda is a sequence of stages. The turns of one stage are due together and do not hear each
 other; a stage is reached when all before it are settled.
+
+The work is done part by part: what comes before the rounds, each round, what comes after them. An answer decides
+nothing about the parts before its own, so that the stages of those that are over are remembered, and only the part
+under way is worked out anew after an answer. Folding a journal takes time that grows with its length.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain, groupby, islice
 from typing import NamedTuple
 
 from debate_orchestrator.core.events import Opened, Rejected
@@ -18,7 +20,7 @@ from debate_orchestrator.core.phases import JUDGE, MIRRORED, Slot, Turn
 from debate_orchestrator.core.schema import ShapeContext
 from debate_orchestrator.core.tally import Tally
 from debate_orchestrator.core.verdict import Verdict, conceded, final_verdict
-from debate_orchestrator.util.errors import OutOfTurn, complaint
+from debate_orchestrator.util.errors import OutOfTurn
 
 Stage = tuple[Turn, ...]
 
@@ -39,22 +41,34 @@ class Schedule(Tally):
     def __init__(self, opened: Opened):
         super().__init__(opened)
         self._turns: dict[str, Turn] = {}
-        self._reached: list[Stage] = []
+        parts = groupby(self.calendar(), lambda slot: (slot.round, slot.closing))
+        self._parts = [list(slots) for _, slots in parts] or [[]]
+        self._start_over()
+
+    def _start_over(self) -> None:
+        """Forgets what was worked out: something decides the order of the whole debate anew."""
+        self._over: list[Stage] = []
+        """The stages of the parts that are over."""
+        self._reached: dict[str, Turn] = {}
+        """Their turns, by id."""
+        self._part, self._ended = 0, False
+        """The part under way, and whether the rounds were over before it."""
+        self._answered()
+        self._forget_interventions()
+
+    def _answered(self) -> None:
+        """Forgets what was worked out of the part under way."""
+        self._under_way: list[Stage] | None = None
         self._due: Stage | None = None
 
-    def _moved_on(self) -> None:
-        """Forgets what was worked out: something decides the order anew."""
-        self._reached, self._due = [], None
-
     def due_names(self) -> str:
-        """The turns that are due, for a complaint."""
+        """The turns that are due, for a message."""
         return ", ".join(turn.id for turn in self.due()) or "none, the debate is complete"
 
     def due(self) -> Stage:
         """The turns that must be taken now; empty when the debate is complete. They are independent."""
         if self._due is None:
-            *_, last = self.stages()
-            self._due = tuple(turn for turn in last if turn.id not in self.answers)
+            self._due = tuple(turn for turn in self._last_stage() if turn.id not in self.answers)
         return self._due
 
     @property
@@ -63,36 +77,48 @@ class Schedule(Tally):
 
     def stages(self) -> Iterator[Stage]:
         """The agenda as far as it is decided: every settled stage, in order, and the one that is due."""
-        if not self._reached:
-            self._reached = list(self._decided())
-        return iter(self._reached)
+        under_way = self._reach()
+        return chain(self._over, under_way)
 
-    def _decided(self) -> Iterator[Stage]:
-        for stage in self._agenda():
-            yield stage
-            if not all(turn.id in self.answers for turn in stage):
-                return
+    def _last_stage(self) -> Stage:
+        """The stage that is due, or the last of a complete debate."""
+        return next(chain(reversed(self._reach()), reversed(self._over)), ())
 
-    def _agenda(self) -> Iterator[Stage]:
-        ended, reached, last = False, 0, self.closed_after
-        for slot in self.calendar():
-            if slot.round is not None and slot.round > reached:
-                ended = ended or self._refused(reached)
-                reached = slot.round
+    def _reach(self) -> list[Stage]:
+        """The stages of the part under way, as far as they are decided; those before it are over."""
+        while self._under_way is None:
+            stages, ended = self._walk(self._parts[self._part])
+            if self._part + 1 < len(self._parts) and self._is_settled(stages[-1:]):
+                self._over += stages
+                self._reached |= {turn.id: turn for stage in stages for turn in stage}
+                self._part, self._ended = self._part + 1, ended
+            else:
+                self._under_way = stages
+        return self._under_way
+
+    def _is_settled(self, stages: Sequence[Stage]) -> bool:
+        return all(turn.id in self.answers for stage in stages for turn in stage)
+
+    def _walk(self, slots: Sequence[Slot]) -> tuple[list[Stage], bool]:
+        """The stages of a part, up to the first that is not settled; whether the rounds are over after it."""
+        ended, stages = self._ended, list[Stage]()
+        for slot in slots:
             if ended and not slot.closing:
                 continue
             for stage in self._stages_of(slot):
-                yield stage
+                stages.append(stage)
+                if not self._is_settled([stage]):
+                    return stages, ended
                 if not slot.closing and self._gave_up(stage):
                     ended = True
                     break
-            ended = ended or slot.turn_id("") == last
+            ended = ended or slot.turn_id("") == self.closed_after
+        return stages, ended or self._refused(slots)
 
-    def _refused(self, round: int) -> bool:
-        """Whether a refusal to argue in a round, which is over, ends the debate; in round 0, before the first."""
+    def _refused(self, slots: Sequence[Slot]) -> bool:
+        """Whether a refusal to argue in a part, which is over, ends the debate."""
         if self.format.after_refusal == "goes on":
             return False
-        slots = [slot for slot in self.calendar() if (slot.round or 0) == round and not slot.closing]
         return any(self.declined(slot.turn_id(side)) for slot in slots for side in slot.phase.seats)
 
     def _stages_of(self, slot: Slot) -> Iterator[Stage]:
@@ -103,6 +129,12 @@ class Schedule(Tally):
             order = tuple(side for side in order if side in self.moved(slot.round or 0))
         for seats in slot.stages(order, self.judges, mirror=self.mirrors(slot.phase)):
             yield tuple(self._turn(slot, seat) for seat in seats)
+
+    def most_turns(self) -> int:
+        """How many turns the debate may have, with those that answer something found."""
+        order = self.speaking_order()
+        stages = (slot.stages(order, self.judges, mirror=self.mirrors(slot.phase)) for slot in self.calendar())
+        return sum(len(seats) for one in stages for seats in one)
 
     def _turn(self, slot: Slot, seat: str) -> Turn:
         turn_id = slot.turn_id(seat)
@@ -119,11 +151,14 @@ class Schedule(Tally):
 
     def turn(self, turn_id: str) -> Turn:
         """The turn with that id, due or settled; OutOfTurn if the agenda has none so far."""
-        for stage in self.stages():
-            for one in stage:
-                if one.id == turn_id:
-                    return one
-        raise OutOfTurn(complaint(turn_id, "a turn that is not due", f"one of: {self.due_names()}"))
+        if found := self._find(turn_id):
+            return found
+        raise OutOfTurn(f"{turn_id}: this turn is not due. Due now: {self.due_names()}.")
+
+    def _find(self, turn_id: str) -> Turn | None:
+        """The turn with that id among those that were reached."""
+        under_way = (turn for stage in self._reach() for turn in stage if turn.id == turn_id)
+        return self._reached.get(turn_id) or next(under_way, None)
 
     def _place_of(self, turn: Turn) -> str:
         """The place in the calendar of a turn's phase."""
@@ -157,39 +192,43 @@ class Schedule(Tally):
         that is put now."""
         if not self.due():
             return False
-        places = [slot.turn_id("") for slot in self.calendar()]
         due = self._place_of(self.due()[0])
-        deaf = self.settled_for_now()
         taking = self.judges if seat == JUDGE else (seat,)
-        for place, slot in list(zip(places, self.calendar(), strict=True))[places.index(due) :]:
-            if seat not in slot.phase.seats or self.cut_off(slot) or (slot.phase.on and place != due):
+        for slot in islice(self.calendar(), self._places[due], None):
+            if seat not in slot.phase.seats or self.cut_off(slot) or (slot.phase.on and slot.turn_id("") != due):
                 continue
-            if any(slot.turn_id(one) not in deaf for one in taking):
+            if any(slot.turn_id(one) not in self.begun for one in taking):
                 return True
         return False
 
-    def settled_for_now(self) -> frozenset[str]:
-        """The turns whose briefs nothing may change any more: those that were put or answered, and those beside them in
-        their stage, so that nobody who speaks at the same time hears more than the others."""
-        *_, stage = self.stages()
-        beside = [turn.id for turn in stage] if any(self._is_begun(turn) for turn in stage) else []
-        return frozenset([*self.answers, *self.asked, *beside])
+    def _begin(self) -> None:
+        """Marks the turns of the stage that is due as begun: a brief of theirs is put, or answered."""
+        for turn in self._last_stage():
+            if turn.id not in self.begun:
+                self.begun[turn.id] = self._questions_before(turn)
+                self._last_begun[turn.seat, turn.mirrored] = len(self.raised)
 
     def put_to(self, turn: Turn) -> list[FloorQuestion]:
-        """The questions from the floor that the taker of a turn has heard."""
-        if not self.raised:
-            return []
-        known: set[int] = set()
-        for stage in self.stages():
-            if any(one.id == turn.id for one in stage):
-                break
-            own = [one for one in stage if (one.seat, one.mirrored) == (turn.seat, turn.mirrored)]
-            known.update(n for one in own for n in self._hears(one))
-        return [FloorQuestion(n, self.raised[n][0].question, n not in known) for n in self._hears(turn)]
+        """The questions from the floor that the taker of a turn has heard: those put to their seat before the stage
+        had begun."""
+        known, before = self._questions_before(turn)
+        return [
+            FloorQuestion(n, one.question, n >= known)
+            for n, one in enumerate(self.raised[:before])
+            if turn.role in one.to
+        ]
 
-    def _hears(self, turn: Turn) -> list[int]:
-        """Which of the questions a turn's taker hears: those put to their seat before the stage had begun."""
-        return [n for n, (one, before) in enumerate(self.raised) if turn.role in one.to and turn.id not in before]
+    def new_to(self, turn: Turn) -> list[FloorQuestion]:
+        """Those of them that they had not heard in a turn before."""
+        known, before = self._questions_before(turn)
+        return [
+            FloorQuestion(n, one.question, new=True)
+            for n, one in enumerate(self.raised[known:before], start=known)
+            if turn.role in one.to
+        ]
+
+    def _questions_before(self, turn: Turn) -> tuple[int, int]:
+        return self.begun.get(turn.id) or (self._last_begun.get((turn.seat, turn.mirrored), 0), len(self.raised))
 
     def settled(self) -> list[Turn]:
         """Every turn that has its answer, in agenda order."""

@@ -1,9 +1,7 @@
-"""What a structured reply looks like, as data: the same fields make the JSON Schema that is asked
-for and the check that the answer must pass.
+"""The shape of a structured reply, as data: it gives the JSON Schema that is asked for, and the check of the reply.
 
-A shape is a mapping of names to fields. Providers can't promise ranges or dependencies between
-fields, so those are checked here and nowhere else. Nothing is repaired and nothing is guessed:
-`check` returns complaints, and an empty list is the only way to pass.
+A shape is a mapping of names to fields. Structured-output modes can't enforce ranges or dependencies between fields, so
+those are checked here and nowhere else. Nothing is repaired or guessed: a reply passes if `check` finds no complaint.
 """
 
 from __future__ import annotations
@@ -13,23 +11,29 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from pydantic import Field as Default
+from pydantic import Field as ModelField
 
 from debate_orchestrator.core.values import Text, Value
-from debate_orchestrator.util.errors import complaint, short_repr
+from debate_orchestrator.util.errors import short_repr
 
 LONGEST = 20_000
 """Characters that one text of a structured reply may have."""
 LONGEST_URL = 2_000
 MOST_ITEMS = 100
+DEEPEST = 6
+"""Levels of nested records and lists that a shape may have."""
+MOST_FIELDS = 300
+"""Fields that a shape may have, those of its records included; a field per side counts twice."""
+LARGEST = 1_000_000
+"""The largest absolute value that a number in a reply may have."""
 _URL = re.compile(r"https?://[^\s<>\"`\x00-\x20\x7f]+", re.IGNORECASE)
 
 
 class Condition(Value):
-    """Conditions on the setup and the round; all that are given must hold."""
+    """Conditions on the setup and the round; all that are set must hold."""
 
     round: Literal["first", "later", "last", "not last"] | int | None = None
-    """Which rounds: some by name, or just the one of that number."""
+    """The rounds, by name, or one round by its number."""
     rounds_at_least: int | None = None
     strictness: str | None = None
 
@@ -52,13 +56,13 @@ class Field(Value):
     """One field of a structured reply."""
 
     kind: Literal["text", "url", "flag", "number", "choice", "choices", "list", "record", "scores", "turn", "turns"]
-    """`scores` is a number for each side and criterion of the rubric; `turn` the id of a turn, `turns` a list of
-    such; `url` the address of a page."""
+    """`scores`: a number for each side and criterion of the rubric; `turn`: a turn's id; `turns`: a list of turn ids;
+    `url`: the address of a page."""
     about: Text = ""
     of: tuple[str, ...] = ()
-    """What a choice may be; empty means the sides."""
+    """The options of a choice; empty means the sides."""
     fields: dict[str, Field] = {}
-    """What a record, or each item of a list, is made of."""
+    """The fields of a record, or of each item of a list."""
     least: float | None = None
     most: float | None = None
     whole: bool = False
@@ -67,19 +71,19 @@ class Field(Value):
     per_side: bool = False
     """One value for each side instead of a single one."""
     optional: bool = False
-    """Whether null will do."""
+    """Whether null is allowed."""
     only_if: dict[str, bool | str] = {}
-    """The values of fields beside it with which it is filled in; otherwise it is null or empty."""
+    """Sibling field to the value it must have for this field to be filled in; otherwise this one is null or empty."""
     unless: dict[str, bool | str] = {}
-    """The values of fields beside it with any of which it is left out, as null or empty."""
-    when: Condition = Default(default_factory=Condition)
+    """Sibling field to the value with which this field is left out, as null or empty."""
+    when: Condition = ModelField(default_factory=Condition)
 
 
 Shape = dict[str, Field]
 
 
 class ShapeContext(Value):
-    """What the fields of a shape refer to: who the sides are, what is scored, and on what scale."""
+    """What the fields of a shape refer to: the sides, the criteria and their scales."""
 
     sides: tuple[str, ...]
     criteria: tuple[str, ...]
@@ -88,17 +92,17 @@ class ShapeContext(Value):
     rounds: int
     strictness: str
     turns: tuple[str, ...] = ()
-    """The turns that may be named."""
+    """The turns that a reply may name."""
     scales: dict[str, tuple[float, float]] = {}
-    """Criterion to its own least and most, where they are not those of the rubric."""
+    """Criterion to its own least and most, if they are not those of the rubric."""
 
     def scale(self, criterion: str) -> tuple[float, float]:
-        """The least and the most that a criterion may be given."""
+        """The lowest and highest score of a criterion."""
         return self.scales.get(criterion, (self.least, self.most))
 
 
 def fields_asked(shape: Mapping[str, Field], terms: ShapeContext) -> Shape:
-    """The fields that are asked for under these terms."""
+    """The fields whose conditions hold."""
     return {
         name: field
         for name, field in shape.items()
@@ -107,7 +111,7 @@ def fields_asked(shape: Mapping[str, Field], terms: ShapeContext) -> Shape:
 
 
 def json_schema(shape: Mapping[str, Field], terms: ShapeContext) -> dict[str, Any]:
-    """The shape as a JSON Schema that structured-output modes take: every property required, none beside."""
+    """The shape as a JSON Schema for structured-output modes: every property is required, and no other is allowed."""
     return _object({name: _schema(field, terms) for name, field in fields_asked(shape, terms).items()})
 
 
@@ -116,17 +120,17 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def _schema(field: Field, terms: ShapeContext) -> dict[str, Any]:
-    made = _plain(field, terms)
+    schema = _plain(field, terms)
     if field.per_side:
-        made = _object(dict.fromkeys(terms.sides, made))
+        schema = _object(dict.fromkeys(terms.sides, schema))
     if (field.only_if or field.unless or field.optional) and empty_value(field) is None:
-        made |= {"type": [made["type"], "null"]}
-        made |= {"enum": [*made["enum"], None]} if "enum" in made else {}
-    return made | ({"description": field.about} if field.about else {})
+        schema |= {"type": [schema["type"], "null"]}
+        schema |= {"enum": [*schema["enum"], None]} if "enum" in schema else {}
+    return schema | ({"description": field.about} if field.about else {})
 
 
 def _plain(field: Field, terms: ShapeContext) -> dict[str, Any]:
-    """The schema of one value of a field, for one side and filled in."""
+    """The schema of a field's value for one side, when it is filled in."""
     match field.kind:
         case "text" | "url" | "turn":
             return {"type": "string"}
@@ -150,22 +154,22 @@ def _plain(field: Field, terms: ShapeContext) -> dict[str, Any]:
 
 
 def empty_value(field: Field) -> Any:
-    """What stands in a field that is not filled in: an empty list where it is a list, null elsewhere."""
+    """The value of a field that is not filled in: an empty list for lists, else null."""
     return [] if field.kind in ("choices", "turns", "list") and not field.per_side else None
 
 
 def check(shape: Mapping[str, Field], value: Any, terms: ShapeContext, where: str = "") -> list[str]:
-    """Every complaint about `value` as a reply of this shape; empty when it will do."""
+    """Every complaint about `value` as a reply of this shape; empty if it fits."""
     if not isinstance(value, dict):
-        return [complaint(where.rstrip(".") or "the reply", _kind(value), "a JSON object")]
+        return [_mismatch(where.rstrip(".") or "the reply", value, "a JSON object")]
     wanted = fields_asked(shape, terms)
     found = [
-        complaint(f"{where}{name}", "nothing", _expected(field, terms) + _or_nothing(field))
+        f"{where}{name}: this field is missing; it must be {_expected(field, terms)}{_or_nothing(field)}."
         for name, field in wanted.items()
         if name not in value
     ]
     found += [
-        complaint(f"{where}{short_repr(name)}", "a field nobody asked for", f"only {', '.join(wanted)}")
+        f"{where}{short_repr(name)}: there is no such field; the fields are {', '.join(wanted)}."
         for name in value
         if name not in wanted
     ]
@@ -184,36 +188,36 @@ def _dependent(field: Field, record: Mapping[str, Any], name: str, terms: ShapeC
     if not field.only_if and not field.unless:
         return _one(field, value, terms, where)
     if applies(field, record):
-        if empty and field.kind != "list":  # a list of none is a list; what is named must be named
-            return [complaint(where, _kind(value), f"{_expected(field, terms)}, {_condition(field, 'since')}")]
+        if empty and field.kind != "list":  # an empty list is a list, but choices and turns must name something
+            return [_mismatch(where, value, f"{_expected(field, terms)}, {_condition(field, 'since')}")]
         return _one(field, value, terms, where)
     if empty:
         return []
-    barred = [f"{other} is {_word(one)}" for other, one in field.unless.items() if record.get(other) == one]
+    barred = [f"{other} is {_word(bar)}" for other, bar in field.unless.items() if record.get(other) == bar]
     why = f"since {' and '.join(barred)}" if barred else _condition(field, "unless")
-    return [complaint(where, short_repr(value), f"{json.dumps(vacant)}, {why}")]
+    return [f"{where}: {short_repr(value)} must be {json.dumps(vacant)}, {why}."]
 
 
 def applies(field: Field, record: Mapping[str, Any]) -> bool:
-    """Whether a field is to be filled in, by the values of the fields beside it."""
+    """Whether a field must be filled in, given the values of its sibling fields."""
     wanted = all(record.get(other) == needed for other, needed in field.only_if.items())
     return wanted and not any(record.get(other) == barred for other, barred in field.unless.items())
 
 
 def _condition(field: Field, word: Literal["if", "since", "unless"]) -> str:
-    """When a field is filled in: `if detected is true`."""
+    """The condition for a field, as in `if detected is true`."""
     wanted = [f"{other} is {_word(needed)}" for other, needed in field.only_if.items()]
     barred = [f"{other} is not {_word(value)}" for other, value in field.unless.items()]
     return f"{word} {' and '.join(wanted + barred)}"
 
 
 def _word(value: bool | str) -> str:
-    """A value as a reply writes it."""
+    """A value as it is written in a reply."""
     return str(value).lower() if isinstance(value, bool) else value
 
 
 def _or_nothing(field: Field) -> str:
-    """When a field may be empty, and how that is written."""
+    """When a field may be empty, and with which value."""
     if field.only_if or field.unless:
         return f" {_condition(field, 'if')}, and {json.dumps(empty_value(field))} otherwise"
     return f", or {json.dumps(empty_value(field))}" if field.optional else ""
@@ -228,34 +232,36 @@ def _one(field: Field, value: Any, terms: ShapeContext, where: str, *, side: boo
         return _each_side(value, terms, where, lambda item, at: _scores(item, terms, at))
     if field.kind == "list":
         return _list(field, value, terms, where)
-    return [] if _fits(field, value, terms) else [complaint(where, _kind(value), _expected(field, terms))]
+    return [] if _fits(field, value, terms) else [_mismatch(where, value, _expected(field, terms))]
 
 
 def _each_side(value: Any, terms: ShapeContext, where: str, check_one: Any) -> list[str]:
     if not isinstance(value, dict) or set(value) != set(terms.sides):
-        return [complaint(where, _kind(value), f"an object with the keys {', '.join(terms.sides)}")]
-    return [said for name in terms.sides for said in check_one(value[name], f"{where}.{name}")]
+        return [_mismatch(where, value, f"an object with the keys {', '.join(terms.sides)}")]
+    return [complaint for name in terms.sides for complaint in check_one(value[name], f"{where}.{name}")]
 
 
 def _scores(value: Any, terms: ShapeContext, where: str) -> list[str]:
     if not isinstance(value, dict) or set(value) != set(terms.criteria):
-        return [complaint(where, _kind(value), f"an object with the keys {', '.join(terms.criteria)}")]
-    wrong = []
+        return [_mismatch(where, value, f"an object with the keys {', '.join(terms.criteria)}")]
+    complaints = []
     for name in terms.criteria:
         least, most = terms.scale(name)
         scale = Field(kind="number", least=least, most=most)
         if not _fits(scale, value[name], terms):
-            wrong.append(complaint(f"{where}.{name}", _kind(value[name]), _expected(scale, terms)))
-    return wrong
+            complaints.append(_mismatch(f"{where}.{name}", value[name], _expected(scale, terms)))
+    return complaints
 
 
 def _list(field: Field, value: Any, terms: ShapeContext, where: str) -> list[str]:
     if not isinstance(value, list) or len(value) > MOST_ITEMS:
-        return [complaint(where, _kind(value), f"a list of at most {MOST_ITEMS}")]
+        return [_mismatch(where, value, f"a list of at most {MOST_ITEMS}")]
     if field.fields:
-        return [said for i, item in enumerate(value) for said in check(field.fields, item, terms, f"{where}[{i}].")]
-    one = Field(kind="text")
-    return [said for i, item in enumerate(value) for said in _one(one, item, terms, f"{where}[{i}]")]
+        checked = (check(field.fields, item, terms, f"{where}[{i}].") for i, item in enumerate(value))
+    else:
+        text = Field(kind="text")
+        checked = (_one(text, item, terms, f"{where}[{i}]") for i, item in enumerate(value))
+    return [complaint for complaints in checked for complaint in complaints]
 
 
 def _fits(field: Field, value: Any, terms: ShapeContext) -> bool:
@@ -288,6 +294,8 @@ def _number(field: Field, value: Any) -> bool:
         return False
     if field.whole and not isinstance(value, int):
         return False
+    if not -LARGEST <= value <= LARGEST:  # NaN, too, is refused here
+        return False
     return (field.least is None or value >= field.least) and (field.most is None or value <= field.most)
 
 
@@ -296,9 +304,9 @@ def _all_of(value: Any, options: Sequence[str]) -> bool:
 
 
 def _expected(field: Field, terms: ShapeContext) -> str:
-    """What a field should hold, in words."""
-    one = _expected_one(field, terms)
-    return f"an object with the keys {', '.join(terms.sides)}, each {one}" if field.per_side else one
+    """What a field must hold, in words."""
+    single = _expected_one(field, terms)
+    return f"an object with the keys {', '.join(terms.sides)}, each {single}" if field.per_side else single
 
 
 def _expected_one(field: Field, terms: ShapeContext) -> str:
@@ -314,7 +322,7 @@ def _expected_one(field: Field, terms: ShapeContext) -> str:
         case "number":
             kind = "a whole number" if field.whole else "a number"
             bounded = field.least is not None and field.most is not None
-            return f"{kind} from {field.least:g} to {field.most:g}" if bounded else kind
+            return f"{kind} from {field.least:g} to {field.most:g}" if bounded else f"{kind} of at most {LARGEST:,}"
         case "choice":
             return "one of " + ", ".join(field.of or terms.sides)
         case "choices":
@@ -328,7 +336,13 @@ def _expected_one(field: Field, terms: ShapeContext) -> str:
     return "an object"
 
 
+def _mismatch(where: str, value: Any, expected: str) -> str:
+    """The complaint about a value that is not what it must be."""
+    return f"{where}: {_kind(value)} is not {expected}."
+
+
 def _kind(value: Any) -> str:
+    """A value, for a message; an object by its keys."""
     if isinstance(value, dict):
         keys = ", ".join(short_repr(key, 30) for key in list(value)[:6])
         return f"an object with the keys {keys}" if keys else "an empty object"

@@ -1,8 +1,9 @@
-"""Events in, next turns out: the fold that is the whole state of a debate.
+"""The state of a debate: the fold of its events, which says what turns are due next.
 
-Law 1: an event out of turn is refused and changes nothing; the same answer twice is harmless.
-Law 2: what a seat hears follows the agenda's order, never the order in which answers arrived.
-Law 3: what depends on what was said is worked out from the answers by the `agenda`, and has no state of its own.
+1. An event out of turn is refused and changes nothing; the same answer twice is harmless.
+2. What a seat hears follows the schedule's order, never the order in which answers arrived: network timing can't change
+   a prompt.
+3. Phases that depend on what was said are worked out from the answers by `schedule`, so no second state can disagree.
 """
 
 from __future__ import annotations
@@ -28,31 +29,33 @@ from debate_orchestrator.core.events import (
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.schedule import Schedule
 from debate_orchestrator.core.schema import check
-from debate_orchestrator.util.errors import OutOfTurn, complaint
+from debate_orchestrator.util.errors import OutOfTurn
 
 ATTEMPTS = 2
-"""How often a reply is asked for before a judge counts as absent. A debater is never absent: nothing is
-judged on a one-sided transcript."""
+"""How often a judge is asked for a usable reply before it counts as absent. A debater never does: a one-sided
+transcript must not be judged."""
 
 
 class DebateState(Schedule):
-    """One debate, as far as its events go."""
+    """One debate, after the events so far."""
 
     def __init__(self, events: Iterable[Event]):
-        """Folds `events`, the first of which is Opened; OutOfTurn where one does not fit."""
+        """Folds `events`, the first of which must be Opened. Raises OutOfTurn if one does not fit."""
         rest = iter(events)
         opened = next(rest, None)
         if not isinstance(opened, Opened):
-            raise OutOfTurn(complaint("the first event", "none that opens a debate", "opened"))
+            raise OutOfTurn("The first event does not open a debate.")
         super().__init__(opened)
         for event in rest:
             self.take(event)
 
     def admits(self, event: Event) -> bool:
-        """Whether an event would change anything: False for an answer that is on record already, word for
-        word. OutOfTurn for whatever is not due, or is no answer to what was asked."""
+        """Whether an event would change anything: False for an answer that is recorded already, word for word.
+
+        Raises OutOfTurn for an event that is not due, or does not answer what was asked.
+        """
         if isinstance(event, Opened):
-            raise OutOfTurn(complaint("opened", "a second opening", "one debate to a journal"))
+            raise OutOfTurn("The debate is open already; a journal holds one debate.")
         if isinstance(event, Noted):
             return True
         if isinstance(event, BudgetChanged):
@@ -70,54 +73,51 @@ class DebateState(Schedule):
         return True
 
     def _is_known(self, event: Event) -> bool:
-        """Whether a spoiled reply is on record already: the same words, and no brief put since."""
+        """Whether a rejected reply is recorded already: the same words, and no brief sent since."""
         if not isinstance(event, Rejected):
             return False
-        spoiled = self.spoiled.get(event.turn, [])
-        # The last few will do: a reply is handed in again at once, and a journal may hold thousands.
-        return event in spoiled[-8:] and len(spoiled) >= len(self.asked.get(event.turn, []))
+        rejected = self.spoiled.get(event.turn, [])
+        # Only the last few are compared: a reply is repeated at once if at all, and a journal may hold thousands.
+        return event in rejected[-8:] and len(rejected) >= len(self.asked.get(event.turn, []))
 
     def _may_cap(self, event: BudgetChanged) -> bool:
-        """Whether a new cap changes anything; OutOfTurn where nobody is asked any more."""
+        """Whether a new cost cap changes anything. Raises OutOfTurn if no call is left to make."""
         if self.complete:
-            raise OutOfTurn(complaint("a new cap", "a debate that is complete", "one with turns left"))
+            raise OutOfTurn("This debate is complete; a new cost cap would change nothing.")
         return event.max_cost != self.max_cost
 
     def _may_recast(self, event: Reassigned) -> bool:
-        """Whether a new cast for a seat changes anything; OutOfTurn where the panel's size would change."""
+        """Whether new models for a seat change anything. Raises OutOfTurn if the panel's size would change."""
         if self.complete:
-            hint = "`debate judge` has other judges judge it again."
-            raise OutOfTurn(complaint(f"recast {event.seat}", "a debate that is complete", "one with turns left", hint))
+            problem = f"This debate is complete; a new model for {event.seat} would change nothing."
+            raise OutOfTurn(problem, hint="`debate judge` has other judges judge it again")
         before = self.cast.get(event.seat, ())
         if len(event.who) != len(before):
-            raise OutOfTurn(complaint(f"recast {event.seat}", f"{len(event.who)} for it", f"{len(before)}, as before"))
+            raise OutOfTurn(f"{event.seat} has {len(before)} models, and {len(event.who)} were named to replace them.")
         return event.who != before
 
     def _may_raise(self, event: QuestionAsked) -> bool:
-        """A question from the floor; OutOfTurn where a seat it is put to will not hear it."""
+        """True for a question from the audience. Raises OutOfTurn if a seat that it is put to will not hear it."""
         seats = self.askable
         if unknown := [seat for seat in event.to if seat not in seats]:
-            raise OutOfTurn(complaint("a question", f"to {', '.join(unknown)}", f"to one of: {', '.join(seats)}"))
-        if deaf := [seat for seat in event.to if not self.will_hear(seat)]:
-            had = "whose last turn is taken or under way"
-            raise OutOfTurn(complaint("a question", f"to {', '.join(deaf)}, {had}", "to a seat with turns left"))
+            raise OutOfTurn(f"A question can't be put to {', '.join(unknown)}.", hint=f"one of {', '.join(seats)}")
+        if finished := [seat for seat in event.to if not self.will_hear(seat)]:
+            problem = f"A question can't be put to {', '.join(finished)}: the last turn is taken or under way."
+            raise OutOfTurn(problem, hint="a seat with turns left")
         return True
 
     def _may_close(self) -> bool:
-        """An early end; OutOfTurn where there is nothing to end."""
+        """Whether an early end changes anything. Raises OutOfTurn if there is nothing to end or to judge."""
         due = self.due()
         if not due or due[0].closing:
-            got = "a debate that is complete" if not due else "a debate whose last turns are due already"
-            raise OutOfTurn(complaint("an early end", got, "one with rounds left"))
-        if not any(turn.speaking for turn in self.settled()):
-            hint = "Nobody can judge what was not said."
-            raise OutOfTurn(complaint("an early end", "a debate in which nobody has spoken", "a speech", hint))
+            state = "This debate is complete" if not due else "The last turns of this debate are due already"
+            raise OutOfTurn(f"{state}; there is no round left to skip.")
+        if not any(turn.speaking and turn.id in self.answers for stage in self.stages() for turn in stage):
+            raise OutOfTurn("No speech has been made yet, so there is nothing to judge.")
         if self.closed_after is not None:
             return False
         if self.last_place() is None:
-            raise OutOfTurn(
-                complaint("an early end", "a debate whose last round is under way", "rounds left to leave out")
-            )
+            raise OutOfTurn("The last round of this debate is under way; there is no round left to skip.")
         return True
 
     def _must_answer(self, turn: Turn, event: Asked | CallFailed | Answer) -> None:
@@ -127,12 +127,14 @@ class DebateState(Schedule):
             return
         if answers and isinstance(event, Voted) == (shape is None):
             wanted = "a speech" if shape is None else "a structured reply"
-            raise OutOfTurn(complaint(turn.id, f"an answer that {event.kind}", wanted))
-        if isinstance(event, Voted) and shape is not None and (wrong := check(shape, event.ballot, self.terms(turn))):
-            raise OutOfTurn([f"{turn.id}: {one}" for one in wrong])
+            raise OutOfTurn(f"{turn.id}: this turn needs {wanted}, not the event {event.kind!r}.")
+        if isinstance(event, Voted) and shape is not None:
+            complaints = [f"{turn.id}: {text}" for text in check(shape, event.ballot, self.terms(turn))]
+            if complaints:
+                raise OutOfTurn(complaints)
 
     def take(self, event: Event) -> bool:
-        """Folds one event; True if it changed anything. As `admits`, and nothing has changed where it raises."""
+        """Folds one event; True if it changed anything. Raises as `admits`, and then nothing has changed."""
         if not self.admits(event):
             return False
         match event:
@@ -143,13 +145,14 @@ class DebateState(Schedule):
             case BudgetChanged():
                 self.max_cost = event.max_cost
             case QuestionAsked():
-                self.raised.append((event, self.settled_for_now()))
+                self.raised.append(event)
             case EndedEarly():
                 self.closed_after = self.last_place()
-                self._moved_on()
+                self._start_over()
             case CallFailed():
                 self.unanswered.setdefault(event.turn, []).append(event)
             case Asked():
+                self._begin()
                 self.asked.setdefault(event.turn, []).append(event)
             case Rejected():
                 self.spoiled.setdefault(event.turn, []).append(event)
@@ -161,8 +164,9 @@ class DebateState(Schedule):
         return True
 
     def _settle(self, answer: Answer) -> None:
+        self._begin()
         self.answers[answer.turn] = answer
-        self._moved_on()
+        self._answered()
 
     def _must_be_due(self, turn_id: str) -> Turn:
         due = self.due()
@@ -170,5 +174,5 @@ class DebateState(Schedule):
             if turn.id == turn_id:
                 return turn
         if turn_id in self.answers:
-            raise OutOfTurn(complaint(turn_id, "a second answer", "one answer to a turn", "The first stands."))
-        raise OutOfTurn(complaint(turn_id, "a turn that is not due", f"one of: {self.due_names()}"))
+            raise OutOfTurn(f"{turn_id}: this turn has an answer already, and that one counts.")
+        raise OutOfTurn(f"{turn_id}: this turn is not due. Due now: {self.due_names()}.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.record import Record
 from debate_orchestrator.core.verdict import (
     ConvergenceFinding,
@@ -17,11 +18,23 @@ from debate_orchestrator.core.votes import Vote, mean
 
 
 class Tally(Record):
-    """A record, counted."""
+    """A record, counted. Once the whole panel of a round has voted, nothing changes what comes of that, and it is
+    remembered."""
+
+    def __init__(self, opened: Opened):
+        super().__init__(opened)
+        self._findings: dict[int, ConvergenceFinding] = {}
+        self._results: dict[int, RoundResult | None] = {}
+        self._interventions: dict[int, bool] = {}
 
     def finding(self, round: int) -> ConvergenceFinding:
         """What the ballots of a round say of convergence."""
-        return finding(self.ballots(round), self.format.sides)
+        if round not in self._findings:
+            found = finding(self.ballots(round), self.format.sides)
+            if not self.votes(round):
+                return found
+            self._findings[round] = found
+        return self._findings[round]
 
     def moved(self, round: int) -> tuple[str, ...]:
         """The sides that answer the intervention of a round."""
@@ -39,31 +52,32 @@ class Tally(Record):
         """Whether a round's convergence is answered by an intervention."""
         if self.opened.course is not None:
             return round in self.opened.course.interventions
-        if not self._calls_for_one(round):
-            return False
-        first = round
-        while first > 1 and self._calls_for_one(first - 1):
-            first -= 1
-        most, answered = self.format.intervention.most_in_a_row, list[bool]()
-        for n in range(first, round + 1):
-            before = [False] * (most - len(answered)) + answered[-most:] if most else []
-            answered.append(n <= most or not all(before))
-        return answered[-1]
+        if round not in self._interventions:
+            before = range(round - self.format.intervention.most_in_a_row, round)
+            found = self._calls_for_one(round) and not all(n > 0 and self.intervened(n) for n in before)
+            if not self.votes(round):
+                return found
+            self._interventions[round] = found
+        return self._interventions[round]
+
+    def _forget_interventions(self) -> None:
+        """An early end leaves out the phases after it, which answer what is found."""
+        self._interventions.clear()
 
     def _calls_for_one(self, round: int) -> bool:
         """Whether a round converges, in which something answers that, and no side has given up."""
-        answering = [slot for slot in self.calendar() if slot.phase.on == "convergence" and slot.round == round]
+        answering = [slot for slot in self.slots(round) if slot.phase.on == "convergence"]
         if not any(not self.cut_off(slot) for slot in answering):
             return False
         return self.finding(round).detected and not conceded(self.ballots(round))
 
     def persisted(self) -> tuple[int, ...]:
         """The rounds that converged right after an intervention, and were flagged instead of answered again."""
-        return tuple(
-            n
-            for n in range(2, self.rounds + 1)
-            if self.finding(n).detected and self.intervened(n - 1) and not self.intervened(n)
-        )
+        return tuple(n for n in range(2, self.rounds + 1) if self.persists(n))
+
+    def persists(self, round: int) -> bool:
+        """Whether a round is one of those."""
+        return self.finding(round).detected and self.intervened(round - 1) and not self.intervened(round)
 
     def advice(self, side: str, round: int) -> list[str]:
         """The judges' advice from the round before to a side; empty in round 1 or with feedback off."""
@@ -73,10 +87,14 @@ class Tally(Record):
 
     def result(self, round: int) -> RoundResult | None:
         """The scores and the winner of a round; None until it is judged."""
-        votes = self.votes(round)
-        if all(vote.absent for vote in votes):
-            return None
-        return round_result(round, votes, self.format.sides, self.opened.setup.quorum, self.labels)
+        if round not in self._results:
+            votes = self.votes(round)
+            if not votes:
+                return None
+            absent = all(vote.absent for vote in votes)
+            rules = (self.format.sides, self.opened.setup.quorum, self.labels)
+            self._results[round] = None if absent else round_result(round, votes, *rules)
+        return self._results[round]
 
     def unjudged(self, round: int) -> bool:
         """Whether a round's panel has had its turns, and no ballot of theirs counts."""
@@ -91,7 +109,7 @@ class Tally(Record):
         return bool(self._round_votes(round))
 
     def _round_votes(self, round: int) -> list[str]:
-        cast = self._cast([slot for slot in self.calendar() if slot.round == round])
+        cast = self._cast(self.slots(round))
         return [turn_id for one in cast for turn_id in one.turns]
 
     def results(self) -> list[RoundResult]:

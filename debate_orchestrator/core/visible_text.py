@@ -8,7 +8,7 @@ Length              what comes after the most words of the phase is not heard; a
 Quotes              `<quote>...</quote>` becomes `<v_quote>` where the material holds it, `<u_quote>` where it does not.
                     Marks of that kind that a speaker writes are taken for plain quotes, and looked up like them.
                     Compared without case, punctuation and space; a quote of a few words proves nothing, and is
-                    unverified.
+                    unverified. So are those after the first 200 of a speech.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from functools import lru_cache
 from debate_orchestrator.core.phases import Phase, Quotes
 from debate_orchestrator.core.private_text import without_private
 from debate_orchestrator.core.values import Value
-from debate_orchestrator.util.sanitize import sanitize
+from debate_orchestrator.util.sanitize import normalized, sanitize
 
+MOST_QUOTES = 200
+"""Quotes of one speech that are looked up; those after them are heard as unverified."""
 _WORD = re.compile(r"\S+")
 _ATTRIBUTES = r"""(?:\s+[\w:-]+\s*=\s*(?:"[^"<]*"|'[^'<]*'|[^\s"'<>]+))*\s*/?"""
 _APOSTROPHES = re.compile(r"(?<=\w)['\u2018\u2019\u02bc\u02b9\u2032`\u00b4\uff07](?=\w)")
@@ -106,7 +108,7 @@ def _marked(text: str, quotes: Quotes, material: tuple[str, ...]) -> tuple[str, 
 
     def mark(match: re.Match[str]) -> str:
         inner = match[1]
-        verified = _in(inner, within, quotes.least_words)
+        verified = len(found) < MOST_QUOTES and _in(inner, within, quotes.least_words)
         found.append(Quote(text=inner.strip(), verified=verified))
         name = quotes.verified if verified else quotes.unverified
         return f"<{name}>{inner}</{name}>"
@@ -125,8 +127,8 @@ def _in(quote: str, within: Sequence[str], least_words: int) -> bool:
 def normalize(text: str) -> str:
     """A text as quotes are compared: words of letters and digits in small letters, one space between them."""
     # An apostrophe within a word belongs to it, however it is written; a hyphen parts words, as a space does.
-    folded = unicodedata.normalize("NFKC", _APOSTROPHES.sub("", sanitize(text))).casefold()
-    words = unicodedata.normalize("NFKC", folded).translate(_LETTERS).split()
+    folded = normalized(_APOSTROPHES.sub("", sanitize(text))).casefold()
+    words = normalized(folded).translate(_LETTERS).split()
     return " ".join(word for word in words if any(map(str.isalnum, word)))
 
 

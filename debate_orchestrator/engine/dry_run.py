@@ -1,7 +1,7 @@
-"""A format tried out: debates of every size that it makes, played by stand-ins, with every brief rendered.
+"""Rehearsals of a format in memory: debates of every size, with every brief rendered, and their reports.
 
-What no look at the data and the templates shows comes out here: a name that is missing in the first round alone,
-a ballot that the engine can't count, a report that can't be told. Nobody is asked, and nothing is written.
+They find what reading the data and the templates can't show: a name that is missing in the first round alone, a ballot
+that the engine can't count, a report that can't be rendered. No model is called, and nothing is written.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.storage.journal import SCHEMA, Entry
-from debate_orchestrator.util.errors import BadFormat, DebateError, complaint, short_repr
+from debate_orchestrator.util.errors import BadFormat, DebateError, short_repr
 
 EVERY_SIZE = 8
-"""Up to so many rounds every number of them is tried; above it only those that the format tells apart."""
+"""Up to this number of rounds each is tried; above it only those that a condition of the format names."""
 SECONDS = 60
-"""Seconds that all trials of a format may take: a stranger's may be made to have no end of them."""
+"""Seconds for all rehearsals of a format. A format from elsewhere may be made to need far more."""
 WHOLE_SIZE = 3
-"""Up to so many rounds, and in those that the format tells apart, unusual debates are tried too, and all are told."""
+"""Up to this number of rounds, and in those that a condition names, unusual debates and reports are tried too."""
 _NONCE = "0123456789abcdef"
 _WHEN = "2026-01-01T00:00:00.000Z"
 
@@ -41,10 +41,10 @@ class DryRunCourse(NamedTuple):
 
     name: str
     stormy: bool = False
-    """Everybody converges in every round, the first speaker declines once, two judges vote, also on the mirrored
-    debate and wherever that is optional, and there is material."""
+    """Whether both sides converge in every round, the first speaker declines once, two judges vote with every option
+    on, and there is material."""
     ends: bool = False
-    """The first speaker concedes at once."""
+    """Whether the first speaker concedes at once."""
 
 
 CALM = DryRunCourse("a calm debate")
@@ -54,7 +54,7 @@ UNUSUAL = (DryRunCourse("a stormy debate", stormy=True), DryRunCourse("a short d
 def opened(
     made: Format, templates: Mapping[str, str], rounds: int = 1, strictness: str = "", course: DryRunCourse = CALM
 ) -> Opened:
-    """The opening of a debate by a format, with stand-ins for everything that is answered."""
+    """The opening of a debate by a format, with stand-ins in all seats."""
     sides = made.sides
     setup = Setup(
         topic="Whether a stand-in has a point.",
@@ -85,16 +85,15 @@ def opened(
 
 
 def find_problems(made: Format, templates: Mapping[str, str], where: Callable[[Keys], str]) -> list[str]:
-    """Everything that goes wrong in debates by a format, each once; `where` names the place of keys in it."""
+    """Everything that goes wrong in debates by a format, each once; `where` gives the place of some keys."""
     found: dict[str, None] = {}
     until = time.monotonic() + SECONDS
     for trial in _trials(made, templates, where):
         found |= dict.fromkeys(trial.complaints(until))
         if trial.late:
-            found[complaint(where(()), f"trials of it that take over {SECONDS} s", "fewer phases, rounds or ways")] = (
-                None
-            )
-        if trial.broke or trial.late:  # the same would be said of every size
+            hint = "Use fewer phases, rounds or ways of judging."
+            found[f"{where(())}: rehearsals of this format take more than {SECONDS} s. {hint}"] = None
+        if trial.broke or trial.late:  # every other size would fail in the same way
             break
     return list(found)
 
@@ -109,7 +108,7 @@ def _trials(made: Format, templates: Mapping[str, str], where: Callable[[Keys], 
 
 
 def sizes(made: Format) -> list[int]:
-    """The numbers of rounds to try: all that are few, and beyond them those that some condition tells apart."""
+    """The numbers of rounds to try: all small ones, and beyond them those around a number that a condition names."""
     few = range(1, min(made.rounds.most, EVERY_SIZE) + 1)
     return sorted({*few, *_told_apart(made), made.rounds.most, made.rounds.insist})
 
@@ -140,9 +139,13 @@ class _Trial:
         """Whether the first speaker has still to do what this course has it do."""
 
     def complaints(self, until: float) -> Iterator[str]:
-        """What goes wrong; as far as it was played by then, where it is `late`."""
+        """What goes wrong, up to the time `until`; `late` is set if that came first."""
         debate, events = DebateState([self.first]), list[Event]([self.first])
         turn: Turn | None = None
+        if debate.complete:
+            self.broke = True
+            yield f"{self.where(('round',))}: {self._size()} has no turns."
+            return
         try:
             while due := debate.due():
                 for turn in due:
@@ -159,7 +162,7 @@ class _Trial:
                 return
             announcements(debate)
             markdown.render(build_report([Entry(n, _WHEN, event, "") for n, event in enumerate(events, start=1)]))
-        except Exception as error:  # whatever the engine trips over lies in the format
+        except Exception as error:  # the engine is tested; what breaks it here is the format
             self.broke = True
             yield self._tripped(turn, error)
 
@@ -171,7 +174,7 @@ class _Trial:
         return []
 
     def _answer(self, debate: DebateState, turn: Turn) -> Event:
-        """What a stand-in says to a brief."""
+        """A stand-in's answer."""
         text = f"A stand-in speaks in {turn.id}."
         text = " ".join([text] * (1 + (turn.phase.least_words or 0) // len(text.split())))
         if debate.shape(turn) is not None:
@@ -182,19 +185,23 @@ class _Trial:
             text = f"{text}\n\n{lines.concede if self.course.ends else lines.decline}"
         return replies.parse_reply(debate, turn, Reply(text=text, brief="", by=rehearse.KIND))
 
+    def _size(self) -> str:
+        """The kind of debate, in words."""
+        setup = self.first.setup
+        return f"{self.course.name} of {setup.rounds} round{'s' * (setup.rounds != 1)} ({setup.strictness})"
+
     def _tripped(self, turn: Turn | None, error: Exception) -> str:
-        """The complaint about a debate that does not come to its end, or can't be told."""
-        rules, setup = self.first.format, self.first.setup
+        """The error for a debate that does not reach its end, or can't be reported."""
+        rules, size = self.first.format, self._size()
         if isinstance(error, DebateError):
             why = error.complaints[0]
         else:
             text = " ".join(str(error).split())
             why = f"{type(error).__name__}: {text if text.isprintable() and len(text) < 160 else short_repr(text, 120)}"
-        size = f"{self.course.name} of {setup.rounds} round{'s' * (setup.rounds != 1)}, {setup.strictness},"
         if turn is None:
-            return complaint(self.where(("shapes",)), f"{size} that can't be told ({why})", "one with a report")
+            return f"{self.where(('shapes',))}: {size} can't be reported ({why})."
         keys: Keys = ("shapes", turn.phase.reply)
         if turn.phase.reply == "text":
             groups = {"before": rules.before, "round": rules.round, "after": rules.after}
             keys = next((name, group.index(turn.phase)) for name, group in groups.items() if turn.phase in group)
-        return complaint(self.where(keys), f"{size} that stops at {turn.id} ({why})", "one that comes to its end")
+        return f"{self.where(keys)}: {size} stops at {turn.id} ({why})."

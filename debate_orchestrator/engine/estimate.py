@@ -1,8 +1,8 @@
-"""What calls will cost, told before they are made.
+"""What a debate will cost, estimated before it is run.
 
-A whole debate is played in memory with stand-ins as long as real speakers are expected to be, its calls are
-put to a model of the provider's cache, and each is priced as the real one. It is an estimate: nobody knows
-yet what will be said, how much a model thinks before it speaks, or what a search brings.
+The whole debate is played in memory with stand-ins that speak at the expected length. Its calls run through a model of
+the provider's cache, and each is priced as the real one. What models think before they answer, and what a search
+brings, is not in the estimate.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from debate_orchestrator.core.costs import CostLine, Costs
-from debate_orchestrator.core.events import Event, Opened, Reply, Usage
+from debate_orchestrator.core.events import Event, Opened, Reassigned, Reply, Usage
 from debate_orchestrator.core.phases import MIRRORED, Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import Value
@@ -33,26 +33,31 @@ from debate_orchestrator.providers.caching import (
 from debate_orchestrator.util import model_spec
 
 LETTERS = 6
-"""Characters that a word of a speech takes, with its space."""
+"""Characters of a word in a speech, with its space."""
 BALLOT_WORDS = 800
-"""Words that a structured reply is expected to have; those of the shipped debates have 500 to 1,300."""
+"""Words of a structured reply; those of the shipped debates have 500 to 1,300."""
+MOST_TURNS = 400
+"""Turns up to which a debate is estimated; the largest that the shipped formats allow has 245.
+Every brief holds all earlier speeches, so the work grows with the square of the turns."""
 
 
 class Estimate(Value):
     """What a debate, or the rest of one, is expected to take."""
 
     bill: Costs
-    """A line for each seat and phase that calls somebody; what is free is called too, and costs nothing."""
+    """A line for each seat and phase with calls; calls that are free count with $0."""
     unknown: tuple[str, ...]
-    """Who is called at a price that nobody knows, each once."""
+    """The model specs whose price is unknown, each once."""
     seconds: float
-    """Of the longest calls of each stage, one after the other."""
+    """The longest calls of all stages, added up."""
     waits: bool
-    """Whether there are turns besides that the host or a person takes, in their own time."""
+    """Whether the host or a person takes turns too, in their own time."""
     searches: bool
-    """Whether debaters may search, which is in none of the numbers."""
+    """Whether debaters may search; searches are in none of the numbers."""
     persons: bool = False
-    """Whether a person takes turns, which cost nothing."""
+    """Whether a person takes turns; they cost nothing."""
+    too_long: bool = False
+    """Whether too many turns are left to be estimated. Then all counts are 0."""
 
     @property
     def calls(self) -> int:
@@ -68,26 +73,30 @@ class Estimate(Value):
         return self.bill.total.cost
 
     def said(self) -> str:
-        """The estimate in a line."""
-        return self._said() + ("; a person's turns cost nothing" if self.persons else "")
+        """The estimate as one line."""
+        if self.too_long:
+            return f"not estimated: more than {MOST_TURNS} turns are left"
+        return self._counted() + ("; a person's turns cost nothing" if self.persons else "")
 
-    def _said(self) -> str:
+    def _counted(self) -> str:
         if not self.calls:
             return "no calls"
-        said = [self._calls(), f"about {_duration(self.seconds)}"]
+        counted = [self._calls(), f"about {_duration(self.seconds)}"]
         if self.waits:
-            said[-1] += " and what the other seats take"
+            counted[-1] += " and what the other seats take"
         if self.cost:
-            said.append(f"{self._money()} (prices of {pricing.table().date})")
+            counted.append(f"{self._money()} (prices of {pricing.table().date})")
         elif not self.unknown:
-            said.append("$0")
-        besides = ["what models think"] if self.cost else []
-        besides += [f"{', '.join(self.unknown)}, whose price is unknown"] if self.unknown else []
-        besides += ["searches of the web"] if self.searches else []
-        return ", ".join(said) + (f"; not counted: {'; '.join(besides)}" if besides else "")
+            counted.append("$0")
+        left_out = ["what models think"] if self.cost else []
+        left_out += [f"{', '.join(self.unknown)}, whose price is unknown"] if self.unknown else []
+        left_out += ["searches of the web"] if self.searches else []
+        return ", ".join(counted) + (f"; not counted: {'; '.join(left_out)}" if left_out else "")
 
     def short(self) -> str:
-        """Its calls, minutes and money in a few words."""
+        """Calls, minutes and money in a few words."""
+        if self.too_long:
+            return "not estimated"
         if not self.calls:
             return "no calls"
         money = self._money() if self.cost else "" if self.unknown else "$0"
@@ -108,26 +117,26 @@ def _duration(seconds: float) -> str:
 
 
 def sizes(brief: Brief) -> tuple[int, int]:
-    """About how many tokens a brief has, and how many its answer will have."""
+    """About how many tokens a brief has, and its answer will have."""
     return sum(_blocks(brief)), pricing.tokens("x" * LETTERS * (brief.words or BALLOT_WORDS))
 
 
 def _blocks(brief: Brief) -> list[int]:
-    """The tokens of each block that is sent; what a reply must look like goes before all of them."""
+    """The tokens of each block that is sent. Providers put the schema of a reply before all other blocks."""
     schema = json.dumps(brief.json_schema) if brief.json_schema is not None else ""
     parts = [part for message in brief.messages for part in message.parts]
     return [pricing.tokens(brief.system + schema), *map(pricing.tokens, parts)]
 
 
 def expected(spec: str, brief: Brief) -> float | None:
-    """US dollars that one call may cost if nothing of it is cached yet; None where no price is known."""
+    """US dollars that one call may cost with nothing cached; None if the price is unknown."""
     if spec != model_spec.real(spec):
-        return 0.0  # the stand-in is asked, and not the model
+        return 0.0  # a stand-in answers, not the model
     sent, answered = sizes(brief)
     return pricing.cost(spec, Usage(written=sent, output=answered))
 
 
-class _Made(NamedTuple):
+class _PlannedCall(NamedTuple):
     """A call that would be made."""
 
     turn: Turn
@@ -137,65 +146,85 @@ class _Made(NamedTuple):
 
 
 def estimate(opened: Opened, given: Iterable[Event] = ()) -> Estimate:
-    """What a debate will take from its opening on, or from the events that are on record since: those of the
-    calls that are still to be made. Rehearsed seats count as those for whom they stand in."""
-    debate = DebateState([opened, *given])
-    debate.cast = {seat: tuple(model_spec.real(spec) for spec in specs) for seat, specs in debate.cast.items()}
+    """What the calls still to be made will take, from the opening and the events since then.
+
+    A stand-in counts as the model it stands for.
+    """
+    debate = DebateState(map(_with_real_cast, [opened, *given]))
     seated = [spec for seat in debate.format.seated for spec in debate.cast[seat]]
     persons = model_spec.HUMAN in seated
     waits = persons or model_spec.HOST in seated
-    made, took = _played(debate)
+    searches = opened.setup.search
+    if debate.most_turns() - len(debate.answers) > MOST_TURNS:
+        return Estimate(
+            bill=Costs(), unknown=(), seconds=0, waits=waits, persons=persons, searches=searches, too_long=True
+        )
+    calls, took = _play(debate)
     lines: dict[tuple[str, str], CostLine] = {}
     unknown: dict[str, None] = {}
-    for one, sent in zip(made, counted((one.cache for one in made), pricing.table().cache), strict=True):
-        usage = sent.model_copy(update={"output": one.output})
-        cost = pricing.cost(one.spec, usage)
-        unknown |= {} if cost is not None else {one.spec: None}
-        seat, phase = one.turn.seat, one.turn.phase.name
+    for call, sent in zip(calls, counted((call.cache for call in calls), pricing.table().cache), strict=True):
+        usage = sent.model_copy(update={"output": call.output})
+        cost = pricing.cost(call.spec, usage)
+        unknown |= {} if cost is not None else {call.spec: None}
+        seat, phase = call.turn.seat, call.turn.phase.name
         line = CostLine(seat=seat, phase=phase, calls=1, usage=usage, cost=cost or 0.0, unknown=int(cost is None))
         lines[seat, phase] = lines.get((seat, phase), CostLine(seat=seat, phase=phase)) + line
-    searches = opened.setup.search and any(not one.turn.judging for one in made)
+    searches = searches and any(not call.turn.judging for call in calls)
     bill = Costs(lines=tuple(lines.values()))
     return Estimate(bill=bill, unknown=tuple(unknown), seconds=took, waits=waits, persons=persons, searches=searches)
 
 
-def _played(debate: DebateState) -> tuple[list[_Made], float]:
-    """The calls of a debate played to its end with stand-ins, as they start, and the seconds that they take."""
-    planned = cache_plans(debate)
-    made: list[_Made] = []
+def _with_real_cast(event: Event) -> Event:
+    """The event with each stand-in in a cast replaced by the model it stands for."""
+    if isinstance(event, Opened):
+        cast = {seat: tuple(map(model_spec.real, specs)) for seat, specs in event.cast.items()}
+        return event.model_copy(update={"cast": cast})
+    if isinstance(event, Reassigned):
+        return event.model_copy(update={"who": tuple(map(model_spec.real, event.who))})
+    return event
+
+
+def _play(debate: DebateState) -> tuple[list[_PlannedCall], float]:
+    """Plays a debate to its end with stand-ins: its calls in the order they start, and the seconds they take."""
+    plans = cache_plans(debate)
+    calls: list[_PlannedCall] = []
     clock = took = 0.0
     while due := debate.due():
-        stage = _together(debate, due, planned, clock)
-        made += sorted(stage, key=lambda one: one.cache.start)
-        ends = [one.cache.start + seconds(one.spec, one.turn.phase) for one in stage]
+        stage = _stage_calls(debate, due, plans, clock)
+        calls += sorted(stage, key=lambda call: call.cache.start)
+        ends = [call.cache.start + seconds(call.spec, call.turn.phase) for call in stage]
         took += max(ends, default=clock) - clock
-        others = [clock + seconds(filler(debate, turn.seat), turn.phase) for turn in due]
+        # Turns of the host or a person cost no seconds of ours, and yet cache entries expire while they are taken.
+        all_ends = [*ends, *(clock + seconds(filler(debate, turn.seat), turn.phase) for turn in due)]
         for turn in due:
             text = rehearse.said(debate, turn)
             debate.take(replies.parse_reply(debate, turn, Reply(text=text, brief="", by=rehearse.KIND)))
-        clock = max([*ends, *others])
-    return made, took
+        clock = max(all_ends)
+    return calls, took
 
 
-def _together(debate: DebateState, due: tuple[Turn, ...], planned: dict[str, CachePlan], clock: float) -> list[_Made]:
-    """The calls of a stage that begins at `clock`. Where the debate asks for that, those that share a beginning
-    start when the first of them is answered."""
-    made: list[_Made] = []
-    leads: set[tuple[str, str, bool]] = set()
+def _stage_calls(
+    debate: DebateState, due: tuple[Turn, ...], plans: dict[str, CachePlan], clock: float
+) -> list[_PlannedCall]:
+    """The calls of a stage that begins at `clock`, in seconds. With `leader_first`, calls that share a prefix start
+    when the first of them begins to answer."""
+    calls: list[_PlannedCall] = []
+    leaders: set[tuple[str, str, bool]] = set()
     for turn in due:
         spec = filler(debate, turn.seat)
         if not model_spec.is_called(spec):
             continue
-        asked, known = brief(debate, turn), pricing.known(spec)
-        blocks = _blocks(asked)
-        lead = (spec, turn.phase.reply, turn.mirrored)
-        start = clock + TO_BEGIN if debate.opened.leader_first and known and lead in leads else clock
-        leads.add(lead)
-        # The system text is the first block; the last is the call's own.
-        plan = planned[turn.id] if known else CachePlan()
-        marked = tuple(place + 1 for place in placed_marks(plan, debate, len(blocks) - 1))
-        least = known.least if known else 0
+        request, price = brief(debate, turn), pricing.known(spec)
+        blocks = _blocks(request)
+        prefix = (spec, turn.phase.reply, turn.mirrored)
+        follows = debate.opened.leader_first and price and prefix in leaders
+        start = clock + TO_BEGIN if follows else clock
+        leaders.add(prefix)
+        # The system text is the first block; the last block is the call's own.
+        plan = plans[turn.id] if price and price.least else CachePlan()
+        marks = tuple(place + 1 for place in placed_marks(plan, debate, len(blocks) - 1))
         shared = family(debate, turn.phase, turn.seat + (MIRRORED if turn.mirrored else ""))
-        cache = Call(shared, tuple(blocks), marked, plan.hour, start, start + TO_BEGIN, least)
-        made.append(_Made(turn, spec, cache, sizes(asked)[1]))
-    return made
+        least = price.least if price else 0
+        cache = Call(shared, tuple(blocks), marks, plan.hour, start, start + TO_BEGIN, least)
+        calls.append(_PlannedCall(turn, spec, cache, sizes(request)[1]))
+    return calls

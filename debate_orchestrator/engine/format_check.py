@@ -1,7 +1,7 @@
-"""A format looked over whole before anybody debates by it: its data, its templates, and debates played by stand-ins.
+"""The check of a user's format: its data, its templates, and rehearsals of whole debates.
 
-`drafts` says what is wrong with the data as such. Here is said what makes no debate, with everything that is
-wrong with the templates, all at once and each with its file and line.
+`formats.validation` finds values that do not fit the model. This module finds what fits and still can't be debated by,
+and collects all errors, each with its file and line.
 """
 
 from __future__ import annotations
@@ -17,195 +17,185 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.formats import loader, source
 from debate_orchestrator.formats.validation import Keys
 from debate_orchestrator.prompting import briefs, rendering, templates
-from debate_orchestrator.util.errors import BadFormat, complaint, short_repr
+from debate_orchestrator.util.errors import BadFormat, short_repr
 
-LARGEST_SCORE = 1_000_000
-_ANY_FORMAT = "adversarial"
-"""The format whose briefs tell which names there are while the one looked over is none yet."""
-_FILLED = {"round": ("round", "rounds"), "intervention": ("round",)}
-"""Labels in which something is filled in, with what."""
+_SAMPLE = "adversarial"
+"""The format whose briefs give the names for templates while the checked one can't be loaded."""
+_LABEL_NAMES = {"round": ("round", "rounds"), "intervention": ("round",)}
+"""The names that may stand in braces in a label."""
 
-_BALLOT = {"scores": "scores", "winner": "choice", "convergence": "record", "feedback": "text"}
-_OTHER = {"winner": "choice", "rows": "list"}
-"""Fields by which the engine goes, with their kinds: in a shape with scores, and in one without."""
-_CONVERGENCE = {"detected": "flag", "side": "choice", "criteria": "choices"}
-_ALWAYS = ("scores", "winner", "rows")
-"""Those among them without which a reply is not what it is."""
+# The fields that the engine reads, with their kinds: in a shape with scores, and in another.
+_BALLOT_FIELDS = {"scores": "scores", "winner": "choice", "convergence": "record", "feedback": "text"}
+_OTHER_FIELDS = {"winner": "choice", "rows": "list"}
+_CONVERGENCE_FIELDS = {"detected": "flag", "side": "choice", "criteria": "choices"}
+_REQUIRED = ("scores", "winner", "rows")
 
-Odd = tuple[Keys, str, str]
-"""Keys, what came, what was expected."""
+FormatError = tuple[Keys, str]
+"""Where in the data, and a sentence on what is wrong there."""
 
 
 def load(given: str) -> Format:
-    """The format of that name or in that folder. A user's own is looked over whole: BadFormat with everything that
-    is wrong with it."""
+    """The format of that name or in that folder. A format in a folder is checked first: BadFormat with every error."""
     if source.is_path(given):
-        wrong = find_mistakes(given)
-        if wrong:
-            raise BadFormat(wrong)
+        errors = find_mistakes(given)
+        if errors:
+            raise BadFormat(errors)
     return loader.load(given)
 
 
 def find_mistakes(given: str) -> list[str]:
-    """Everything that is wrong with a format, by file and line. BadFormat where there is none, BadFile where its
-    format.yaml is no YAML."""
-    from debate_orchestrator.engine import dry_run  # loads reports, which shipped formats need not be shown in
+    """Every error in a format, in the order of files and lines. BadFormat if there is no such format, BadFile if its
+    format.yaml is not YAML."""
+    from debate_orchestrator.engine import dry_run  # loads the reports, which showing a shipped format need not
 
     draft = source.read_source(given)
-    wrong = [*draft.complaints]
-    own = loader.carried_templates(draft)
-    if draft.shipped:
-        own |= _shipped_texts(draft)
-    proofread = _proofread(draft, own)
-    homes = {f"{'prompts/' * one.shipped}formats/{one.name}/": f"{one.told}/" for one in draft.folders}
+    errors = list(draft.complaints)
+    carried = loader.carried_templates(draft)
+    homes = {f"{'prompts/' * folder.shipped}formats/{folder.name}/": f"{folder.told}/" for folder in draft.folders}
     if draft.shipped:
         homes[f"formats/{draft.name}/"] = f"{draft.folders[0].told}/"
-    proofread = [_at_home(one, homes) for one in proofread]
+    in_templates = [_with_user_path(error, homes) for error in _template_errors(draft, carried)]
     if draft.made is not None:
-        odd = [complaint(draft.where(keys), got, wanted) for keys, got, wanted in _odd(draft.made)]
-        wrong += odd
-        if not wrong:
-            tried = dry_run.find_problems(draft.made, loader.carried_templates(draft), draft.where)
-            wrong += _unsaid([_at_home(one, homes) for one in tried], proofread)
-    return sorted(dict.fromkeys([*wrong, *proofread]), key=_file_and_line)
+        errors += [f"{draft.where(keys)}: {message}" for keys, message in _semantic_errors(draft.made)]
+        if not errors:
+            found = dry_run.find_problems(draft.made, carried, draft.where)
+            errors += _unexplained([_with_user_path(error, homes) for error in found], in_templates)
+    return sorted(dict.fromkeys([*errors, *in_templates]), key=_file_and_line)
 
 
-def _unsaid(tried: list[str], proofread: list[str]) -> list[str]:
-    """What came out when a format was tried, less what follows from what its templates were found to lack."""
-    files = {_file_and_line(one)[0] for one in proofread}
-    said = ("prompts/shared/",) if files else ()
-    return [one for one in tried if _file_and_line(one)[0] not in files and not one.startswith(said)]
+def _unexplained(found: list[str], in_templates: list[str]) -> list[str]:
+    """The errors of a dry run, without those that follow from errors already found in the same template, or in one
+    that a shared template includes."""
+    files = {_file_and_line(error)[0] for error in in_templates}
+    shared = ("prompts/shared/",) if files else ()
+    return [error for error in found if _file_and_line(error)[0] not in files and not error.startswith(shared)]
 
 
-def _at_home(said: str, homes: dict[str, str]) -> str:
-    """A complaint with the path under which the user knows a template."""
-    for home, told in homes.items():
-        if said.startswith(home):
-            return told + said.removeprefix(home)
-    return said
+def _with_user_path(error: str, homes: dict[str, str]) -> str:
+    """The error with the path under which the user knows the template."""
+    for home, path in homes.items():
+        if error.startswith(home):
+            return path + error.removeprefix(home)
+    return error
 
 
-def _file_and_line(said: str) -> tuple[str, int]:
-    found = re.match(r"(.*?):(\d+)(?:: |$)", said)
-    return (found[1], int(found[2])) if found else (said, 0)
+def _file_and_line(error: str) -> tuple[str, int]:
+    found = re.match(r"(.*?):(\d+)(?:: |$)", error)
+    return (found[1], int(found[2])) if found else (error, 0)
 
 
-def _shipped_texts(draft: source.FormatSource) -> dict[str, str]:
-    """The templates in a shipped format's folder, by their path."""
-    home = draft.folders[0]
-    return {f"formats/{home.name}/{path.name}": path.read_text("utf-8") for path in home.path.glob("*.j2")}
-
-
-def _proofread(draft: source.FormatSource, own: dict[str, str]) -> list[str]:
-    """What is wrong with the templates, those with inherited names among them, without rendering any."""
+def _template_errors(draft: source.FormatSource, carried: dict[str, str]) -> list[str]:
+    """What is wrong with the templates, without rendering any: syntax, and names that no brief provides."""
     from debate_orchestrator.engine import dry_run
 
-    sample = draft.made or loader.load(_ANY_FORMAT)
-    names = briefs.names(DebateState([dry_run.opened(sample, {})]))
-    speaking = [one for role, one in names.items() if role != JUDGE or JUDGE in sample.seated]
+    texts = dict(carried)
+    if draft.shipped:
+        home = draft.folders[0]
+        texts |= {f"formats/{home.name}/{path.name}": path.read_text("utf-8") for path in home.path.glob("*.j2")}
+    sample = draft.made or loader.load(_SAMPLE)
+    debate = DebateState([dry_run.opened(sample, {})])
+    if debate.complete:  # a format without a turn has no brief to take the names from
+        sample = loader.load(_SAMPLE)
+        debate = DebateState([dry_run.opened(sample, {})])
+    names = briefs.names(debate)
+    seated = [given for role, given in names.items() if role != JUDGE or JUDGE in sample.seated]
     system = f"formats/{draft.name}/{source.SYSTEM}"
-    roots = {system: templates.EntryTemplate(speaking, draft.where(()))}
+    entries = {system: templates.EntryTemplate(seated, draft.where(()))}
     for keys, phase in source.phases(draft.data):
         file, seats = phase.get("template") or phase.get("name"), phase.get("seats")
         path = f"formats/{file if '/' in str(file) else f'{draft.name}/{file}'}{source.ENDING}"
         if isinstance(seats, list):
             roles = {JUDGE if seat == JUDGE else "debater" for seat in seats}
-            kinds = roots.setdefault(path, templates.EntryTemplate([], draft.where(keys))).kinds
-            kinds += [one for role, one in names.items() if role in roles and one not in kinds]
-    return rendering.check_templates(own, roots)
+            kinds = entries.setdefault(path, templates.EntryTemplate([], draft.where(keys))).kinds
+            kinds += [given for role, given in names.items() if role in roles and given not in kinds]
+    return rendering.check_templates(texts, entries)
 
 
-def _odd(made: Format) -> Iterator[Odd]:
-    """What a format may say, and no debate can go by."""
-    limits = made.rounds
-    if not 1 <= limits.default <= limits.most <= limits.insist <= MOST_ROUNDS:
-        got = f"default {limits.default}, most {limits.most}, insist {limits.insist}"
-        yield ("rounds",), got, f"1 or more, each at least the one before, and at most {MOST_ROUNDS}"
-    if not made.phases():
-        yield ("round",), "no phases", "one at least"
-    if not made.rubric.most <= LARGEST_SCORE:
-        yield ("rubric", "most"), short_repr(made.rubric.most), f"at most {LARGEST_SCORE:,}"
-    for group, phases in (("before", made.before), ("round", made.round), ("after", made.after)):
+def _semantic_errors(format: Format) -> Iterator[FormatError]:
+    """What a format may say, though no debate can go by it."""
+    rounds = format.rounds
+    if not 1 <= rounds.default <= rounds.most <= rounds.insist <= MOST_ROUNDS:
+        numbers = f"default {rounds.default}, most {rounds.most}, insist {rounds.insist}"
+        yield ("rounds",), f"{numbers}: each must be at least the one before, from 1 to {MOST_ROUNDS}."
+    if not format.phases():
+        yield ("round",), "There are no phases; a format needs at least one."
+    for group, phases in (("before", format.before), ("round", format.round), ("after", format.after)):
         for n, phase in enumerate(phases):
-            yield from (((group, n, *keys), got, wanted) for keys, got, wanted in _odd_phase(made, phase))
-    for name, criterion in made.rubric.criteria.items():
-        yield from _odd_when(made, criterion.when, ("rubric", "criteria", name, "when"))
-    for name, shape in made.shapes.items():
-        for key, kind in (_BALLOT if "scores" in shape else _OTHER).items():
-            odd = _odd_field(key, shape[key], kind, made.sides) if key in shape else ()
-            yield from ((("shapes", name, key, *keys), got, wanted) for keys, got, wanted in odd)
-    yield from _odd_words(made)
+            yield from (((group, n, *keys), message) for keys, message in _phase_errors(format, phase))
+    for name, criterion in format.rubric.criteria.items():
+        yield from _condition_errors(format, criterion.when, ("rubric", "criteria", name, "when"))
+    for name, shape in format.shapes.items():
+        for key, kind in (_BALLOT_FIELDS if "scores" in shape else _OTHER_FIELDS).items():
+            found = _field_errors(key, shape[key], kind, format.sides) if key in shape else ()
+            yield from ((("shapes", name, key, *keys), message) for keys, message in found)
+    yield from _wording_errors(format)
 
 
-def _odd_field(name: str, field: Field, kind: str, sides: Sequence[str]) -> Iterator[Odd]:
-    """A field that means something to the engine, and is not what that takes."""
+def _field_errors(name: str, field: Field, kind: str, sides: Sequence[str]) -> Iterator[FormatError]:
+    """A field that the engine reads, and can't read as it is."""
     if field.kind != kind:
-        yield ("kind",), short_repr(field.kind), f"{kind!r}, by which debates are judged"
-    for key, part in _CONVERGENCE.items() if name == "convergence" else ():
+        yield ("kind",), f"{short_repr(field.kind)} should be {kind!r}: debates are judged by this field."
+    for key, part in _CONVERGENCE_FIELDS.items() if name == "convergence" else ():
         if key not in field.fields:
-            yield ("fields",), f"no {key!r}", f"a record of {', '.join(_CONVERGENCE)}"
+            yield ("fields",), f"{key!r} is missing; convergence has the fields {', '.join(_CONVERGENCE_FIELDS)}."
         elif field.fields[key].kind != part:
-            yield ("fields", key, "kind"), short_repr(field.fields[key].kind), f"{part!r}"
+            yield ("fields", key, "kind"), f"{short_repr(field.fields[key].kind)} should be {part!r}."
         elif field.fields[key].when != Condition():
-            yield ("fields", key, "when"), f"{key!r} on a condition", "one that is always asked for"
+            yield ("fields", key, "when"), f"{key!r} can't depend on a condition: it is always needed."
     winners = (*sides, *OUTCOMES)
-    if name == "winner" and (strangers := [one for one in field.of if one not in winners]):
-        yield ("of",), short_repr(strangers[0]), f"only {', '.join(winners)}"
-    if name in _ALWAYS and (field.optional or field.only_if or field.when != Condition()):
+    if name == "winner" and (unknown := [winner for winner in field.of if winner not in winners]):
+        yield ("of",), f"{short_repr(unknown[0])} can't win; use only {', '.join(winners)}."
+    if name in _REQUIRED and (field.optional or field.only_if or field.when != Condition()):
         key = "optional" if field.optional else "only_if" if field.only_if else "when"
-        yield (key,), f"{name!r} on a condition", "one that is always filled in"
+        yield (key,), f"{name!r} can't depend on a condition: it is always needed."
 
 
-def _odd_phase(made: Format, phase: Phase) -> Iterator[Odd]:
-    if not phase.seats:
-        yield ("seats",), "nobody", "one seat at least"
+def _phase_errors(format: Format, phase: Phase) -> Iterator[FormatError]:
+    seats = ", ".join(phase.seats)
     if len(set(phase.seats)) < len(phase.seats):
-        yield ("seats",), f"{', '.join(phase.seats)}", "each seat once"
+        yield ("seats",), f"A seat is named twice in {seats}."
     if phase.words and phase.most_words and phase.words > phase.most_words:
-        yield ("words",), str(phase.words), f"at most {phase.most_words}, since no more are heard (most_words)"
+        yield ("words",), f"{phase.words} is more than most_words ({phase.most_words}), and no more are heard."
     if phase.on and (JUDGE in phase.seats or phase.reply != "text"):
-        yield ("on",), f"{phase.on} for a turn of a judge's, or with a shape", "a speech of the sides"
+        yield ("on",), f"Only a speech of the sides can answer {phase.on}, not a judge's turn or one with a shape."
     if JUDGE in phase.seats and len(phase.seats) > 1 and phase.reply != "text":
-        yield ("seats",), f"{', '.join(phase.seats)} for one shape", "judges alone in the seats of a vote"
+        yield ("seats",), f"{seats} can't share a shape: judges vote in a phase of their own."
     for key in ("title", "tag"):
-        yield from _odd_line((key,), getattr(phase, key))
-    yield from _odd_when(made, phase.when, ("when",))
+        yield from _line_errors((key,), getattr(phase, key))
+    yield from _condition_errors(format, phase.when, ("when",))
 
 
-def _odd_when(made: Format, when: Condition, keys: Keys) -> Iterator[Odd]:
-    modes = made.rubric.strictness
+def _condition_errors(format: Format, when: Condition, keys: Keys) -> Iterator[FormatError]:
+    modes = format.rubric.strictness
     if when.strictness is not None and when.strictness not in modes:
-        yield (*keys, "strictness"), short_repr(when.strictness), " or ".join(modes)
+        yield (*keys, "strictness"), f"{short_repr(when.strictness)} should be {' or '.join(modes)}."
     for key in ("round", "rounds_at_least"):
         number = getattr(when, key)
-        if isinstance(number, int) and not 1 <= number <= made.rounds.insist:
-            yield (*keys, key), str(number), f"1 to {made.rounds.insist}, the most rounds there may be"
+        if isinstance(number, int) and not 1 <= number <= format.rounds.insist:
+            yield (*keys, key), f"{number} should be 1 to {format.rounds.insist}, the most rounds there may be."
 
 
-def _odd_words(made: Format) -> Iterator[Odd]:
-    """What is said word for word, and would not be understood."""
-    for seat, about in made.seats.items():
+def _wording_errors(format: Format) -> Iterator[FormatError]:
+    """Names, labels and reserved lines that could not be shown or recognised."""
+    for seat, about in format.seats.items():
         for key in ("name", "tag"):
-            yield from _odd_line(("seats", seat, key), getattr(about, key))
+            yield from _line_errors(("seats", seat, key), getattr(about, key))
     for key in ("concede", "decline"):
-        yield from _odd_line(("lines", key), getattr(made.lines, key))
-    if made.lines.concede == made.lines.decline:
-        yield ("lines", "decline"), short_repr(made.lines.decline), "another line than the one that concedes"
-    for label, names in _FILLED.items():
-        said = getattr(made.labels, label)
+        yield from _line_errors(("lines", key), getattr(format.lines, key))
+    if format.lines.concede == format.lines.decline:
+        yield ("lines", "decline"), f"{short_repr(format.lines.decline)} is also the line that concedes. Use another."
+    for label, names in _LABEL_NAMES.items():
+        text = getattr(format.labels, label)
         try:
-            holes = [(name, spec, how) for _, name, spec, how in Formatter().parse(said) if name is not None]
+            fields = [field[1:] for field in Formatter().parse(text) if field[1] is not None]
         except ValueError as error:
-            yield (
-                ("labels", label),
-                f"{short_repr(said)} ({error})",
-                "braces in pairs, doubled where they are meant as such",
-            )
+            yield ("labels", label), f"{short_repr(text)}: {error}. Double each brace that is meant as text."
             continue
-        if wrong := [name for name, spec, how in holes if name not in names or spec or how]:
-            yield ("labels", label), f"{{{wrong[0]}}}", f"only {' and '.join(f'{{{name}}}' for name in names)}"
+        if wrong := [name for name, spec, conversion in fields if name not in names or spec or conversion]:
+            allowed = " and ".join(f"{{{name}}}" for name in names)
+            yield ("labels", label), f"{{{wrong[0]}}} can't be filled in; use only {allowed}."
 
 
-def _odd_line(keys: Keys, said: str) -> Iterator[Odd]:
-    if not said.strip() or said != said.strip() or len(said.splitlines()) != 1 or not said.isprintable():
-        yield keys, short_repr(said), "a line of text, with nothing around it"
+def _line_errors(keys: Keys, text: str) -> Iterator[FormatError]:
+    if not text.strip() or text != text.strip() or len(text.splitlines()) != 1 or not text.isprintable():
+        yield keys, f"{short_repr(text)} should be one line of text, with no blanks around it."

@@ -1,9 +1,8 @@
-"""THE LOOP: fold, turns, briefs, providers, replies, append.
+"""The debate loop: due turns, briefs, provider calls, answers, journal.
 
-The turns of a stage are independent and run at once. Every answer of a stage is written down before
-the first failure is told, because answers cost money. Seats without a provider (`host`) have nobody to
-call: the loop runs all that it can and returns, and their turns stay due. How one turn is asked for
-until it is settled is `calls`.
+The turns of a stage are independent and run at once. Every answer of a stage is written down before the first failure
+is raised, because answers cost money. A seat filled by the host has no provider: the loop runs all it can and returns,
+and the host's turns stay due. `engine.turn` runs a single turn.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Mapping
 
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.budget import Budget
-from debate_orchestrator.engine.turn import OnEvent, OnText, TurnRunner
+from debate_orchestrator.engine.turn import OnBrief, OnEvent, OnText, TurnRunner
 from debate_orchestrator.providers.registry import Provider
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
@@ -28,25 +27,30 @@ async def run_loop(
     stop: asyncio.Event | None = None,
     budget: Budget | None = None,
     unsaved: UnsavedEvents | None = None,
+    on_brief: OnBrief | None = None,
 ) -> DebateState:
     """Runs a debate until it is complete, only seats without a provider are due, or `stop` is set.
 
-    `debate` is the fold of the journal's events, and is kept in step with it. `watch` is told each event,
-    `hear` each piece of an answer as it comes. Once `stop` is set nobody is asked any more, and the answers
-    under way are awaited. `purse` pays where debates share what they may cost; in `unsaved` answers wait
-    while the disk is full. Raises the first failure of a
-    provider after its siblings' answers are saved; OverCap where a call would take the debate over its cap.
+    `debate` must be the state of the journal's events; it is updated with each event. `providers` maps seats to
+    providers. `on_event` gets each event, `on_text` each piece of an answer, `on_brief` each brief. Once `stop` is set
+    no new call is made, and the answers under way are awaited. `budget` limits the costs (by default to the debate's
+    own cap); `unsaved` holds answers while the disk is full.
+
+    Raises the first failure of a provider, after the other answers of the stage are saved; OverBudget if a call would
+    exceed the cap.
     """
     stop = stop or asyncio.Event()
-    calls = TurnRunner(journal, debate, stop, on_event, on_text, budget, unsaved)
+    runner = TurnRunner(
+        journal, debate, stop, on_event=on_event, on_text=on_text, on_brief=on_brief, budget=budget, unsaved=unsaved
+    )
     try:
         while not stop.is_set() and (turns := [turn for turn in debate.due() if turn.seat in providers]):
-            settling = calls.together([(turn, providers[turn.seat]) for turn in turns])
-            ended = await asyncio.gather(*settling, return_exceptions=True)
-            for failure in ended:
-                if isinstance(failure, BaseException):
-                    raise failure
+            stage = runner.start_stage([(turn, providers[turn.seat]) for turn in turns])
+            outcomes = await asyncio.gather(*stage, return_exceptions=True)
+            for outcome in outcomes:
+                if isinstance(outcome, BaseException):
+                    raise outcome
     finally:
-        for provider in {id(one): one for one in providers.values()}.values():
+        for provider in {id(provider): provider for provider in providers.values()}.values():
             await provider.close()
     return debate

@@ -1,19 +1,19 @@
-"""The moderator's work done by a provider: a topic restated, two positions derived from it.
+"""The moderator's work, done by a provider: restating a topic and deriving two positions from it.
 
-What it said is kept, since it may have cost money and since a reader must be able to tell what nobody chose.
+Every reply is kept, because it may have cost money and because a reader must be able to tell what the user did not
+choose.
 """
 
 from __future__ import annotations
 
 import asyncio
 import secrets
-import time
 from collections.abc import Callable
 from typing import NamedTuple
 
 from debate_orchestrator.core.events import Reply
-from debate_orchestrator.engine import retry
 from debate_orchestrator.engine.estimate import expected
+from debate_orchestrator.engine.retry import call_with_retry
 from debate_orchestrator.prompting.briefs import Brief, Message, moderator_brief
 from debate_orchestrator.prompting.replies import parse_structured
 from debate_orchestrator.providers.registry import Provider, call_provider
@@ -28,64 +28,88 @@ from debate_orchestrator.util.errors import (
     Paused,
     ProviderFailed,
     TransientError,
-    complaint,
 )
 
 _ATTEMPTS = 2
 _WORDS = 80
 _WORK = {"topic": "Restating the topic", "positions": "Deriving the two positions"}
-_LACKED = {"topic": "no restated topic", "positions": "no positions"}
-_GIVE = "Or give the positions: --position-a and --position-b."
-_OPENED_NOTHING = "Nothing was opened; run it again."
+_MISSING = {"topic": "a restated topic", "positions": "positions"}
+_GIVE_POSITIONS = "Or give the positions: --position-a and --position-b."
+_NOTHING_OPENED = "Nothing was opened; run it again."
 
 
 class ModeratorLimits(NamedTuple):
-    """On what terms a moderator is asked."""
+    """The limits of a moderator's call, and the words around it."""
 
     patience: float
-    """Seconds that the call may be in trouble."""
+    """Seconds for which a failing call is repeated."""
     cap: float | None
-    """US dollars that it may cost."""
+    """US dollars that the call may cost; None for no cap."""
     tell: Callable[[str], None]
-    """Is told what happens."""
+    """Gets a sentence about what happens."""
     after: str
-    """What became of the debate where nothing came of the work, for a complaint."""
+    """What became of the debate, for the end of an error message."""
     instead: str
-    """What to do instead, for a complaint."""
+    """What to do instead, for the end of an error message."""
 
-    def then(self) -> list[str]:
-        """What a complaint ends with."""
-        return [said] if (said := f"{self.after} {self.instead}".strip()) else []
+    def hints(self) -> list[str]:
+        """The last sentences of an error message."""
+        return [hint] if (hint := f"{self.after} {self.instead}".strip()) else []
 
 
-def derive_positions(
+async def derive_positions(
     answers: Settings, provider: Provider, interview: Questionnaire, tell: Callable[[str], None]
 ) -> tuple[dict[str, str], tuple[Reply, ...]]:
-    """Side to position, and every reply that was paid for on the way, the one that counts last. Failed where none
-    can be used, Paused where no answer is to be had or none within the cap. `tell` is told what happens."""
+    """The position of each side, and every reply that was paid for, the one that was used last.
+
+    ProviderFailed if no reply can be used; Paused if none came in time or the call would exceed the cap.
+    """
     talk = SetupProgress(heard=(answers.topic,), topic_ok=True, positions="auto", nonce=secrets.token_hex(8))
     draft = SetupState(given={"topic": answers.topic}, talk=talk)
-    terms = ModeratorLimits(answers.patience, answers.max_cost, tell, _OPENED_NOTHING, _GIVE)
+    limits = ModeratorLimits(answers.patience, answers.max_cost, tell, _NOTHING_OPENED, _GIVE_POSITIONS)
     paid: list[Reply] = []
-    after = run_moderator(draft, provider, interview, terms, paid)
-    return after.given["positions"], tuple(paid)
+    settled = await propose(draft, provider, interview, limits, paid)
+    return settled.given["positions"], tuple(paid)
 
 
 def run_moderator(
-    draft: SetupState, provider: Provider, interview: Questionnaire, terms: ModeratorLimits, paid: list[Reply]
+    draft: SetupState, provider: Provider, interview: Questionnaire, limits: ModeratorLimits, paid: list[Reply]
 ) -> SetupState:
-    """The draft with the moderator's work that its conversation needs now. Every reply is added to `paid`, also
-    those that can't be used. Failed where none can, Paused where no answer is to be had or none within the cap."""
+    """As `propose`, in an event loop of its own."""
+    return asyncio.run(propose(draft, provider, interview, limits, paid))
+
+
+async def propose(
+    draft: SetupState, provider: Provider, interview: Questionnaire, limits: ModeratorLimits, paid: list[Reply]
+) -> SetupState:
+    """The draft with the proposal that its conversation needs now.
+
+    Every reply is added to `paid`, those that can't be used too. ProviderFailed if no reply can be used; Paused if
+    none came in time or the call would exceed the cap.
+    """
     wanted = interview.next(draft)
     assert isinstance(wanted, Propose)
-    brief = _brief(wanted, draft)
-    price = expected(provider.name, brief)
-    about = f" (about ${price:.4f})" if price else ""
-    terms.tell(f"{_WORK[wanted.name]}: {provider.name}{about}.")
-    if terms.cap is not None and (price or 0.0) > terms.cap:
-        got = f"about ${price:.4f} for {_WORK[wanted.name].lower()}"
-        raise Paused(complaint("max_cost", got, f"at most ${terms.cap:.4f}", terms.instead))
-    return asyncio.run(_asked(brief, wanted, draft, provider, interview, terms, paid))
+    request, work = _brief(wanted, draft), _WORK[wanted.name]
+    price = expected(provider.name, request)
+    limits.tell(f"{work}: {provider.name}{f' (about ${price:.4f})' if price else ''}.")
+    if limits.cap is not None and (price or 0.0) > limits.cap:
+        message = f"max_cost: {work} would cost about ${price:.4f}, and the cap is ${limits.cap:.4f}."
+        raise Paused(f"{message} {limits.instead}".rstrip())
+    try:
+        for attempt in range(1, _ATTEMPTS + 1):
+            reply = await _reply(request, provider, limits)
+            update = {"brief": request.digest, "by": provider.name, "called": model_spec.is_called(provider.name)}
+            paid.append(reply.model_copy(update=update))
+            try:
+                return interview.proposed(draft, wanted.name, parse_structured(request.turn, reply.text))
+            except (BadReply, BadSettings) as error:
+                if attempt == _ATTEMPTS:
+                    cost = sum(reply.cost or 0.0 for reply in paid[-_ATTEMPTS:])
+                    summary = f"{_ATTEMPTS} replies (${cost:.4f}) did not give {_MISSING[wanted.name]}."
+                    raise ProviderFailed([*error.complaints, summary, *limits.hints()]) from error
+    finally:
+        await provider.close()
+    raise AssertionError("unreachable: the last attempt returns or raises")
 
 
 def _brief(wanted: Propose, draft: SetupState) -> Brief:
@@ -100,45 +124,16 @@ def _brief(wanted: Propose, draft: SetupState) -> Brief:
     )
 
 
-async def _asked(
-    brief: Brief,
-    wanted: Propose,
-    draft: SetupState,
-    provider: Provider,
-    interview: Questionnaire,
-    terms: ModeratorLimits,
-    paid: list[Reply],
-) -> SetupState:
-    """The draft with the first reply that can be used."""
-    try:
-        for left in reversed(range(_ATTEMPTS)):
-            reply = await _patiently(brief, provider, terms)
-            update = {"brief": brief.digest, "by": provider.name, "called": model_spec.is_called(provider.name)}
-            paid.append(reply.model_copy(update=update))
-            try:
-                return interview.proposed(draft, wanted.name, parse_structured(brief.turn, reply.text))
-            except (BadReply, BadSettings) as error:
-                if not left:
-                    cost = sum(one.cost or 0.0 for one in paid[-_ATTEMPTS:])
-                    said = f"{_ATTEMPTS} replies (${cost:.4f}) gave {_LACKED[wanted.name]}."
-                    raise ProviderFailed([*error.complaints, said, *terms.then()]) from error
-    finally:
-        await provider.close()
-    raise AssertionError("the last attempt ends in a draft or in a failure")
+async def _reply(request: Brief, provider: Provider, limits: ModeratorLimits) -> Reply:
+    async def failed(failure: ExternalError, wait: float | None) -> None:
+        if wait is not None:
+            limits.tell(f"  {' '.join(failure.complaints)} Retry in {wait:.0f} s.")
+            return
+        kind = Paused if isinstance(failure, TransientError) else type(failure)
+        raise kind([*failure.complaints, *limits.hints()]) from failure
 
-
-async def _patiently(brief: Brief, provider: Provider, terms: ModeratorLimits) -> Reply:
-    failures, since = 0, time.monotonic()
-    while True:
-        try:
-            return await call_provider(provider, brief, lambda piece: None)
-        except TransientError as trouble:
-            failures += 1
-            since = time.monotonic() if failures == 1 else since
-            wait = retry.next_delay(trouble, failures, time.monotonic() - since, terms.patience)
-            if wait is None:
-                raise Paused([*trouble.complaints, *terms.then()]) from trouble
-            terms.tell(f"  {' '.join(trouble.complaints)} Asked again in {wait:.0f} s.")
-            await asyncio.sleep(wait)
-        except ExternalError as failure:
-            raise type(failure)([*failure.complaints, *terms.then()]) from failure
+    reply = await call_with_retry(
+        lambda: call_provider(provider, request, lambda piece: None), limits.patience, on_failure=failed
+    )
+    assert reply is not None  # nothing sets its stop
+    return reply

@@ -131,10 +131,17 @@ class ProbeRun:
     """The ballots of some judges on all cases, in one folder."""
 
     def __init__(
-        self, cases: Sequence[Case], judges: Sequence[str], folder: str, repeats: int = 1, max_cost: float | None = None
+        self,
+        cases: Sequence[Case],
+        judges: Sequence[str],
+        folder: str,
+        repeats: int = 1,
+        max_cost: float | None = None,
+        permissions: registry.Permissions = registry.NO_PERMISSIONS,
     ):
         """Reads the ballots that are there. BadFile if one is on other debates, BadJournal if one can't be read."""
         self._judges, self._shared_budget = judges, SharedBudget(max_cost)
+        self._permissions = permissions
         self._debates: dict[str, DebateState] = {}  # by the path of their journal
         self.ballots = [
             Ballot(judge, case, repeat, os.path.join(folder, _names(judge)[1], f"{case.name}.{repeat}{JOURNAL}"))
@@ -220,7 +227,9 @@ class ProbeRun:
                 turn.record_event(writer, debate, event)
             writer.sync()
             budget = self._shared_budget.budget(ballot.path, debate)
-            await loop.run_loop(writer, debate, registry.make_providers(debate), budget=budget, **options)
+            await loop.run_loop(
+                writer, debate, registry.make_providers(debate, permissions=self._permissions), budget=budget, **options
+            )
             if debate.complete:
                 self._shared_budget.settle(ballot.path)
 

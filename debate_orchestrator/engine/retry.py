@@ -1,47 +1,90 @@
-"""How long to wait after trouble, and when to stop: back-off with jitter, within a bounded time.
+"""The retry loop for provider calls: exponential back-off with jitter, within a bounded time.
 
-Waiting costs nothing and asking again may, so the waits double, and no two callers that were refused
-together come back together. What a provider asks for is honoured, unless it is more than what is left
-of the patience: then the debate is paused at once, since nobody should watch a sleeping program.
+A wait costs nothing and another call may, so waits double. The jitter keeps callers that were refused together from
+coming back together. A wait that the provider asks for is honoured. If it is longer than the time left, the loop
+gives up at once instead of sleeping through it.
 """
 
 from __future__ import annotations
 
+import asyncio
 import random
-from collections.abc import Callable
+import time
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
-from debate_orchestrator.util.errors import TransientError
+from debate_orchestrator.util.errors import ExternalError, TransientError
 
 FIRST = 1.0
 """Seconds of the first wait, before jitter."""
 LONGEST = 60.0
+"""Seconds of the longest wait, unless the provider asks for more."""
+
+Result = TypeVar("Result")
+
+
+async def call_with_retry(
+    call: Callable[[], Awaitable[Result]],
+    patience: float,
+    *,
+    before: Callable[[], Awaitable[None]] | None = None,
+    on_failure: Callable[[ExternalError, float | None], Awaitable[None]],
+    stop: asyncio.Event | None = None,
+) -> Result | None:
+    """The result of `call`, which is made again after a TransientError; None if `stop` was set before it succeeded.
+
+    `before` runs ahead of each call, and what it raises ends the loop. `on_failure` gets each failure of the call with
+    the seconds until the next one, or None for the last failure. The last failure is then raised, unless `on_failure`
+    raised another error in its place. `patience` is in seconds, counted from the first failure.
+    """
+    stop = stop or asyncio.Event()
+    failures, since = 0, 0.0
+    while not stop.is_set():
+        if before is not None:
+            await before()
+        try:
+            return await call()
+        except ExternalError as failure:
+            wait = None
+            if isinstance(failure, TransientError):
+                failures += 1
+                since = time.monotonic() if failures == 1 else since
+                wait = next_delay(failure, failures, time.monotonic() - since, patience)
+            await on_failure(failure, wait)
+            if wait is None:
+                raise
+        try:
+            await asyncio.wait_for(stop.wait(), wait)
+        except TimeoutError:
+            pass
+    return None
 
 
 def delay(
     attempt: int, spent: float, patience: float, after: float | None, chance: Callable[[], float]
 ) -> float | None:
-    """Seconds to wait before asking again; None where it is time to stop.
+    """Seconds to wait before the next call; None when it is time to give up.
 
-    `attempt` counts the failures in a row from 1, `spent` is the seconds since the first of them, `after` is
-    what the provider asked for, `chance` draws from 0 to 1.
+    `attempt` counts the failures in a row from 1, `spent` is the seconds since the first of them, `after` is the wait
+    that the provider asked for, `chance` draws from 0 to 1.
     """
     jitter = chance()
-    delay = min(FIRST * 2 ** min(attempt - 1, 16), LONGEST) * (0.5 + jitter / 2)
-    delay = min(delay, patience / 4)  # a short patience still tries more than once
+    # The exponent is capped because 2.0**1024 overflows; a debate may be left in trouble for days.
+    seconds = min(FIRST * 2 ** min(attempt - 1, 16), LONGEST) * (0.5 + jitter / 2)
+    seconds = min(seconds, patience / 4)  # with little patience there is still more than one attempt
     if after is not None:
-        delay = max(after * (1 + jitter / 10), delay)
-    return delay if spent + delay <= patience else None
+        seconds = max(after * (1 + jitter / 10), seconds)
+    return seconds if spent + seconds <= patience else None
 
 
 def next_delay(trouble: TransientError, failures: int, spent: float, patience: float) -> float | None:
-    """Seconds until a call in trouble is made again; None where it is time to stop: as `wait`, within what the trouble
-    itself allows."""
+    """As `delay`, within the limits that the error itself sets on calls and seconds."""
     if trouble.tries is not None and failures >= trouble.tries:
         return None
-    whole = patience if trouble.patience is None else min(patience, trouble.patience)
-    return delay(failures, spent, whole, trouble.after, random_share)
+    limit = patience if trouble.patience is None else min(patience, trouble.patience)
+    return delay(failures, spent, limit, trouble.after, random_share)
 
 
 def random_share() -> float:
-    """From 0 to 1. It decides when somebody is asked again, and never what is said or heard."""
+    """A number from 0 to 1. It decides when a call is made again, and never what is said or heard."""
     return random.random()

@@ -1,60 +1,128 @@
-"""Answers in, the first event out: a setup resolved into everything the debate will ever need.
+"""From settings to the first event of a debate: checked, positions derived, everything resolved.
 
-The format, the material and the digests of the templates go into the journal's first line, so that
-the journal tells its story after prompts/ has changed. The nonce and the seed are drawn here, once.
+The format, the material and the digests of the templates go into the journal's first line, so that the journal stays
+complete when prompts/ changes. The nonce and the seed are drawn here, once.
 """
 
 from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Callable
 
 from debate_orchestrator import __version__
-from debate_orchestrator.core.events import HEARING, Context, Noted, Opened, Reply, Setup
+from debate_orchestrator.core.events import HEARING, MOST_CONTEXT, Context, Noted, Opened, Reply, Setup
+from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine import budget
+from debate_orchestrator.engine.moderator import derive_positions
 from debate_orchestrator.formats import loader
-from debate_orchestrator.setup.settings import Settings
-from debate_orchestrator.storage.journal import SCHEMA
+from debate_orchestrator.providers import registry
+from debate_orchestrator.providers.registry import NO_PERMISSIONS, Permissions
+from debate_orchestrator.setup.questions import Questionnaire
+from debate_orchestrator.setup.settings import MODERATOR, Settings
+from debate_orchestrator.storage.journal import SCHEMA, JournalWriter, must_be_new
+from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import read_text
-from debate_orchestrator.util.errors import BadFile, BadSettings, complaint
-
-MOST_CONTEXT = 400_000
-"""Bytes of material that a debate may carry: it is in every brief."""
+from debate_orchestrator.util.errors import BadFile, BadSettings
 
 
-def make_opening(answers: Settings, derived: tuple[Reply, ...] = ()) -> Opened:
-    """The event that opens a debate with these answers; `derived` is what a moderator was paid for them.
-    BadAnswers where positions are still to be derived, or with every context file that can't be read."""
-    if answers.positions is None:
-        hint = "Derive them with `debate ask`, or write them out."
-        raise BadSettings(complaint("positions", "auto", "two positions by now", hint))
+def rehearsed(settings: Settings) -> Settings:
+    """The same settings with a stand-in in every seat, which calls no model."""
+    cast = {seat: tuple(model_spec.stand_in(spec) for spec in specs) for seat, specs in settings.cast.items()}
+    return settings.model_copy(update={"cast": cast})
+
+
+def check_settings(
+    settings: Settings,
+    files: DebateFiles,
+    more: list[str] | None = None,
+    permissions: Permissions = NO_PERMISSIONS,
+) -> None:
+    """Raises if the debate could not be opened, or its cap not be held: before anything is written or paid.
+
+    BadSettings with every error, and with `more`, which the caller found. BadFile or BadJournal if one of the files is
+    there already or a recording can't be read.
+    """
+    errors = registry.complaints(settings.cast) + (more or []) + registry.missing(settings.cast, permissions)
+    errors += budget.unpriced_seats(settings.cast) if settings.max_cost is not None else []
+    if errors:
+        raise BadSettings(errors)
+    must_be_new(files.journal)
+    files.must_be_new(but=files.journal)  # an empty journal may be there
+    debate = DebateState([make_opening(_with_placeholders(settings))])
+    registry.make_providers(debate, permissions=permissions)  # a recording that can't be read is told now
+
+
+async def settle_positions(
+    settings: Settings,
+    questionnaire: Questionnaire,
+    tell: Callable[[str], None],
+    permissions: Permissions = NO_PERMISSIONS,
+) -> tuple[Settings, tuple[Reply, ...]]:
+    """The settings with both positions, and the replies paid for deriving them: none if the positions were given.
+
+    The cast's moderator derives them, otherwise its first judge or speaker. Nothing is written. Raises BadSettings if
+    none of them can be called, and whatever `derive_positions` raises.
+    """
+    if settings.positions is not None:
+        return settings, ()
+    roles = (MODERATOR, JUDGE, *settings.cast)
+    specs = [spec for role in roles for spec in settings.cast.get(role, ()) if spec != model_spec.HUMAN]
+    spec = next(iter(specs), model_spec.HOST)
+    if spec == model_spec.HOST:
+        hint = "Give --position-a and --position-b, or have the host derive them with `debate ask FILE`."
+        raise BadSettings(f"positions: no model in the cast can derive them. {hint}")
+    debate = DebateState([make_opening(_with_placeholders(settings))])
+    provider = registry.make_provider(spec, debate, permissions)
+    positions, replies = await derive_positions(settings, provider, questionnaire, tell)
+    sources = {**settings.sources, "positions": "derived"}
+    return settings.model_copy(update={"positions": positions, "sources": sources}), replies
+
+
+def _with_placeholders(settings: Settings) -> Settings:
+    """The settings with placeholders for positions that are still to be derived."""
+    if settings.positions is not None:
+        return settings
+    sides = loader.load(settings.format).sides
+    return settings.model_copy(update={"positions": dict.fromkeys(sides, "not derived yet")})
+
+
+def make_opening(settings: Settings, derived: tuple[Reply, ...] = ()) -> Opened:
+    """The event that opens a debate with these settings; `derived` are the replies paid for its positions.
+
+    BadSettings if positions are still to be derived, or with every context file that can't be read.
+    """
+    if settings.positions is None:
+        raise BadSettings("positions: they are not derived yet. Derive them with `debate ask`, or write them out.")
     setup = Setup(
-        topic=answers.topic,
-        positions=answers.positions,
-        rounds=answers.rounds,
-        strictness=answers.strictness,
-        first=answers.first,
-        search=answers.search,
-        feedback=answers.feedback,
-        context=_context(answers.context),
-        mirror=answers.mirror,
-        quorum=answers.quorum,
-        each_round=answers.each_round,
-        blind=answers.blind,
-        sources=answers.sources,
+        topic=settings.topic,
+        positions=settings.positions,
+        rounds=settings.rounds,
+        strictness=settings.strictness,
+        first=settings.first,
+        search=settings.search,
+        feedback=settings.feedback,
+        context=_context(settings.context),
+        mirror=settings.mirror,
+        quorum=settings.quorum,
+        each_round=settings.each_round,
+        blind=settings.blind,
+        sources=settings.sources,
     )
-    made, templates = loader.load_with_templates(answers.format)
+    format, templates = loader.load_with_templates(settings.format)
     return Opened(
         schema_version=SCHEMA,
         version=__version__,
         setup=setup,
-        format=made,
-        prompts=loader.digests(made, templates),
+        format=format,
+        prompts=loader.digests(format, templates),
         templates=templates,
-        cast=answers.cast,
-        max_cost=answers.max_cost,
-        patience=answers.patience,
-        leader_first=answers.leader_first,
+        cast=settings.cast,
+        max_cost=settings.max_cost,
+        patience=settings.patience,
+        leader_first=settings.leader_first,
         derived=derived,
         seed=secrets.randbits(32),
         nonce=secrets.token_hex(8),
@@ -63,24 +131,30 @@ def make_opening(answers: Settings, derived: tuple[Reply, ...] = ()) -> Opened:
 
 
 def _context(paths: tuple[str, ...]) -> tuple[Context, ...]:
-    wrong: list[str] = []
-    made = []
+    errors: list[str] = []
+    files = []
     for path in paths:
         try:
-            made.append(Context(name=os.path.basename(path), text=read_text(path, MOST_CONTEXT)))
+            files.append(Context(name=os.path.basename(path), text=read_text(path, MOST_CONTEXT)))
         except BadFile as error:
-            wrong += [f"context: {one}" for one in error.complaints]
-    total = sum(len(one.text.encode()) for one in made)
+            errors += [f"context: {message}" for message in error.complaints]
+    total = sum(len(file.text.encode()) for file in files)
     if total > MOST_CONTEXT:
-        wrong.append(complaint("context", f"{total:,} bytes in all", f"at most {MOST_CONTEXT:,}"))
-    if wrong:
-        raise BadSettings(wrong)
-    return tuple(made)
+        errors.append(f"context: the files have {total:,} bytes in all, and at most {MOST_CONTEXT:,} are allowed.")
+    if errors:
+        raise BadSettings(errors)
+    return tuple(files)
+
+
+def opened_by(journal: JournalWriter) -> Opened:
+    """The event that opened a journal's debate."""
+    opened = journal.entries[0].event
+    assert isinstance(opened, Opened)
+    return opened
 
 
 def changed_prompts(debate: DebateState) -> Noted | None:
-    """A note for the record where the prompts of this installation are not those that the debate was last
-    known to use; None where they are."""
+    """A note for the journal if this installation's prompts are not those that the debate is known to use."""
     then, now = debate.opened.prompts, loader.digests(debate.format, debate.opened.templates)
     differing = sorted(name for name in now.keys() | then.keys() if now.get(name) != then.get(name))
     detail = ", ".join(f"{name} {now.get(name, 'gone')[:12]}" for name in differing) or "as it was opened"

@@ -1,188 +1,200 @@
-"""One turn, asked for until it is settled: intent, call, answer, each written down as it happens.
+"""One turn, from its brief to its answer: intent, call, answer, each written to the journal as it happens.
 
-A reply that will not do is kept and asked for again with the complaints. A call that got no answer is on
-record too, with what had come of it, and is made again after a wait while the debate's patience lasts:
-no provider can say whether a call that broke off was billed, so each one has its own intent.
+A reply that can't be used is kept, and the turn is asked again with the errors. A call that brought no answer is
+recorded too, with what had arrived, and is made again after a wait. No provider can say whether a call that broke off
+was billed, so each call has an intent of its own.
 """
 
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Sequence
 
 from debate_orchestrator.core.events import Answer, Asked, CallFailed, Event, Rejected, Reply
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import ATTEMPTS, DebateState
-from debate_orchestrator.engine import retry
 from debate_orchestrator.engine.budget import Budget
+from debate_orchestrator.engine.retry import call_with_retry
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, brief
 from debate_orchestrator.providers.registry import Provider, call_provider
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.util import model_spec, sanitize
-from debate_orchestrator.util.errors import (
-    BadReply,
-    ExternalError,
-    JournalWriteError,
-    Paused,
-    ProviderFailed,
-    TransientError,
-    complaint,
-)
+from debate_orchestrator.util.errors import BadReply, ExternalError, Paused, ProviderFailed, TransientError
 
 OnEvent = Callable[[DebateState, Event], None]
+"""Called with each event after it was written and folded."""
 OnText = Callable[[Turn, str], None]
+"""Called with each piece of an answer as it arrives."""
+OnBrief = Callable[[DebateState, Turn, Brief], None]
+"""Called with each brief after the intent to send it was written."""
 
 
 class TurnRunner:
-    """The calls of one debate."""
+    """Runs the turns of one debate."""
 
     def __init__(
         self,
         journal: JournalWriter,
         debate: DebateState,
         stop: asyncio.Event,
-        on_event: OnEvent | None,
-        on_text: OnText | None,
+        *,
+        on_event: OnEvent | None = None,
+        on_text: OnText | None = None,
+        on_brief: OnBrief | None = None,
         budget: Budget | None = None,
         unsaved: UnsavedEvents | None = None,
     ):
-        self._journal, self._debate, self._stop, self._on_event, self._on_text = (
-            journal,
-            debate,
-            stop,
-            on_event,
-            on_text,
-        )
-        self._budget = budget or Budget(debate)
-        self._unsaved = unsaved or UnsavedEvents()
+        self.journal, self.debate, self.stop = journal, debate, stop
+        self.on_event, self.on_text, self.on_brief = on_event, on_text, on_brief
+        self.budget = budget or Budget(debate)
+        self.unsaved = unsaved or UnsavedEvents()
 
-    def together(self, seated: Sequence[tuple[Turn, Provider]]) -> list[Awaitable[None]]:
-        """One awaitable a turn, each of which settles it. Where the debate asks for that, those that share a
-        cached beginning wait until the first of them has begun to answer."""
+    def start_stage(self, seated: Sequence[tuple[Turn, Provider]]) -> list[Awaitable[None]]:
+        """One awaitable for each turn, which returns when the turn has its answer.
+
+        With `leader_first`, turns that share a cached prefix wait until the first of them begins to answer: only then
+        has the provider written the prefix to its cache, and the others read it at a tenth of the price.
+        """
         leaders: dict[tuple[str, str, bool], asyncio.Event] = {}
-        settling: list[Awaitable[None]] = []
+        running: list[Awaitable[None]] = []
         for turn, provider in seated:
-            begun, before = asyncio.Event(), None
-            if self._debate.opened.leader_first and provider.caches:
-                before = leaders.get(family := (provider.name, turn.phase.reply, turn.mirrored))
-                leaders.setdefault(family, begun)
-            settling.append(self._settle(turn, provider, begun, before))
-        return settling
+            begun, leader = asyncio.Event(), None
+            if self.debate.opened.leader_first and provider.caches:
+                prefix = (provider.name, turn.phase.reply, turn.mirrored)
+                leader = leaders.get(prefix)
+                leaders.setdefault(prefix, begun)
+            running.append(self._run(turn, provider, begun, leader))
+        return running
 
-    async def _settle(self, turn: Turn, provider: Provider, begun: asyncio.Event, before: asyncio.Event | None) -> None:
-        """Asks until the turn is settled. A judge who gives no ballot that counts is absent; a debater is a
-        failure, and is asked anew when the debate is resumed."""
+    async def _run(self, turn: Turn, provider: Provider, begun: asyncio.Event, leader: asyncio.Event | None) -> None:
+        """Asks until the turn has its answer. A judge without a usable ballot counts as absent after the last attempt;
+        a debater's turn fails with ProviderFailed, and is asked anew when the debate is resumed."""
         try:
-            if before is not None:
-                await before.wait()
+            if leader is not None:
+                await leader.wait()
             attempts = 0
-            while turn in self._debate.due() and not self._stop.is_set():
-                spoiled = self._debate.spoiled.get(turn.id, [])
+            while turn in self.debate.due() and not self.stop.is_set():
+                rejected = self.debate.spoiled.get(turn.id, [])
                 if attempts == ATTEMPTS:
-                    raise ProviderFailed(spoiled[-1].complaints)
+                    raise ProviderFailed(rejected[-1].complaints)
                 attempts += 1
-                asked = brief(self._debate, turn, spoiled[-1].complaints if spoiled else ())
-                if (reply := await self._reply(turn, asked, provider, begun)) is not None:
-                    await self._record(self._read(turn, reply))
+                request = brief(self.debate, turn, rejected[-1].complaints if rejected else ())
+                reply = await _Call(self, turn, request, provider, begun).reply()
+                if reply is not None:
+                    await self.record(self._parse(turn, reply))
         finally:
-            begun.set()
+            begun.set()  # a leader that failed must not block the turns behind it
 
-    def _read(self, turn: Turn, reply: Reply) -> Answer:
+    def _parse(self, turn: Turn, reply: Reply) -> Answer:
         try:
-            return replies.parse_reply(self._debate, turn, reply)
+            return replies.parse_reply(self.debate, turn, reply)
         except BadReply as error:
             return Rejected(turn=turn.id, complaints=tuple(error.complaints), reply=reply)
 
-    async def _reply(self, turn: Turn, asked: Brief, provider: Provider, begun: asyncio.Event) -> Reply | None:
-        """The reply to one brief; None where the loop was told to stop meanwhile. Paused where trouble lasts
-        longer than the debate's patience."""
+    async def record(self, event: Asked | Answer | CallFailed) -> None:
+        """Writes an event, and returns when it is on the disk. Answers and failures wait for room on a full disk.
 
-        def on_text(piece: str) -> None:
-            begun.set()
-            if self._on_text is not None:
-                self._on_text(turn, piece)
-
-        failures, since, called = 0, time.monotonic(), model_spec.is_called(provider.name)
-        while not self._stop.is_set():
-            if called:
-                self._budget.take(turn.id, provider.name, asked)
-            unseen = True  # until there is word of it, a call may have cost what it was expected to
-            try:
-                await self._record(Asked(turn=turn.id, brief=asked.digest, by=provider.name, called=called))
-                reply = await call_provider(provider, asked, on_text)
-                unseen = False
-                return reply.model_copy(update={"brief": asked.digest, "by": provider.name, "called": called})
-            except TransientError as trouble:
-                unseen = trouble.unsure and trouble.partial is None
-                failures += 1
-                since = time.monotonic() if failures == 1 else since
-                wait = retry.next_delay(trouble, failures, time.monotonic() - since, self._debate.opened.patience)
-                await self._unanswered(turn, asked, provider, trouble, wait)
-                if wait is None:
-                    raise self._patience_is_out(turn, trouble) from trouble
-            except JournalWriteError:
-                unseen = False  # the intent is not on record, so nobody was asked
-                raise
-            except ExternalError as failure:
-                unseen = False
-                await self._unanswered(turn, asked, provider, failure, None)
-                raise
-            finally:
-                self._budget.give(turn.id, unseen=unseen)
-            await self._pause(wait)
-        return None
-
-    def _patience_is_out(self, turn: Turn, trouble: TransientError) -> Paused:
-        after = f"; it asks to wait {trouble.after:,.0f} s" if trouble.after else ""
-        whole = self._debate.opened.patience
-        limit = f"an answer within {min(whole, trouble.patience or whole):g} s of trouble"
-        limit = limit if trouble.tries is None else f"an answer after {trouble.tries} calls"
-        said = complaint(turn.id, f"no answer{after}", limit, "Resume when the trouble is over.")
-        return Paused([*trouble.complaints, said])
-
-    async def _unanswered(
-        self, turn: Turn, asked: Brief, provider: Provider, failure: ExternalError, wait: float | None
-    ) -> None:
-        partial = (
-            failure.partial if isinstance(failure, TransientError) and isinstance(failure.partial, Reply) else None
-        )
-        if partial is not None:
-            called = model_spec.is_called(provider.name)
-            # The count of what broke off is not final, so that its price is not known.
-            update = {"brief": asked.digest, "by": provider.name, "called": called, "cost": None}
-            partial = partial.model_copy(update=update)
-        what = " ".join(failure.complaints)
-        unsure = isinstance(failure, TransientError) and (failure.unsure or partial is not None)
-        event = CallFailed(turn=turn.id, by=provider.name, trouble=what, wait=wait, unsure=unsure, reply=partial)
-        await self._record(event)
-
-    async def _pause(self, seconds: float) -> None:
-        """Waits so long, or until the loop is told to stop."""
-        try:
-            await asyncio.wait_for(self._stop.wait(), seconds)
-        except TimeoutError:
-            pass
-
-    async def _record(self, event: Asked | Answer | CallFailed) -> None:
-        """Writes an event down, and returns when it is on the disk; what came of a call waits for room there. An intent
-        is only written, or fails: a process that is killed leaves it there, and after a power cut there is nothing
-        worse than a call without its name."""
+        An intent is neither synced nor waited for. A killed process leaves it in the file; after a power cut the worst
+        case is a call without its intent.
+        """
 
         def write() -> None:
-            record_event(self._journal, self._debate, event, self._on_event)
+            record_event(self.journal, self.debate, event, self.on_event)
 
         if isinstance(event, Asked):
             write()
             return
-        await self._unsaved.written(f"{_told(event)} for {self._journal.path}", write)
-        await self._journal.synced()
+        await self.unsaved.written(f"{_summary(event)} for {self.journal.path}", write)
+        await self.journal.synced()
 
 
-def _told(event: Answer | CallFailed) -> str:
-    """What came of a call, in a few words."""
+class _Call:
+    """The calls for one brief, with the record of each."""
+
+    def __init__(self, runner: TurnRunner, turn: Turn, request: Brief, provider: Provider, begun: asyncio.Event):
+        self._runner, self._turn, self._request, self._provider = runner, turn, request, provider
+        self._begun = begun
+        self._billed = model_spec.is_called(provider.name)
+
+    async def reply(self) -> Reply | None:
+        """The provider's reply; None if the loop was told to stop. Paused when trouble outlasts the patience."""
+        runner = self._runner
+        patience = runner.debate.opened.patience
+        return await call_with_retry(
+            self._send, patience, before=self._begin, on_failure=self._failed, stop=runner.stop
+        )
+
+    async def _begin(self) -> None:
+        """Reserves the expected cost and writes the intent. OverBudget if the cap would be exceeded."""
+        runner, turn, name = self._runner, self._turn, self._provider.name
+        if self._billed:
+            runner.budget.take(turn.id, name, self._request)
+        try:
+            await runner.record(Asked(turn=turn.id, brief=self._request.digest, by=name, called=self._billed))
+        except BaseException:
+            runner.budget.give(turn.id)  # without an intent no call is made
+            raise
+        if runner.on_brief is not None:
+            runner.on_brief(runner.debate, turn, self._request)
+
+    async def _send(self) -> Reply:
+        budget = self._runner.budget
+        try:
+            reply = await call_provider(self._provider, self._request, self._on_text)
+        except ExternalError:
+            raise  # `_failed` settles the budget, after the failure with its costs is on record
+        except BaseException:
+            budget.give(self._turn.id, unseen=True)  # a cancelled call may have cost what was expected of it
+            raise
+        budget.give(self._turn.id)
+        return reply.model_copy(
+            update={"brief": self._request.digest, "by": self._provider.name, "called": self._billed}
+        )
+
+    def _on_text(self, piece: str) -> None:
+        self._begun.set()
+        if self._runner.on_text is not None:
+            self._runner.on_text(self._turn, piece)
+
+    async def _failed(self, failure: ExternalError, wait: float | None) -> None:
+        """Records a call that failed; raises Paused in place of a TransientError that was the last."""
+        trouble = failure if isinstance(failure, TransientError) else None
+        partial = trouble.partial if trouble and isinstance(trouble.partial, Reply) else None
+        if partial is not None:
+            # The token count of a reply that broke off is not final, so its price is unknown.
+            update = {"brief": self._request.digest, "by": self._provider.name, "called": self._billed, "cost": None}
+            partial = partial.model_copy(update=update)
+        unsure = trouble is not None and (trouble.unsure or partial is not None)
+        event = CallFailed(
+            turn=self._turn.id,
+            by=self._provider.name,
+            trouble=" ".join(failure.complaints),
+            wait=wait,
+            unsure=unsure,
+            reply=partial,
+        )
+        try:
+            await self._runner.record(event)
+        finally:
+            # A partial reply counts with its own cost, once it is on record.
+            self._runner.budget.give(self._turn.id, unseen=trouble is not None and trouble.unsure and not partial)
+        if trouble is not None and wait is None:
+            raise self._out_of_patience(trouble) from trouble
+
+    def _out_of_patience(self, trouble: TransientError) -> Paused:
+        patience = self._runner.debate.opened.patience
+        limit = f"within {min(patience, trouble.patience or patience):g} s of trouble"
+        limit = limit if trouble.tries is None else f"after {trouble.tries} calls"
+        asks = f" The provider asks to wait {trouble.after:,.0f} s." if trouble.after else ""
+        return Paused(
+            [*trouble.complaints, f"{self._turn.id}: no answer {limit}.{asks} Resume when the trouble is over."]
+        )
+
+
+def _summary(event: Answer | CallFailed) -> str:
+    """The result of a call in a few words."""
     if isinstance(event, CallFailed) and event.reply is None:
         return f"{event.turn}: that its call came to nothing"
     words = sanitize.count_words(event.reply.text) if event.reply else 0
@@ -190,8 +202,11 @@ def _told(event: Answer | CallFailed) -> str:
 
 
 def record_event(journal: JournalWriter, debate: DebateState, event: Event, on_event: OnEvent | None = None) -> bool:
-    """Writes an event down and folds it; False if it is on record already. Where it is out of turn or can't be
-    written, journal and debate are both as they were."""
+    """Writes an event to the journal and folds it into the state; False if it is on record already.
+
+    OutOfTurn if the event does not fit, JournalWriteError if it can't be written. In both cases journal and state
+    are unchanged.
+    """
     if not debate.admits(event):
         return False
     event = journal.append(event).event

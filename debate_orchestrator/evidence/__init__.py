@@ -1,5 +1,5 @@
-"""The clerk's room: does the page at an address really hold the words that are quoted from it?
+"""Checks quotes: does the page at an address hold the words that a speaker quotes from it?
 
-What is fetched was named by a speaker, so both the address and the page are a stranger's. `checking.check` is the
-way in; `checking` has the table of what can come of it.
+A speaker names the address, so neither the address nor the page can be trusted. Start at `check.check`; its module has
+the table of outcomes.
 """

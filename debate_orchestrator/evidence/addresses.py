@@ -1,8 +1,7 @@
-"""Which addresses may be asked at all: what is refused of a URL before anybody is asked for anything, and which IP
-addresses are nobody's private business.
+"""Which URLs and IP addresses may be fetched: refuses bad URLs before any request, and addresses that are not public.
 
-A URL is taken apart once, here, by the strict form below, and whoever connects uses the parts: there is no second
-parser that could understand it otherwise.
+A URL is parsed once, here, by a strict pattern, and the connection uses the parts. No second parser could read it
+differently.
 """
 
 from __future__ import annotations
@@ -35,12 +34,12 @@ _INSIDE = {
     "localhost", "local", "localdomain", "internal", "intranet", "private", "corp", "home", "lan", "arpa", "onion",
     "i2p", "alt", "invalid", "test", "example",
 }  # fmt: skip
-"""Last labels of names that mean something only inside a network, or nothing anywhere (RFC 2606, 6761, 6762, 7686,
+"""Last labels of names that exist only inside a network, or nowhere (RFC 2606, 6761, 6762, 7686,
 8375, 9476, and the .internal that ICANN set aside)."""
 
 
 class Address(NamedTuple):
-    """A URL that may be asked for, taken apart."""
+    """The parts of a URL that may be fetched."""
 
     scheme: str
     host: str
@@ -51,7 +50,7 @@ class Address(NamedTuple):
 
     @property
     def ip(self) -> IP | None:
-        """The IP address that stands in place of a name; None where a name does."""
+        """The IP address that the URL has as host; None if it has a name."""
         return _literal(self.host)
 
     @property
@@ -69,9 +68,9 @@ class Address(NamedTuple):
 
 
 def parse(url: str, ports: frozenset[int] = PORTS, allowed: Allowed | None = None) -> Address:
-    """The parts of a URL; Blocked, with the first reason, where it is none that may be asked for.
+    """The parts of a URL. Raises Blocked, with the first reason, if it may not be fetched.
 
-    An IP address in place of a name must be one that `allowed` (`public` where none is given) lets through.
+    `allowed` decides about an IP address in place of a name; by default it must be public.
     """
     _plain(url)
     found = _FORM.fullmatch(url)
@@ -94,7 +93,7 @@ def parse(url: str, ports: frozenset[int] = PORTS, allowed: Allowed | None = Non
 
 
 def follow(base: Address, location: str, ports: frozenset[int] = PORTS, allowed: Allowed | None = None) -> Address:
-    """Where a redirect from `base` leads; Blocked as in `parse`."""
+    """The address that a redirect from `base` leads to. Raises Blocked as `parse`."""
     _plain(location)
     try:
         return parse(urljoin(str(base), location), ports, allowed)
@@ -111,7 +110,7 @@ def _plain(url: str) -> None:
 
 
 def _host(given: str) -> str:
-    """The host as it is connected to; Blocked where it is none, is inside a network, or a number in disguise."""
+    """The host to connect to. Raises Blocked if it is not valid, inside a network, or a disguised number."""
     if given.startswith("["):
         try:
             return str(IPv6Address(_without_zone(given[1:-1])))
@@ -142,7 +141,7 @@ def _ascii(host: str) -> str:
 
     try:
         return idna.encode(host, uts46=True, std3_rules=True).decode("ascii").lower()
-    except UnicodeError:  # what idna raises is one too
+    except UnicodeError:  # idna.IDNAError among them
         raise Blocked("its host is not well formed") from None
 
 
@@ -200,7 +199,7 @@ _ISATAP = (0x00005EFE, 0x02005EFE)
 
 
 def kind(ip: IP) -> str:
-    """What an address is, as in "a loopback address"; "" where it is a public one."""
+    """The kind of an address, as in "a loopback address"; "" if it is public."""
     for network, words in _REFUSED:
         if ip in network:
             return words
@@ -215,5 +214,5 @@ def kind(ip: IP) -> str:
 
 
 def public(ip: IP) -> bool:
-    """Whether an address is one that anybody on the internet may be reached at."""
+    """Whether an address is public."""
     return not kind(ip)

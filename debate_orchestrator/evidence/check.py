@@ -1,4 +1,4 @@
-"""Does the page at an address hold the words that are quoted from it? The way into this room.
+"""Checks one quote against the page at its address. The entry point of this package.
 
 | what happens | state |
 | --- | --- |
@@ -29,25 +29,25 @@ from debate_orchestrator.evidence.fetch import Fetched, Fetcher
 from debate_orchestrator.evidence.states import EXTRA, NotFetched, State
 from debate_orchestrator.util import sanitize
 
-_NEEDED = ("trafilatura", "rapidfuzz", "lxml", "h11", "idna", "certifi")
+_NEEDED = ("trafilatura", "rapidfuzz", "lxml", "h11", "idna", "certifi", "protego")
 
 
 class Checked(Value):
-    """What became of one quote. Everything in it is safe to show on one line."""
+    """The outcome for one quote. Every text in it is sanitized and has one line."""
 
     url: str
     state: State
     similarity: float | None = None
-    """From 0 to 1: how much of the quote and of the closest passage agree; None where nothing was compared."""
+    """From 0 to 1: the share of characters on which quote and closest passage agree; None if nothing was compared."""
     title: str = ""
     date: str = ""
-    """When the page says it was published, as YYYY-MM-DD; "" where it does not."""
+    """The page's own date of publication, as YYYY-MM-DD; "" if it gives none."""
     final_url: str = ""
-    """Where redirects led, as far as they were followed."""
+    """The last address that redirects led to."""
     digest: str = ""
-    """The sha256 of the page's bytes, unpacked; "" where none came."""
+    """The sha256 of the page's bytes after decompression; "" if none came."""
     archived: str = ""
-    """The name of the file in the folder that has those bytes."""
+    """The name of the file in the folder that holds those bytes."""
     why: str = ""
     """One sentence for a reader."""
     passage: str = ""
@@ -55,19 +55,19 @@ class Checked(Value):
 
 
 def offline(url: str) -> Checked:
-    """The answer of a clerk who fetches nothing."""
+    """The outcome if nothing may be fetched."""
     return _checked(url, "not checked", "nothing is fetched: the clerk is offline")
 
 
 def missing() -> bool:
-    """Whether this installation lacks what checking needs."""
-    return not all(map(_there, _NEEDED))
+    """Whether libraries that checking needs are not installed."""
+    return not all(map(_installed, _NEEDED))
 
 
 async def check(url: str, quote: str, folder: Path | None, fetcher: Fetcher) -> Checked:
-    """Whether the page at `url` holds `quote`; the page is kept in `folder`, where there is one.
+    """Whether the page at `url` holds `quote`. The page is kept in `folder`, if one is given.
 
-    Whatever address and page do, there is an answer. BadFile where the folder can't be written.
+    No address or page raises: all that goes wrong is an outcome. Raises BadFile if the folder can't be written.
     """
     if missing():
         return _checked(url, "not checked", f"checking needs {EXTRA}")
@@ -75,12 +75,12 @@ async def check(url: str, quote: str, folder: Path | None, fetcher: Fetcher) -> 
         return _checked(url, "not found", why)
     try:
         page = await fetcher.fetch(url)
-    except NotFetched as trouble:
-        return _checked(url, trouble.state, trouble.why, final_url=trouble.at)
-    return await _looked(url, quote, page, folder, fetcher)
+    except NotFetched as error:
+        return _checked(url, error.state, error.why, final_url=error.at)
+    return await _compared(url, quote, page, folder, fetcher)
 
 
-async def _looked(url: str, quote: str, page: Fetched, folder: Path | None, fetcher: Fetcher) -> Checked:
+async def _compared(url: str, quote: str, page: Fetched, folder: Path | None, fetcher: Fetcher) -> Checked:
     archived = await asyncio.to_thread(fetch.keep, folder, page.body, page.kind) if folder else ""
     known = {"final_url": page.url, "digest": fetch.digest(page.body), "archived": archived}
     if page.kind == "pdf":
@@ -88,8 +88,8 @@ async def _looked(url: str, quote: str, page: Fetched, folder: Path | None, fetc
     try:
         async with fetcher.tables:
             found = await reader.read_page(page, quote)
-    except NotFetched as trouble:
-        return _checked(url, trouble.state, trouble.why, None, **known)
+    except NotFetched as error:
+        return _checked(url, error.state, error.why, None, **known)
     if folder:
         await asyncio.to_thread(fetch.keep_text, folder, archived, found.text)
     known |= {"title": found.title, "date": found.date, "passage": found.passage}
@@ -100,7 +100,7 @@ def _checked(url: str, state: State, why: str, similarity: float | None = None, 
     return Checked(url=sanitize.one_line(url), state=state, why=why, similarity=similarity, **known)
 
 
-def _there(name: str) -> bool:
+def _installed(name: str) -> bool:
     try:
         return find_spec(name) is not None
     except ValueError:

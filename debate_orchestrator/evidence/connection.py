@@ -1,5 +1,7 @@
-"""A connection to the very address that was checked: a name is resolved once, every answer is looked at, and the socket
-goes to one of them by number, so that a second answer of the name's server (DNS rebinding) is never asked for.
+"""One HTTP request over a connection to an IP address that was checked.
+
+A name is resolved once, every address in the answer is checked, and the socket is opened to one of them by number. So a
+name server can't give a public address to the check and a private one to the connection (DNS rebinding).
 """
 
 from __future__ import annotations
@@ -20,13 +22,13 @@ from debate_orchestrator.evidence.states import Blocked, Unreachable
 from debate_orchestrator.util.errors import short_repr
 
 Resolver = Callable[[str], Awaitable[Sequence[str]]]
-"""A host's name to its IP addresses, as text; OSError where it has none."""
+"""A host name to its IP addresses, as text. Raises OSError if it has none."""
 Line = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 _TRIED = 4
-"""Addresses of one host that are tried, one after the other."""
+"""The most addresses of one host that are tried, one after the other."""
 _SECONDS = 4.0
-"""Seconds that one of them has to answer, where there are others."""
+"""Seconds that each of them but the last has to answer."""
 
 
 async def system(host: str) -> Sequence[str]:
@@ -37,7 +39,7 @@ async def system(host: str) -> Sequence[str]:
 
 
 def trust() -> ssl.SSLContext:
-    """TLS that checks certificates and names, by the system's authorities and by those that come with Python."""
+    """TLS that checks certificates and host names, against the system's authorities and certifi's."""
     import certifi
 
     context = ssl.create_default_context()
@@ -46,8 +48,11 @@ def trust() -> ssl.SSLContext:
 
 
 async def resolve(address: Address, resolver: Resolver, allowed: Allowed) -> list[IP]:
-    """The IP addresses of a host, all of which are allowed. Blocked where one is not: a name that leads to a public and
-    to a private place is not trusted with either. Unreachable where it has none."""
+    """The IP addresses of a host, all of which are allowed.
+
+    Raises Blocked if one is not: a name with both public and private addresses is refused altogether. Raises
+    Unreachable if it has none.
+    """
     if address.ip is not None:
         found = [address.ip]
     else:
@@ -70,8 +75,8 @@ async def resolve(address: Address, resolver: Resolver, allowed: Allowed) -> lis
 async def connect(
     address: Address, resolver: Resolver, allowed: Allowed, context: Callable[[], ssl.SSLContext]
 ) -> AsyncIterator[Line]:
-    """A connection to one of the host's checked addresses, dropped at once when it is left. With https the
-    certificate must be the host's own."""
+    """A connection to one of the host's checked addresses, closed at once on leaving. With https the certificate must
+    be valid for the host's name, though the socket goes to a number."""
     found = (await resolve(address, resolver, allowed))[:_TRIED]
     tls = context() if address.scheme == "https" else None
     line: Line | None = None
@@ -83,45 +88,48 @@ async def connect(
             break
         except ssl.SSLCertVerificationError:
             raise Unreachable("the host's certificate is not to be trusted") from None
-        except OSError:  # of which TimeoutError and what TLS says are some
+        except OSError:  # TimeoutError and ssl.SSLError among them
             continue
     if line is None:
         raise Unreachable("the host does not answer")
     writer = line[1]
     try:
-        _same(writer, found)
+        _check_peer(writer, found)
         yield line
     finally:
         writer.transport.abort()
 
 
-def _same(writer: asyncio.StreamWriter, checked: Sequence[IP]) -> None:
-    """Blocked where the other end is not one of those that were checked, which nothing known can bring about."""
+def _check_peer(writer: asyncio.StreamWriter, checked: Sequence[IP]) -> None:
+    """Raises Blocked if the other end is not a checked address. A last check: nothing known can cause it."""
     peer = writer.get_extra_info("peername")
     if not peer or ip_address(peer[0]) not in checked:
-        raise Blocked(f"the connection went to {short_repr(peer)}, which nobody checked")
+        raise Blocked(f"the connection went to {short_repr(peer)}, which was not checked")
 
 
 AGENT = f"{NAME}/{__version__}"
 _HEAD = 64 * 1024
-"""Bytes an answer's headers may have."""
+"""Bytes that the headers of a response may have."""
 _READ = 64 * 1024
 _OVERHEAD = 2
-"""How many times the size of what is allowed may come over the wire, chunk marks and all."""
+"""Bytes that may come over the wire, chunk headers included, as a multiple of the size that is allowed."""
 
 
 class Response:
-    """An answer whose head has come; its body comes when it is asked for."""
+    """A response whose headers have come; its body is read on demand."""
 
-    def __init__(self, asked: _Asked, status: int, headers: dict[str, str]):
+    def __init__(self, exchange: _Exchange, status: int, headers: dict[str, str]):
         self.status = status
         self.headers = headers
-        """By name in lower case; of a header that comes twice the first."""
-        self._asked = asked
+        """By name in lower case; the first of several with one name."""
+        self._exchange = exchange
 
     async def body(self, most: int) -> bytes:
-        """The whole body, unpacked. Unreachable where it has more than `most` bytes, is broken off or is packed in a
-        way that was not asked for."""
+        """The whole body, decompressed.
+
+        Raises Unreachable if it has more than `most` bytes, breaks off, or is compressed in a way that was not asked
+        for. Never holds more than `most` bytes, however much the body would decompress to.
+        """
         large = Unreachable(f"it is larger than {most / 1e6:g} MB")
         length = self.headers.get("content-length", "")
         if length.isdecimal() and len(length) < 20 and int(length) > most:
@@ -131,7 +139,7 @@ class Response:
             raise Unreachable("it came packed in a way that was not asked for")
         unpack = zlib.decompressobj(16 + zlib.MAX_WBITS) if packing.endswith("gzip") else None
         whole, came = bytearray(), False
-        async for piece in self._asked.pieces(most * _OVERHEAD + _HEAD, large):
+        async for piece in self._exchange.pieces(most * _OVERHEAD + _HEAD, large):
             came = True
             try:
                 whole += unpack.decompress(piece, most + 1 - len(whole)) if unpack else piece
@@ -139,15 +147,15 @@ class Response:
                 raise Unreachable("its packing is broken") from None
             if len(whole) > most:
                 raise large
-            if unpack and unpack.eof:  # what follows is no part of it
+            if unpack and unpack.eof:  # what follows is not part of the body
                 break
         if unpack and came and not unpack.eof:
             raise Unreachable("it broke off")
         return bytes(whole)
 
 
-class _Asked:
-    """The line on which a question was asked, read event by event."""
+class _Exchange:
+    """One request and its response on an open connection, read event by event."""
 
     def __init__(self, line: Line):
         import h11
@@ -157,7 +165,7 @@ class _Asked:
         self._state = h11.Connection(h11.CLIENT, max_incomplete_event_size=_HEAD)
         self._came = 0
         self.ended = False
-        """Whether the other side has hung up."""
+        """Whether the other side has closed the connection."""
 
     async def send(self, address: Address, accept: str) -> None:
         headers = [
@@ -204,22 +212,24 @@ class _Asked:
 
 @asynccontextmanager
 async def request(address: Address, line: Line, accept: str) -> AsyncIterator[Response]:
-    """The answer to a GET of `address` over `line`. Unreachable where what comes is no HTTP, or breaks off, there or
-    while the body is read."""
+    """The response to a GET of `address` over `line`.
+
+    Raises Unreachable if what comes is not HTTP or breaks off, here or while the body is read.
+    """
     import h11
 
-    question = _Asked(line)
+    exchange = _Exchange(line)
     try:
-        await question.send(address, accept)
-        yield await question.head()
+        await exchange.send(address, accept)
+        yield await exchange.head()
     except h11.RemoteProtocolError:
-        raise Unreachable("it broke off" if question.ended else "what came is not HTTP") from None
+        raise Unreachable("it broke off" if exchange.ended else "what came is not HTTP") from None
     except (OSError, asyncio.IncompleteReadError):
         raise Unreachable("the connection broke") from None
 
 
 def _text(value: bytes) -> str:
-    """A header's value; addresses in it may be in UTF-8, though they should not."""
+    """A header's value. Some servers send addresses in UTF-8, although the standard forbids it."""
     try:
         return value.decode("utf-8")
     except UnicodeDecodeError:

@@ -1,8 +1,7 @@
-"""The fetcher: the bytes of one page, by way of at most a few redirects, each station of which is looked at as if it
-were the first.
+"""Fetches one page, following a few redirects, each of which is checked like the first address.
 
-It is polite: it asks what a host's robots.txt allows, one thing at a time of a host, and says who it is. It is short:
-one page has one span of seconds, for everything but waiting in line.
+The fetcher is polite: it obeys robots.txt, sends one request at a time to a host, and says who it is. Each page has one
+time limit for everything but waiting for its turn.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import short_repr
 
 SECONDS = 15.0
-"""Seconds that a page may take in all."""
+"""Seconds that a page may take in all, not counting the wait for its turn."""
 LARGEST = 5_000_000
-"""Bytes that a page may have, unpacked."""
+"""Bytes that a page may have after decompression."""
 REDIRECTS = 5
 AT_ONCE = 4
 READ_AT_ONCE = 2
@@ -49,21 +48,21 @@ _CHARSET = re.compile(r"""charset\s*=\s*["']?([A-Za-z0-9._:-]{1,40})""", re.IGNO
 
 
 class Fetched(NamedTuple):
-    """A page as it came."""
+    """A fetched page."""
 
     url: str
-    """Where it was in the end."""
+    """Its address after redirects."""
     kind: Kind
     charset: str
-    """What the server calls its encoding; "" where it does not say."""
+    """The encoding that the server names; "" if it names none."""
     body: bytes
 
 
 class Fetcher:
-    """Fetches pages for one run, within one event loop. It remembers what each host's robots.txt says.
+    """Fetches pages for one run, within one event loop, and remembers each host's robots.txt.
 
-    `resolver`, `allowed`, `ports` and `trust` are for tests, which serve their pages on this machine: left as they are,
-    only public addresses and the usual ports are ever connected to.
+    `resolver`, `allowed`, `ports` and `trust` are for tests, which serve pages on this machine. With their defaults it
+    connects only to public addresses on ports 80 and 443.
     """
 
     def __init__(
@@ -81,22 +80,24 @@ class Fetcher:
         self._seconds, self._largest = seconds, largest
         self._few = asyncio.Semaphore(AT_ONCE)
         self._hosts: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._looking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._robots_locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._robots: dict[str, robots.Rules | Blocked] = {}
         self.tables = asyncio.Semaphore(READ_AT_ONCE)
-        """Held by those who read a page that was fetched."""
+        """Held while a fetched page is read, to limit the reader processes."""
 
     async def fetch(self, url: str) -> Fetched:
-        """The page at `url`. Blocked where it, or a station on the way to it, is refused; Unreachable where nothing
-        readable comes."""
+        """The page at `url`.
+
+        Raises Blocked if it, or an address on the way to it, is refused, and Unreachable if nothing readable comes.
+        """
         address = addresses.parse(url, self._ports, self._allowed)
-        glass = _Glass(self._seconds)
+        time_left = _TimeLeft(self._seconds)
         for _ in range(REDIRECTS + 1):
             try:
-                await self._permitted(address, glass)
-                found = await self._step(address, glass)
-            except NotFetched as trouble:
-                trouble.at = str(address)
+                await self._permitted(address, time_left)
+                found = await self._step(address, time_left)
+            except NotFetched as error:
+                error.at = str(address)
                 raise
             if isinstance(found, Fetched):
                 return found
@@ -110,59 +111,59 @@ class Fetcher:
             to = sanitize.safe_url(location)
             raise Blocked(f"it is redirected to {to}, which is refused: {refusal.why}", str(address)) from None
 
-    async def _step(self, address: Address, glass: _Glass) -> Fetched | str:
-        """What one address answers: the page, or where it says to look instead."""
-        async with self._asked(address, glass, _ACCEPT) as answer:
+    async def _step(self, address: Address, time_left: _TimeLeft) -> Fetched | str:
+        """What one address answers: the page, or the target of a redirect."""
+        async with self._asked(address, time_left, _ACCEPT) as answer:
             status, headers = answer.status, answer.headers
             if status in _MOVED and headers.get("location"):
                 return headers["location"]
             if status != 200:
-                raise Unreachable(_said(status))
+                raise Unreachable(_status_text(status))
             name, _, rest = headers.get("content-type", "").partition(";")
             kind = _KINDS.get(name.strip().lower())
             if kind is None:
-                raise Unreachable(f"it is {_called(name)}, no text")
+                raise Unreachable(f"it is {_type_text(name)}, no text")
             charset = _CHARSET.search(rest)
             body = await answer.body(self._largest)
             return Fetched(str(address), kind, charset[1] if charset else "", body)
 
-    async def _permitted(self, address: Address, glass: _Glass) -> None:
-        """Blocked where the host's robots.txt forbids the address, or can't be read though it is there."""
-        async with self._looking[address.origin]:
+    async def _permitted(self, address: Address, time_left: _TimeLeft) -> None:
+        """Raises Blocked if the host's robots.txt forbids the address, or exists and can't be read."""
+        async with self._robots_locks[address.origin]:
             if address.origin not in self._robots:
-                self._robots[address.origin] = await self._rules(address, glass)
+                self._robots[address.origin] = await self._rules(address, time_left)
         rules = self._robots[address.origin]
         if isinstance(rules, Blocked):
             raise Blocked(rules.why)
         if not rules.allow(address.target):
             raise Blocked("robots.txt forbids it")
 
-    async def _rules(self, address: Address, glass: _Glass) -> robots.Rules | Blocked:
-        """What a host's robots.txt says. As RFC 9309 has it, one that is not there (4xx) allows everything, and one
-        whose server is in trouble forbids everything. Where the host itself does not answer, that is raised."""
-        station = address._replace(target="/robots.txt")
+    async def _rules(self, address: Address, time_left: _TimeLeft) -> robots.Rules | Blocked:
+        """The rules of a host's robots.txt. By RFC 9309 a missing file (4xx) allows everything, and an error of the
+        server forbids everything. Raises as `fetch` if the host does not answer at all."""
+        step_address = address._replace(target="/robots.txt")
         for hop in range(REDIRECTS + 1):
             try:
-                async with self._asked(station, glass, "text/plain") as answer:
+                async with self._asked(step_address, time_left, "text/plain") as answer:
                     if answer.status not in _MOVED or not answer.headers.get("location"):
                         return await _read_rules(answer)
                     location = answer.headers["location"]
-            except NotFetched as trouble:
-                if hop == 0 or glass.empty:  # the page would fare no better
+            except NotFetched as error:
+                if hop == 0 or time_left.empty:  # the page would fail in the same way
                     raise
-                return _unread(trouble.why)
+                return _unread(error.why)
             try:
-                station = self._followed(station, location)
+                step_address = self._followed(step_address, location)
             except Blocked as refusal:
                 return _unread(refusal.why)
         return _unread(f"it is redirected more than {REDIRECTS} times")
 
     @asynccontextmanager
-    async def _asked(self, address: Address, glass: _Glass, accept: str) -> AsyncIterator[connection.Response]:
-        """An answer, when it is this host's turn: the sand runs only from then on."""
+    async def _asked(self, address: Address, time_left: _TimeLeft, accept: str) -> AsyncIterator[connection.Response]:
+        """The response to a request, once it is this host's turn; the time limit runs only from then on."""
         async with self._hosts[address.host], self._few:
             try:
-                async with glass.running():
+                async with time_left.running():
                     line = connection.connect(address, self._resolver, self._allowed, lambda: self._context)
                     async with line as open_line, connection.request(address, open_line, accept) as answer:
                         yield answer
@@ -174,8 +175,8 @@ class Fetcher:
         return self._trust or connection.trust()
 
 
-class _Glass:
-    """The seconds that are left for a page."""
+class _TimeLeft:
+    """The seconds left for a page."""
 
     def __init__(self, seconds: float):
         self._left = seconds
@@ -186,40 +187,40 @@ class _Glass:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """TimeoutError where the sand is through before this is left."""
-        begun = time.monotonic()
+        """Counts the time inside. Raises TimeoutError when none is left."""
+        started = time.monotonic()
         try:
             async with asyncio.timeout(self._left):
                 yield
         finally:
-            self._left -= time.monotonic() - begun
+            self._left -= time.monotonic() - started
 
 
 async def _read_rules(answer: connection.Response) -> robots.Rules | Blocked:
     if 200 <= answer.status < 300:
         try:
-            return robots.parse((await answer.body(robots.LARGEST)).decode("utf-8", "replace"))
-        except Unreachable as trouble:
-            return _unread(trouble.why)
+            return robots.Rules((await answer.body(robots.LARGEST)).decode("utf-8", "replace"))
+        except Unreachable as error:
+            return _unread(error.why)
     if 400 <= answer.status < 500 and answer.status != HTTPStatus.TOO_MANY_REQUESTS:
         return robots.Rules()
-    return _unread(_said(answer.status))
+    return _unread(_status_text(answer.status))
 
 
 def _unread(why: str) -> Blocked:
     return Blocked(f"its robots.txt can't be read ({why})")
 
 
-def _said(status: int) -> str:
-    """A status in the words of the standard, since those of a server are anybody's."""
+def _status_text(status: int) -> str:
+    """A status in the standard's words: the server's own reason phrase can't be trusted."""
     try:
         return f"{status} {HTTPStatus(status).phrase}"
     except ValueError:
         return f"status {status}"
 
 
-def _called(name: str) -> str:
-    """A content type as it may stand in a sentence."""
+def _type_text(name: str) -> str:
+    """A content type, safe for a message."""
     name = name.strip().lower()
     if not name:
         return "of a kind that it does not tell"
@@ -228,7 +229,7 @@ def _called(name: str) -> str:
 
 _ENDINGS: dict[Kind, str] = {"html": ".html.txt", "plain": ".plain.txt", "pdf": ".pdf"}
 _PREFIX = 24
-"""Hexadecimal digits of a digest that name a file."""
+"""Hexadecimal digits of the digest in a file's name."""
 
 
 def digest(body: bytes) -> str:
@@ -236,8 +237,10 @@ def digest(body: bytes) -> str:
 
 
 def keep(folder: Path, body: bytes, kind: Kind) -> str:
-    """Writes a page's bytes into `folder`, as they came, and returns the name of the file. A file of that name that
-    was changed is moved aside. BadFile where it can't."""
+    """Writes a page's bytes into `folder` and returns the file's name. A changed file of that name is moved aside.
+
+    Raises BadFile if it can't be written.
+    """
     name = f"{digest(body)[:_PREFIX]}{_ENDINGS[kind]}"
     make_folder(folder)
     write_bytes_atomic(folder / name, body, ours=lambda _: False)
@@ -245,8 +248,10 @@ def keep(folder: Path, body: bytes, kind: Kind) -> str:
 
 
 def keep_text(folder: Path, name: str, text: str) -> None:
-    """Writes the text of the page that is kept as `name` beside it; another text there is moved aside. BadFile where it
-    can't."""
+    """Writes a page's text beside the file `name` that holds its bytes. Another text there is moved aside.
+
+    Raises BadFile if it can't be written.
+    """
     stem = name.partition(".")[0]
     make_folder(folder)
     write_atomic(folder / f"{stem}.txt", text, ours=lambda _: False)

@@ -23,6 +23,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from debate_orchestrator.evidence.states import State
+from debate_orchestrator.util.sanitize import normalized
 
 NEAR = 0.9
 WORDS = 4
@@ -267,7 +268,7 @@ def one_encoding(text: str) -> str:
     """`text` in Unicode's compatibility form (NFKC), with what that form would run into a figure kept apart from it."""
     text = _RAISED.sub(r"^\1", _UNSEEN.sub("", text))
     text = _FRACTION.sub(r" \1", text)
-    return unicodedata.normalize("NFKC", text)
+    return normalized(text)
 
 
 def _alike(text: str) -> str:

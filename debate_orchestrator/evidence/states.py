@@ -1,4 +1,4 @@
-"""The states that a quote can be found in, and the ways in which a page is not had."""
+"""The outcomes of checking a quote, and the exceptions for a page that could not be had."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ EXTRA = 'pip install "debate-orchestrator[evidence]"'
 
 
 class NotFetched(Exception):
-    """A page that is not had, with why as one sentence for a reader and the address where it ended."""
+    """A page could not be had: `why`, as one sentence for a reader, and the address `at` which it ended."""
 
     state: ClassVar[State]
 
@@ -22,18 +22,18 @@ class NotFetched(Exception):
 
 
 class Blocked(NotFetched):
-    """It is refused here, or by the host's robots.txt: nothing was asked of the page itself."""
+    """The address is refused here or by the host's robots.txt; the page was not asked for."""
 
     state = "blocked"
 
 
 class Unreachable(NotFetched):
-    """It was asked for, and no readable text came."""
+    """The page was asked for, and no readable text came."""
 
     state = "unreachable"
 
 
 class Unreadable(NotFetched):
-    """It came, and could not be read here."""
+    """The page came, but could not be read here."""
 
     state = "not checked"

@@ -1,7 +1,7 @@
-"""Formats made ready to debate by: shipped ones by name, a user's own by where it lies.
+"""Loading formats: shipped ones by name, a user's own by its path.
 
-Templates of shipped formats are found by their path in prompts/. Those of a user's own format travel with each
-debate, under the path that they would have there, so that the debate goes on though the folder is gone.
+Templates of shipped formats are found by their path in prompts/. Those of a user's format are copied into each debate,
+under the path that they would have there, so that the debate can be resumed after the folder is gone.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _SHARED_SYSTEM = "shared/system.md.j2"
 
 
 def load(given: str) -> Format:
-    """The format of that name, or in that folder, resolved: its rubric is in it, and what it inherits. BadFormat
-    where there is none, or with every complaint where it is ill made."""
+    """The format of that name, or in that folder, with its rubric and all that it inherits. BadFormat if there is
+    none, or with every error in it."""
     return load_with_templates(given)[0]
 
 
 def load_with_templates(given: str) -> tuple[Format, dict[str, str]]:
-    """A format, with the templates that travel with a debate of it. Raises as `load`."""
+    """A format, with the templates that are copied into a debate of it. Raises as `load`."""
     return _whole(given) if source.is_path(given) else _shipped(given)
 
 
@@ -44,8 +44,8 @@ def _whole(given: str) -> tuple[Format, dict[str, str]]:
 
 
 def carried_templates(draft: source.FormatSource) -> dict[str, str]:
-    """The templates that travel with a debate of a format, by their path, to their text: all of a user's own, and
-    a line that leads to an inherited system text. None for most shipped formats."""
+    """The templates that are copied into a debate of a format, path to text: all of a user's format, and a line that
+    includes an inherited system text. Empty for most shipped formats."""
     home, own = f"formats/{draft.name}", draft.folders[0]
     made = {} if own.shipped else {f"{home}/{file}": text for file, text in draft.texts.items()}
     holders = [one for one in draft.folders if (one.path / source.SYSTEM).is_file()]
@@ -56,8 +56,8 @@ def carried_templates(draft: source.FormatSource) -> dict[str, str]:
 
 
 def digests(made: Format, own: Mapping[str, str]) -> dict[str, str]:
-    """The sha256 of every template that a debate's briefs may be made of, by its path; `own` are those that travel
-    with it. BadFormat where a shipped format is meant that is not there."""
+    """The sha256 of every template that a debate's briefs may be made of, by its path; `own` are the copied ones.
+    BadFormat if they name a shipped format that does not exist."""
     texts = [*own.values(), *(task_template(made, phase) for phase in made.phases())]
     named = {name for text in texts for name in re.findall(rf"\bformats/({NAME[1:-1]})/", text)}
     shipped = named & {*resources.format_names()} if own else named
@@ -69,25 +69,24 @@ def _digest(text: str) -> str:
 
 
 def template(phase: Phase) -> str:
-    """The file of the task that a phase sets: in the format's folder, or as `adversarial/opening.md.j2` in that of
-    a shipped one."""
+    """The file of a phase's task: in the format's folder, or as `adversarial/opening.md.j2` in a shipped one's."""
     return f"{phase.template or phase.name}{source.ENDING}"
 
 
 def task_template(made: Format, phase: Phase) -> str:
-    """The path of the template of the task that a phase sets."""
+    """The path of the template of a phase's task."""
     file = template(phase)
     return f"formats/{file}" if "/" in file else f"formats/{made.name}/{file}"
 
 
 def system_templates(made: Format) -> tuple[str, str]:
-    """The paths of the system text of a format's briefs: of its own where there is one, else of the shared one."""
+    """The paths where the system text of a format's briefs may be: its own, and the shared one."""
     return f"formats/{made.name}/{source.SYSTEM}", _SHARED_SYSTEM
 
 
 def unrolled(made: Format, rounds: int, strictness: str, panel: int = 1) -> list[tuple[str, str, list[str]]]:
-    """The format unrolled for so many rounds: for each stage the part it belongs to, how it comes about, and
-    its turn ids. Phases that answer something found are shown as conditional."""
+    """The format unrolled for that many rounds: for each stage its part of the debate, its order or condition, and
+    its turn ids."""
     stages: list[tuple[str, str, list[str]]] = []
     for slot in calendar(made, rounds, strictness, made.options):
         part = f"round {slot.round}" if slot.round is not None else "closing" if slot.closing else "before"

@@ -1,4 +1,4 @@
-"""A format taken to be changed: copied, with everything that it inherits, into a folder that stands alone."""
+"""Copies a format, with everything that it inherits, into a folder of the user's to be changed there."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from debate_orchestrator.formats.source import FILE, MOST_TEMPLATES, ONE_DEEPER,
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.data import error_text, name_of, read_mapping, read_text, to_yaml
-from debate_orchestrator.util.errors import BadFile, BadFormat, complaint, short_repr
+from debate_orchestrator.util.errors import BadFile, BadFormat, short_repr
 
 FIRST = "adversarial"
-"""What is copied if nobody says."""
+"""The format that is copied by default."""
 RUBRIC = "rubric.yaml"
 _NOT_COPIED = ("extends", "name")
 _KEY = re.compile(r"([a-z_]+):")
 
 
 class CopiedFormat(NamedTuple):
-    """A copy that was made."""
+    """A copied format."""
 
     told: str
     """The path of its folder, as `--format` takes it."""
@@ -31,33 +31,32 @@ class CopiedFormat(NamedTuple):
 
 
 def copy_format(source: str, name: str, to: str) -> CopiedFormat:
-    """Copies the format `source`, a name or a path, into a new folder `name` in the folder `to`, or here if that is
-    empty. BadFormat where the format or the name will not do, BadFile where the folder is there already."""
+    """Copies the format `source` (a name or a path) into a new folder `name` inside `to`, or here if `to` is empty.
+    BadFormat if the format has errors or the name can't be used, BadFile if the folder can't be made."""
     draft = source_module.read_source(source)
     if draft.complaints:
         raise BadFormat(draft.complaints)
     told = os.path.join(to or ".", name)
     if not re.fullmatch(NAME, name):
-        wanted = "small letters, digits and hyphens, with a letter first"
-        raise BadFormat(complaint("formats new", short_repr(name), wanted, "As in `debate formats new town-hall`."))
+        rule = "small letters, digits and hyphens, with a letter first"
+        raise BadFormat(f"formats new: {short_repr(name)} should be {rule}. Try: `debate formats new town-hall`.")
     if name in resources.format_names():
-        raise BadFormat(complaint("formats new", short_repr(name), "a name that no shipped format has"))
+        raise BadFormat(f"formats new: {short_repr(name)} is the name of a shipped format. Use another.")
     files = _files(draft.folders, name)
     if os.path.lexists(told):
-        hint = "Name another, or move it away."
-        raise BadFile(complaint(name_of(told), "something that is there already", "a new folder", hint))
+        raise BadFile(f"{name_of(told)}: there already is a file or folder of this name. Use another, or move it away.")
     try:
         os.makedirs(to or ".", exist_ok=True)
         os.mkdir(told)
     except (OSError, ValueError) as error:
-        raise BadFile(complaint(name_of(told), error_text(error), "a folder that can be made")) from None
+        raise BadFile(f"{name_of(told)}: the folder can't be made: {error_text(error)}.") from None
     for file, text in files.items():
         write_atomic(os.path.join(told, file), text)
     return CopiedFormat(told, tuple(files))
 
 
 def _files(folders: Sequence[FormatFolder], name: str) -> dict[str, str]:
-    """The files of the copy: its data, its rubric and its templates."""
+    """The files of the copy: format.yaml, the rubric and the templates."""
     text = _data(folders)
     text = re.sub(r"^name:.*$", f"name: {name}", text, flags=re.MULTILINE)
     files = {FILE: text}
@@ -74,7 +73,7 @@ def _files(folders: Sequence[FormatFolder], name: str) -> dict[str, str]:
 
 
 def _rubric(folders: Sequence[FormatFolder]) -> str | None:
-    """The text of the rubric's file; None where the rubric stands in the format itself."""
+    """The text of the rubric's file; None if the rubric is in format.yaml itself."""
     for folder in folders:
         given = read_mapping(folder.path / FILE).get("rubric")
         if isinstance(given, dict):
@@ -86,7 +85,7 @@ def _rubric(folders: Sequence[FormatFolder]) -> str | None:
 
 
 def _data(folders: Sequence[FormatFolder]) -> str:
-    """The text of format.yaml with that of what it extends worked in, and with all comments that can be kept."""
+    """The text of format.yaml merged with what it extends, with all comments that can be kept."""
     texts = [read_text(one.path / FILE, MOST_TEMPLATES) for one in folders]
     if len(folders) == 1:
         return texts[0]
@@ -106,7 +105,7 @@ def _data(folders: Sequence[FormatFolder]) -> str:
 
 
 def _blocks(text: str) -> tuple[str, dict[str, str]]:
-    """What stands above the first key of a format.yaml, and each key with its value and the comments above it."""
+    """The text above the first key of a format.yaml, and each key with its value and the comments above it."""
     header, parts, above = list[str](), dict[str, list[str]](), list[str]()
     current = header
     for line in text.splitlines(keepends=True):

@@ -1,7 +1,7 @@
-"""A format as somebody wrote it: its files, laid over those of the format that it extends, with the line of everything.
+"""Reading a format's files: format.yaml, its rubric and templates, laid over the format that it extends.
 
-`format.yaml` may say `extends: NAME` (a shipped format): what it lacks is taken from there, key by key, and in
-`shapes`, `seats`, `labels` and `lines` one level deeper; so are templates that its folder lacks. `rubric` names
+`format.yaml` may say `extends: NAME` (a shipped format). Keys that it lacks are taken from there, in `shapes`,
+`seats`, `labels` and `lines` one level deeper, and so are templates that its folder lacks. `rubric` names
 a rubric of prompts/judges/, or a file in the format's own folder, or is one.
 """
 
@@ -18,32 +18,32 @@ from debate_orchestrator.core.phases import NAME
 from debate_orchestrator.formats.validation import Keys, validate
 from debate_orchestrator.formats.validation import key_path as written
 from debate_orchestrator.util import resources
-from debate_orchestrator.util.data import name_of, read_mapping_with_lines, read_text
-from debate_orchestrator.util.errors import BadFile, BadFormat, complaint, short_repr, suggest
+from debate_orchestrator.util.data import name_of, read_mapping_with_lines, read_text, real_path
+from debate_orchestrator.util.errors import BadFile, BadFormat, short_repr, suggest
 
 FILE = "format.yaml"
 ENDING = ".md.j2"
 SYSTEM = f"system{ENDING}"
 """The template, in a format's folder, that replaces the shared one of that name."""
 MOST_TEMPLATES = 400_000
-"""Bytes that the templates of one format may have: they travel with every debate of it."""
+"""Bytes of all templates of a format: they are copied into every journal of it."""
 ONE_DEEPER = ("shapes", "seats", "labels", "lines")
 GROUPS = ("before", "round", "after")
 _KEYS = ("extends", *(key for key in Format.model_fields if key != "name"))
 _STAND_IN = "research"
-"""The rubric that stands in, without a name, for one that can't be had, so that the rest can be looked at."""
+"""The rubric that replaces, without a name, one that can't be read, so that the rest of the format can be checked."""
 
 Lines = dict[tuple[str, ...], str]
-"""The keys that lead to a value, to its place as `FILE:LINE`."""
+"""The keys of a value, mapped to its place as `FILE:LINE`."""
 
 
 class FormatFolder(NamedTuple):
-    """Where a format lies."""
+    """The folder of a format."""
 
     name: str
     path: Path
     told: str
-    """The path as it is told: as it was given, or from prompts/ on."""
+    """The path in messages: as it was given, or from prompts/ on."""
     shipped: bool
 
 
@@ -75,7 +75,7 @@ class FormatSource(NamedTuple):
 
 
 def location(lines: Lines, keys: Sequence[str | int]) -> str:
-    """The place of the value to which these keys lead, or else of what it should be in."""
+    """The place of a value, or else of what it should be in, as `FILE:LINE: key`."""
     known = list(keys)
     while known and tuple(map(str, known)) not in lines:
         known.pop()
@@ -84,12 +84,12 @@ def location(lines: Lines, keys: Sequence[str | int]) -> str:
 
 
 def is_path(name: str) -> bool:
-    """Whether a format is given by where it lies, and not by its name."""
+    """Whether a format is given by its path, and not by its name."""
     return "/" in name or os.sep in name or name.startswith((".", "~")) or name.endswith(".yaml")
 
 
 def find(given: str) -> FormatFolder:
-    """The folder of a format, by its name or by where it lies; BadFormat where there is none."""
+    """The folder of a format, by its name or path; BadFormat if there is none."""
     if not is_path(given):
         return FormatFolder(given, resources.format_folder(given), f"prompts/formats/{given}", True)
     told = os.path.expanduser(given)
@@ -103,7 +103,7 @@ def find(given: str) -> FormatFolder:
         there = False
     if not there:
         hint = "`debate formats new NAME` makes one to start from."
-        raise BadFormat(complaint("format", short_repr(given), f"a folder with a {FILE} in it", hint))
+        raise BadFormat(f"format: {short_repr(given)} is not a folder with a {FILE} in it. {hint}")
     for name in resources.format_names():
         if os.path.samefile(folder, resources.format_folder(name)):
             return find(name)
@@ -111,66 +111,67 @@ def find(given: str) -> FormatFolder:
 
 
 def read_source(given: str) -> FormatSource:
-    """A format by its name or by where it lies, read whole; BadFormat where there is none, BadFile where a file
-    of it is no YAML. Whatever else is wrong is among its complaints."""
+    """A format by its name or path. BadFormat if there is none, BadFile if a file of it is not YAML; all other errors
+    are among its complaints."""
     folder = find(given)
-    wrong = _name_wrong(folder)
-    folders, layers = _chain(folder, wrong)
+    errors = _name_errors(folder)
+    folders, layers = _chain(folder, errors)
     data, lines = layers[-1]
     for own, places in reversed(layers[:-1]):
         data, lines = merge(data, lines, own, places)
-    texts = _texts(folder, wrong)
-    _inherit(data, lines, folders, wrong)
+    texts = _texts(folder, errors)
+    _inherit(data, lines, folders, errors)
     made, misfits = validate(Format, data | {"name": folder.name}, lambda keys: location(lines, keys))
     if not re.fullmatch(NAME, folder.name):  # said already, where the name stands
         misfits = [one for one in misfits if not one.partition(": ")[2].startswith("name: ")]
     made = made if made is not None and made.rubric.name else None
-    return FormatSource(tuple(folders), data, lines, texts, made, [*wrong, *misfits])
+    return FormatSource(tuple(folders), data, lines, texts, made, [*errors, *misfits])
 
 
-def _name_wrong(folder: FormatFolder) -> list[str]:
-    """What is wrong with the name of the user's own format, which is its folder's."""
+def _name_errors(folder: FormatFolder) -> list[str]:
+    """What is errors with the name of the user's own format, which is its folder's."""
     if folder.shipped:
         return []
     where = f"{folder.told}/{FILE}:1: the folder's name"
     if folder.name in resources.format_names():
-        return [complaint(where, short_repr(folder.name), "a name that no shipped format has", "Rename the folder.")]
+        return [f"{where}: {short_repr(folder.name)} is the name of a shipped format. Rename the folder."]
     if not re.fullmatch(NAME, folder.name):
-        wanted = "small letters, digits and hyphens, with a letter first"
-        return [complaint(where, short_repr(folder.name), wanted, "Rename the folder.")]
+        rule = "small letters, digits and hyphens, with a letter first"
+        return [f"{where}: {short_repr(folder.name)} should be {rule}. Rename the folder."]
     return []
 
 
-def _chain(folder: FormatFolder, wrong: list[str]) -> tuple[list[FormatFolder], list[tuple[dict[str, Any], Lines]]]:
+def _chain(folder: FormatFolder, errors: list[str]) -> tuple[list[FormatFolder], list[tuple[dict[str, Any], Lines]]]:
     """A format's layers: its own, then that of what it extends, and so on."""
     folders = [folder]
-    layers = [_layer(folder, wrong)]
+    layers = [_layer(folder, errors)]
     while "extends" in (data := layers[-1][0]):
         base, names, where = data.pop("extends"), resources.format_names(), location(layers[-1][1], ("extends",))
         if base not in names:
-            wrong.append(complaint(where, short_repr(base), "one of " + ", ".join(names), suggest(base, names)))
+            message = f"{where}: {short_repr(base)} is not a shipped format; use one of {', '.join(names)}."
+            errors.append(f"{message} {suggest(base, names)}".rstrip())
             break
         if any(base == one.name and one.shipped for one in folders):
-            wrong.append(complaint(where, f"{short_repr(base)}, which extends this one", "no format twice"))
+            errors.append(f"{where}: {short_repr(base)} extends this format already.")
             break
         folders.append(find(base))
-        layers.append(_layer(folders[-1], wrong))
+        layers.append(_layer(folders[-1], errors))
     return folders, layers
 
 
-def _layer(folder: FormatFolder, wrong: list[str]) -> tuple[dict[str, Any], Lines]:
+def _layer(folder: FormatFolder, errors: list[str]) -> tuple[dict[str, Any], Lines]:
     """What one format.yaml says, with its rubric in it."""
     data, lines = _placed(folder, FILE)
     for key in [key for key in data if key not in (*_KEYS, "name")]:
-        known = f"one of {', '.join(_KEYS)}"
-        wrong.append(complaint(location(lines, (key,)), f"the key {short_repr(key)}", known, suggest(key, _KEYS)))
+        message = f"{location(lines, (key,))}: {short_repr(key)} is not a key here; use one of {', '.join(_KEYS)}."
+        errors.append(f"{message} {suggest(key, _KEYS)}".rstrip())
         del data[key]
     name = data.pop("name", folder.name)
     if name != folder.name:
-        hint = "A format is called after its folder: leave the key out."
-        wrong.append(complaint(location(lines, ("name",)), short_repr(name), repr(folder.name), hint))
+        at = location(lines, ("name",))
+        errors.append(f"{at}: {short_repr(name)} should be {folder.name!r}, the folder's name. Leave the key out.")
     if "rubric" in data:
-        data["rubric"] = _rubric(data["rubric"], folder, lines, wrong)
+        data["rubric"] = _rubric(data["rubric"], folder, lines, errors)
     return data, lines
 
 
@@ -185,14 +186,17 @@ def _placed(folder: FormatFolder, file: str) -> tuple[dict[str, Any], Lines]:
 
 
 def _must_be_its_own(folder: FormatFolder, file: str) -> None:
-    """BadFile where a file in a folder of the user's is a link that leads out of it."""
-    leads, home = os.path.realpath(folder.path / file), os.path.realpath(folder.path)
-    if not folder.shipped and not leads.startswith(os.path.join(home, "")):
-        got = "a link that leads out of the folder"
-        raise BadFile(complaint(f"{folder.told}/{file}", got, "a file of the format's own", "Copy it there."))
+    """BadFile where a file in a folder of the user's leads out of it, or can't be followed."""
+    try:
+        home = real_path(folder.path)
+        own = folder.shipped or real_path(folder.path / file).startswith(os.path.join(home, ""))
+    except OSError:
+        own = False
+    if not own:
+        raise BadFile(f"{folder.told}/{file}: this link leads out of the format's folder. Copy the file there.")
 
 
-def _rubric(given: Any, folder: FormatFolder, lines: Lines, wrong: list[str]) -> Any:
+def _rubric(given: Any, folder: FormatFolder, lines: Lines, errors: list[str]) -> Any:
     """The rubric that a format names, or is given in it; its own lines are added to `lines`."""
     where = location(lines, ("rubric",))
     if isinstance(given, dict):
@@ -200,19 +204,19 @@ def _rubric(given: Any, folder: FormatFolder, lines: Lines, wrong: list[str]) ->
     if isinstance(given, str) and given.endswith(".yaml") and os.path.basename(given) == given:
         home = folder
         name = folder.name if given == "rubric.yaml" else given.removesuffix(".yaml")
-        there = sorted(one.name for one in folder.path.glob("*.yaml") if one.name != FILE)
+        there = sorted(path.name for path in folder.path.glob("*.yaml") if path.name != FILE)
         expected = f"a file in {folder.told}/"
     else:
         home = FormatFolder("judges", resources.prompts() / "judges", "prompts/judges", True)
-        name, there = str(given), sorted(one.stem for one in home.path.glob("*.yaml"))
+        name, there = str(given), sorted(path.stem for path in home.path.glob("*.yaml"))
         expected = f"one of {', '.join(there)}, a file such as rubric.yaml beside it, or a mapping"
     if given not in there:
-        wrong.append(complaint(where, short_repr(given), expected, suggest(given, there)))
+        errors.append(f"{where}: {short_repr(given)} should be {expected}. {suggest(given, there)}".rstrip())
         return {"name": "", **resources.read_yaml(f"judges/{_STAND_IN}.yaml")}
     try:
         data, inner = _placed(home, name_of(given) if home is folder else f"{given}.yaml")
     except BadFile as error:
-        wrong += error.complaints
+        errors += error.complaints
         return {"name": "", **resources.read_yaml(f"judges/{_STAND_IN}.yaml")}
     lines.update({("rubric", *keys): at for keys, at in inner.items()})
     return {"name": name, **data}
@@ -229,34 +233,36 @@ def merge(base: dict[str, Any], lines: Lines, own: dict[str, Any], places: Lines
     return merged, kept | places
 
 
-def _texts(folder: FormatFolder, wrong: list[str]) -> dict[str, str]:
+def _texts(folder: FormatFolder, errors: list[str]) -> dict[str, str]:
     """The templates in a folder of the user's."""
     made: dict[str, str] = {}
     for path in [] if folder.shipped else sorted(folder.path.glob("[!.]*.j2")):
         if not re.fullmatch(r"[\w.-]+", path.name):
-            hint = "Rename it."
-            wrong.append(
-                complaint(f"{folder.told}/", f"a template called {short_repr(path.name)}", "a plain name", hint)
+            rule = "letters, digits, dots and hyphens"
+            errors.append(
+                f"{folder.told}/: the template {short_repr(path.name)} should have a name of {rule}. Rename it."
             )
             continue
         try:
             _must_be_its_own(folder, path.name)
             made[path.name] = read_text(path, MOST_TEMPLATES)
         except BadFile as error:
-            wrong += [one.replace(str(folder.path), folder.told, 1) for one in error.complaints]
+            errors += [one.replace(str(folder.path), folder.told, 1) for one in error.complaints]
     total = sum(len(text.encode()) for text in made.values())
     if total > MOST_TEMPLATES:
-        wrong.append(complaint(f"{folder.told}/", f"{total:,} bytes of templates", f"at most {MOST_TEMPLATES:,}"))
+        errors.append(
+            f"{folder.told}/: the templates have {total:,} bytes, and at most {MOST_TEMPLATES:,} are allowed."
+        )
     return made
 
 
-def _inherit(data: Mapping[str, Any], lines: Lines, folders: Sequence[FormatFolder], wrong: list[str]) -> None:
+def _inherit(data: Mapping[str, Any], lines: Lines, folders: Sequence[FormatFolder], errors: list[str]) -> None:
     """Names the templates that come from another format's folder by their path; complains of those that
     are nowhere."""
     for keys, phase in phases(data):
         file = phase.get("template") or phase.get("name")
         if not isinstance(file, str) or not re.fullmatch(rf"([a-z0-9-]+/)?{NAME[1:-1]}", file):
-            continue  # the model says what is wrong with it
+            continue  # the model says what is errors with it
         if "/" in file:
             home, known = "prompts/formats", _templates(resources.prompts() / "formats", "*/*")
         else:
@@ -266,7 +272,7 @@ def _inherit(data: Mapping[str, Any], lines: Lines, folders: Sequence[FormatFold
                 phase["template"] = f"{homes[0].name}/{file}"
         if file not in known:
             where = location(lines, (*keys, "template" if phase.get("template") else "name"))
-            wrong.append(complaint(where, f"no template {home}/{file}{ENDING}", "that file", suggest(file, known)))
+            errors.append(f"{where}: there is no template {home}/{file}{ENDING}. {suggest(file, known)}".rstrip())
 
 
 def _templates(folder: Path, pattern: str) -> list[str]:

@@ -1,7 +1,7 @@
-"""What does not fit: data that somebody wrote, held against the model that it should be.
+"""Validation of data that a user wrote against a pydantic model, with errors in plain words.
 
-Every complaint says where the value stands, what came and what was expected, and names the nearest thing that
-would have done.
+Each error names the place of the value, the value, what it should be and, where there is one, the nearest name that
+would be right.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from debate_orchestrator.core.format import InvalidFormat
-from debate_orchestrator.util.errors import complaint, short_repr, suggest
+from debate_orchestrator.util.errors import short_repr, suggest
 
 Keys = tuple[str | int, ...]
 Made = TypeVar("Made", bound=BaseModel)
 
+MOST = 100
+"""Errors that are listed; of the others only the number."""
 _WORDS = {
     "string_type": "text",
     "int_type": "a whole number",
@@ -37,63 +39,66 @@ _WORDS = {
     "list_type": "a list",
     "string_pattern_mismatch": "small letters, digits and hyphens, with a letter first",
 }
-"""What was expected, by the name of what went wrong; pydantic's own words for the rest."""
+"""What the value should be, by pydantic's type of error; for other types its own message is used."""
 
 
 def key_path(keys: Sequence[str | int]) -> str:
-    """Keys as they are written in a complaint: `round[0].words`."""
-    said = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys).removeprefix(".")
-    return said if said.isprintable() and len(said) <= 100 else short_repr(said)
+    """Keys as they are written in an error: `round[0].words`."""
+    path = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys).removeprefix(".")
+    return path if path.isprintable() and len(path) <= 100 else short_repr(path)
 
 
 def validate(model: type[Made], data: Mapping[str, Any], where: Callable[[Keys], str]) -> tuple[Made | None, list[str]]:
-    """The value that `data` makes, or None and every complaint about it; `where` names the place of some keys.
+    """The model made of `data`, or None and every error; `where` gives the place of some keys.
 
-    What hangs together can only be told of a whole: where single values do not fit, it is told as far as it
-    does not depend on them.
+    Checks over the whole model (InvalidFormat) can only run on a valid one. If single values are wrong, they run on a
+    copy with stand-ins, and their errors about the stand-ins are left out.
     """
     try:
         return model.model_validate(data), []
     except ValidationError as error:
         found = error.errors()
-    complaints = [*_values(model, data, found, where), *_misfits(found, where)]
+    errors = [*_values(model, data, found, where), *_model_errors(found, where)]
     mended = _mended(model, data, found)
     if mended is not None:
-        whole, changed = mended
+        copied, changed = mended
         try:
-            model.model_validate(whole)
+            model.model_validate(copied)
         except ValidationError as error:
-            complaints += _misfits(error.errors(), where, changed)
-    return None, list(dict.fromkeys(complaints))
+            errors += _model_errors(error.errors(), where, changed)
+    errors = list(dict.fromkeys(errors))
+    left_out = len(errors) - MOST
+    return None, [*errors[:MOST], *([f"{where(())}: and {left_out:,} more."] if left_out > 0 else [])]
 
 
-def _misfits(found: Sequence[Any], where: Callable[[Keys], str], changed: Sequence[Keys] = ()) -> Iterator[str]:
-    """What does not hang together, less what hangs on values that were `changed`."""
+def _model_errors(found: Sequence[Any], where: Callable[[Keys], str], changed: Sequence[Keys] = ()) -> Iterator[str]:
+    """The errors over the whole model, without those about values that were `changed`."""
+    places = set(changed)
     for item in found:
-        if isinstance(wrong := item.get("ctx", {}).get("error"), InvalidFormat):
-            for keys, said in wrong.misfits:
-                if not any(keys[: len(one)] == one for one in changed):
-                    yield f"{where(keys)}: {said}."
+        if isinstance(invalid := item.get("ctx", {}).get("error"), InvalidFormat):
+            for keys, message in invalid.misfits:
+                if not any(keys[:n] in places for n in range(len(keys) + 1)):
+                    yield f"{where(keys)}: {message}."
 
 
 def _values(
     model: type[BaseModel], data: Mapping[str, Any], found: Sequence[Any], where: Callable[[Keys], str]
 ) -> Iterator[str]:
-    """Complaints about single values; one a value, whatever it might have been instead."""
+    """The errors about single values, one for each value, whatever types it might have had."""
     expected: dict[Keys, list[Any]] = {}
     for item in found:
         keys = _there(data, item["loc"])
         if item["type"] == "missing":
-            yield complaint(where(keys), f"no {item['loc'][-1]!r}", "that key")
+            yield f"{where(keys)}: the key {item['loc'][-1]!r} is missing."
         elif item["type"] == "extra_forbidden":
             known = _known(model, item["loc"][:-1])
-            got = f"the key {short_repr(str(keys[-1]))}"
-            yield complaint(where(keys), got, f"one of {', '.join(known)}", suggest(keys[-1], known))
+            message = f"{short_repr(str(keys[-1]))} is not a key here; use one of {', '.join(known)}."
+            yield f"{where(keys)}: {message} {suggest(keys[-1], known)}".rstrip()
         elif not isinstance(item.get("ctx", {}).get("error"), InvalidFormat):
             expected.setdefault(keys, []).append(item)
     for keys, items in expected.items():
         wanted = " or ".join(dict.fromkeys(map(_expected, items)))
-        yield complaint(where(keys), _got(items[0]), wanted, _hint(items))
+        yield f"{where(keys)}: {_got(items[0])} should be {wanted}. {_hint(items)}".rstrip()
 
 
 def _got(item: Any) -> str:
@@ -106,21 +111,21 @@ def _got(item: Any) -> str:
 def _expected(item: Any) -> str:
     if item["loc"] and item["loc"][-1] == "[key]":
         return "a key that is text"
-    said = _WORDS.get(item["type"]) or str(item["msg"]).removeprefix("Input should be ")
-    return said[0].lower() + said[1:]
+    expected = _WORDS.get(item["type"]) or str(item["msg"]).removeprefix("Input should be ")
+    return expected[0].lower() + expected[1:]
 
 
 def _hint(items: Sequence[Any]) -> str:
     value = items[0]["input"]
     if isinstance(value, str):
-        options = [one for item in items for one in str(item.get("ctx", {}).get("expected", "")).split("'")[1::2]]
+        options = [name for item in items for name in str(item.get("ctx", {}).get("expected", "")).split("'")[1::2]]
         return suggest(value, options)
     plain = isinstance(value, bool | int | float) and any(item["type"] == "string_type" for item in items)
     return "Put it in quotes." if plain else ""
 
 
 def _there(data: Any, loc: Sequence[str | int]) -> Keys:
-    """The part of a place that the data has: what goes beyond names the kind that was tried."""
+    """The part of a location that exists in the data. Pydantic adds the type that was tried to the others."""
     keys: list[str | int] = []
     for key in loc:
         if not (key in data if isinstance(data, dict) else isinstance(data, list) and key in range(len(data))):
@@ -144,7 +149,7 @@ def _required(model: type[BaseModel], loc: Sequence[str | int]) -> list[str]:
 
 
 def _kind(kind: Any, loc: Sequence[str | int]) -> Any:
-    """The type of the value at a place in a model; None where it can't be told."""
+    """The type of the value at a location in a model; None if it can't be told."""
     for key in loc:
         kind = _plain(kind)
         if isinstance(kind, type) and issubclass(kind, BaseModel):
@@ -158,25 +163,25 @@ def _kind(kind: Any, loc: Sequence[str | int]) -> Any:
 
 
 def _plain(kind: Any) -> Any:
-    """A type without what says of it that it may be absent."""
+    """The type without Annotated and without `| None`."""
     if get_origin(kind) is Annotated:
         return _plain(get_args(kind)[0])
     if get_origin(kind) in (Union, UnionType):
-        return _plain(next(one for one in get_args(kind) if one is not NoneType))
+        return _plain(next(part for part in get_args(kind) if part is not NoneType))
     return kind
 
 
 def _mended(
     model: type[BaseModel], data: Mapping[str, Any], found: Sequence[Any]
 ) -> tuple[dict[str, Any], list[Keys]] | None:
-    """The data with stand-ins for the values that do not fit, and their places; None where nothing simple would do."""
-    whole: dict[str, Any] = copy.deepcopy(dict(data))
+    """The data with stand-ins for the wrong values, and their places; None where there is no simple stand-in."""
+    copied: dict[str, Any] = copy.deepcopy(dict(data))
     changed: list[Keys] = []
     for item in found:
         missing = item["type"] == "missing"
         keys = (*_there(data, item["loc"]), *(item["loc"][-1:] if missing else ()))
         kind = _kind(model, keys)
-        holder = _at(whole, keys[:-1])
+        holder = _at(copied, keys[:-1])
         if not keys or get_origin(kind) in (dict, tuple) or not isinstance(holder, dict):
             return None
         holder.pop(keys[-1], None)
@@ -185,7 +190,7 @@ def _mended(
                 return None
             holder[keys[-1]] = "x"
         changed.append(keys)
-    return whole, changed
+    return copied, changed
 
 
 def _at(data: Any, keys: Keys) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +13,7 @@ from debate_orchestrator.core.events import Asked, Noted, Reply
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import Value
+from debate_orchestrator.engine.api import must_be_callable, must_be_trusted, write_report
 from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.engine.start import changed_prompts
 from debate_orchestrator.engine.turn import record_event
@@ -19,7 +21,9 @@ from debate_orchestrator.host.turns_folder import TurnFiles, TurnsFolder
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, brief, brief_file
 from debate_orchestrator.providers import registry
+from debate_orchestrator.providers.registry import NO_PERMISSIONS, Permissions
 from debate_orchestrator.reports.announcements import announcements
+from debate_orchestrator.setup import risks
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.storage.paths import DebateFiles
@@ -62,22 +66,68 @@ class StepResult(Value):
 
 
 def step(
-    journal: JournalWriter, desk: TurnsFolder, given: Mapping[str, str], *, one_agent: bool = False, begun: bool = False
+    journal: str | os.PathLike[str], replies: Mapping[str, str] | None = None, *, trust: bool = False
+) -> StepResult:
+    """Take the host's replies in a debate, and get the turns that are due now. This is not a coroutine: seats with a
+    model are called in an event loop of its own, so in async code use `asyncio.to_thread(step, ...)`.
+
+    Args:
+        journal: path of a journal, as `open_debate` returns it.
+        replies: turn id to text (for a structured reply, JSON). Replies in the folder of turns are taken too.
+        trust: consent to what the journal makes this program do beyond the debate, as in `resume`.
+
+    Returns:
+        What was `accepted`, the `complaints` about other replies, and the `turns` now due, each with the path of its
+        brief. When no turn is left (`done`), the report and the page are on disk.
+
+    Raises:
+        BadSettings: the journal needs your consent, or a person has a seat.
+        BadJournal: the file is no journal, was changed or is in use.
+        Paused, ProviderFailed: a seat with a model failed. What was answered is saved.
+
+    Example:
+        result = step("debate-report.journal.jsonl", {"1.opening.a": "I say tabs, because ..."})
+        for turn in result.turns:
+            print(turn.turn, turn.brief)
+    """
+    path = os.fspath(journal)
+    files = DebateFiles.of_journal(path)
+    with JournalWriter(path) as writer:
+        debate = DebateState(writer.events)
+        if debate.due():
+            # Before any provider is made: a recording that the journal names would be read then.
+            must_be_trusted(path, risks.of_going_on(debate.opened, debate.cast), trust)
+            must_be_callable(debate.cast)
+        result = _Stepper(writer, TurnsFolder(files.turns), NO_PERMISSIONS).step(
+            replies or {}, one_agent=False, begun=False
+        )
+        if result.done:
+            write_report(writer, files)
+        return result
+
+
+def take_step(
+    journal: JournalWriter,
+    desk: TurnsFolder,
+    given: Mapping[str, str],
+    *,
+    one_agent: bool = False,
+    begun: bool = False,
+    permissions: Permissions = NO_PERMISSIONS,
 ) -> StepResult:
     """Takes the replies in `given` (turn id to text) and on the desk, runs the seats that can be called,
     and lays out what is due then. `begun` says that the debate was opened just now, so that its first
     announcements are new. A reply that will not do is a complaint; all others are taken."""
-    return _Stepper(journal, desk).step(given, one_agent=one_agent, begun=begun)
+    return _Stepper(journal, desk, permissions).step(given, one_agent=one_agent, begun=begun)
 
 
 class _Stepper:
-    def __init__(self, journal: JournalWriter, desk: TurnsFolder):
+    def __init__(self, journal: JournalWriter, desk: TurnsFolder, permissions: Permissions):
         self.journal, self.desk = journal, desk
         self.debate = DebateState(journal.events)
         due = self.debate.due()  # where no turn is, no seat is asked and no recording is opened
-        self.callable = (
-            registry.make_providers(self.debate, DebateFiles.of_journal(journal.path).evidence) if due else {}
-        )
+        archive = DebateFiles.of_journal(journal.path).evidence
+        self.callable = registry.make_providers(self.debate, archive, permissions) if due else {}
         self.accepted: list[Accepted] = []
         self.complaints: list[str] = []
         self.refused: set[str] = set()

@@ -45,9 +45,15 @@ class Papers:
         """The speech that was begun in answer to exactly this brief; empty where none was, or none that can be
         read."""
         try:
-            return read_text(self.place(brief), LARGEST)
+            return self._read(brief)
         except BadFile:
             return ""
+
+    def _read(self, brief: Brief) -> str:
+        """The paper for this brief; BadFile where it is no text, or a link."""
+        if is_link(self.folder):
+            raise BadFile(complaint(self.folder, "a symbolic link", "the folder of the drafts"))
+        return read_text(self.place(brief), LARGEST, follow=False)
 
     def set_aside(self, brief: Brief) -> str:
         """Moves the paper for this brief away where it can't be read as what it should be, such as a text in another
@@ -62,7 +68,7 @@ class Papers:
 
     def _can_be_read(self, brief: Brief) -> bool:
         try:
-            text = read_text(self.place(brief), LARGEST)
+            text = self._read(brief)
             if brief.wants == "json" and text.strip():
                 _form(text)
         except (BadFile, ValueError, TypeError):

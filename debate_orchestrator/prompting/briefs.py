@@ -1,9 +1,9 @@
-"""Turn and debate in, brief out: the words that are put before a seat.
+"""From a turn to its brief: the prompt that a seat is sent. `replies` is the other half, from the reply to an event.
 
-Laid out so that what is sent only ever grows at its end, which is what prompt caches pay for: a
-neutral system text shared by all seats; the motion; one block a turn, in agenda order; and last,
-never repeated, the seat's role, its task and its own earlier ballots. Speech is only ever a value in
-a template, and stands in blocks fenced by the debate's nonce.
+What is sent only ever grows at its end, since prompt caches pay for a prefix that stays the same: a system text shared
+by all seats; the motion; one block for each turn, in the order of the schedule; and last, never repeated, the seat's
+role, its task and its own earlier ballots. Speech is only ever a value in a template, in blocks fenced by the debate's
+nonce, so no speaker can end a block and give instructions.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Message(Value):
 
 
 class Brief(Value):
-    """What is put before a seat for one turn."""
+    """The prompt for one turn of a seat, and the form of the reply."""
 
     turn: str
     system: str
@@ -44,11 +44,11 @@ class Brief(Value):
     wants: Literal["text", "json"]
     json_schema: dict[str, Any] | None = None
     words: int | None = None
-    """About how many words are asked for, where that is said."""
+    """About how many words are asked for, if a number is given."""
     tokens: int | None = None
-    """The most tokens that the reply may have, where the format says so."""
+    """The most tokens that the reply may have, if the format sets a limit."""
     search: bool = False
-    """Whether whoever answers may search the web."""
+    """Whether the seat may search the web."""
 
     @property
     def digest(self) -> str:
@@ -57,8 +57,10 @@ class Brief(Value):
 
 
 def brief(debate: DebateState, turn: Turn, complaints: Sequence[str] = ()) -> Brief:
-    """The brief of a turn that is due, with what was wrong with the last reply to it at its very end. (Made
-    later, a judge's would hold what was counted since.)"""
+    """The brief of a turn that is due; `complaints` about its last reply come at the very end.
+
+    Only for a due turn: a judge's brief made later would hold results that were counted since.
+    """
     context = _context(debate, turn)
     dialogue = debate.format.history == "dialogue" and not turn.judging
     said: list[tuple[Literal["user", "assistant"], str]] = [("user", _render("shared/motion.md.j2", context))]

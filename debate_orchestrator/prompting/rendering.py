@@ -1,7 +1,8 @@
-"""Templates and plain data in, text out.
+"""Renders templates over plain data, and checks them; strangers' templates in a process of their own.
 
-What shipped with this package is rendered here. What travels with a debate, or lies in a user's folder, may come from a
-stranger: it is proofread and rendered by a process that can do nothing else, and that is ended when it takes too long.
+Shipped templates are rendered in this process. Those that travel with a debate, or are in a user's folder, may come
+from a stranger: they are checked and rendered by a worker process that can do nothing else, and that is killed when it
+takes too long.
 """
 
 from __future__ import annotations
@@ -22,33 +23,37 @@ from debate_orchestrator.prompting import templates
 from debate_orchestrator.prompting.template_worker import READY
 from debate_orchestrator.prompting.templates import EntryTemplate, FunctionContext, Sandbox
 from debate_orchestrator.util import confine, resources
-from debate_orchestrator.util.errors import BadFormat, ProviderFailed, complaint
+from debate_orchestrator.util.errors import BadFormat, ProviderFailed
 from debate_orchestrator.util.sanitize import one_line
 
 _stopped: set[tuple[str, int]] = set()
-"""Templates over which the process was ended, with the hash of those that it came with: not tried again."""
+"""Templates that the worker was killed over, with the hash of their set. They are not tried again: a debate renders
+its templates for every turn, and each attempt would cost the whole limit."""
 SECONDS = 30.0
-"""Seconds that the process may take for a task, however little of the processor it gets."""
+"""Wall-clock seconds for a task; `template_worker` limits the processor time."""
 _LARGEST = 64_000_000
 """Bytes that an answer may have: the longest text, with every character escaped."""
-_TOO_MUCH = "a template that takes too long, or too much memory"
+_TOO_MUCH = "the template takes too long, or too much memory."
 
 
 def render(names: Sequence[str], values: Mapping[str, Any], terms: FunctionContext, own: Mapping[str, str]) -> str:
-    """The text of the first of these templates that there is, over values that are `plain`. BadFormat, with file and
-    line, where it can't be rendered."""
+    """The text of the first of these templates that exists, over `plain_data`.
+
+    Raises BadFormat, with file and line, if it can't be rendered.
+    """
     if own:
-        told = templates.told(names[0], own)
-        if (told, hash(frozenset(own.items()))) in _stopped:
-            raise BadFormat(complaint(told, _TOO_MUCH, "one within the limits"))
+        path = templates.told(names[0], own)
+        key = path, hash(frozenset(own.items()))
+        if key in _stopped:
+            raise BadFormat(f"{path}: {_TOO_MUCH}")
         known = terms.nonce, dict(terms.names), dict(terms.labels)
         answer = _worker().do({"own": dict(own), "names": [*names], "values": values, "terms": known})
         if answer is None:
-            _stopped.add((told, hash(frozenset(own.items()))))
-            raise BadFormat(complaint(told, _TOO_MUCH, "one within the limits"))
+            _stopped.add(key)
+            raise BadFormat(f"{path}: {_TOO_MUCH}")
         if "text" in answer:
             return str(answer["text"])
-        place, said = answer["place"], answer["said"]
+        place, reason = answer["place"], answer["reason"]
     else:
         try:
             return shipped().rendered(names, values, terms)
@@ -56,17 +61,17 @@ def render(names: Sequence[str], values: Mapping[str, Any], terms: FunctionConte
             found = templates.error_location(error, own)
             if found is None:
                 raise
-            place, said = found, templates.error_text(error)
-    hint = "The installed prompts are not those of this debate." if place.startswith("prompts/") else ""
-    raise BadFormat(complaint(place, said, "a template that can be rendered", hint))
+            place, reason = found, templates.error_text(error)
+    why = " The installed prompts are not those of this debate." if place.startswith("prompts/") else ""
+    raise BadFormat(f"{place}: the template can't be rendered: {reason}.{why}")
 
 
 def check_templates(own: Mapping[str, str], roots: Mapping[str, EntryTemplate]) -> list[str]:
-    """As `templates.mistakes`, for templates that may be a stranger's."""
+    """As `templates.find_mistakes`, for templates that may come from a stranger."""
     answer = _worker().do({"own": dict(own), "roots": {name: _listed(root) for name, root in roots.items()}})
     if answer is None:
-        return [complaint(next(iter(own), "the templates"), _TOO_MUCH, "one within the limits")]
-    return [str(one) for one in answer["mistakes"]]
+        return [f"{next(iter(own), 'the templates')}: {_TOO_MUCH}"]
+    return [str(mistake) for mistake in answer["mistakes"]]
 
 
 def _listed(root: EntryTemplate) -> tuple[list[tuple[str, list[str]]], str]:
@@ -75,13 +80,13 @@ def _listed(root: EntryTemplate) -> tuple[list[tuple[str, list[str]]], str]:
 
 @lru_cache(maxsize=1)
 def shipped() -> Sandbox:
-    """What renders the templates of prompts/."""
+    """The sandbox for the templates of prompts/."""
     return Sandbox({})
 
 
 def plain_data(value: Any) -> Any:
-    """A value as templates see it: mappings, lists, text, numbers, true, false and none, and nothing that has methods
-    of its own. A model is a mapping of its fields. TypeError for anything else."""
+    """A value as templates see it: dicts, lists, text, numbers, bools and None, none of a subclass with methods of its
+    own. A model becomes a dict of its fields. Raises TypeError for anything else."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, BaseModel):
@@ -89,7 +94,7 @@ def plain_data(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): plain_data(held) for key, held in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [plain_data(one) for one in value]
+        return [plain_data(item) for item in value]
     if isinstance(value, str):
         return str(value)
     if isinstance(value, int):
@@ -100,10 +105,10 @@ def plain_data(value: Any) -> Any:
 
 
 class _Worker:
-    """The process that renders strangers' templates, one task at a time."""
+    """The process that renders templates from outside, one task at a time."""
 
     def __init__(self, root: str):
-        """Starts it. Failed where it can't be started."""
+        """Starts the process. Raises ProviderFailed if it can't be started."""
         words = [*confine.command("debate_orchestrator.prompting.template_worker"), root]
         pipe = subprocess.PIPE
         self._lock = threading.Lock()
@@ -118,30 +123,29 @@ class _Worker:
         )
         if self._line() != READY.encode():
             self._process.kill()
-            _, said = self._process.communicate()
-            why = (said.decode("utf-8", "replace").strip().splitlines() or ["no reason was given"])[-1]
-            raise ProviderFailed(
-                f"The process that renders templates can't be started: {one_line(why)}. Try: install again."
-            )
+            _, stderr = self._process.communicate()
+            why = (stderr.decode("utf-8", "replace").strip().splitlines() or ["no reason was given"])[-1]
+            problem = f"The process that renders templates can't be started: {one_line(why)}."
+            raise ProviderFailed(problem, hint="install again")
 
     def do(self, task: dict[str, Any]) -> dict[str, Any] | None:
-        """The answer to a task; None where the process came to its end over it."""
+        """The answer to a task; None if the process died or was killed over it."""
         assert self._process.stdin is not None
         with self._lock:
             try:
                 self._process.stdin.write(json.dumps(task).encode() + b"\n")
                 self._process.stdin.flush()
                 answer: dict[str, Any] = json.loads(self._line())
-            except (OSError, ValueError):  # it is gone, or it says nothing that is an answer
+            except (OSError, ValueError):  # the process is gone, or its line is no JSON
                 self.close()
                 return None
-            except BaseException:  # an interrupt: what it answers now would be taken for the answer to the next task
+            except BaseException:  # an interrupt: a late answer would be taken for the answer to the next task
                 self.close()
                 raise
             return answer
 
     def _line(self) -> bytes:
-        """The next line that it prints, in time; empty where there is none."""
+        """The next line of its output; empty if none comes in time."""
         assert self._process.stdout is not None
         limit = threading.Timer(SECONDS, self._process.kill)
         limit.start()
@@ -155,7 +159,7 @@ class _Worker:
         return self._process.poll() is not None
 
     def close(self) -> None:
-        """Ends the process."""
+        """Kills the process and closes its pipes."""
         self._process.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
@@ -164,11 +168,11 @@ class _Worker:
 
 
 _workers: dict[tuple[int, str], _Worker] = {}
-"""This process and the folder of its prompts to the worker: one that was forked off shares no pipe with its parent."""
+"""By process id and folder of prompts: a forked process must not share its parent's pipes."""
 
 
 def end_workers() -> None:
-    """Ends the processes of this one that render strangers' templates; the next task starts another."""
+    """Ends this process's workers; the next task starts another."""
     for key in [key for key in _workers if key[0] == os.getpid()]:
         _workers.pop(key).close()
 

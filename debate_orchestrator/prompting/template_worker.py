@@ -1,7 +1,6 @@
-"""Proofreads and renders templates that did not ship with this package, as a process of its own.
+"""The worker process of `rendering`: checks and renders templates that did not ship with this package.
 
-Each line of its standard input is a task as JSON, and each line of its standard output the answer. `rendering` starts
-it and hands it the tasks.
+Each line of its standard input is a task as JSON, and each line of its standard output the answer.
 """
 
 from __future__ import annotations
@@ -17,17 +16,17 @@ from debate_orchestrator.prompting import templates
 from debate_orchestrator.util import confine
 
 CPU = 3
-"""Whole seconds of computing that every task may take; the system ends it within another one."""
+"""Seconds of processor time for each task; the system kills the process within one more."""
 MEMORY = 512_000_000
 """Bytes of address space."""
 READY = "ready"
-"""The first line that it prints, when all is loaded."""
+"""The first line that it prints, when everything is imported."""
 LONGEST = 4_000_000
-"""Characters that a template may make."""
+"""Characters that a rendered template may have."""
 
 
 def main() -> None:
-    """Does tasks until there are no more."""
+    """Answers tasks until standard input ends."""
     root = Path(sys.argv[1])
     shipped = {path.relative_to(root).as_posix(): path.read_text("utf-8") for path in root.rglob("*.j2")}
 
@@ -44,12 +43,15 @@ def main() -> None:
         try:
             answer = _answer(sandbox(tuple(task["own"].items())), task)
         except MemoryError:
-            sys.exit(1)  # what is left of this process is not to be relied on
+            sys.exit(1)  # a process that ran out of memory may be in any state
         print(json.dumps(answer), flush=True)
 
 
 def _load(shipped: dict[str, str]) -> None:
-    """Has Jinja import everything that it imports late: what it needs for text and for mistakes, of both kinds."""
+    """Makes Jinja import everything that it imports late, for rendering and for both kinds of errors.
+
+    After `confine` nothing can be imported.
+    """
     for text in ("{{ 'x' | json }}{{ 1 // 0 }}", "{% if %}"):
         own = {"sample.j2": text}
         _answer(
@@ -58,7 +60,7 @@ def _load(shipped: dict[str, str]) -> None:
 
 
 def _allow_more() -> None:
-    """Sets the time after which the system ends this process, counted from here."""
+    """Renews the limit on processor time for one more task."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
     resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime) + CPU + 1, hard))
@@ -82,10 +84,12 @@ def _answer(sandbox: templates.Sandbox, task: dict[str, Any]) -> dict[str, Any]:
     except Exception as error:
         return {
             "place": templates.error_location(error, own) or first,
-            "said": templates.error_text(error),
+            "reason": templates.error_text(error),
         }
+    if any("\ud800" <= char <= "\udfff" for char in text):
+        return {"place": first, "reason": "the text holds half a surrogate pair, which is not a character"}
     if len(text) > LONGEST:
-        return {"place": first, "said": f"{len(text):,} characters"}
+        return {"place": first, "reason": f"the text has {len(text):,} characters; at most {LONGEST:,} are allowed"}
     return {"text": text}
 
 

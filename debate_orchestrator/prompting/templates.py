@@ -1,12 +1,12 @@
-"""Templates: found by their path, proofread, and rendered over plain data.
+"""The sandbox that renders templates over plain data, and the checks that find mistakes in them beforehand.
 
-A template that travels with a debate is found before one of prompts/. `./piece.md.j2` is a neighbour in the
-same folder. What is wrong with a template is told as `FILE:LINE`.
+A template that travels with a debate is found before one of prompts/. `./piece.md.j2` is a neighbour in the same
+folder. Mistakes are reported as `FILE:LINE`.
 
-A template may come from a stranger, in a format's folder or in a journal. What it can reach is listed here: plain data,
-a few functions over it (`functions`), a few methods of text and mappings (`METHODS`), and those of Jinja's filters that
-only make text. Anything else that could be called is refused. This file imports nothing that a process without files,
-network and environment could not do with: `template_worker` renders strangers' templates in one.
+A template may come from a stranger, in a format's folder or in a journal. All that it can reach is listed here: plain
+data, a few functions over it (`functions`), a few methods of text and mappings (`METHODS`), and the Jinja filters that
+only make text. Every other call is refused. `template_worker` imports this module in a process without files,
+network and environment, so it may import nothing that needs them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import posixpath
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from types import MappingProxyType
+from functools import wraps
+from types import MappingProxyType, NoneType
 from typing import Any, NamedTuple
 
 from jinja2 import (
@@ -37,13 +38,13 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Namespace
 
 from debate_orchestrator.util import resources, sanitize
-from debate_orchestrator.util.errors import complaint, short_repr, suggest
+from debate_orchestrator.util.errors import short_repr, suggest, with_hint
 from debate_orchestrator.util.numbers import decimals
 
 ENDING = ".j2"
 _LEADING = (nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport)
 _ABSENT = ("defined", "undefined", "default", "d")
-"""Tests and filters by which a template asks for a name that may not be there."""
+"""Tests and filters with which a template uses a name that may be missing."""
 
 
 METHODS: Mapping[type, frozenset[str]] = MappingProxyType(
@@ -57,8 +58,8 @@ METHODS: Mapping[type, frozenset[str]] = MappingProxyType(
 )
 """The methods that a template may call on a value of each type."""
 _GLOBALS = ("dict", "namespace", "range")
-# Left out: `attr` reaches past the data, `random` makes a brief that can't be made again, and those for HTML are for
-# pages.
+# Left out: `attr` reaches past the data, `random` makes a brief that can't be reproduced, and the filters for HTML are
+# of no use in a prompt.
 _FILTERS = (
     "abs", "batch", "capitalize", "center", "count", "d", "default", "dictsort", "first", "float", "format",
     "groupby", "indent", "int", "items", "join", "last", "length", "list", "lower", "map", "max", "min",
@@ -66,10 +67,33 @@ _FILTERS = (
     "sum", "title", "trim", "truncate", "unique", "upper", "wordcount", "wordwrap",
 )  # fmt: skip
 _JINJAS = (BlockReference, LoopContext, Macro, TemplateReference)
-"""What Jinja itself lends to a template: `loop`, macros, blocks."""
+"""Callables that Jinja itself gives to a template: `loop`, macros, blocks."""
 _LOOP = frozenset({"changed", "cycle", "depth", "depth0", "first", "index", "index0", "last", "length"}) | {
     "nextitem", "previtem", "revindex", "revindex0"
 }  # fmt: skip
+
+
+_LAZY = ("batch", "items", "map", "reject", "rejectattr", "reverse", "select", "selectattr", "slice", "unique")
+"""Jinja's filters that return a generator, which as text would be an address in memory."""
+_PLAIN = (str, int, float, list, tuple, dict, range, NoneType, Undefined)
+"""Types that may be printed; printing Undefined raises, with the name."""
+
+
+def _read_out(lazy: Callable[..., Any]) -> Callable[..., Any]:
+    """The filter, returning a list instead of a generator."""
+
+    @wraps(lazy)  # keeps the mark by which Jinja passes its context
+    def eager(*given: Any, **named: Any) -> Any:
+        value = lazy(*given, **named)
+        return value if isinstance(value, str) else list(value)
+
+    return eager
+
+
+def _put_out(value: Any) -> Any:
+    if not isinstance(value, _PLAIN):
+        raise TypeError(f"a {type(value).__name__} is put out, which is no plain value")
+    return value
 
 
 def _methods(value: object) -> frozenset[str]:
@@ -77,39 +101,42 @@ def _methods(value: object) -> frozenset[str]:
 
 
 class Function:
-    """A function of ours that templates may call."""
+    """A function or method that templates may call; it hides the attributes of the one it wraps."""
 
     __slots__ = ("_call",)
 
     def __init__(self, call: Callable[..., Any]):
         self._call = call
 
-    def __call__(self, *given: Any) -> Any:
-        return self._call(*given)
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        return self._call(*given, **named)
+
+    def __repr__(self) -> str:
+        return "<function>"
 
 
 class FunctionContext(NamedTuple):
-    """What the functions of a brief know."""
+    """What the functions in a brief refer to."""
 
     nonce: str = ""
     names: Mapping[str, str] = MappingProxyType({})
-    """Seat to what it is called."""
+    """Seat to its display name."""
     labels: Mapping[str, str] = MappingProxyType({})
     """Side to `Pro` or `Con`."""
 
 
-def functions(terms: FunctionContext) -> dict[str, Function]:
-    """The functions that templates may call. `fence` closes over the nonce, so that none can be forgotten."""
+def functions(context: FunctionContext) -> dict[str, Function]:
+    """The functions that templates may call. `fence` already has the nonce, so no template can forget it."""
     return {
-        "fence": Function(lambda text: sanitize.fence(text, terms.nonce)),
-        "label": Function(lambda side: terms.labels[side]),
-        "name": Function(lambda seat: terms.names[seat]),
+        "fence": Function(lambda text: sanitize.fence(text, context.nonce)),
+        "label": Function(lambda side: context.labels[side]),
+        "name": Function(lambda seat: context.names[seat]),
         "tag": Function(lambda turn: turn["tag"]),
     }
 
 
 class TemplateFiles(FileSystemLoader):
-    """Finds a template among those that travel with a debate, else in prompts/."""
+    """Loads a template from those that travel with a debate, else from prompts/."""
 
     def __init__(self, own: Mapping[str, str], shipped: Mapping[str, str] | None = None):
         super().__init__(resources.prompts() if shipped is None else ())
@@ -129,13 +156,18 @@ class TemplateFiles(FileSystemLoader):
 
 
 class Sandbox(ImmutableSandboxedEnvironment):
-    """Renders templates, those in `own` and those of prompts/, which may do nothing but make text. `shipped` holds the
-    texts of prompts/ where its files can't be read."""
+    """Renders templates, which can do nothing but make text: those in `own` and those of prompts/.
+
+    `shipped` holds the texts of prompts/ in a process that can't read its files.
+    """
 
     def __init__(self, own: Mapping[str, str], shipped: Mapping[str, str] | None = None):
-        super().__init__(loader=TemplateFiles(own, shipped), undefined=StrictUndefined, autoescape=False)
+        super().__init__(
+            loader=TemplateFiles(own, shipped), undefined=StrictUndefined, autoescape=False, finalize=_put_out
+        )
         self.globals = {name: self.globals[name] for name in _GLOBALS}
         self.filters = {name: self.filters[name] for name in _FILTERS}
+        self.filters |= {name: _read_out(self.filters[name]) for name in _LAZY}
         self.filters |= {
             "line": sanitize.one_line,
             "address": sanitize.safe_url,
@@ -145,19 +177,20 @@ class Sandbox(ImmutableSandboxedEnvironment):
         }
 
     def getattr(self, obj: Any, attribute: str) -> Any:
-        """What `obj.attribute` is: a method that is listed, else the item of a mapping, else undefined."""
+        """`obj.attribute`: a listed method, else the item of a mapping, else undefined."""
         if attribute in _methods(obj):
-            return getattr(obj, attribute)
+            return Function(getattr(obj, attribute))
         if isinstance(obj, dict) and attribute in obj:
             return obj[attribute]
         if isinstance(obj, LoopContext) and attribute in _LOOP:
             return getattr(obj, attribute)
         if isinstance(obj, TemplateReference | TemplateModule | Namespace) and not attribute.startswith("_"):
-            return super().getattr(obj, attribute)
+            found = super().getattr(obj, attribute)
+            return Function(found) if isinstance(found, BlockReference) else found
         return self._unreachable(obj, attribute)
 
     def getitem(self, obj: Any, argument: Any) -> Any:
-        """What `obj[argument]` is; what filters such as `map(attribute=...)` look up, too."""
+        """`obj[argument]`, which is also what filters such as `map(attribute=...)` look up."""
         if isinstance(obj, dict | list | tuple | str | TemplateReference):
             try:
                 return obj[argument]
@@ -167,21 +200,21 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def _unreachable(self, obj: Any, attribute: str) -> Any:
         if isinstance(obj, Undefined):
-            return obj[attribute]  # raises, and says what was undefined
+            return obj[attribute]  # raises, with the name that is undefined
         if not hasattr(obj, attribute):
             return self.undefined(obj=obj, name=attribute)
         return self.unsafe_undefined(obj, attribute)
 
     def is_safe_callable(self, obj: Any) -> bool:
-        """Whether a template may call this: what it is lent, and nothing that it came by."""
-        if isinstance(obj, (Function, *_JINJAS)) or any(obj is one for one in self.globals.values()):
+        """Whether a template may call this: only what it is given here, whatever else it gets hold of."""
+        if isinstance(obj, (Function, *_JINJAS)) or any(obj is function for function in self.globals.values()):
             return True
         owner, name = getattr(obj, "__self__", None), getattr(obj, "__name__", "")
         return name in (_LOOP if isinstance(owner, LoopContext) else _methods(owner))
 
-    def rendered(self, names: Sequence[str], values: Mapping[str, Any], terms: FunctionContext) -> str:
-        """The text of the first of these templates that there is, over plain data."""
-        return self.select_template([*names]).render(**functions(terms), **values).strip("\n")
+    def rendered(self, names: Sequence[str], values: Mapping[str, Any], context: FunctionContext) -> str:
+        """The text of the first of these templates that exists, over plain data."""
+        return self.select_template([*names]).render(**functions(context), **values).strip("\n")
 
     def join_path(self, template: str, parent: str) -> str:
         if not template.startswith("./"):
@@ -190,17 +223,17 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
 
 def _points(value: float) -> str:
-    # Sums of scores are fractions of small numbers; a float holds enough of one to find it again.
+    # Sums of scores are fractions with small denominators, which can be recovered exactly from a float.
     return decimals(Fraction(value).limit_denominator(1_000_000))
 
 
 def told(template: str, own: Iterable[str]) -> str:
-    """A template's path as it is told: those of prompts/ from there on."""
+    """A template's path for messages: a shipped one begins with `prompts/`."""
     return template if template in own else f"prompts/{template}"
 
 
 def error_location(error: BaseException, own: Iterable[str]) -> str | None:
-    """The file and line of the template in which something went wrong; None where it was in none."""
+    """The file and line of the template in which an error happened; None if it was in none."""
     root = f"{resources.prompts()}{os.sep}"
     if isinstance(error, TemplateSyntaxError) and error.name:
         return f"{told(error.name, own)}:{error.lineno}"
@@ -213,7 +246,7 @@ def error_location(error: BaseException, own: Iterable[str]) -> str | None:
 
 
 def error_text(error: BaseException) -> str:
-    """What went wrong, in a line."""
+    """An error as one line of text, without its full stop."""
     text = " ".join(str(error).split()).removesuffix(".")
     if isinstance(error, TemplateNotFound):
         return f"no template {short_repr(str(error.name))}"
@@ -222,35 +255,35 @@ def error_text(error: BaseException) -> str:
 
 
 class KnownNames(NamedTuple):
-    """The names that a brief provides, and whose brief it is."""
+    """The names that a brief provides to its templates, and whose brief it is, as in "a judge's"."""
 
     whose: str
     given: frozenset[str]
 
 
 class TemplateCheck:
-    """A template, parsed: what it leads to, which names it uses, and what is wrong with it."""
+    """A parsed template: which templates it includes, which names it uses, and its mistakes."""
 
     def __init__(self, environment: Environment, name: str, text: str):
         self.name = name
-        self.wrong: list[tuple[int, str, str, str]] = []
-        """Line, what came, what was expected, a hint."""
+        self.mistakes: list[tuple[int, str]] = []
+        """Line, and a sentence on what is wrong there."""
         self.leads: list[tuple[str, int]] = []
-        """The templates that are rendered within it with its names, and where."""
+        """The templates that it includes or extends, with the lines."""
         self.uses: dict[str, int] = {}
-        """The names that it takes from a brief, and where first."""
+        """The names that it takes from a brief, with the line of the first use."""
         self.asks: set[str] = set()
-        """Those that it can do without."""
+        """Those of them that may be missing, since it tests for them."""
         self.sets: set[str] = set()
         self._environment = environment
         try:
             self._read(environment.parse(text, name))
-            if not self.wrong:
+            if not self.mistakes:
                 environment.compile(text, name)
         except TemplateSyntaxError as error:
-            self.wrong.append((error.lineno, error_text(error), "a template", ""))
+            self.mistakes.append((error.lineno, f"{error_text(error)}."))
         except RecursionError:
-            self.wrong.append((1, "nesting without end", "a template", ""))
+            self.mistakes.append((1, "the template is nested too deeply."))
 
     def _read(self, tree: nodes.Template) -> None:
         for kind, word, known in (
@@ -259,60 +292,56 @@ class TemplateCheck:
         ):
             for node in tree.find_all(kind):
                 if node.name is not None and node.name not in known:
-                    hint = suggest(node.name, known)
-                    self.wrong.append(
-                        (node.lineno, f"the {word} {short_repr(node.name)}", f"a {word} that there is", hint)
-                    )
+                    problem = f"there is no {word} {short_repr(node.name)}. {suggest(node.name, known)}"
+                    self.mistakes.append((node.lineno, problem.rstrip()))
                 if node.name in _ABSENT and isinstance(node.node, nodes.Name):
                     self.asks.add(node.node.name)
         for leading in tree.find_all(_LEADING):
             self._follow(leading)
         self.sets = {node.name for node in tree.find_all(nodes.Name) if node.ctx != "load"}
-        if not self.wrong:
+        if not self.mistakes:
             free = meta.find_undeclared_variables(tree)
             lines: dict[str, int] = {}
             for name, line in _free(tree, frozenset()):
                 lines.setdefault(name, line)
-            self.uses = {name: lines.get(name, 1) for name in sorted(free, key=lambda one: (lines.get(one, 1), one))}
+            self.uses = {name: lines.get(name, 1) for name in sorted(free, key=lambda name: (lines.get(name, 1), name))}
 
     def _follow(self, node: Any) -> None:
-        """Notes where a template leads, and complains where nothing is there."""
+        """Notes which template an include, import or extends leads to, or that there is none."""
         given = [node.template] if isinstance(node.template, nodes.Const) else getattr(node.template, "items", [])
-        names = [one.value for one in given if isinstance(one, nodes.Const) and isinstance(one.value, str)]
+        names = [node.value for node in given if isinstance(node, nodes.Const) and isinstance(node.value, str)]
         paths = [self._environment.join_path(name, self.name) for name in names]
-        there = set(self._environment.list_templates())
-        found = [path for path in paths if path in there]
+        known = set(self._environment.list_templates())
+        found = [path for path in paths if path in known]
         if isinstance(node, nodes.Include | nodes.Extends):
             self.leads += [(path, node.lineno) for path in found[:1]]
         if names and len(names) == len(given) and not found and not getattr(node, "ignore_missing", False):
-            hint = suggest(paths[0], there)
-            self.wrong.append(
-                (node.lineno, f"no template {' or '.join(map(short_repr, names))}", "one that there is", hint)
-            )
+            problem = f"there is no template {' or '.join(map(short_repr, names))}. {suggest(paths[0], known)}"
+            self.mistakes.append((node.lineno, problem.rstrip()))
 
 
 def _free(node: nodes.Node, bound: frozenset[str]) -> Iterator[tuple[str, int]]:
-    """The names that are read where nothing around them has set them, with their lines, in order."""
+    """The names that are read without being set around it, with their lines, in order."""
     if isinstance(node, nodes.Name):
         if node.ctx == "load" and node.name not in bound:
             yield node.name, node.lineno
         return
     if isinstance(node, nodes.For):
         yield from _free(node.iter, bound)
-        inner = bound | {"loop"} | {one.name for one in _stored(node.target)}
-        for one in [*node.body, *([node.test] if node.test else [])]:
-            yield from _free(one, inner)
-        for one in node.else_:
-            yield from _free(one, bound)
+        inner = bound | {"loop"} | {name.name for name in _stored(node.target)}
+        for child in [*node.body, *([node.test] if node.test else [])]:
+            yield from _free(child, inner)
+        for child in node.else_:
+            yield from _free(child, bound)
         return
     if isinstance(node, nodes.Macro | nodes.CallBlock):
-        bound = bound | {one.name for one in node.args} | {"caller", "varargs", "kwargs"}
+        bound = bound | {argument.name for argument in node.args} | {"caller", "varargs", "kwargs"}
     if isinstance(node, nodes.With):
-        for one in node.values:
-            yield from _free(one, bound)
-        bound = bound | {inner.name for one in node.targets for inner in _stored(one)}
-    for one in node.iter_child_nodes(exclude=("values",) if isinstance(node, nodes.With) else None):
-        yield from _free(one, bound)
+        for value in node.values:
+            yield from _free(value, bound)
+        bound = bound | {name.name for target in node.targets for name in _stored(target)}
+    for child in node.iter_child_nodes(exclude=("values",) if isinstance(node, nodes.With) else None):
+        yield from _free(child, bound)
 
 
 def _stored(target: nodes.Node) -> list[nodes.Name]:
@@ -320,51 +349,58 @@ def _stored(target: nodes.Node) -> list[nodes.Name]:
 
 
 class EntryTemplate(NamedTuple):
-    """A template of which briefs are made."""
+    """A template that briefs are rendered from, as opposed to one that others include."""
 
     kinds: list[KnownNames]
     """The names that each kind of these briefs provides."""
     where: str
-    """The place that has it so, for one that is not the user's."""
+    """The place to name in messages if the template is not the user's own."""
 
 
 def find_mistakes(environment: Environment, own: Mapping[str, str], roots: Mapping[str, EntryTemplate]) -> list[str]:
-    """Everything that is wrong with the templates in `own`, which are the user's, and with how the others in
-    `roots` are used, as far as there are any of that name. What no brief is made of may use the names of any."""
-    there = set(environment.list_templates())
-    roots = {name: root for name, root in roots.items() if name in there}
-    proofs: dict[str, TemplateCheck] = {}
+    """Every mistake in the templates in `own`, which are the user's, and in how they use the shipped ones.
 
-    def proof(name: str) -> TemplateCheck:
-        if name not in proofs:
+    `roots` are the templates that briefs are rendered from, by name; names without a template are passed over. A
+    template that no root leads to may use the names of any brief.
+    """
+    existing = set(environment.list_templates())
+    roots = {name: root for name, root in roots.items() if name in existing}
+    checks: dict[str, TemplateCheck] = {}
+
+    def check(name: str) -> TemplateCheck:
+        if name not in checks:
             source, _, _ = environment.loader.get_source(environment, name)  # type: ignore[union-attr]
-            proofs[name] = TemplateCheck(environment, name, source)
-        return proofs[name]
+            checks[name] = TemplateCheck(environment, name, source)
+        return checks[name]
 
-    said: dict[str, None] = {}
+    complaints: dict[str, None] = {}  # an ordered set: two briefs may find the same mistake
     reached: set[str] = set()
-    everybodys = frozenset().union(*(names.given for root in roots.values() for names in root.kinds))
-    looked_at = [(name, names, root.where) for name, root in roots.items() for names in root.kinds]
-    for name, names, where in looked_at:
-        said |= dict.fromkeys(_unnamed(name, names, where, proof, own, reached, everybodys))
+    any_brief = frozenset().union(*(names.given for root in roots.values() for names in root.kinds))
+    for name, root in roots.items():
+        for names in root.kinds:
+            complaints |= dict.fromkeys(_unknown_names(name, names, root.where, check, own, reached, any_brief))
     for name in own:
-        said |= dict.fromkeys(complaint(f"{name}:{line}", *rest) for line, *rest in proof(name).wrong)
+        complaints |= dict.fromkeys(f"{name}:{line}: {problem}" for line, problem in check(name).mistakes)
         if name not in reached:
-            said |= dict.fromkeys(_unnamed(name, KnownNames("any", everybodys), name, proof, own, reached, everybodys))
-    return list(said)
+            names = KnownNames("no", any_brief)
+            complaints |= dict.fromkeys(_unknown_names(name, names, name, check, own, reached, any_brief))
+    return list(complaints)
 
 
-def _unnamed(
+def _unknown_names(
     root: str,
     names: KnownNames,
     where: str,
-    proof: Callable[[str], TemplateCheck],
+    check: Callable[[str], TemplateCheck],
     own: Iterable[str],
     reached: set[str],
-    everybodys: frozenset[str],
+    any_brief: frozenset[str],
 ) -> Iterator[str]:
-    """Complaints about names that a template, or one it leads to, uses and no such brief provides; what the
-    user's own do not lead to is told at `where`."""
+    """Complaints about names that a template, or one it leads to, uses and no such brief provides.
+
+    A mistake in a shipped template is the user's if one of theirs includes it, and is then reported at that line, or
+    else at `where`. Adds the templates that are reached to `reached`.
+    """
     waiting = [(root, names.given, where)]
     seen: set[str] = set()
     while waiting:
@@ -372,16 +408,19 @@ def _unnamed(
         if name in seen:
             continue
         seen.add(name)
-        one = proof(name)
-        given = given | one.sets
-        for used, line in one.uses.items():
-            if used in given or (used in one.asks and used in everybodys):
+        template = check(name)
+        given = given | template.sets
+        for used, line in template.uses.items():
+            if used in given or (used in template.asks and used in any_brief):
                 continue
-            at = f"{name}:{line}" if name in own else where
-            got = f"the name {short_repr(used)}" + ("" if name in own else f", which {told(name, own)} uses")
-            hint = suggest(used, given if name in own else names.given)
-            hint = "Another's has it." if used in everybodys else hint
-            hint = hint or f"There are {', '.join(sorted(names.given))}."
-            yield complaint(at, got, f"a name that {names.whose} brief provides", hint)
-        waiting += [(path, given, f"{name}:{line}" if name in own else where) for path, line in one.leads]
+            at, user = (f"{name}:{line}", "") if name in own else (where, f", which {told(name, own)} uses")
+            subject = "no brief provides" if names.whose == "no" else f"{names.whose} brief does not provide"
+            problem = f"{at}: {subject} the name {short_repr(used)}{user}."
+            if used in any_brief:
+                yield f"{problem} Another brief does."
+            elif near := suggest(used, given if name in own else names.given):
+                yield f"{problem} {near}"
+            else:
+                yield with_hint(problem, f"one of {', '.join(sorted(names.given))}")
+        waiting += [(path, given, f"{name}:{line}" if name in own else where) for path, line in template.leads]
     reached |= seen

@@ -1,198 +1,114 @@
-"""Models that speak the Messages API: the vendor's own, and every server that speaks it too.
-
-The SDK is imported with the first call, since that takes seconds and megabytes. It is asked to retry
-nothing: whether a call is made again is the loop's to say, which writes each one down.
-"""
+"""Models that speak the Messages API: Anthropic's, OpenRouter's, Ollama's, and those of any server that speaks it."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from debate_orchestrator.core.events import Reply
+from debate_orchestrator.core.events import FoundPage, Reply, Usage
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.providers import faults, pricing, servers, sse
+from debate_orchestrator.providers import api, faults, pricing, profiles, servers
 from debate_orchestrator.providers.caching import CachePlan, cache_plans, placed_marks
-from debate_orchestrator.providers.limits import OverLimit
-from debate_orchestrator.providers.messages import Answer
-from debate_orchestrator.providers.registry import Piece
-from debate_orchestrator.util.errors import ExternalError, ProviderFailed, TransientError
-from debate_orchestrator.util.errors import complaint as said
+from debate_orchestrator.providers.registry import Permissions, Piece
+from debate_orchestrator.util.data import strict_json
+from debate_orchestrator.util.errors import ExternalError, ProviderFailed
 
-if TYPE_CHECKING:
-    from anthropic import AsyncAnthropic
-
-complaint = servers.cannot_reach
+complaint = servers.spec_complaint
 _MOST_TOKENS = 32_000
-"""Tokens that an answer may have, thinking included."""
+"""Tokens that an answer may have, with thinking."""
 _MOST_UNKNOWN = 8_192
-"""The same for a model that nothing is known of: many servers refuse to be asked for more."""
-_SEARCH = {"type": "web_search_20260209", "name": "web_search", "max_uses": 5}
+"""The same for a model that is not in the price table: many servers refuse to be asked for more."""
+_SEARCH_TOOL = {"type": "web_search_20260209", "name": "web_search", "max_uses": 5}
 _SEARCH_PAUSES = 4
-"""How often a provider may hand back an answer in the middle of a search, to be told to go on."""
+"""How often a server may hand back an answer in the middle of a search, to be told to go on."""
+_STRUCTURED, _SEARCH = "structured output", "search"
+_DELTAS = {
+    "text_delta": ("text", "text"),
+    "thinking_delta": ("thinking", "thinking"),
+    "signature_delta": ("signature", "signature"),
+    "input_json_delta": ("partial_json", "partial_json"),
+}
+"""Type of a delta to the field of the block that it adds to, and its own field with what it adds."""
+_PAGES, _CITATIONS = 40, 200
+"""Pages and citations that a reply keeps: a search returns ten pages, and there are at most five searches."""
 
 
-class _Line:
-    """A client, and how many providers use it."""
-
-    def __init__(self, client: AsyncAnthropic):
-        self.client, self.users = client, 0
-
-
-_lines: dict[tuple[object, ...], _Line] = {}
-"""Event loop, address and key to the client that is shared: one takes 65 ms and a megabyte to make (it reads
-the authorities of its TLS), and has connections to keep, so that many debates must not each make their own."""
-
-
-class Messages:
+class Messages(api.ApiModel):
     """One model of one server."""
 
-    caches = True
+    sdk_name = "anthropic"
+    optional = (
+        (_STRUCTURED, "output_config", ("output_config", "output_format", "json_schema", "schema")),
+        (_SEARCH, "tools", ("web_search", "tool")),
+    )
 
-    def __init__(self, spec: str, debate: DebateState):
-        self.name = spec
-        self._server = servers.server(spec)
-        self._debate, self._plans = debate, cache_plans(debate)
-        self._reached = False
-        self._line: tuple[object, ...] | None = None
-        self._lacks: set[str] = set()
+    def __init__(self, spec: str, debate: DebateState, permissions: Permissions):
+        super().__init__(spec, debate, permissions)
+        self._plans = cache_plans(debate)
 
     async def reply(self, brief: Brief, on_text: Piece) -> Reply:
-        """The answer to one brief, as `Provider` says."""
+        """The answer to one brief, as `Provider` says. One that pauses in a search is several requests."""
         plan = self._plans.get(brief.turn, CachePlan())
-        marked = placed_marks(plan, self._debate, sum(len(message.parts) for message in brief.messages))
-        asked = request(brief, self.name, marked, self._lacks, hour=plan.hour)
-        answer = Answer()
-        clock = faults.SilenceClock(self._debate.opened.patience)
+        marked = placed_marks(plan, self.debate, sum(len(message.parts) for message in brief.messages))
+        body = request(brief, self.name, marked, self.lacks, hour=plan.hour)
+        answer = MessagesAnswer()
+        clock = faults.SilenceClock(self.debate.opened.patience)
         for _ in range(_SEARCH_PAUSES):
-            answer = await self._heard(asked, answer, clock, on_text)
+            answer = MessagesAnswer(answer)
+            await self.listen(body, answer, clock, on_text)
             if answer.stop != "pause_turn":
                 break
-            asked["messages"] = [*asked["messages"], {"role": "assistant", "content": answer.blocks_to_resend()}]
-        self._reached = True
-        return answer.reply(self.name, sorted(self._lacks & self._wanted(brief)))
+            body["messages"] = [*body["messages"], {"role": "assistant", "content": answer.blocks_to_resend()}]
+        wanted = {name for name, wish in ((_STRUCTURED, brief.json_schema), (_SEARCH, brief.search)) if wish}
+        return answer.reply(self.name, tuple(sorted(self.lacks & wanted)))
 
-    def _wanted(self, brief: Brief) -> set[str]:
-        """What this brief would like that not every server can do."""
-        return {name for name, asked in (("structured output", brief.json_schema), ("search", brief.search)) if asked}
+    def sdk(self) -> Any:
+        import anthropic
 
-    async def _heard(self, asked: dict[str, Any], before: Answer, clock: faults.SilenceClock, on_text: Piece) -> Answer:
-        """One call, listened to until its end; its answer goes on from the one before. Trouble with the line after a
-        whole answer takes nothing from it."""
-        answer = Answer(before)
-        try:
-            servers.learn(self._client().credentials)  # before the clock runs: loading the library takes seconds
-            async with clock.listening():
-                stream = await self._open(asked)
-                try:
-                    await sse.read_stream(stream, answer, clock, on_text)
-                finally:
-                    await stream.close()
-        except ExternalError:
-            raise
-        except Exception as error:
-            fault = self._fault(error, answer, clock)
-            if answer.wrong() is not None or not isinstance(fault, TransientError):
-                raise fault from None
-        if wrong := answer.wrong():
-            raise faults.broken(self.name, wrong, answer.partial(self.name))
-        return answer
+        return anthropic
 
-    async def _open(self, asked: dict[str, Any]) -> Any:
-        """The stream of an answer. A server that takes no structured output or search is asked again without:
-        it refused before it did anything."""
-        from anthropic import BadRequestError
+    def client(self) -> Any:
+        client = super().client()
+        profiles.learn_secrets(client.credentials)
+        return client
 
-        try:
-            return await self._client().messages.create(**asked, stream=True)
-        except BadRequestError as error:
-            about = str(error).lower()
-            for name, key, signs in (
-                ("structured output", "output_config", ("output_config", "output_format", "json_schema", "schema")),
-                ("search", "tools", ("web_search", "tool")),
-            ):
-                if key in asked and any(sign in about for sign in signs):
-                    self._lacks.add(name)
-                    del asked[key]
-                    return await self._open(asked)
-            raise
+    async def create(self, client: Any, request: dict[str, Any]) -> Any:
+        return await client.messages.create(**request, stream=True)
 
-    def _client(self) -> AsyncAnthropic:
-        """The client of all providers that ask the same server with the same key in this event loop."""
-        if self._line is None:
-            server = self._server
-            line = (asyncio.get_running_loop(), server.url is None, server.address, server.key())
-            _lines[line] = _lines.get(line) or _Line(self._connected())
-            _lines[line].users += 1
-            self._line = line
-        return _lines[self._line].client
-
-    def _connected(self) -> AsyncAnthropic:
-        from anthropic import AsyncAnthropic, DefaultAioHttpClient, Timeout
-
-        server = self._server
-        key = server.key()
-        if server.needs_key and server.url is not None and key is None:
-            hint = f"Set {server.keys[0]} in the environment, then resume."
-            raise ProviderFailed(said(self.name, "no key", f"one in {server.keys[0]}", hint))
-        timeout = Timeout(None, connect=sse.CONNECT)
-        http = DefaultAioHttpClient(timeout=timeout, **sse.options(server))
-        if server.url is None:
-            api_key = servers.key("ANTHROPIC_API_KEY")
-            token = None if api_key else key  # the library takes one of them, or looks for a profile
-            made = AsyncAnthropic(api_key=api_key, auth_token=token, max_retries=0, timeout=timeout, http_client=http)
-            if made.credentials and (wrong := servers.wrong_way(made.credentials, server, str(made.base_url))):
+    def connect(self, options: dict[str, Any]) -> Any:
+        sdk, server, key = self.sdk(), self.server, self.server.key()
+        if server.url is not None:
+            return sdk.AsyncAnthropic(api_key=key or servers.NO_KEY, base_url=server.url, **options)
+        # The SDK takes a key or a token; with neither it looks for a profile.
+        api_key = servers.key("ANTHROPIC_API_KEY")
+        client = sdk.AsyncAnthropic(api_key=api_key, auth_token=None if api_key else key, **options)
+        if client.credentials:
+            url = str(client.base_url)
+            if wrong := profiles.unsafe_route(client.credentials, server, url, insecure=self.insecure):
                 raise ProviderFailed(wrong)
-            return made
-        key = key or servers.NO_KEY
-        return AsyncAnthropic(api_key=key, base_url=server.url, max_retries=0, timeout=timeout, http_client=http)
+        return client
 
-    def _fault(self, error: Exception, answer: Answer, clock: faults.SilenceClock) -> Exception:
-        """What an exception of the library, or of those beneath it, amounts to."""
-        if isinstance(error, TimeoutError):
-            return faults.broken(self.name, clock.verdict(), answer.partial(self.name))
-        from anthropic import (
-            AnthropicError,
-            APIConnectionError,
-            APIStatusError,
-            CredentialsError,
-            WorkloadIdentityError,
-        )
-
-        partial = answer.partial(self.name)
-        unread = isinstance(error, sse.Unread)
-        error = error.reason if isinstance(error, sse.Unread) else error
-        if isinstance(error, APIStatusError):
-            message = faults.shown(error.api_message or error.message)
-            fault = faults.refused(self.name, error.status_code, message, error.response.headers, str(error.type or ""))
-            return faults.with_partial(fault, partial)
-        if isinstance(error, CredentialsError) or (isinstance(error, TypeError) and "authentication" in str(error)):
-            what = "no key and no profile" if isinstance(error, TypeError) else faults.shown(error)
-            hint = f"Set {self._server.keys[0]}, or sign in with the provider's own tool; `debate models` tells more."
-            return ProviderFailed(said(self.name, what, "credentials in the environment", hint))
-        if isinstance(error, WorkloadIdentityError):  # its text quotes a server that was sent a token
+    def refusal(self, error: Exception) -> ExternalError | None:
+        sdk = self.sdk()
+        if isinstance(error, sdk.APIStatusError):
+            message = faults.quote(error.api_message or error.message)
+            return faults.refused(self.name, error.status_code, message, error.response.headers, str(error.type or ""))
+        if isinstance(error, sdk.CredentialsError) or (isinstance(error, TypeError) and "authentication" in str(error)):
+            what = "there is no key and no profile" if isinstance(error, TypeError) else faults.quote(error)
+            hint = f"Try: set {self.server.keys[0]}, or sign in with the vendor's own tool; `debate models` tells more."
+            return ProviderFailed(f"{self.name} has no credentials: {what}. {hint}")
+        if isinstance(error, sdk.WorkloadIdentityError):  # its text quotes a server that was sent a token
             status = f" (HTTP {error.status_code})" if error.status_code else ""
-            return faults.broken(self.name, f"no token: {type(error).__name__}{status}", partial)
-        if unread or isinstance(error, AnthropicError | OSError | ValueError | OverLimit) or sse.is_beneath(error):
-            wrapped = isinstance(error, APIConnectionError)
-            return sse.fault(self.name, error, partial, wrapped=wrapped, reached=self._reached)
-        return error  # a fault of ours: it must be seen
-
-    async def close(self) -> None:
-        """Lets go of the connections; the last of those who share them closes them."""
-        line, self._line = self._line, None
-        if line is not None:
-            _lines[line].users -= 1
-            if not _lines[line].users:
-                await _lines.pop(line).client.close()
+            return faults.broken(self.name, f"no token: {type(error).__name__}{status}")
+        return None
 
 
 def request(
     brief: Brief, spec: str, marked: Iterable[int] = (), lacks: Collection[str] = (), *, hour: bool = False
 ) -> dict[str, Any]:
-    """A brief as the API takes it from a server that lacks so much, with marks on these of its blocks."""
+    """A brief as the body of a request, without what the server `lacks`. `marked` are the blocks with a cache mark,
+    counted from 0 over all messages, which lasts an hour or minutes."""
     blocks: list[dict[str, Any]] = []
     messages = []
     for message in brief.messages:
@@ -202,19 +118,190 @@ def request(
     for place in marked:
         blocks[place]["cache_control"] = {"type": "ephemeral", **({"ttl": "1h"} if hour else {})}
     known = pricing.known(spec)
-    most = min(known.most_output, _MOST_TOKENS) if known else _MOST_UNKNOWN
-    made: dict[str, Any] = {
+    most = min(known.most_output or _MOST_UNKNOWN, _MOST_TOKENS) if known else _MOST_UNKNOWN
+    body: dict[str, Any] = {
         "model": servers.server(spec).model,
         "max_tokens": min(most, brief.tokens or most),
         "system": brief.system,
         "messages": messages,
     }
-    if brief.json_schema is not None and "structured output" not in lacks:
-        made["output_config"] = {"format": {"type": "json_schema", "schema": brief.json_schema}}
-    if brief.search and "search" not in lacks:
-        made["tools"] = [_SEARCH]
-    return made
+    if brief.json_schema is not None and _STRUCTURED not in lacks:
+        body["output_config"] = {"format": {"type": "json_schema", "schema": brief.json_schema}}
+    if brief.search and _SEARCH not in lacks:
+        body["tools"] = [_SEARCH_TOOL]
+    return body
 
 
-def provider(spec: str, debate: DebateState) -> Messages:
-    return Messages(spec, debate)
+class MessagesAnswer(api.Answer):
+    """An answer of the Messages API. It goes on from `before`, if that was handed back to be continued."""
+
+    endings = {
+        "end_turn": "whole", "stop_sequence": "whole", "pause_turn": "cut", "max_tokens": "cut",
+        "model_context_window_exceeded": "cut", "refusal": "refused",
+    }  # fmt: skip
+
+    def __init__(self, before: MessagesAnswer | None = None):
+        super().__init__()
+        self._ended = False
+        self._explanation = ""
+        self._blocks: dict[int, dict[str, Any]] = {}
+        """The blocks as they began, by index."""
+        self._added: dict[int, dict[str, list[str]]] = {}
+        """Index to field to what was added to it since. Joined at the end: adding to a string copies it each time."""
+        self._cited: list[FoundPage] = []
+        self._counts: dict[str, int] = {}
+        self._before = before if before is not None and before.stop else None
+        if self._before is not None:
+            self.usage = self._before.usage
+            self.length, self.received = self._before.length, self._before.received
+
+    def take(self, event: Any) -> list[str]:
+        index = getattr(event, "index", None)
+        index = index if type(index) is int else 0
+        match getattr(event, "type", None):
+            case "message_start":
+                message = getattr(event, "message", None)
+                self.begun = True
+                self.model = api.text_field(getattr(message, "model", None))[: api.LONGEST_FIELD] or None
+                self._count(getattr(message, "usage", None))
+                return [""]
+            case "content_block_start":
+                return self._start(index, getattr(event, "content_block", None))
+            case "content_block_delta":
+                return self._add(index, getattr(event, "delta", None))
+            case "message_delta":
+                delta = getattr(event, "delta", None)
+                self.stop = api.text_field(getattr(delta, "stop_reason", None))[: api.LONGEST_FIELD] or self.stop
+                explanation = getattr(getattr(delta, "stop_details", None), "explanation", None)
+                self._explanation = api.text_field(explanation)[: api.LONGEST_FIELD] or self._explanation
+                self._count(getattr(event, "usage", None))
+            case "message_stop":
+                self._ended = True
+        return []
+
+    def _start(self, index: int, block: Any) -> list[str]:
+        dump = getattr(block, "model_dump", dict)
+        try:
+            kept = dump(mode="json", exclude_none=True, warnings=False)  # a warning would quote the server
+        except ValueError:
+            self.invalid = "a block that is no plain data"
+            return []
+        self.begun = True
+        self._blocks[index], self._added[index] = kept, {}
+        self.received += sum(len(str(value)) for name, value in kept.items() if name != "type")
+        text = api.text_field(kept.get("text")) if kept.get("type") == "text" else ""
+        self.length += len(text)
+        return [text] if text else []
+
+    def _add(self, index: int, delta: Any) -> list[str]:
+        kind = api.text_field(getattr(delta, "type", None))
+        if kind == "citations_delta":
+            self._cite(getattr(delta, "citation", None))
+        field, name = _DELTAS.get(kind, ("", ""))
+        if not (piece := api.text_field(getattr(delta, name, None)) if name else ""):
+            return []
+        self.begun = True
+        self._blocks.setdefault(index, {"type": "text", "text": ""})
+        added = self._added.setdefault(index, {})
+        if field == "signature":
+            added.pop(field, None)  # it comes whole
+        added.setdefault(field, []).append(piece)
+        self.received += len(piece)
+        if field != "text":
+            return []
+        self.length += len(piece)
+        return [piece]
+
+    def _cite(self, citation: Any) -> None:
+        url, title, quote = (api.text_field(getattr(citation, name, None)) for name in ("url", "title", "cited_text"))
+        size = len(url) + len(title) + len(quote)
+        if url and size <= api.LONGEST_FIELD and len(self._cited) < _CITATIONS:
+            self._cited.append(FoundPage(url=url, title=title, quote=quote))
+        self.received += size
+
+    def _whole_blocks(self) -> list[dict[str, Any]]:
+        return [
+            block
+            | {
+                field: api.text_field(block.get(field)) + "".join(pieces)
+                for field, pieces in self._added[index].items()
+            }
+            for index, block in self._blocks.items()
+        ]
+
+    def _count(self, usage: Any) -> None:
+        """Takes the counts of an event, each of which is the sum so far."""
+        kept = getattr(usage, "cache_creation", None)
+        tools = getattr(usage, "server_tool_use", None)
+        for holder, field in (
+            (usage, "input_tokens"),
+            (usage, "output_tokens"),
+            (usage, "cache_read_input_tokens"),
+            (usage, "cache_creation_input_tokens"),
+            (kept, "ephemeral_1h_input_tokens"),
+            (tools, "web_search_requests"),
+        ):
+            if (number := api.count_field(holder, field)) is not None:
+                self._counts[field] = number
+        counts, before = self._counts, self._before.usage if self._before else None
+        written = counts.get("cache_creation_input_tokens", 0)
+        hour = min(counts.get("ephemeral_1h_input_tokens", 0), written)
+        own = Usage(
+            fresh=counts.get("input_tokens", 0),
+            cached=counts.get("cache_read_input_tokens", 0),
+            written=written - hour,
+            written_hour=hour,
+            output=counts.get("output_tokens", 0),
+            searches=counts.get("web_search_requests", 0),
+        )
+        self.usage = own + before if before else own if "input_tokens" in counts else None
+
+    def incomplete(self) -> str | None:
+        if self.invalid:
+            return self.invalid
+        if not self._ended:
+            return "a stream that ended in the middle" if self.begun else "nothing that is an answer"
+        return "an answer that does not say how it ended" if self.stop is None else None
+
+    @property
+    def text(self) -> str:
+        said = "".join(
+            api.text_field(block.get("text")) for block in self._whole_blocks() if block.get("type") == "text"
+        )
+        said = (self._before.text if self._before else "") + said
+        return said or (self._explanation if self.ended() == "refused" else "")
+
+    def pages(self) -> tuple[FoundPage, ...]:
+        """The pages that searches returned, with what the text cites of them."""
+        pages = {page.url: page for page in self._before.pages()} if self._before else {}
+        for block in self._blocks.values():
+            content = block.get("content")
+            for result in content if isinstance(content, list) else ():
+                if not isinstance(result, dict) or len(pages) >= _PAGES:
+                    continue
+                url, title = api.text_field(result.get("url")), api.text_field(result.get("title"))
+                if url and len(url + title) <= api.LONGEST_FIELD:
+                    pages.setdefault(url, FoundPage(url=url, title=title))
+        return tuple((pages | {page.url: page for page in self._cited}).values())
+
+    def blocks_to_resend(self) -> list[dict[str, Any]]:
+        """The blocks as the server takes them back to go on: without citations, and with whole inputs."""
+        resent = []
+        for block in self._whole_blocks():
+            kept = {key: value for key, value in block.items() if key not in ("partial_json", "citations")}
+            if "partial_json" in block:
+                kept["input"] = _input(block["partial_json"])
+            if kept.get("type") != "text" or kept.get("text"):
+                resent.append(kept)
+        return resent
+
+
+def _input(text: str) -> Any:
+    try:
+        return strict_json(api.clean(text))
+    except ValueError:
+        return {}
+
+
+def provider(spec: str, debate: DebateState, permissions: Permissions) -> Messages:
+    return Messages(spec, debate, permissions)

@@ -1,11 +1,12 @@
-"""The body of a response, held to the limits while it comes: unpacked here, and handed on event by event.
+"""The body of a response, held to the limits while it comes: decompressed here, and handed on event by event.
 
-The libraries read an error's body whole, collect an event's lines without end, and unpack a chunk to whatever it
-unpacks to. So it is not they who read from the connection but `Body`.
+The SDKs read an error's body whole, collect an event's lines without end, and decompress a chunk to whatever size. So
+they read from `LimitedBody` instead of the connection.
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -22,11 +23,13 @@ _BRACKET = re.compile(rb"[\[\]{}]")
 
 
 def hold_to_limits(limits: Limits) -> Callable[[httpx2.Response], Awaitable[None]]:
-    """A hook that puts a `Body` in place of the body of each response."""
+    """A hook that puts a `LimitedBody` in place of each response's body."""
 
     async def hook(response: httpx2.Response) -> None:
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         packing = response.headers.pop("content-encoding", "")
+        # a charset may name any codec of Python's, `zip` among them: without one the body is read as UTF-8
+        response.headers["content-type"] = response.headers.get("content-type", "").partition(";")[0]
         response.stream = LimitedBody(response.stream, packing, limits, whole=response.is_success)
 
     return hook
@@ -43,23 +46,25 @@ class LimitedBody(httpx2.AsyncByteStream):
     async def __aiter__(self) -> AsyncIterator[bytes]:
         """OverLimit where an answer goes over a limit, or can't be unpacked."""
         if not self._whole:
-            async for piece in self._reason():
-                yield piece
+            yield await self._reason()
             return
         async for piece in self._pieces():
             for event in self._divided(piece):
                 yield event
         yield self._checked(bytes(self._event))
 
-    async def _reason(self) -> AsyncIterator[bytes]:
-        """The beginning of an error's body, as far as it can be read: its status says more."""
+    async def _reason(self) -> bytes:
+        """The beginning of an error's body, as far as it comes in time and can be read: its status says more."""
+        read = bytearray()
         try:
-            async for piece in self._pieces():
-                yield piece[: self._limits.error - self._unpacked + len(piece)]
-                if self._unpacked >= self._limits.error:
-                    return
-        except OverLimit:
-            return
+            async with asyncio.timeout(self._limits.reason):
+                async for piece in self._pieces():
+                    read += piece
+                    if len(read) >= self._limits.error:
+                        break
+        except (OverLimit, TimeoutError, httpx2.TransportError):
+            pass
+        return bytes(read[: self._limits.error])
 
     async def aclose(self) -> None:
         """Closes the connection, or gives it back."""

@@ -1,9 +1,8 @@
-"""A program of the user's own as a speaker: it reads a brief on its standard input and prints the reply.
+"""A program as a speaker: it reads a brief on its standard input and prints the reply.
 
-No shell is involved. A supervisor runs the program, in a process group of their own, so that whatever it starts ends
-with it when a turn takes too long or is called off, and when this process is killed. It gets the part of the
-environment that programs need, and no key unless the user names it: the program may have been chosen by the writer of
-an answers file.
+No shell is involved. A supervisor runs the program, in a process group of its own, so that whatever it starts ends with
+it: when a turn takes too long, is cancelled, or when this process is killed. The program gets the part of the
+environment that programs need, and no key unless the user names it: an answers file may have chosen the program.
 """
 
 from __future__ import annotations
@@ -24,27 +23,24 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import faults, supervisor
 from debate_orchestrator.providers.limits import LIMITS
-from debate_orchestrator.providers.permissions import permissions
-from debate_orchestrator.providers.registry import Piece
-from debate_orchestrator.util import errors
-from debate_orchestrator.util.errors import ProviderFailed
-from debate_orchestrator.util.redact import redact
+from debate_orchestrator.providers.registry import NO_PERMISSIONS, Permissions, Piece
+from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.errors import ProviderFailed, TransientError, short_repr
 
 GRACE = supervisor.GRACE
-"""Seconds that a program has between being asked to end and being ended, and that what it leaves behind may
-hold its output open."""
-_KEPT = 64 * 1024
-"""Bytes kept of what a program says on its standard error: the last ones, which tell why it failed."""
-_TOLD = 250
-_PAUSE = 0.02
-_GIVEN = re.compile(
+"""Seconds that a program has to end after it was asked to, and that a stray child may hold its output open."""
+ENV_VARIABLE = "DEBATE_COMMAND_ENV"
+"""Names, separated by commas, environment variables that programs get besides the usual ones."""
+_STDERR_KEPT = 64 * 1024
+"""Bytes that are kept of the end of the standard error, where the reason of a failure stands."""
+_STDERR_SHOWN = 250
+_POLL = 0.02
+_ENVIRONMENT = re.compile(
     "PATH|HOME|LANG|LANGUAGE|LC_.*|TERM|COLORTERM|NO_COLOR|TZ|TMPDIR|USER|LOGNAME|SHELL|XDG_.*"
     "|CLAUDE_CONFIG_DIR|CODEX_HOME|LLM_USER_PATH|SSL_CERT_FILE|SSL_CERT_DIR|NODE_EXTRA_CA_CERTS"
 )
 """Environment variables that every program gets: to run, to find its own configuration, and to verify servers."""
-_HINT = "If it needs an environment variable, such as a key or a proxy, name that: --command-env NAME."
-_TRIES = 2
-"""Calls after which a program that fails is held to fail for good."""
+_HINT = "Try: if it needs an environment variable, such as a key or a proxy, name it: --command-env NAME."
 
 
 class Command:
@@ -52,39 +48,41 @@ class Command:
 
     caches = False
 
-    def __init__(self, spec: str, patience: float, nonce: str):
+    def __init__(self, spec: str, debate: DebateState, permissions: Permissions):
         self.name = spec
         self._words = shlex.split(spec.partition(":")[2])
-        self._limit = min(LIMITS.program, max(1.0, patience))
-        self._nonce = nonce
+        self._limit = min(LIMITS.program, max(1.0, debate.opened.patience))
+        self._nonce = debate.opened.nonce
+        self._permissions = permissions
 
     async def reply(self, brief: Brief, on_text: Piece) -> Reply:
-        """What the program prints, as `Provider` says. Trouble where it fails or takes too long, Failed where it
-        can't be run."""
+        """What the program prints. TransientError where it fails or takes too long, ProviderFailed where it can't be
+        run."""
         loop = asyncio.get_running_loop()
-        asked = document(brief, self._nonce).encode("utf-8", "replace")
         ours, theirs = socket.socketpair()
         with ours:
             with theirs:
                 words = (sys.executable, "-I", "-S", supervisor.__file__, str(theirs.fileno()), *self._words)
-                given: dict[str, Any] = {"env": environment(), "start_new_session": True, "pass_fds": [theirs.fileno()]}
+                options: dict[str, Any] = {
+                    "env": environment(self._permissions), "start_new_session": True, "pass_fds": [theirs.fileno()]
+                }  # fmt: skip
                 try:
-                    # not create_subprocess_exec: its Process can't be made to let go of a pipe that a stray child holds
-                    transport, run = await loop.subprocess_exec(lambda: _Run(on_text), *words, **given)
+                    # not create_subprocess_exec: its Process can't let go of a pipe that a stray child holds open
+                    transport, run = await loop.subprocess_exec(lambda: _Run(on_text), *words, **options)
                 except (OSError, ValueError) as error:
                     raise self._not_run(error) from None
-            await self._ended(transport, run, asked)
+            await self._finish(transport, run, document(brief, self._nonce).encode("utf-8", "replace"))
             code = transport.get_returncode()
             if code == supervisor.NOT_RUN and (number := _received(ours)):
                 raise self._not_run(OSError(int(number), os.strerror(int(number)), self._words[0]))
         return self._read(run, code)
 
-    async def _ended(self, transport: asyncio.SubprocessTransport, run: _Run, asked: bytes) -> None:
+    async def _finish(self, transport: asyncio.SubprocessTransport, run: _Run, text: bytes) -> None:
         """Hands a program its brief, and waits until it has ended."""
         try:
             stdin = transport.get_pipe_transport(0)
             assert isinstance(stdin, asyncio.WriteTransport)
-            stdin.write(asked)
+            stdin.write(text)
             stdin.write_eof()
             async with asyncio.timeout(self._limit):
                 await run.over
@@ -94,37 +92,38 @@ class Command:
             await _end(transport, run)
 
     def _not_run(self, error: Exception) -> ProviderFailed:
-        hint = "Resume with another: `debate resume JOURNAL --a, --b or --judge WHO`."
-        return ProviderFailed(errors.complaint(self.name, f"{type(error).__name__}: {error}", "a program", hint))
+        reason = f"{type(error).__name__}: {error}"
+        return ProviderFailed(f"{self.name} can't be run: {reason}. Try: resume with another: {faults.REASSIGN}.")
 
     def _read(self, run: _Run, code: int | None) -> Reply:
+        """The reply of a program that has ended."""
         if len(run.out) > LIMITS.answer:
             raise self._broken(f"more than {LIMITS.answer:,} bytes", run)
         if code:
             ended = f"exit code {code}" if code > 0 else f"the end by signal {-code}"
-            told = _told(run.err.decode("utf-8", "replace"))
-            raise self._broken(f"{ended} ({told})" if told else ended, run, _HINT)
+            stderr = faults.quote(run.err.decode("utf-8", "replace"), _STDERR_SHOWN, end=True)
+            raise self._broken(f"{ended} ({stderr})" if stderr else ended, run, _HINT)
         try:
             return self._reply(run.out.decode("utf-8"))
         except UnicodeDecodeError as error:
             raise self._broken(f"bytes that are no UTF-8 at offset {error.start}", run) from None
 
-    def _broken(self, what: str, run: _Run, hint: str = "") -> errors.TransientError:
-        """The fault of an answer that is none, with what had come of it."""
-        came = bytes(run.out[: LIMITS.answer]).decode("utf-8", "replace")
-        fault = faults.broken(self.name, what, self._reply(came) if came else None, hint)
-        fault.tries = _TRIES
+    def _broken(self, what: str, run: _Run, hint: str = "") -> TransientError:
+        """The error for a run that gave no reply, with what had come of it."""
+        text = bytes(run.out[: LIMITS.answer]).decode("utf-8", "replace")
+        fault = faults.broken(self.name, what, self._reply(text) if text else None, hint)
+        fault.tries = faults.TRIES
         return fault
 
     def _reply(self, text: str) -> Reply:
         return Reply(text=text.removesuffix("\n").removesuffix("\r"), brief="", by=self.name)
 
     async def close(self) -> None:
-        """Nothing is open: a program ends with its turn."""
+        """Does nothing: a program ends with its turn."""
 
 
 class _Run(asyncio.SubprocessProtocol):
-    """What comes from a running program."""
+    """The output of a running program."""
 
     def __init__(self, on_text: Piece):
         loop = asyncio.get_running_loop()
@@ -134,12 +133,12 @@ class _Run(asyncio.SubprocessProtocol):
         self.out, self.err = bytearray(), bytearray()
         self.exited = asyncio.Event()
         self.over: asyncio.Future[None] = loop.create_future()
-        """Done once the program has ended and its output is closed, or there is no use in hearing more."""
+        """Done once the program has ended and its output is closed, or has printed too much."""
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         if fd == 2:
             self.err += data
-            del self.err[:-_KEPT]
+            del self.err[:-_STDERR_KEPT]
             return
         if self.over.done():
             return
@@ -148,7 +147,7 @@ class _Run(asyncio.SubprocessProtocol):
             return self._done()
         try:
             self._on_text(self._decoder.decode(data))
-        except Exception as error:  # not the program's fault: it must be seen where the reply is awaited
+        except Exception as error:  # a mistake of ours: it is raised where the reply is awaited
             self.over.set_exception(error)
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
@@ -169,13 +168,13 @@ class _Run(asyncio.SubprocessProtocol):
 
 
 async def _end(transport: asyncio.SubprocessTransport, run: _Run) -> None:
-    """Ends what is left of a program and of what it started, and lets go of its pipes. Called off itself, it
-    waits no longer, and still leaves nothing alive."""
+    """Ends what is left of a program and of what it started, and closes its pipes. Cancelled itself, it waits no
+    longer, and still leaves nothing alive."""
     group, loop = transport.get_pid(), asyncio.get_running_loop()
     try:
         left, until = _signalled(group, signal.SIGTERM), loop.time() + GRACE
         while left and loop.time() < until:
-            await asyncio.sleep(_PAUSE)
+            await asyncio.sleep(_POLL)
             left = _signalled(group, 0)
     finally:
         _signalled(group, signal.SIGKILL)
@@ -184,7 +183,7 @@ async def _end(transport: asyncio.SubprocessTransport, run: _Run) -> None:
         finally:
             stdin = transport.get_pipe_transport(0)
             assert isinstance(stdin, asyncio.WriteTransport)
-            if stdin.get_write_buffer_size():  # a mere close would wait until somebody reads what is left
+            if stdin.get_write_buffer_size():  # closing would wait until the rest is read
                 stdin.abort()
             transport.close()
 
@@ -198,10 +197,10 @@ def _signalled(group: int, number: int) -> bool:
     return True
 
 
-def environment() -> dict[str, str]:
+def environment(permissions: Permissions = NO_PERMISSIONS) -> dict[str, str]:
     """The part of the environment that programs get."""
-    named = permissions().command_env
-    return {name: value for name, value in os.environ.items() if _GIVEN.fullmatch(name) or name in named}
+    named = {name.strip() for name in os.environ.get(ENV_VARIABLE, "").split(",")} | {*permissions.command_env}
+    return {name: value for name, value in os.environ.items() if _ENVIRONMENT.fullmatch(name) or name in named}
 
 
 def _received(line: socket.socket) -> bytes:
@@ -211,12 +210,6 @@ def _received(line: socket.socket) -> bytes:
         return line.recv(16)
     except BlockingIOError:
         return b""
-
-
-def _told(stderr: str) -> str:
-    """The end of what a program said on its standard error, without the secrets of the environment."""
-    stderr = redact(stderr).strip()
-    return faults.shown(stderr if len(stderr) <= _TOLD else f"...{stderr[-_TOLD:]}")
 
 
 def document(brief: Brief, nonce: str) -> str:
@@ -230,22 +223,23 @@ def document(brief: Brief, nonce: str) -> str:
 
 
 def complaint(spec: str) -> str | None:
-    """What is wrong with a command; None where nothing is."""
-    expected = "command:PROGRAM ARGUMENTS"
+    """Why a spec names no program that can be run; None where it does."""
+    hint = "Try: command:PROGRAM ARGUMENTS."
     rest = spec.partition(":")[2]
     try:
         words = shlex.split(rest)
     except ValueError as error:
-        return errors.complaint("the command", f"{errors.short_repr(rest)} ({error})", expected)
+        return f"{short_repr(rest)} is no command line ({error}). {hint}"
     if not words or not rest.replace("\n", "").replace("\t", "").isprintable():
-        return errors.complaint("the command", errors.short_repr(rest), expected)
+        return f"{short_repr(rest)} is no command line. {hint}"
+    if len(rest) > model_spec.LONGEST_COMMAND:
+        most = model_spec.LONGEST_COMMAND
+        long = f"A command line of {len(rest):,} characters is too long; at most {most} are taken."
+        return f"{long} Put it into a script, and name that."
     if shutil.which(words[0]) is None:
-        hint = "A path counts from the working directory."
-        return errors.complaint(
-            "the command", errors.short_repr(words[0]), "a program that is there and can be run", hint
-        )
+        return f"{short_repr(words[0])} is no program that can be run. A path counts from the working directory."
     return None
 
 
-def provider(spec: str, debate: DebateState) -> Command:
-    return Command(spec, debate.opened.patience, debate.opened.nonce)
+def provider(spec: str, debate: DebateState, permissions: Permissions) -> Command:
+    return Command(spec, debate, permissions)

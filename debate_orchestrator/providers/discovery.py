@@ -1,7 +1,6 @@
-"""Who can be asked from here: which keys, servers and commands there are, and what to do where there are none.
+"""What can fill a seat here: which keys, servers and programs are found, and the defaults that follow from them.
 
-Looking costs nothing: keys are only named, servers are asked for their list of models, programs are looked
-up. Who fills a seat that nobody was named for is decided by what is there.
+Looking costs nothing: keys are only named, servers are asked for their list of models, programs are looked up.
 """
 
 from __future__ import annotations
@@ -22,37 +21,29 @@ from typing import Any
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.providers import pricing, servers
+from debate_orchestrator.providers.faults import quote
 from debate_orchestrator.providers.limits import LIMITS
-from debate_orchestrator.util.errors import BadSettings, complaint
-from debate_orchestrator.util.redact import redact
+from debate_orchestrator.providers.registry import ENTRIES, NO_PERMISSIONS, Api, Entry, Permissions
+from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.util.sanitize import one_line
 
-_SECONDS = LIMITS.lookup
-_LONGEST = LIMITS.listing
 _KEPT = 1_000
 """Names of models that are kept of one server's list."""
 _PROGRAMS = {"claude": "claude -p", "llm": "llm", "codex": "codex exec -", "gemini": "gemini"}
-"""Programs that read a prompt and print an answer, with the command that makes them do so."""
-_ALWAYS = {
-    "command:PROGRAM ARGS": "any program: the brief on its standard input, the reply on its standard output",
-    "anthropic:MODEL@URL": "any server that speaks the Messages API; openai:MODEL@URL for Chat Completions",
-    "host": "an agent host takes the turns: `debate open` and `debate step`",
-    "human": "a person at the terminal: you write the speeches, or fill in the ballots, of that seat",
-    "replay:JOURNAL": "says again what was recorded",
-    "rehearse": "a stand-in that calls nobody: `debate run --rehearse`",
-}
-_OTHERWISE = (
-    "Set ANTHROPIC_API_KEY; or name who speaks with --a, --b and --judge (ollama:MODEL for a server of your own, "
-    "command:PROGRAM for any program); or have an agent host speak (`debate open`); or see how it goes with no model: "
-    "--rehearse, or `debate demo`. `debate models` tells what was found."
+"""Programs that read a prompt and print an answer, and the command that makes each do so."""
+_OTHER_SERVERS = "any server that speaks the Messages API; openai:MODEL@URL for Chat Completions"
+_SPEAKERS = (
+    "Set ANTHROPIC_API_KEY; or name the speakers with --a, --b and --judge (ollama:MODEL for a server of your own, "
+    "command:PROGRAM for any program); or use an agent host (`debate open`); or see how it goes with no model: "
+    "--rehearse, or `debate demo`. `debate models` lists what was found."
 )
-
-
-_OTHER_JUDGES = (
-    "Set ANTHROPIC_API_KEY; or name who judges with --judge: ollama:MODEL for a server of your own, command:PROGRAM "
-    "for any program, human for yourself, host for an agent host, rehearse for a stand-in. `debate models` tells what "
+_JUDGES = (
+    "Set ANTHROPIC_API_KEY; or name the judge with --judge: ollama:MODEL for a server of your own, command:PROGRAM "
+    "for any program, human for yourself, host for an agent host, rehearse for a stand-in. `debate models` lists what "
     "was found."
 )
+_Problem = tuple[int, str]
+"""The HTTP status of a look-up that failed, or 0; and why."""
 
 
 class Available(Value):
@@ -64,42 +55,46 @@ class Available(Value):
     about: str
     """What was found, or what is missing."""
     models: tuple[str, ...] = ()
-    """What the server says it has, as far as it is kept."""
+    """The models that the server lists, as far as they are kept."""
     more: int = 0
     """How many more the server lists."""
 
 
-def available() -> list[Available]:
-    """Every way there is, looked up at once."""
-    ways = (_anthropic, _openrouter, _openai, _ollama)
-    with ThreadPoolExecutor(len(ways)) as pool:
-        asked = [pool.submit(way) for way in ways]
-        return [*(one.result() for one in asked), *_programs(), *map(_always, _ALWAYS)]
+def available(permissions: Permissions = NO_PERMISSIONS) -> list[Available]:
+    """Every way to fill a seat, all servers asked at once. Takes up to `LIMITS.lookup` seconds."""
+    apis = [known for known in ENTRIES.values() if known.api is not None]
+    with ThreadPoolExecutor(len(apis)) as pool:
+        asked = [pool.submit(_server, known, permissions) for known in apis]
+        found = [future.result() for future in asked]
+    for name, command in _PROGRAMS.items():
+        if shutil.which(name):
+            found.append(Available(seat=f"command:{command}", ready=True, about=f"{name} is installed"))
+    listed = {known.example: known.about for known in ENTRIES.values() if known.about}
+    listed["anthropic:MODEL@URL"] = _OTHER_SERVERS
+    return [*found, *(Available(seat=seat, ready=True, about=about) for seat, about in listed.items())]
 
 
 def judge() -> str:
-    """Who judges a debate that is over, where nobody was named. Raises as `default`."""
-    return default(JUDGE, "Name a model: --judge.", _OTHER_JUDGES)
+    """The judge of a debate that is judged again, where none was named. Raises as `default`."""
+    return default(JUDGE, "Try: --judge with one of these models.", _JUDGES)
 
 
-def default(seat: str, name_one: str = "Name a model: --a, --b and --judge.", otherwise: str = _OTHERWISE) -> str:
-    """Who fills a seat that nobody was named for: an Opus-level judge and capable debaters, from the first
-    provider there is that has such models. BadAnswers, with what does work, where there is none."""
-    chosen = pricing.table().defaults
-    name = {JUDGE: chosen.judge, "moderator": chosen.moderator}.get(seat, chosen.debater)
-    if _anthropic_credentials():
-        return f"anthropic:{name}"
-    if servers.key("OPENROUTER_API_KEY"):
-        return f"openrouter:anthropic/{_dotted(name)}"
-    ways = [f"{one.seat} ({', '.join(one.models[:3])})" for one in (_openai(), _ollama()) if one.ready]
-    if ways:
-        got = f"nobody, though there is {' and '.join(ways)}"
-        raise BadSettings(complaint("cast", got, "somebody to ask", name_one))
-    raise BadSettings(complaint("cast", "nobody, and no key or server was found", "somebody to ask", otherwise))
+def default(seat: str, choose: str = "Try: --a, --b and --judge.", otherwise: str = _SPEAKERS) -> str:
+    """The model for a seat for which none was named: an Opus-level judge and capable debaters, from the first provider
+    with credentials that serves them. BadSettings, with what does work, where there is none."""
+    for known in ENTRIES.values():
+        if known.api is not None and known.api.defaults is not None and _credentials(known.api):
+            return f"{known.kind}:{known.api.defaults(_default_model(seat))}"
+    others = (known for known in ENTRIES.values() if known.api is not None and known.api.defaults is None)
+    ready = [found for found in (_server(known, NO_PERMISSIONS) for known in others) if found.ready]
+    if ready:
+        ways = " and ".join(f"{found.seat} ({', '.join(found.models[:3])})" for found in ready)
+        raise BadSettings(f"cast: no model is named, though there is {ways}. {choose}")
+    raise BadSettings(f"cast: no model is named, and no key or server was found. {otherwise}")
 
 
 def best(seat: str) -> str:
-    """Who would fill a seat at best, whether it can be had here or not: for a rehearsal."""
+    """The model for a seat in a rehearsal: the default, or the one that would be it if there were a key."""
     try:
         return default(seat)
     except BadSettings:
@@ -107,138 +102,96 @@ def best(seat: str) -> str:
 
 
 def unlimited(seat: str) -> str:
-    """Who would fill a seat if everybody could be had."""
-    chosen = pricing.table().defaults
-    return f"anthropic:{chosen.judge if seat == JUDGE else chosen.debater}"
+    """The model that would fill a seat if everything could be reached."""
+    return f"anthropic:{_default_model(seat)}"
 
 
-def _dotted(name: str) -> str:
-    """A model's name as OpenRouter writes it: claude-opus-5.5."""
-    stem, _, last = name.rpartition("-")
-    return f"{stem}.{last}"
+def _default_model(seat: str) -> str:
+    defaults = pricing.table().defaults
+    return {JUDGE: defaults.judge, "moderator": defaults.moderator}.get(seat, defaults.debater)
 
 
-def _anthropic_credentials() -> str | None:
-    """Where credentials for the vendor's SDK are; None where there are none."""
-    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_PROFILE", "ANTHROPIC_FEDERATION_RULE_ID"):
-        if servers.key(name):
-            return name
-    folder = os.environ.get("ANTHROPIC_CONFIG_DIR")
-    profiles = (Path(folder) if folder else Path.home() / ".config" / "anthropic") / "configs"
+def _credentials(api: Api) -> str | None:
+    """Where credentials for an API are: the variable that holds them, or a profile; None where there are none."""
+    if found := next((name for name in (*api.keys, *api.profile) if servers.key(name)), None):
+        return found
+    if api.profile_folder is None:
+        return None
+    variable, folder = api.profile_folder
+    profiles = Path(os.environ.get(variable) or Path.home() / folder) / "configs"
     return "a profile on this machine" if any(profiles.glob("*.json")) else None
 
 
-def _anthropic() -> Available:
-    seat = "anthropic:MODEL"
-    where = _anthropic_credentials()
-    if where is None:
-        return Available(seat=seat, ready=False, about="no key: set ANTHROPIC_API_KEY, or sign in with a profile")
-    server = servers.server("anthropic:x")
-    url = server.address or "https://api.anthropic.com"
-    key = server.key()
-    if wrong := servers.in_the_clear(server):
-        return Available(seat=seat, ready=False, about=wrong)
-    if key is None:
+def _server(known: Entry, permissions: Permissions) -> Available:
+    """What is found of one API: its library, its key, and its server, which is asked for its models."""
+    api, seat = known.api, known.example
+    assert api is not None
+
+    def unready(about: str) -> Available:
+        return Available(seat=seat, ready=False, about=about)
+
+    if api.package and find_spec(api.package) is None:
+        return unready(f'not installed: pip install "debate-orchestrator[{api.package}]"')
+    where = _credentials(api)
+    if where is None and api.needs_key:
+        other = f", or name a server: {seat}@URL" if api.other_servers else ""
+        other = ", or sign in with a profile" if api.profile else other
+        return unready(f"no key: set {api.keys[0]}{other}")
+    server = servers.server(f"{known.kind}:x")
+    if api.needs_key and (wrong := servers.unencrypted(server, insecure=permissions.insecure)):
+        return unready(wrong)
+    key = server.key() if api.needs_key else None
+    if key is None and api.needs_key:
         return Available(seat=seat, ready=True, about=f"credentials: {where}")
-    headers = {"x-api-key": key, "anthropic-version": "2023-06-01"}
-    return _listed(seat, f"{where} is set, for {servers.without_user(url)}", f"{url.rstrip('/')}/v1/models", headers)
-
-
-def _openrouter() -> Available:
-    seat = "openrouter:VENDOR/MODEL"
-    if not (key := servers.key("OPENROUTER_API_KEY")):
-        return Available(seat=seat, ready=False, about="no key: set OPENROUTER_API_KEY")
-    headers = {"Authorization": f"Bearer {key}"}
-    return _listed(seat, "OPENROUTER_API_KEY is set", "https://openrouter.ai/api/v1/key", headers)
-
-
-def _openai() -> Available:
-    seat = "openai:MODEL"
-    if find_spec("openai") is None:
-        return Available(seat=seat, ready=False, about='not installed: pip install "debate-orchestrator[openai]"')
-    if not (key := servers.key("OPENAI_API_KEY")):
-        return Available(seat=seat, ready=False, about="no key: set OPENAI_API_KEY, or name a server: openai:MODEL@URL")
-    server = servers.server("openai:x")
-    if wrong := servers.in_the_clear(server):
-        return Available(seat=seat, ready=False, about=wrong)
-    url = server.address or "https://api.openai.com/v1"
-    return _listed(seat, "OPENAI_API_KEY is set", f"{url.rstrip('/')}/models", {"Authorization": f"Bearer {key}"})
-
-
-def _ollama() -> Available:
-    url = servers.without_user(str(servers.server("ollama:x").url))
-    answer, _ = _in_time(f"{url}/api/tags", {})
-    if not isinstance(answer, dict) or "models" not in answer:
-        return Available(seat="ollama:MODEL", ready=False, about=f"no server answers at {url}")
-    names, more = _names(answer, "models", "name")
-    about = f"a server answers at {url}" + ("" if names else ", and has no model: `ollama pull` one")
-    return Available(seat="ollama:MODEL", ready=bool(names), about=about, models=names, more=more)
-
-
-def _programs() -> list[Available]:
-    return [
-        Available(seat=f"command:{command}", ready=True, about=f"{name} is installed")
-        for name, command in _PROGRAMS.items()
-        if shutil.which(name)
-    ]
-
-
-def _always(seat: str) -> Available:
-    return Available(seat=seat, ready=True, about=_ALWAYS[seat])
-
-
-def _listed(seat: str, about: str, url: str, headers: dict[str, str]) -> Available:
-    """A server that has a key, asked whether it takes it."""
-    answer, wrong = _in_time(url, headers)
-    if wrong is not None and wrong[0] in (401, 403):
-        return Available(seat=seat, ready=False, about=f"{about}, but the server refuses it (HTTP {wrong[0]})")
-    if wrong is not None and 300 <= wrong[0] < 400:
-        return Available(seat=seat, ready=False, about=f"{about}, but the server points elsewhere (HTTP {wrong[0]})")
-    if wrong is not None and wrong[0] == 0:
-        return Available(seat=seat, ready=False, about=f"{about}, but the server can't be reached: {wrong[1]}")
-    names, more = _names(answer, "data", "id")
+    url = servers.without_user((server.address or api.url).rstrip("/"))
+    headers = {} if key is None else {api.list_key: key if api.list_key == "x-api-key" else f"Bearer {key}"}
+    answer, problem = _get_in_time(f"{url}{api.list_path}", headers | {"anthropic-version": "2023-06-01"})
+    names, more = _names(answer, *api.list_fields)
+    if not api.needs_key:
+        if not isinstance(answer, dict) or api.list_fields[0] not in answer:
+            return unready(f"no server answers at {url}")
+        about = f"a server answers at {url}" + ("" if names else f", and has no model: `{known.kind} pull` one")
+        return Available(seat=seat, ready=bool(names), about=about, models=names, more=more)
+    about = f"{where} is set, for {url}"
+    if problem is not None and (refused := _refusal(*problem)):
+        return unready(f"{about}, but the server {refused}")
     return Available(seat=seat, ready=True, about=about, models=tuple(sorted(names)), more=more)
+
+
+def _refusal(status: int, why: str) -> str:
+    """What a failed look-up says of a server; empty where it says nothing of its models."""
+    if status in (401, 403):
+        return f"refuses it (HTTP {status})"
+    if 300 <= status < 400:
+        return f"points elsewhere (HTTP {status})"
+    return f"can't be reached: {why}" if status == 0 else ""
 
 
 def _names(answer: Any, key: str, name: str) -> tuple[tuple[str, ...], int]:
     """The first names in a server's list, whatever else it holds, and how many more there are."""
     listed = answer.get(key) if isinstance(answer, dict) else None
-    found = listed if isinstance(listed, list) else []
-    named = [one[name] for one in found if isinstance(one, dict) and isinstance(one.get(name), str)]
-    return tuple(redact(one_line(one)) for one in named[:_KEPT]), max(0, len(named) - _KEPT)
+    items = listed if isinstance(listed, list) else []
+    names = [item[name] for item in items if isinstance(item, dict) and isinstance(item.get(name), str)]
+    return tuple(map(quote, names[:_KEPT])), max(0, len(names) - _KEPT)
 
 
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A redirect is an error: the key would go along."""
-
-    def redirect_request(self, *_: Any) -> None:
-        return None
-
-
-def _opener(url: str) -> urllib.request.OpenerDirector:
-    """What opens an address: it follows no redirect, and to this machine it takes no proxy."""
-    direct = url.lower().startswith("http://") and servers.is_loopback(url)
-    return urllib.request.build_opener(_NoRedirect, *([urllib.request.ProxyHandler({})] if direct else []))
-
-
-def _get(url: str, headers: dict[str, str]) -> tuple[Any, tuple[int, str] | None]:
-    """The JSON at an address, and what went wrong: the HTTP status, or 0, and why."""
-    url = servers.without_user(url)  # urllib takes no user, and would repeat the password in its complaint
+def _get(url: str, headers: dict[str, str]) -> tuple[Any, _Problem | None]:
+    """The JSON at an address, or what went wrong."""
     try:
-        with _opener(url).open(urllib.request.Request(url, headers=headers), timeout=_SECONDS) as answer:
-            return json.loads(answer.read(_LONGEST)), None
+        with servers.opener(url).open(urllib.request.Request(url, headers=headers), timeout=LIMITS.lookup) as answer:
+            return json.loads(answer.read(LIMITS.listing)), None
     except urllib.error.HTTPError as error:
         return None, (error.code, "")
     except (OSError, ValueError, RecursionError, http.client.HTTPException) as error:
         return None, (0, one_line(str(getattr(error, "reason", error))))
 
 
-def _in_time(url: str, headers: dict[str, str]) -> tuple[Any, tuple[int, str] | None]:
-    """As `_get`, within the time of a look-up: the limit of a socket counts from one byte to the next, and resolving a
-    name has none. A thread that takes longer is left behind, and holds up nothing."""
-    made: queue.SimpleQueue[tuple[Any, tuple[int, str] | None]] = queue.SimpleQueue()
-    threading.Thread(target=lambda: made.put(_get(url, headers)), daemon=True).start()
+def _get_in_time(url: str, headers: dict[str, str]) -> tuple[Any, _Problem | None]:
+    """As `_get`, within the time of a look-up. A socket's own limit starts again with every byte, and resolving a name
+    has none; so a thread that takes longer is left behind."""
+    results: queue.SimpleQueue[tuple[Any, _Problem | None]] = queue.SimpleQueue()
+    threading.Thread(target=lambda: results.put(_get(url, headers)), daemon=True).start()
     try:
-        return made.get(timeout=LIMITS.lookup)
+        return results.get(timeout=LIMITS.lookup)
     except queue.Empty:
         return None, (0, f"no whole answer within {LIMITS.lookup:g} s")

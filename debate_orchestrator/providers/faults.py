@@ -1,8 +1,8 @@
-"""What can go wrong between us and a server of models, and what each of it means.
+"""What goes wrong between us and a server of models, and the error that each fault becomes.
 
-One decided treatment for each fault, the same for every library: `errors.Trouble` is asked again for a
-while, `Paused` stops the debate until something outside has changed, `Failed` until the setup has.
-docs/faults.md has the whole table; the tests follow it row by row.
+One treatment for each fault, the same for every library: a TransientError is retried for a while, Paused stops the
+debate until something outside has changed, ProviderFailed until the setup has. docs/faults.md has the whole table, and
+the tests follow it row by row.
 """
 
 from __future__ import annotations
@@ -13,79 +13,87 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from email.utils import parsedate_to_datetime
 
+from debate_orchestrator.core.events import Reply
 from debate_orchestrator.providers import servers
 from debate_orchestrator.providers.limits import LIMITS, Limits
-from debate_orchestrator.util.errors import ExternalError, Paused, ProviderFailed, TransientError, complaint
+from debate_orchestrator.util.errors import ExternalError, Paused, ProviderFailed, TransientError
 from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import one_line
 
-_SHOWN = 300
+TRIES = 2
+"""Calls after which a server that sends too much, or a program that fails, is likely to do so always. Each call may
+cost money."""
+REASSIGN = "`debate resume JOURNAL --a, --b or --judge MODEL`"
+_QUOTED = 300
 _UNREACHED = 20.0
 """Seconds after which a server that never answered is likely not to be there."""
-_TRIES = 2
-"""Calls after which a server that sends too much is likely to do so always: each may be billed, and is kept."""
 _OUT_OF_CREDIT = ("credit balance", "spend limit", "spending limit", "insufficient_quota", "insufficient credit")
 _TOO_LONG = ("prompt is too long", "context_length", "context length", "context window", "maximum context")
 
 
-def shown(message: object) -> str:
-    """What a server said, as it may stand in a complaint and a journal: one line, short, and without a key."""
-    text = one_line(redact(str(message)).encode("utf-8", "replace").decode())
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+def quote(text: object, longest: int = _QUOTED, *, end: bool = False) -> str:
+    """Text of a server or a program as it may stand in an error: one line, its beginning or its `end`. It is redacted
+    before it is shortened, since half of a key would not be recognised later."""
+    line = one_line(redact(str(text)).encode("utf-8", "replace").decode()).strip()
+    if len(line) <= longest:
+        return line
+    return f"...{line[-longest:]}" if end else f"{line[:longest]}..."
 
 
 def refused(who: str, status: int, message: str, headers: Mapping[str, str], code: str = "") -> ExternalError:
-    """The fault that an HTTP status amounts to. `message` is what the server said, `shown` already; `code` is
-    its own word for the error."""
-    said = f"HTTP {status}: {message}" if status != 200 else message
-    about = f"{code} {message}".lower()
-    if status == 402 or (status in (200, 400, 403, 429) and any(sign in about for sign in _OUT_OF_CREDIT)):
-        return Paused(complaint(who, said, "an account with credit", "Add credit, then resume."))
-    if status == 413 or (status in (200, 400, 422) and any(sign in about for sign in _TOO_LONG)):
-        hint = "Give the seat to a model with a larger context: `debate resume JOURNAL --a, --b or --judge WHO`."
-        return ProviderFailed(complaint(who, said, "a transcript that fits its context", hint))
+    """The error for an HTTP status. `message` is what the server said, as `quote` gives it; `code` is the server's own
+    word for the error. Status 200 is an error within a stream."""
+    reason = f"HTTP {status}: {message}" if status != 200 else message
+    lowered = f"{code} {message}".lower()
+    if status == 402 or (status in (200, 400, 403, 429) and any(sign in lowered for sign in _OUT_OF_CREDIT)):
+        return Paused(f"{who} has no credit left: {reason}. Try: add credit, then resume.")
+    if status == 413 or (status in (200, 400, 422) and any(sign in lowered for sign in _TOO_LONG)):
+        hint = f"Try: give the seat to a model with a larger context: {REASSIGN}."
+        return ProviderFailed(f"{who}: the transcript does not fit its context: {reason}. {hint}")
     if status in (408, 409, 425, 429) or status >= 500 or status == 200:
-        return TransientError(complaint(who, said, "an answer"), after=retry_after(headers), unsure=status == 200)
+        return TransientError(f"{who} gave no answer: {reason}.", after=retry_after(headers), unsure=status == 200)
     if status in (401, 403):
-        names = " or ".join(servers.key_names(who))
-        hint = f"Set the key in {names or 'the environment (`debate models` names the variable)'}, then resume."
-        return ProviderFailed(complaint(who, said, "a key that it takes", hint))
+        names = " or ".join(servers.key_names(who)) or "the environment (`debate models` names the variable)"
+        return ProviderFailed(f"{who} refused the key: {reason}. Try: set the key in {names}, then resume.")
     if status == 404:
-        hint = "Resume with another: `debate resume JOURNAL --a, --b or --judge WHO`."
-        return ProviderFailed(complaint(who, said, "a model and an address that it knows", hint))
-    return ProviderFailed(complaint(who, said, "a request that it takes"))
+        return ProviderFailed(f"{who}: model or address unknown: {reason}. Try: resume with another: {REASSIGN}.")
+    return ProviderFailed(f"{who} refused the request: {reason}.")
 
 
-def broken(who: str, what: str, partial: object = None, hint: str = "") -> TransientError:
-    """The fault of a line or an answer that broke off."""
-    return TransientError(complaint(who, what, "a whole answer", hint), unsure=True, partial=partial)
+def broken(who: str, what: str, partial: Reply | None = None, hint: str = "") -> TransientError:
+    """The error for an answer that broke off; `partial` is what had come of it."""
+    said = f"{who} gave no whole answer: {what}."
+    return TransientError(f"{said} {hint}" if hint else said, unsure=True, partial=partial)
 
 
-def oversized(who: str, what: str, partial: object = None) -> TransientError:
-    """The fault of an answer that was stopped since there was too much of it."""
-    return TransientError(complaint(who, what, "a whole answer"), unsure=True, partial=partial, tries=_TRIES)
+def oversized(who: str, what: str, partial: Reply | None = None) -> TransientError:
+    """The error for an answer that went over a limit and was stopped."""
+    return TransientError(f"{who} gave no whole answer: {what}.", unsure=True, partial=partial, tries=TRIES)
 
 
 def unreachable(who: str, what: str, *, reached: bool) -> TransientError:
-    """The fault of a server that is not there. One that never was is not waited for long."""
-    hint = "" if reached else "Is it running, and is its address right?"
-    return TransientError(complaint(who, what, "a server that answers", hint), patience=None if reached else _UNREACHED)
+    """The error for a server that is not there. One that never answered is not waited for long."""
+    if reached:
+        return TransientError(f"{who} can't be reached: {what}.")
+    hint = "Try: check that it runs and that its address is right."
+    return TransientError(f"{who} can't be reached: {what}. {hint}", patience=_UNREACHED)
 
 
-def with_partial(fault: ExternalError, partial: object) -> ExternalError:
-    """The fault, with what had come before it."""
+def with_partial(fault: ExternalError, partial: Reply | None) -> ExternalError:
+    """The error, with what had come before it, where the call is made again."""
     if isinstance(fault, TransientError):
         fault.partial = partial
     return fault
 
 
 def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
-    """The seconds that a server asks to wait: a number, milliseconds, or a date; None where it asks for none
-    or for something that is none."""
+    """Seconds that a server asks to wait, given as seconds, milliseconds or a date; None where it gives none of them.
+    `now` is the time in seconds since the epoch."""
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        said = headers.get(name, "").strip()
-        if said.replace(".", "", 1).isascii() and said.replace(".", "", 1).isdigit():
-            return min(float(said[:20]) * scale, 1e9)
+        value = headers.get(name, "").strip()
+        digits = value.replace(".", "", 1)
+        if digits.isascii() and digits.isdigit():
+            return min(float(value[:20]) * scale, 1e9)
     try:
         at = parsedate_to_datetime(headers.get("retry-after", "")).timestamp()
     except (ValueError, TypeError, OverflowError):
@@ -94,48 +102,48 @@ def retry_after(headers: Mapping[str, str], now: float | None = None) -> float |
 
 
 class SilenceClock:
-    """Watches one answer: how long its first word takes, how long it falls silent, and how long it takes in all."""
+    """Limits one answer: the time to its first word, from one word to the next, and in all."""
 
     def __init__(self, patience: float, limits: Limits = LIMITS):
         self.first = min(limits.first, patience)
         """Seconds until the first word."""
         self.silence = min(limits.silence, patience / 2)
-        """Seconds from one word to the next; what only keeps the line open does not count."""
+        """Seconds from one word to the next. Pings and the like are no words."""
         self._total = limits.total
-        self._begun: float | None = None
-        self._spoken = False
-        self._limit: asyncio.Timeout | None = None
+        self._began: float | None = None
+        self._heard_any = False
+        self._timeout: asyncio.Timeout | None = None
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[None]:
-        """While inside, TimeoutError is raised once the answer has been silent, or has taken, too long. An answer
-        in several requests is listened to several times; its whole time begins with the first."""
-        self._begun = time.monotonic() if self._begun is None else self._begun
-        self._spoken = False
-        async with asyncio.timeout(self._left(self.first)) as self._limit:
+        """Raises TimeoutError inside once the answer was silent, or took, too long. The time of an answer in several
+        requests begins with the first."""
+        self._began = time.monotonic() if self._began is None else self._began
+        self._heard_any = False
+        async with asyncio.timeout(self._left(self.first)) as self._timeout:
             yield
 
     def check(self) -> None:
-        """TimeoutError once the time is over. The event loop can't tell while it parses what has come already."""
-        when = self._limit.when() if self._limit is not None else None
+        """Raises TimeoutError once the time is over. Needed between events that are parsed without a pause, during
+        which the event loop can't raise it."""
+        when = self._timeout.when() if self._timeout is not None else None
         if when is not None and when <= asyncio.get_running_loop().time():
             raise TimeoutError
 
     def heard(self) -> None:
-        """Something of the answer itself came."""
-        self._spoken = True
-        if self._limit is not None:
-            self._limit.reschedule(asyncio.get_running_loop().time() + self._left(self.silence))
+        """Some of the answer itself came."""
+        self._heard_any = True
+        if self._timeout is not None:
+            self._timeout.reschedule(asyncio.get_running_loop().time() + self._left(self.silence))
 
     def _left(self, seconds: float) -> float:
-        """So many seconds, or what is left of the whole time."""
         return min(seconds, self._total - self._taken())
 
     def _taken(self) -> float:
-        return 0.0 if self._begun is None else time.monotonic() - self._begun
+        return 0.0 if self._began is None else time.monotonic() - self._began
 
     def verdict(self) -> str:
-        """What ran out."""
+        """Which time ran out."""
         if self._taken() >= self._total:
             return f"no end after {self._taken():,.0f} s"
-        return f"silence for {self.silence:g} s" if self._spoken else f"no word for {self.first:g} s"
+        return f"silence for {self.silence:g} s" if self._heard_any else f"no word for {self.first:g} s"

@@ -1,4 +1,4 @@
-"""How much a server or a program may send, and how long it may take: one set of limits for all providers."""
+"""How much a server or a program may send, and how long it may take: the same for all providers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from debate_orchestrator.prompting import replies
 
 
 class Limits(NamedTuple):
-    """Each limit is far above what a working server or program needs, and low enough to hold in memory."""
+    """Each limit is far above what a working server needs, and low enough to hold in memory."""
 
     answer: int = replies.LARGEST
     """Characters of text that a server, and bytes that a program, may answer with: no longer reply can be taken."""
@@ -32,8 +32,10 @@ class Limits(NamedTuple):
     """How deep the JSON of one event may be nested: events of either API need about 10, as `datafiles` allows."""
     error: int = 64 * 1024
     """Bytes that are read of the body of an error: the reason stands at its beginning, and about 300 are shown."""
+    reason: float = 5.0
+    """Seconds for which the body of an error is read: it is a few hundred bytes, and the status decides."""
     first: float = 900.0
-    """Seconds until the first word: a laptop takes minutes to read the brief of a late round."""
+    """Seconds until the first word: a laptop takes minutes to read a long brief."""
     silence: float = 300.0
     """Seconds between one word and the next: only a search, or a server that is gone, is silent for long."""
     total: float = 1_800.0
@@ -50,4 +52,4 @@ LIMITS = Limits()
 
 
 class OverLimit(Exception):
-    """A server has sent more than it may; the message says more than what."""
+    """A server has sent too much; the message says of what."""

@@ -1,7 +1,6 @@
-"""What is known of models, as data: prices, cache rules, limits; and what a call costs by them.
+"""Prices, cache rules and limits of models, read from `pricing.yaml`, and the cost of a call by them.
 
-The table is `pricing.yaml`, with its date and source. A model that is not in it has no price here, and
-then a cost is None, which means unknown and never nothing.
+A model that is not in the table has no price: its cost is None, which means unknown and never nothing.
 """
 
 from __future__ import annotations
@@ -14,18 +13,19 @@ from pydantic import ValidationError
 
 from debate_orchestrator.core.events import Usage
 from debate_orchestrator.core.values import Value
+from debate_orchestrator.providers.registry import entry
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import read_mapping
-from debate_orchestrator.util.errors import BadFile, complaint
+from debate_orchestrator.util.errors import BadFile
 
 _TABLE = Path(__file__).parent / "pricing.yaml"
 _MILLION = 1_000_000
 _LOCAL = re.compile(r"@https?://(localhost|127(\.\d{1,3}){3}|\[::1\])(?=[:/]|$)")
-"""A server on this machine, and not one whose name only begins like it."""
+"""A server on this machine, but not one whose name only begins like it."""
 
 
-class Long(Value):
-    """Prices of a request whose input is longer than `above` tokens."""
+class LongPrice(Value):
+    """Prices of a request with more than `above` tokens of input, US dollars per million."""
 
     above: int
     input: float
@@ -37,17 +37,17 @@ class ModelPrice(Value):
 
     input: float
     output: float
-    read: float
+    read: float = 1.0
     """The price of a cached token, times the input price."""
-    least: int
-    """Tokens below which a beginning is not cached."""
-    context: int
-    most_output: int
-    long: Long | None = None
+    least: int = 0
+    """Tokens below which a prefix is not cached."""
+    context: int | None = None
+    most_output: int | None = None
+    long: LongPrice | None = None
 
 
 class Caching(Value):
-    """How the provider caches; prices are times the input price, times are seconds from a request's start."""
+    """How the Messages API caches. Prices are times the input price, times are seconds from a request's start."""
 
     write: float
     write_hour: float
@@ -58,7 +58,7 @@ class Caching(Value):
 
 
 class Defaults(Value):
-    """Who fills a seat where nobody is named."""
+    """The models for seats for which none was named."""
 
     debater: str
     judge: str
@@ -66,7 +66,7 @@ class Defaults(Value):
 
 
 class PriceTable(Value):
-    """Everything that `pricing.yaml` says."""
+    """The content of `pricing.yaml`."""
 
     date: str
     source: str
@@ -75,46 +75,57 @@ class PriceTable(Value):
     """US dollars for a thousand."""
     cache: Caching
     defaults: Defaults
-    models: dict[str, ModelPrice]
+    vendors: dict[str, dict[str, ModelPrice]]
 
 
 @cache
 def table() -> PriceTable:
-    """The table of this installation."""
+    """The table of this installation. BadFile where it is not valid."""
     try:
         return PriceTable.model_validate(read_mapping(_TABLE))
     except ValidationError as error:
-        raise BadFile(complaint("pricing.yaml", str(error), "a table of models")) from None
+        raise BadFile(f"pricing.yaml is no valid table of models: {error}") from None
+
+
+def models(kind: str) -> tuple[str, ...]:
+    """The models with known prices that specs of this kind name directly."""
+    return tuple(table().vendors.get(kind, ()))
 
 
 def known(spec: str) -> ModelPrice | None:
-    """What is known of the model that a cast names (`anthropic:claude-opus-5-5`); None where it is not in the
-    table, or is served from elsewhere than its vendor. A rehearsed model is priced as the real one."""
+    """The prices of the model that a spec names; None where they are unknown, as for a model that is served from
+    elsewhere than its vendor. A rehearsed model is priced as the real one."""
     spec = model_spec.real(spec)
-    kind, rest = model_spec.kind(spec), model_spec.rest(spec)
-    if kind == "openrouter":
-        vendor, _, rest = rest.partition("/")
-        kind, rest = vendor, rest.replace(".", "-")
-    return table().models.get(rest) if kind == "anthropic" else None
+    kind, model = model_spec.kind(spec), model_spec.rest(spec)
+    provider = entry(spec)
+    if provider is None or provider.api is None:
+        return None
+    if provider.api.prices == "vendor/model":
+        kind, _, model = model.partition("/")
+        model = model.replace(".", "-")
+    elif provider.api.prices != "own":
+        return None
+    return table().vendors.get(kind, {}).get(model)
 
 
 def free(spec: str) -> bool:
-    """Whether what a cast names costs nothing: nobody is called, or a server of one's own is."""
-    own = model_spec.kind(spec) == "ollama" and "@" not in spec
+    """Whether a seat costs nothing: no model is called, or the server is the user's own."""
+    provider = entry(spec)
+    own = provider is not None and provider.api is not None and provider.api.prices == "free" and "@" not in spec
     return own or not model_spec.is_called(spec) or bool(_LOCAL.search(spec))
 
 
-def cost(spec: str, usage: Usage) -> float | None:
-    """US dollars of a call with this usage; None where no price is known."""
+def cost(spec: str, usage: Usage | None) -> float | None:
+    """US dollars of a call with this usage; None where its price or its usage is unknown."""
     if free(spec):
         return 0.0
     model = known(spec)
-    if model is None:
+    if model is None or usage is None:
         return None
     rules = table().cache
-    dear = model.long if model.long is not None and usage.input > model.long.above else model
-    read = usage.fresh + usage.cached * model.read + usage.written * rules.write + usage.written_hour * rules.write_hour
-    return (read * dear.input + usage.output * dear.output) / _MILLION + usage.searches * table().searches / 1000
+    rate = model.long if model.long is not None and usage.input > model.long.above else model
+    paid = usage.fresh + usage.cached * model.read + usage.written * rules.write + usage.written_hour * rules.write_hour
+    return (paid * rate.input + usage.output * rate.output) / _MILLION + usage.searches * table().searches / 1000
 
 
 def tokens(text: str) -> int:

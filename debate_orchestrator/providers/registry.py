@@ -1,101 +1,188 @@
-"""Those who can be asked: one method, one file each, found by short name, loaded late.
+"""The registry of providers: one entry each, and the functions that check a cast and make its providers.
 
-An agent host is not here: nobody calls it, it calls us. Its seats have no provider, and their turns
-stay due until `debate step` takes the replies.
+To add an API, write one module with `complaint(spec)` and `provider(spec, debate, permissions)`, and add one entry to
+`ENTRIES`. An agent host is no provider: it calls us, and its turns stay due until `debate step` takes the replies.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.phases import CLERK, EVERYBODY, JUDGE, Turn, judges
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.providers import servers
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.errors import BadSettings, ExternalError, TransientError, complaint, short_repr
+from debate_orchestrator.util.errors import BadSettings, ExternalError, TransientError, short_repr
 from debate_orchestrator.util.redact import StreamRedactor, redact, redactor
 
 if TYPE_CHECKING:
     from debate_orchestrator.prompting.briefs import Brief
 
-
-_KEYED = ("openai", "openrouter")
-"""Kinds whose key is in the environment or nowhere; Anthropic's may be in a profile of its own."""
-_ROOM = "debate_orchestrator.providers"
-_PERSONS = (*(f"cast: {seat}" for seat in EVERYBODY), f"cast: {model_spec.REHEARSE}")
-"""Where a person may sit, or be stood in for."""
-_KINDS = {
-    "anthropic": "anthropic",
-    "ollama": "anthropic",
-    "openrouter": "anthropic",
-    "openai": "openai",
-    "command": "command",
-    "fetch": "clerk",
-    "offline": "clerk",
-    "human": "human",
-    "rehearse": "rehearse",
-    "replay": "replay",
-}
-"""Short name to the module that knows it: `complaint(spec)` says what is wrong with what a cast says, and
-`provider(spec, debate)` makes one. Importing such a module loads no library."""
-
 Piece = Callable[[str], None]
-"""Is told each piece of an answer as it comes; the first, which may be empty, when the answer has begun."""
+"""Receives each piece of an answer as it comes; the first, which may be empty, when the answer has begun."""
+
+
+class Api(NamedTuple):
+    """A server of models."""
+
+    keys: tuple[str, ...]
+    """Environment variables that may hold the key, best first."""
+    url: str
+    """The base address."""
+    url_variable: str = ""
+    """The environment variable that replaces the address."""
+    needs_key: bool = True
+    sdk_connects: bool = False
+    """Whether the vendor's SDK finds the address and the credentials in the environment by itself."""
+    other_servers: bool = False
+    """Whether `KIND:MODEL@URL` names another server that speaks the same API."""
+    package: str = ""
+    """The Python package that it needs, and the extra of this project that installs it."""
+    profile: tuple[str, ...] = ()
+    """Environment variables that name a profile of the vendor's SDK."""
+    profile_folder: tuple[str, str] | None = None
+    """Where profiles are: a variable, and the folder in the home folder without it."""
+    list_path: str = "/v1/models"
+    """What is asked for to see whether the key is taken, and which models there are."""
+    list_fields: tuple[str, str] = ("data", "id")
+    """The field with the list, and the field with a model's name in it."""
+    list_key: str = "authorization"
+    """The header that carries the key when the list is asked for."""
+    defaults: Callable[[str], str] | None = None
+    """How it names the models that are used by default; None where it does not serve them."""
+    prices: Literal["own", "vendor/model", "free", "none"] = "own"
+    """Which prices apply: those of the vendor named like the kind, those of the vendor that the model's name begins
+    with, none since the server is the user's own, or unknown ones."""
+
+
+class Entry(NamedTuple):
+    """One kind of provider."""
+
+    kind: str
+    """The first word of its specs."""
+    example: str
+    """What its specs look like."""
+    module: str = ""
+    """Its module, relative to this package; empty for the host."""
+    about: str = ""
+    """What `debate models` says of it without looking anything up; empty where that is not listed."""
+    seats: tuple[str, ...] = ()
+    """The seats that it may fill; empty for all but the clerk's special ones."""
+    seconds: float | None = None
+    """Seconds that a turn is assumed to take; None where that follows from the length of the answer."""
+    api: Api | None = None
+
+
+_TALKERS = (*EVERYBODY, model_spec.REHEARSE)
+"""The seats of a person: a person argues or judges, and is neither moderator nor clerk."""
+
+
+def _openrouter_name(model: str) -> str:
+    """claude-opus-5-5 as OpenRouter writes it: anthropic/claude-opus-5.5."""
+    stem, _, minor = model.rpartition("-")
+    return f"anthropic/{stem}.{minor}"
+
+
+_ENTRIES = (
+    Entry("anthropic", "anthropic:MODEL", ".anthropic", api=Api(
+        ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"), "https://api.anthropic.com", "ANTHROPIC_BASE_URL",
+        sdk_connects=True, other_servers=True, list_key="x-api-key", defaults=str,
+        profile=("ANTHROPIC_PROFILE", "ANTHROPIC_FEDERATION_RULE_ID"),
+        profile_folder=("ANTHROPIC_CONFIG_DIR", ".config/anthropic"),
+    )),
+    Entry("openrouter", "openrouter:VENDOR/MODEL", ".anthropic", api=Api(
+        ("OPENROUTER_API_KEY",), "https://openrouter.ai/api",
+        list_path="/v1/key", defaults=_openrouter_name, prices="vendor/model",
+    )),
+    Entry("openai", "openai:MODEL", ".openai", api=Api(
+        ("OPENAI_API_KEY",), "https://api.openai.com/v1", "OPENAI_BASE_URL",
+        sdk_connects=True, other_servers=True, package="openai", list_path="/models",
+    )),
+    Entry("ollama", "ollama:MODEL", ".anthropic", api=Api(
+        ("OLLAMA_API_KEY",), "http://127.0.0.1:11434", "OLLAMA_HOST",
+        needs_key=False, other_servers=True, list_path="/api/tags", list_fields=("models", "name"), prices="free",
+    )),
+    Entry(model_spec.COMMAND, "command:PROGRAM ARGS", ".command",
+          "any program: the brief on its standard input, the reply on its standard output", seconds=60),
+    Entry(model_spec.HOST, "host", about="an agent host takes the turns: `debate open` and `debate step`", seconds=600),
+    Entry(model_spec.HUMAN, "human", ".human",
+          "a person at the terminal: you write the speeches, or fill in the ballots, of that seat",
+          seats=_TALKERS, seconds=900),
+    Entry(model_spec.REPLAY, "replay:JOURNAL", ".replay", "says again what was recorded", seconds=0),
+    Entry(model_spec.REHEARSE, "rehearse", ".rehearse", "a stand-in, no model: `debate run --rehearse`", seconds=0),
+    Entry(model_spec.FETCH, "fetch", ".clerk", seats=(CLERK,), seconds=10),
+    Entry(model_spec.OFFLINE, "offline", ".clerk", seats=(CLERK,), seconds=0),
+)  # fmt: skip
+ENTRIES = {entry.kind: entry for entry in _ENTRIES}
+"""Kind to its provider, in the order in which `debate models` lists them."""
+
+
+class Permissions(NamedTuple):
+    """What the user permits for one command, by flags alone: no file can."""
+
+    command_env: tuple[str, ...] = ()
+    """Environment variables that programs in a cast get besides the usual ones."""
+    insecure: bool = False
+    """Whether a key may be sent over plain http to another machine."""
+
+
+NO_PERMISSIONS = Permissions()
 
 
 class Provider(Protocol):
-    """Somebody who can be asked."""
+    """What answers briefs."""
 
     name: str
-    """As in the cast; it is written beside every reply."""
+    """The spec from the cast; it is written beside every reply."""
     caches: bool
-    """Whether calls that begin alike are cheaper once the first of them has begun to answer."""
+    """Whether calls with the same beginning get cheaper once the first of them has begun to answer."""
 
     async def reply(self, brief: Brief, on_text: Piece) -> Reply:
-        """The answer to a brief, verbatim; the loop notes which brief it answers and who gave it. One call:
-        whether there is another is the loop's to say. Raises errors.Trouble where another may succeed,
-        Paused or Failed where none will before somebody has done something."""
+        """The answer to a brief, verbatim, from one call: the loop decides on retries. Raises TransientError where
+        another call may succeed, Paused or ProviderFailed where the user has to change something first."""
         ...
 
     async def close(self) -> None:
-        """Lets go of connections and processes. It may be asked again, in another event loop."""
+        """Closes connections and ends processes. The provider may be used again, in another event loop."""
         ...
 
 
 @runtime_checkable
 class Personal(Protocol):
-    """A provider that asks a person, once somebody has said how to reach one."""
+    """A provider that asks a person."""
 
     person: Person | None
-    """Who is asked; None is nobody."""
+    """The person; None until the terminal provides one."""
 
 
 class Person(Protocol):
-    """A person who can be asked to take turns."""
+    """A person who takes turns."""
 
     async def answer(self, debate: DebateState, turn: Turn, brief: Brief) -> str:
-        """What they say in that turn, as a reply that will do. Raises errors.Paused where they leave before."""
+        """A valid reply to the turn. Raises Paused where the person leaves."""
         ...
 
     def tidy(self, debate: DebateState) -> None:
-        """What was kept for them of turns that are on record is put away."""
+        """Removes the drafts of turns that are on record."""
         ...
 
 
 @runtime_checkable
 class Archiving(Protocol):
-    """A provider that keeps what it finds beside the journal."""
+    """A provider that keeps the pages that it fetches."""
 
     archive: str | None
-    """The folder for it; None keeps nothing."""
+    """The folder for them; None keeps nothing."""
 
 
 async def call_provider(provider: Provider, brief: Brief, on_text: Piece) -> Reply:
-    """What a provider answers to a brief, or the fault that it raises, without the secrets of the environment: what is
-    said may quote a key that was sent, and goes from here to the screen and into the journal."""
+    """The provider's reply to a brief, or its error, with `[key]` in place of every secret.
+
+    This is the only way in for text from a provider, which may quote a key that was sent to it; from here it goes to
+    the screen and into the journal. Modules shorten what they quote with `faults.quote`, never before redaction.
+    """
     pieces = StreamRedactor(on_text)
     try:
         reply = await provider.reply(brief, pieces.take)
@@ -111,94 +198,103 @@ async def call_provider(provider: Provider, brief: Brief, on_text: Piece) -> Rep
 
 
 def _redacted(reply: Reply) -> Reply:
-    """A reply without secrets, nor the larger part of one where it was cut."""
-    made = reply.with_text(redactor())
-    return made.model_copy(update={"text": redactor().cut(made.text)})
+    """The reply without secrets. A reply that was cut may end in the larger half of a secret: that goes too."""
+    clean = reply.with_text(redactor())
+    return clean.model_copy(update={"text": redactor().cut(clean.text)})
+
+
+def entry(spec: str) -> Entry | None:
+    """The entry that a spec names; None where there is none."""
+    return ENTRIES.get(model_spec.kind(spec))
 
 
 def complaints(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """What is wrong with a cast: every seat whose filler nobody here knows."""
-    return [said for seat, specs in cast.items() for spec in specs for said in _complaints(f"cast: {seat}", spec)]
+    """One sentence for every spec in a cast that can't fill its seat."""
+    found = ((seat, _complaint(seat, spec)) for seat, specs in cast.items() for spec in specs)
+    return [f"cast: {seat}: {wrong}" for seat, wrong in found if wrong]
 
 
-def _complaints(where: str, spec: str) -> list[str]:
-    kind = model_spec.kind(spec)
+def _complaint(seat: str, spec: str) -> str | None:
     if spec == model_spec.HOST:
-        return []
+        return None
     if redact(spec) != spec:
-        hint = "A cast is written into journals: have the program read its key from a file or from its environment."
-        return [complaint(where, short_repr(redact(spec)), "a name without a key in it", hint)]
-    looks_up = model_spec.kind(model_spec.real(spec)) in (model_spec.FETCH, model_spec.OFFLINE)
-    if looks_up and where != f"cast: {CLERK}":
-        return [complaint(where, short_repr(spec), "somebody who can speak", f"{spec} fills the clerk's seat alone.")]
-    if model_spec.real(spec) == model_spec.HUMAN and where not in _PERSONS:
-        return [
-            complaint(where, short_repr(spec), "somebody else", "A person argues or judges, and does nothing besides.")
-        ]
-    if looks_up:
-        spec, kind = model_spec.real(spec), model_spec.FETCH  # who stands in for a clerk has the same to be said of it
-    if kind not in _KINDS:
-        hint = "`debate models` tells what is reachable."
-        hint = f"Is it anthropic:{spec}?" if spec.startswith("claude-") else hint
-        return [complaint(where, short_repr(spec), f"one of {', '.join(_known(where))}", hint)]
-    said: str | None = _module(kind).complaint(spec)
-    return [f"{where}: {said}"] if said else []
+        shown = short_repr(redact(spec))
+        return f"{shown} contains a key, and a cast is written into journals. Try: set the key in the environment."
+    real, known = entry(model_spec.real(spec)), entry(spec)
+    if real is not None and real.seats == (CLERK,):
+        if seat != CLERK:
+            return f"{short_repr(spec)} can only be the clerk, since it looks pages up and does not speak."
+        spec, known = model_spec.real(spec), real
+    elif real is not None and real.seats and seat not in real.seats:
+        return f"{short_repr(spec)} can't sit here: a person argues or judges."
+    if known is None or not known.module:
+        hint = f"anthropic:{spec}" if spec.startswith("claude-") else "`debate models` lists what is reachable"
+        return f"{short_repr(spec)} is no model spec; use one of {', '.join(_usable(seat))}. Try: {hint}."
+    wrong: str | None = _module(known).complaint(spec)
+    return wrong
 
 
-def _known(where: str) -> list[str]:
+def _usable(seat: str) -> list[str]:
     """What can be written in that place of a cast."""
-    barred = (
-        {model_spec.HUMAN} if where == f"cast: {CLERK}" else {model_spec.HUMAN, model_spec.FETCH, model_spec.OFFLINE}
-    )
-    persons = [model_spec.HUMAN] if where in _PERSONS else []
-    return [model_spec.HOST, *persons, *(f"{kind}:..." for kind in _KINDS if kind not in barred)]
+    usable = [known for known in ENTRIES.values() if not known.seats or seat in known.seats]
+    plain = sorted((known.kind for known in usable if known.seats or not known.module), key=list(ENTRIES).index)
+    return [*plain, *(f"{known.kind}:..." for known in usable if known.kind not in plain)]
 
 
-def missing(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """A complaint for every filler that can't be asked from here as it is, for want of a key or of a safe way to send
-    one: better told before the first call than at the seat's first turn."""
-    fillers = dict.fromkeys(spec for specs in cast.values() for spec in specs if model_spec.kind(spec) in _KEYED)
-    missing = [(spec, servers.server(spec)) for spec in fillers]
-    return _readable(cast) + [
-        complaint(spec, "no key", f"one in {one.keys[0]}", "`debate models` tells what is reachable.")
-        for spec, one in missing
-        if one.needs_key and one.key() is None
-    ]
+def missing(cast: Mapping[str, tuple[str, ...]], permissions: Permissions = NO_PERMISSIONS) -> list[str]:
+    """One sentence for every spec that can't be called as things are: its key is missing, or would be sent unencrypted.
+    This is better said before the first call than in the middle of a debate."""
+    from debate_orchestrator.providers import servers  # late, since it reads ENTRIES
+
+    wrong = _unencrypted(cast, permissions)
+    for spec in _api_specs(cast):
+        server = servers.server(spec)
+        # A vendor's SDK may find a profile of its own, unless it needs a key in the environment.
+        if server.needs_key and server.key() is None and not server.api.profile:
+            wrong.append(f"{spec} needs a key. Try: set {server.keys[0]}; `debate models` lists what is reachable.")
+    return wrong
 
 
-def _readable(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """A complaint for every server that a key would be sent to readable on the way."""
-    kinds = ("anthropic", "openai")
-    fillers = (spec for specs in cast.values() for spec in specs if _KINDS.get(model_spec.kind(spec)) in kinds)
-    wrong = [
-        servers.in_the_clear(servers.server(spec)) for spec in dict.fromkeys(fillers) if not servers.cannot_reach(spec)
-    ]
-    return list(dict.fromkeys(filter(None, wrong)))
+def _unencrypted(cast: Mapping[str, tuple[str, ...]], permissions: Permissions) -> list[str]:
+    from debate_orchestrator.providers import servers
+
+    specs = (spec for spec in _api_specs(cast) if not servers.spec_complaint(spec))
+    found = (servers.unencrypted(servers.server(spec), insecure=permissions.insecure) for spec in specs)
+    return list(dict.fromkeys(filter(None, found)))
 
 
-def make_providers(debate: DebateState, archive: str | None = None) -> dict[str, Provider]:
-    """The provider of every seat that has one; seats with the same filler share it. `archive` is the folder for
-    pages that are looked up. BadAnswers where a seat's filler is unknown."""
-    if wrong := complaints(debate.cast) or _readable(debate.cast):
+def _api_specs(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """The specs in a cast that name servers of models, each once."""
+    specs = dict.fromkeys(spec for specs in cast.values() for spec in specs)
+    return [spec for spec in specs if (known := entry(spec)) is not None and known.api is not None]
+
+
+def make_providers(
+    debate: DebateState, archive: str | None = None, permissions: Permissions = NO_PERMISSIONS
+) -> dict[str, Provider]:
+    """The provider of every seat that has one; seats with the same spec share it. `archive` is the folder for pages
+    that are fetched. BadSettings where the cast can't be used."""
+    if wrong := complaints(debate.cast) or _unencrypted(debate.cast, permissions):
         raise BadSettings(wrong)
-    made: dict[str, Provider] = {}
-    filled: dict[str, Provider] = {}
+    by_spec: dict[str, Provider] = {}
+    by_seat: dict[str, Provider] = {}
     for role, specs in debate.cast.items():
         seats = judges(len(specs)) if role == JUDGE else (role,)
         for seat, spec in zip(seats, specs, strict=True):
             if spec != model_spec.HOST:
-                filled[seat] = made[spec] = made.get(spec) or maker(spec)(spec, debate)
-    for provider in made.values():
+                by_seat[seat] = by_spec[spec] = by_spec.get(spec) or make_provider(spec, debate, permissions)
+    for provider in by_spec.values():
         if isinstance(provider, Archiving):
             provider.archive = archive
-    return filled
+    return by_seat
 
 
-def maker(spec: str) -> Callable[[str, DebateState], Provider]:
-    """What makes the provider that a cast names."""
-    make: Callable[[str, DebateState], Provider] = _module(model_spec.kind(spec)).provider
-    return make
+def make_provider(spec: str, debate: DebateState, permissions: Permissions = NO_PERMISSIONS) -> Provider:
+    """The provider that a valid spec names."""
+    made: Provider = _module(ENTRIES[model_spec.kind(spec)]).provider(spec, debate, permissions)
+    return made
 
 
-def _module(kind: str) -> Any:
-    return import_module(f"{_ROOM}.{_KINDS[kind]}")
+def _module(known: Entry) -> Any:
+    """The module of a provider, which imports its library only when it is called."""
+    return import_module(known.module, __package__)

@@ -1,8 +1,8 @@
-"""A stand-in for any seat, which calls no model: a whole debate can be walked through before it costs anything.
+"""A stand-in for any seat, which calls no model: it shows a whole debate before that costs anything.
 
-`rehearse:anthropic:claude-opus-5-5` stands in for that model. Its speeches are about as long as the real
-ones are asked to be, its structured replies have the shape that is asked for, and both depend on the turn
-alone. What the real seat would cost is told by `estimate`.
+`rehearse:anthropic:claude-opus-5-5` stands in for that model. Its speeches are about as long as the real ones are asked
+to be, its structured replies have the shape that is asked for, and both depend on the turn alone. What the real model
+would cost is for `engine.estimate`.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from debate_orchestrator.core.verdict import DECISIVE, score_gap
 from debate_orchestrator.core.votes import leader
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import clerk
-from debate_orchestrator.providers.registry import Piece, complaints
-from debate_orchestrator.util import errors, model_spec
-from debate_orchestrator.util.errors import OutOfTurn
+from debate_orchestrator.providers.registry import Permissions, Piece, complaints
+from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.errors import OutOfTurn, short_repr
 
 KIND = model_spec.REHEARSE
 _WORDS = 200
-"""Words of a speech where nobody says how many."""
+"""Words of a speech for which no length is asked."""
 _WORDS_OF_A_FIELD, _ITEMS = 50, 3
 """Of a structured reply's texts and lists: with these it is about as long as a real one."""
 _SENTENCES = (
@@ -47,7 +47,7 @@ _SENTENCES = (
 
 
 class Rehearsal:
-    """Whoever would fill the seat, rehearsed."""
+    """The stand-in for one seat."""
 
     caches = False
 
@@ -56,7 +56,7 @@ class Rehearsal:
         self._debate = debate
 
     async def reply(self, brief: Brief, on_text: Piece) -> Reply:
-        """The stand-in's answer. It costs nothing, and nothing was counted."""
+        """The stand-in's reply, at no cost and without counts."""
         try:
             text = said(self._debate, self._debate.turn(brief.turn))
         except OutOfTurn:  # the moderator's work is no turn of the debate
@@ -65,30 +65,27 @@ class Rehearsal:
         return Reply(text=text, brief=brief.digest, by=self.name, cost=0.0)
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Does nothing: nothing is open."""
 
 
 def complaint(spec: str) -> str | None:
-    """What is wrong with whom it stands in for; None where nothing is."""
-    _, _, named = spec.partition(":")
+    """Why nothing can be rehearsed by that name."""
+    named = model_spec.rest(spec)
     if named in ("", model_spec.HOST, model_spec.FETCH, model_spec.OFFLINE):
         return None
-    if named.partition(":")[0] == KIND:
-        return errors.complaint(
-            KIND, errors.short_repr(named), "somebody who does not rehearse, such as anthropic:MODEL"
-        )
+    if model_spec.kind(named) == KIND:
+        return f"{short_repr(named)} is a rehearsal already. Try: {KIND}:anthropic:MODEL."
     wrong = complaints({KIND: (named,)})
     return wrong[0].removeprefix(f"cast: {KIND}: ") if wrong else None
 
 
-def provider(spec: str, debate: DebateState) -> Rehearsal:
+def provider(spec: str, debate: DebateState, permissions: Permissions) -> Rehearsal:
     return Rehearsal(spec, debate)
 
 
 def said(debate: DebateState, turn: Turn, prefer: Mapping[str, str | bool] = {}) -> str:
-    """What the stand-in says in a turn that is due or settled; `prefer` says which choices and flags it would make,
-    by the names of their fields. In a mirrored turn it says the same of the positions as in the straight one, so that
-    what a rehearsal decides does not hang on names."""
+    """The stand-in's reply to a turn that is due or settled. `prefer` gives the choices and flags that it makes, by the
+    names of their fields. A mirrored turn gets the same verdict on the positions as the straight one."""
     shape = debate.shape(turn)
     if shape is None:
         name = debate.format.name_of(turn.seat)
@@ -97,33 +94,32 @@ def said(debate: DebateState, turn: Turn, prefer: Mapping[str, str | bool] = {})
     if turn.role == CLERK and "checks" in shape:
         return clerk.unchecked(debate, turn)
     totals = debate.totals()
-    apart = score_gap(totals)
-    winner = leader(totals)
-    strength = "decisive" if apart is not None and apart > DECISIVE else "narrow"
-    chosen = {"winner": winner, "strength": strength, **prefer}
+    gap = score_gap(totals)
+    strength = "decisive" if gap is not None and gap > DECISIVE else "narrow"
+    chosen = {"winner": leader(totals), "strength": strength, **prefer}
     straight = debate.turn(turn.id.removesuffix(MIRRORED))
-    made = filled(shape, debate.terms(straight), straight.id, chosen)
-    made = debate.exchange.ballot(shape, made) if turn.mirrored else made
-    return json.dumps(made, ensure_ascii=False, indent=1)
+    ballot = filled(shape, debate.terms(straight), straight.id, chosen)
+    ballot = debate.exchange.ballot(shape, ballot) if turn.mirrored else ballot
+    return json.dumps(ballot, ensure_ascii=False, indent=1)
 
 
 def filled(
     shape: Mapping[str, Field], terms: ShapeContext, about: str, prefer: Mapping[str, str | bool]
 ) -> dict[str, Any]:
-    """A structured reply of a shape that passes its check. Nothing is found, detected or conceded in it, but by
-    `prefer`; choices are those in it where they may be made, and a ballot names the side to which it gives more."""
+    """A structured reply of a shape that passes its check. Nothing is found, detected or conceded in it, except by
+    `prefer`, and a ballot names the side to which it gives more."""
     wanted = fields_asked(shape, terms)
-    made: dict[str, Any] = {}
+    values: dict[str, Any] = {}
 
     def value(name: str) -> Any:
-        if name not in made:
+        if name not in values:
             field = wanted[name]
-            made[name] = _nothing(field)  # so that fields that depend on each other come to an end
+            values[name] = _nothing(field)  # so that fields that depend on each other come to an end
             beside = {other: value(other) for other in (*field.only_if, *field.unless) if other in wanted}
             if applies(field, beside) and not field.optional:
                 chosen = _ahead(value("scores")) if name == "winner" and "scores" in wanted else prefer.get(name)
-                made[name] = _value(field, terms, f"{about}, {name}", chosen, prefer)
-        return made[name]
+                values[name] = _value(field, terms, f"{about}, {name}", chosen, prefer)
+        return values[name]
 
     return {name: value(name) for name in wanted}
 
@@ -137,7 +133,7 @@ def fitting(schema: Mapping[str, Any], about: str) -> Any:
         return schema["enum"][_draw(about) % len(schema["enum"])]
     match kinds[0] if isinstance(kinds, list) else kinds:
         case "object":
-            return {name: fitting(one, f"{about}, {name}") for name, one in schema.get("properties", {}).items()}
+            return {name: fitting(part, f"{about}, {name}") for name, part in schema.get("properties", {}).items()}
         case "array":
             return [fitting(schema["items"], about)]
         case "boolean":
@@ -162,14 +158,14 @@ def _value(
     field: Field, terms: ShapeContext, about: str, chosen: str | bool | None, prefer: Mapping[str, str | bool]
 ) -> Any:
     if field.per_side:
-        one = field.model_copy(update={"per_side": False})
-        return {side: _value(one, terms, f"{about} of {side}", chosen, prefer) for side in terms.sides}
+        single = field.model_copy(update={"per_side": False})
+        return {side: _value(single, terms, f"{about} of {side}", chosen, prefer) for side in terms.sides}
     options = field.of or terms.sides
     match field.kind:
         case "text":
             most = field.words or _WORDS_OF_A_FIELD
-            said = _text(_field(about), min(most, _WORDS_OF_A_FIELD))
-            return said if len(said.split()) <= most else " ".join(said.split()[:most])
+            text = _text(_field(about), min(most, _WORDS_OF_A_FIELD))
+            return text if len(text.split()) <= most else " ".join(text.split()[:most])
         case "url":
             return f"https://example.org/{_draw(about)}"
         case "turn":
@@ -184,7 +180,7 @@ def _value(
             return [options[_draw(about) % len(options)]]
         case "turns":
             return list(terms.turns[-2:])
-        case "list" if not terms.turns and any(one.kind in ("turn", "turns") for one in field.fields.values()):
+        case "list" if not terms.turns and any(part.kind in ("turn", "turns") for part in field.fields.values()):
             return []  # there is no turn yet that it could be about
         case "list" if field.fields:
             return [filled(field.fields, terms, f"{about} {n}", prefer) for n in range(1, _ITEMS + 1)]
@@ -210,15 +206,15 @@ def _field(about: str) -> str:
 
 def _text(first: str, words: int) -> str:
     """A text of about so many words that begins with this sentence, in paragraphs."""
-    told = [first]
+    sentences = [first]
     left = words - len(first.split())
     for n in count(_draw(first)):
         sentence = _SENTENCES[n % len(_SENTENCES)]
         left -= len(sentence.split())
         if left < 0:
             break
-        told.append(sentence)
-    return "\n\n".join(" ".join(told[n : n + 5]) for n in range(0, len(told), 5))
+        sentences.append(sentence)
+    return "\n\n".join(" ".join(sentences[n : n + 5]) for n in range(0, len(sentences), 5))
 
 
 def _draw(about: str) -> int:

@@ -1,9 +1,8 @@
-"""Runs a program, and ends it with what it has started when the process that asked for it is gone.
+"""Runs a program, and ends it and everything it started when the process that asked for it is gone.
 
-`python -I -S supervisor.py FD PROGRAM ARGUMENTS` runs by itself and imports nothing of this package, so that it starts
-in milliseconds. FD is one end of a socket whose other end is held by the process that asks: however that process ends,
-`kill -9` included, the system closes it. Supervisor and program are one process group, of which the supervisor is the
-leader, and the supervisor ends as the program does: with its exit code, or by its signal.
+`python -I -S supervisor.py FD PROGRAM ARGUMENTS` imports nothing of this package, so it starts in milliseconds. FD is
+one end of a socket whose other end the asking process holds: however that ends, `kill -9` included, the system closes
+it. Supervisor and program are one process group, led by the supervisor, which ends as the program does.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice, takewhile
 from typing import Literal, NamedTuple
 
 from debate_orchestrator.core.events import Voted
@@ -67,7 +68,8 @@ def announcements(debate: DebateState) -> list[Announcement]:
         if any(turn.id not in debate.answers for turn in stage):
             break
         found += [line for turn in stage for line in _about(debate, turn)]
-        if _is_vote(debate, first) and not any(_same_vote(debate, first, later[0]) for later in stages[n + 1 :]):
+        later = (other[0] for other in _of_its_part(stages, n))
+        if _is_vote(debate, first) and not any(_same_vote(debate, first, turn) for turn in later):
             found += _voted(debate, first)
         if first.closing and debate.shape(first) is not None:
             found += [line for turn in stage for line in _dissent(debate, turn)]
@@ -76,6 +78,14 @@ def announcements(debate: DebateState) -> list[Announcement]:
 
 def _is_vote(debate: DebateState, turn: Turn) -> bool:
     return turn.judging and debate.format.votes(turn.phase)
+
+
+def _of_its_part(stages: Sequence[Stage], n: int) -> Iterator[Stage]:
+    """The stages after a stage in the same round, or beside it before or after the rounds."""
+    first = stages[n][0]
+    return takewhile(
+        lambda stage: (stage[0].round, stage[0].closing) == (first.round, first.closing), islice(stages, n + 1, None)
+    )
 
 
 def _same_vote(debate: DebateState, turn: Turn, other: Turn) -> bool:
@@ -103,7 +113,7 @@ def _about(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
         text = f"{name} wrote lines for the other side ({turn.id})."
     if text:
         yield Announcement("conduct", text, "warning", turn.id)
-    if turn.id in debate.answers and (ignored := debate.ignored(turn, debate.reply(turn))):
+    if turn.id in debate.answers and (ignored := debate.ignored_in(turn)):
         yield Announcement("conduct", f'{name} wrote "{ignored}" where it does not count ({turn.id}).', turn=turn.id)
     if turn.role == CLERK:
         for row in rows(debate, turn, "checks"):
@@ -148,7 +158,7 @@ def _round(debate: DebateState, n: int) -> Iterator[Announcement]:
         text = f"Round {n}: {wording.winner_word(result.winner)}{tally}"
     yield Announcement("scores", text)
     yield from _reasons(debate.ballots(n))
-    if n in debate.persisted():
+    if debate.persists(n):
         yield Announcement("intervention", debate.format.labels.persisted)
     yield from _changed(debate, votes)
 

@@ -7,7 +7,6 @@ is shown with its sides exchanged back. What is called similar is similar in wor
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
@@ -23,7 +22,7 @@ from debate_orchestrator.reports.rich_text import PlainTable, plain_table
 from debate_orchestrator.reports.wording import winner_word
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.numbers import decimals, percent
-from debate_orchestrator.util.sanitize import one_line
+from debate_orchestrator.util.sanitize import normalized, one_line
 
 
 class ComparedClaim(Value):
@@ -420,7 +419,7 @@ _STOP_WORDS = frozenset(
 
 def words(text: str) -> frozenset[str]:
     """The words of a text that carry content, in lower case; all of its words where none does."""
-    every = frozenset(re.findall(r"[^\W_]+", unicodedata.normalize("NFKC", text).casefold()))
+    every = frozenset(re.findall(r"[^\W_]+", normalized(text).casefold()))
     return every - _STOP_WORDS or every
 
 

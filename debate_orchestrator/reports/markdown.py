@@ -114,6 +114,7 @@ def _environment() -> Environment:
         "literal": markup.literal,
         "plain": markup.plain,
         "prose": markup.prose,
+        "inline": markup.inline,
         "cell": markup.cell,
         "points": decimals,
         "mark": lambda value: f"{value:g}",

@@ -29,6 +29,7 @@ _DEEPEST = 16
 """Blocks within blocks; two for each list. The parser looks no deeper than a little more than that."""
 
 _CONTAINERS = r"(?:[ \t]*(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t])))*[ \t]*"
+_TOO_DEEP = re.compile(rf"^(?:[ \t]*+(?:>|[-*+](?=[ \t])|\d{{1,9}}[.)](?=[ \t]))){{{_DEEPEST + 1}}}", re.MULTILINE)
 _HEADING = re.compile(rf"^({_CONTAINERS})(#)")
 _RULE = re.compile(rf"^({_CONTAINERS})((?:=[=\t ]*)|(?:-[-\t ]*)|(?:_[_\t ]*)|(?:\*[*\t ]*))$")
 _DEFINITION = re.compile(rf"^({_CONTAINERS})(\[)(?=!|.*\]:|[^\]]*$)")
@@ -64,7 +65,7 @@ def _meant() -> MarkdownIt:
 def block(text: str) -> str:
     """A whole speech as markdown that can stand between two headings of a report."""
     tamed = sanitize.sanitize(text).strip("\n").expandtabs(4)
-    if len(tamed) > LONGEST:
+    if len(tamed) > LONGEST or _TOO_DEEP.search(tamed):
         return as_code(tamed)
     made = _escaped(tamed)
     return made if _harmless(made) else as_code(tamed)
@@ -267,6 +268,13 @@ def prose(text: str) -> str:
     if len(line) <= LONGEST and _is_paragraph(made) and _harmless(made):
         return made
     return plain(line)
+
+
+def inline(text: str) -> str:
+    """The same after other marks, such as those of a heading."""
+    line = sanitize.one_line(text)
+    made = _inline(line)
+    return made if len(line) <= LONGEST and _harmless(made) else literal(line)
 
 
 def _is_paragraph(line: str) -> bool:

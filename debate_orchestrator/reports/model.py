@@ -320,7 +320,7 @@ def _round(debate: DebateState, n: int, turns: Mapping[str, TurnReport]) -> Roun
         score=result.score if result else None,
         intervened=debate.intervened(n),
         intervention_turns=tuple(turn.id for turn in forced),
-        persisted=n in debate.persisted(),
+        persisted=debate.persists(n),
         speeches=tuple(turns[turn.id] for turn in own if turn not in judged and not turn.phase.on),
         ballots=tuple(turns[turn.id] for turn in judged),
         forced=forced,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,9 +18,9 @@ from debate_orchestrator.core.values import Value
 from debate_orchestrator.reports.reviews import Review, ReviewForm
 from debate_orchestrator.storage.files import make_folder, write_atomic, write_new
 from debate_orchestrator.storage.journal import Entry
-from debate_orchestrator.util.data import name_of, read_mapping_with_lines, to_yaml
+from debate_orchestrator.util.data import is_link, name_of, read_mapping_with_lines, to_yaml
 from debate_orchestrator.util.errors import BadFile, short_repr
-from debate_orchestrator.util.sanitize import one_line
+from debate_orchestrator.util.sanitize import normalized, one_line
 
 ENDING, DRAFT = ".yaml", ".draft.yaml"
 MOST = 1_000
@@ -40,6 +39,8 @@ class GatheredReviews(Value):
 
 def gather_reviews(folder: str, entries: Sequence[Entry]) -> GatheredReviews:
     """Every ballot in a folder that counts for a journal, by the names of their files, and why others don't."""
+    if is_link(folder):
+        return GatheredReviews(left_out=(f"{name_of(folder)}: the folder of the ballots can't be a symbolic link.",))
     try:
         names = sorted(name for name in os.listdir(folder) if name.endswith(ENDING) and not name.endswith(DRAFT))
     except OSError:
@@ -60,7 +61,7 @@ def gather_reviews(folder: str, entries: Sequence[Entry]) -> GatheredReviews:
 
 def _read(path: str, name: str, form: ReviewForm, entries: Sequence[Entry]) -> Review:
     try:
-        value = read_mapping_with_lines(path)[0]
+        value = read_mapping_with_lines(path, follow=False)[0]
     except BadFile as error:
         raise BadFile([text.replace(name_of(path), name_of(name), 1) for text in error.complaints]) from None
     ballot = checked_review(value, name_of(name), form, entries)
@@ -95,9 +96,9 @@ def stem_of(reviewer: str) -> str:
     name = one_line(reviewer)
     if _PLAIN.fullmatch(name):
         return name
-    folded = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    folded = normalized(name, "NFKD").encode("ascii", "ignore").decode().lower()
     slug = re.sub(r"[^a-z0-9]+", "-", folded).strip("-")[:40].strip("-")
-    digits = hashlib.sha256(unicodedata.normalize("NFC", name).encode()).hexdigest()[:8]
+    digits = hashlib.sha256(normalized(name, "NFC").encode()).hexdigest()[:8]
     return f"{slug or 'reviewer'}-{digits}"
 
 
@@ -139,9 +140,9 @@ def draft(folder: str, reviewer: str, digest: str) -> dict[str, Any]:
     """What was answered before the ballot was left; empty where nothing was. BadFile where it belongs to another
     journal, or to an earlier state of this one."""
     path = path_of(folder, reviewer, DRAFT)
-    if not os.path.exists(path):
+    if is_link(folder) or not os.path.exists(path):
         return {}
-    value, _ = read_mapping_with_lines(path)
+    value, _ = read_mapping_with_lines(path, follow=False)
     if value.get("journal") != digest:
         raise BadFile(
             f"{name_of(path)}: this is a draft on another state of the debate. Try: move it away, and begin again."

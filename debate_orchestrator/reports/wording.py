@@ -206,7 +206,7 @@ def ended_early(debate: DebateState) -> str | None:
 
 def new_to(debate: DebateState, turn: Turn) -> tuple[str, ...]:
     """The questions that the taker of a turn heard for the first time before it."""
-    return tuple(question.text for question in debate.put_to(turn) if question.new)
+    return tuple(question.text for question in debate.new_to(turn))
 
 
 def floor_sentences(debate: DebateState) -> Iterator[str]:
@@ -216,8 +216,8 @@ def floor_sentences(debate: DebateState) -> Iterator[str]:
         yield from _unscored(debate)
     if count := len(debate.raised):
         yield f"{count} question{'s were' if count != 1 else ' was'} put from the floor."
-    heard = {question.number for turn in debate.settled() for question in debate.put_to(turn)}
-    for number, (event, _) in enumerate(debate.raised):
+    heard = {question.number for turn in debate.settled() for question in debate.new_to(turn)}
+    for number, event in enumerate(debate.raised):
         if number not in heard:
             to = f"A question from the floor, to {names(debate, event.to)},"
             heard_yet = "was not heard" if debate.complete else "has not been heard yet"

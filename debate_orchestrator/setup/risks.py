@@ -7,9 +7,11 @@ listed here of it needs the user's consent, for which `cli.consent` asks.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from debate_orchestrator.core.events import HEARING, Opened
@@ -18,9 +20,11 @@ from debate_orchestrator.core.values import Value
 from debate_orchestrator.formats import loader, source
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec, resources
-from debate_orchestrator.util.errors import BadFile
+from debate_orchestrator.util.data import real_path
+from debate_orchestrator.util.errors import BadFile, BadSettings, complaint
+from debate_orchestrator.util.redact import redact
 
-Kind = Literal["program", "server", "recording", "context", "output", "format", "pages"]
+Kind = Literal["program", "server", "recording", "context", "output", "format", "pages", "rounds"]
 _PHRASES: dict[Kind, str] = {
     "program": "the program",
     "server": "the server",
@@ -28,6 +32,7 @@ _PHRASES: dict[Kind, str] = {
     "context": "the file",
     "output": "the report",
     "format": "the prompts of",
+    "rounds": "the debate of",
     "pages": "the pages at",
 }
 
@@ -38,16 +43,36 @@ _INSTRUCTIONS = frozenset(
 """Names of files from which agents take orders in the folder where they work, in small letters."""
 
 
+_GRAVE: tuple[Kind, ...] = ("server", "program")
+_FOLDED: dict[Kind, str] = {"context": "files", "recording": "recordings"}
+_FEW = 5
+"""Of how many files or recordings each is told, where there are more."""
+_MOST = 20
+"""Programs and servers that one question may be about."""
+_HEAD, _TAIL = model_spec.LONGEST_COMMAND - 100, 100
+"""Characters that are shown of a longer text: of its beginning and of its end."""
+
+
 def _shown(text: str) -> str:
-    """A text that can't be mistaken for another: escaped where it holds letters that may look like those of ASCII, or
-    characters that are not shown."""
-    return text if text.isascii() and text.isprintable() else ascii(text)
+    """A text that can't be mistaken for another, nor for rows of a list: cut where it is long, escaped where it holds
+    letters that may look like those of ASCII, characters that are not shown, or more blanks than one in a row."""
+    if len(text) <= _HEAD + _TAIL:
+        return _escaped(text)
+    text = redact(text)  # what the cut leaves of a secret would not be known any more
+    left_out = f"[left out: {max(0, len(text) - _HEAD - _TAIL):,} characters of {len(text):,}]"
+    return f"{_escaped(text[:_HEAD])} {left_out} {_escaped(text[-_TAIL:])}"
+
+
+def _escaped(text: str) -> str:
+    if text.isascii() and text.isprintable() and "  " not in text:
+        return text
+    return re.sub(" {2,}", lambda run: f"\\x20{{{len(run[0])}}}", ascii(text))
 
 
 _EARLIER = frozenset(
     {
-        "01097c413248d0c698db1330310f73439083cf8b10dade364d8cabd87b72375b",  # adversarial
-        "341f7ffda9d62207f112b8d01b17afd12129394e8e12275d6f25fd716afa8c48",  # claim
+        "a032f7b86dca1aafcd43d901ac80dca9fcebd73133167ee05137e39f3bc9c57e",  # adversarial
+        "cbfe0e207c040aa20a0b4a8355d38f11e3f7b9aa049460f14b893a9ec9315482",  # claim
     }
 )
 """The digests of formats as earlier versions shipped them, so that their journals need no consent; see `_digest`."""
@@ -61,17 +86,46 @@ class Risk(Value):
     """The keys of the setup that ask for it, as in `cast.a, cast.b`."""
     what: str
     """A whole command line, an address, or the path to which a file name really leads."""
+    folder: str = ""
+    """Of a program, where it is run: there it finds its files, modules and configuration."""
 
     @property
     def said(self) -> str:
         """In words, safe to be shown."""
-        return f"{_shown(self.where)}: {_PHRASES[self.kind]} {_shown(self.what)}"
+        where = f" (in {_shown(self.folder)})" if self.folder else ""
+        return f"{_shown(self.where)}: {_PHRASES[self.kind]} {_shown(self.what)}{where}"
 
     @property
     def digest(self) -> str:
-        """What it is known by when it has been agreed to, whichever key asks for it: a program, a server or a file by
-        its name, whatever is in it later; the prompts of a journal by their words."""
-        return hashlib.sha256(f"{self.kind} {self.what}".encode("utf-8", "surrogatepass")).hexdigest()
+        """What it is known by when it has been agreed to, whichever key asks for it: a program by its command line and
+        its folder, a server or a file by its name, whatever is in it later; the prompts of a journal by their words."""
+        known = "\0".join(filter(None, (f"{self.kind} {self.what}", self.folder)))
+        return hashlib.sha256(known.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def ordered(risks: Iterable[Risk]) -> list[Risk]:
+    """The gravest last, where a question follows."""
+    kinds = [kind for kind in _PHRASES if kind not in _GRAVE] + [*_GRAVE]
+    return sorted(risks, key=lambda one: kinds.index(one.kind))
+
+
+def told(risks: Iterable[Risk]) -> list[str]:
+    """Items of a list for a person, in that order; of many files the first few are told, and the others counted.
+    BadAnswers where there is more than can be shown."""
+    in_order = ordered(risks)
+    grave = [one for one in in_order if one.kind in _GRAVE]
+    if len(grave) > _MOST or any(one.kind == "program" and len(one.what) > model_spec.LONGEST_COMMAND for one in grave):
+        got = f"{len(grave)} programs and servers" if len(grave) > _MOST else "a program with a long command line"
+        expected = f"at most {_MOST}, with command lines of at most {model_spec.LONGEST_COMMAND} characters"
+        raise BadSettings(complaint("the setup", f"more than can be shown: {got}", expected))
+    items = []
+    for kind, group in itertools.groupby(in_order, key=lambda one: one.kind):
+        own = list(group)
+        few = own[:_FEW] if kind in _FOLDED else own
+        items += [f"  - {one.said}" for one in few]
+        if left := len(own) - len(few):
+            items.append(f"  - {kind}: {left:,} more {_FOLDED[kind]} outside the working folder")
+    return items
 
 
 def of_answers(given: Mapping[str, Any]) -> tuple[Risk, ...]:
@@ -104,10 +158,14 @@ def of_opening(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Ris
 
 
 def of_going_on(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Risk, ...]:
-    """The risks of taking further turns in it: those of its opening, and the rules of hearing of older versions, under
-    which a quotation concedes and models' working is heard."""
+    """The risks of taking further turns in it: those of its opening, more rounds than the format takes from somebody
+    who insists, which answers files are held to, and the rules of hearing of older versions, under which a quotation
+    concedes and models' working is heard."""
     older = Risk(kind="format", where="hearing", what="an older version: quotations concede, private working is heard")
-    return (*of_opening(opened, cast), *([older] if opened.hearing < HEARING else []))
+    rounds, most = opened.setup.rounds, opened.format.rounds.insist
+    long = Risk(kind="rounds", where="setup.rounds", what=f"{rounds} rounds, where its format takes {most}")
+    risks = [*of_opening(opened, cast), *([long] if rounds > most else [])]
+    return (*risks, *([older] if opened.hearing < HEARING else []))
 
 
 def _is_shipped(opened: Opened) -> bool:
@@ -116,13 +174,16 @@ def _is_shipped(opened: Opened) -> bool:
     name = opened.format.name
     if not opened.templates and _digest(opened.format) in _EARLIER:
         return True
-    return name in resources.format_names() and (opened.format, opened.templates) == loader.load_with_templates(name)
+    if name not in resources.format_names():
+        return False
+    shipped, templates = loader.load_with_templates(name)
+    return opened.templates == templates and opened.format.model_dump_json() == shipped.model_dump_json()
 
 
 def _digest(format: Format) -> str:
-    """A digest of what a format says beside the defaults, which later versions may add to."""
+    """A digest of what a format says beside the defaults, which later versions may add to, in its order."""
     said = format.model_dump(mode="json", exclude_defaults=True)
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()
 
 
 def _of_cast(cast: object) -> Iterator[Risk]:
@@ -133,19 +194,12 @@ def _of_cast(cast: object) -> Iterator[Risk]:
             kind, rest = model_spec.kind(spec), model_spec.rest(spec)
             address = model_spec.split_address(rest)[1]
             if kind == model_spec.COMMAND:
-                yield Risk(kind="program", where=where, what=_program(rest))
+                yield Risk(kind="program", where=where, what=rest, folder=os.getcwd())
             elif kind == model_spec.REPLAY:
                 if leads := _outside(rest):
                     yield Risk(kind="recording", where=where, what=leads)
             elif address is not None and kind != model_spec.REHEARSE:
                 yield Risk(kind="server", where=where, what=address)
-
-
-def _program(line: str) -> str:
-    """A command line, with the folder that it is run in where a word of it may mean a file there."""
-    words = line.split()
-    local = any(os.path.exists(word) or (os.sep in word and not os.path.isabs(word)) for word in words)
-    return f"{line} (in {os.path.realpath(os.curdir)})" if local else line
 
 
 def _report(output: object) -> str:
@@ -162,17 +216,23 @@ def _instructs(report: str) -> bool:
 
 
 def _outside(path: str) -> str:
-    """Where a path really leads, if that is outside the working folder, or hidden in it; else empty."""
-    leads = _real(path)
-    parts = os.path.relpath(leads, os.path.realpath(os.curdir)).split(os.sep)
+    """Where a path really leads, if that is outside the working folder, hidden in it, or can't be told; else empty."""
+    try:
+        leads = real_path(path)
+    except OSError:
+        return _real(path)
+    except ValueError:  # no file can have that name, which is told when it is read
+        return ""
+    parts = os.path.relpath(leads, os.getcwd()).split(os.sep)
     return leads if any(part.startswith(".") for part in parts) else ""
 
 
 def _real(path: str) -> str:
+    """Where a path really leads; what it says, where that can't be told."""
     try:
-        return os.path.realpath(path)
-    except ValueError:  # no file can have that name, which is told when it is read
-        return os.path.abspath(os.curdir)
+        return real_path(path)
+    except (OSError, ValueError):
+        return os.path.join(os.getcwd(), path)
 
 
 def _texts(value: object) -> list[str]:
@@ -183,8 +243,10 @@ def _texts(value: object) -> list[str]:
 
 def _joined(found: list[Risk]) -> tuple[Risk, ...]:
     """Each thing once, with every key that asks for it."""
-    keys: dict[tuple[Kind, str], list[str]] = {}
+    keys: dict[str, list[str]] = {}
     for one in found:
-        keys.setdefault((one.kind, one.what), []).append(one.where)
-    where = {thing: ", ".join(dict.fromkeys(asking)) for thing, asking in keys.items()}
-    return tuple(Risk(kind=kind, where=where[kind, what], what=what) for kind, what in keys)
+        keys.setdefault(one.digest, []).append(one.where)
+    whole = {one.digest: one for one in found}
+    return tuple(
+        whole[digest].model_copy(update={"where": ", ".join(dict.fromkeys(asking))}) for digest, asking in keys.items()
+    )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any, get_args
-from unicodedata import normalize
 
 from debate_orchestrator.core.events import MOST_JUDGES, Source
 from debate_orchestrator.core.format import Format
@@ -55,6 +54,14 @@ KEYS = (*(name for name in Settings.model_fields), "insist", "setup")
 """What may stand in an answers file; `setup` is the conversation that `debate ask` keeps there."""
 
 
+def format_of(given: Mapping[str, Any], default: str) -> str:
+    """The format that answers name. BadAnswers where what they say is no text."""
+    value = given.get("format")
+    if value is not None and not isinstance(value, str):
+        raise BadSettings(complaint("format", short_repr(value), "a name, or the path of a folder"))
+    return default if value is None else value
+
+
 def settings_from(
     given: Mapping[str, Any], rules: Format, default_output: str, filler: Callable[[str], str] = lambda seat: HOST
 ) -> Settings:
@@ -77,7 +84,7 @@ def settings_from(
         "rounds": checks.rounds(),
         "strictness": checks.choice("strictness", tuple(rules.rubric.strictness), tuple(rules.rubric.strictness)[-1]),
         "output": checks.text("output", default_output),
-        "format": str(given.get("format", rules.name)),
+        "format": format_of(given, rules.name),
         "first": checks.choice("first", rules.sides, rules.sides[0]),
         "feedback": checks.flag("feedback", True),
         "context": checks.texts("context"),
@@ -321,7 +328,7 @@ def rounds_complaint(value: Any, rules: Format) -> str:
 
 def duplicate_positions(positions: Mapping[str, str]) -> list[str]:
     """The complaint about positions that are the same but for case, blanks and full stops; none where they differ."""
-    said = {normalize("NFKC", sanitize.one_line(text)).casefold().rstrip(" .") for text in positions.values()}
+    said = {sanitize.normalized(sanitize.one_line(text)).casefold().rstrip(" .") for text in positions.values()}
     if len(said) == len(positions):
         return []
     hint = "Two sides that say the same have nothing to debate."

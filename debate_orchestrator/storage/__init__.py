@@ -1,1 +1,1 @@
-"""Files: the journal of a debate, where a debate's files lie, and how files are written whole."""
+"""A debate on disk: its journal, the names of its files, and writing files atomically."""

@@ -1,13 +1,15 @@
-"""One debate, one file: the events, one JSON line each, only ever appended.
+"""A debate's journal: one file with one JSON line for each event, only ever appended to.
 
-A line is `{"n":3,"at":"...","prev":"<hash of line 2>","event":{...},"hash":"<sha256>"}`. The hash is
-that of the line's bytes with the `,"hash":"..."` before the last brace taken out, so that any language
-can check it; `prev` chains the lines. A line is complete or absent: it is written by one write, and it
-is whole only with its newline. What a crash left without a newline is a torn tail: readers skip it, and
-a writer trims it before it appends. Anything else that does not verify is damage, and never guessed over.
+A line is `{"n":3,"at":"...","prev":"<hash of line 2>","event":{...},"hash":"<sha256>"}`. The hash is that of the line's
+bytes with the `,"hash":"..."` before the last brace taken out, so any language can check it. `prev` chains the lines: a
+line can't be changed, moved or removed without every later line showing it.
 
-One writer at a time, held by a lock on the file for as long as the writer lives: the kernel lets go
-when the process ends, however it ends.
+A line is complete or absent: it is written by one write, and counts only with its newline. What a crash left without a
+newline is a torn tail. Readers skip it, and a writer trims it before it appends. Anything else that does not verify is
+damage, and is reported instead of repaired.
+
+There is one writer at a time. It holds a lock on the file for as long as it lives; the kernel releases the lock when
+the process ends, however it ends.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from debate_orchestrator.core.events import EVENT, Event, Opened
+from debate_orchestrator.core.private_text import without_private
 from debate_orchestrator.util.data import error_text, must_fit, name_of, read_regular, regular_file
 from debate_orchestrator.util.errors import (
     BadJournal,
@@ -33,24 +36,25 @@ from debate_orchestrator.util.errors import (
     JournalWriteError,
     LockedJournal,
     ProviderFailed,
-    complaint,
     short_repr,
 )
 from debate_orchestrator.util.redact import redactor
+from debate_orchestrator.util.sanitize import sanitize
 
 SCHEMA = 1
 """The version of the journal's own form."""
-_SEAL = len(',"hash":""}') + 64
-_START = "0" * 64
-"""What the first line's `prev` says."""
+_SUFFIX_LENGTH = len(',"hash":""}') + 64
+_FIRST_PREV = "0" * 64
+"""The `prev` of the first line."""
 _BEGINNING = b'{"n":1,"at":"'
 """How every journal begins."""
 
 
 class Entry(NamedTuple):
-    """One line that verified."""
+    """One verified line."""
 
     n: int
+    """Its number, from 1."""
     at: str
     """UTC, ISO 8601, to the millisecond."""
     event: Event
@@ -58,7 +62,7 @@ class Entry(NamedTuple):
 
 
 class JournalContents(NamedTuple):
-    """What a journal holds: the whole lines, and how many bytes a crash left after them."""
+    """A journal's complete lines, and the number of bytes that a crash left after them."""
 
     entries: list[Entry]
     torn: int
@@ -69,85 +73,101 @@ class JournalContents(NamedTuple):
 
 
 def read(path: str | os.PathLike[str]) -> JournalContents:
-    """The journal at `path`. BadJournal where it is none or of a newer version, Damaged where a
-    line was changed, is missing, or follows a bad one."""
+    """The journal at `path`.
+
+    Raises BadJournal if the file is no journal or is of a newer version, and DamagedJournal if a line was changed, is
+    missing, or follows a bad one.
+    """
     try:
         data = read_regular(path, follow=True)
     except (OSError, ValueError) as error:
-        hint = "`debate open` makes one."
-        raise BadJournal(complaint(name_of(path), error_text(error), "a journal", hint)) from None
+        problem = f"Can't read the journal {name_of(path)} ({error_text(error)})."
+        raise BadJournal(problem, hint="`debate open` makes one") from None
     return _parse(str(path), data)
 
 
 def must_be_new(path: str | os.PathLike[str]) -> None:
-    """BadJournal where `Writer.create` would refuse that path because of what is there."""
+    """Raises BadJournal if `JournalWriter.create` would refuse `path` because of what is there."""
     try:
-        there = read_regular(path)
+        existing = read_regular(path)
     except FileNotFoundError:
         return
     except OSError as error:
         raise _unwritable(str(path), error) from None
-    _must_be_free(str(path), there)
+    _must_be_free(str(path), existing)
 
 
 def _unwritable(path: str, error: OSError) -> BadJournal:
-    hint = "Name the file that it points to." if error.errno == errno.ELOOP else ""
-    return BadJournal(complaint(path, error_text(error), "a journal that can be written", hint))
+    hint = "name the file that it points to" if error.errno == errno.ELOOP else ""
+    return BadJournal(f"Can't write the journal {path} ({error_text(error)}).", hint=hint)
 
 
-def _must_be_free(path: str, there: bytes) -> None:
-    """Room for a new journal is a file that is empty, or has no more than a crash left of a first line."""
-    if b"\n" in there or there[: len(_BEGINNING)] != _BEGINNING[: len(there)]:
-        hint = f"Go on with it (`debate resume {path}` or `debate step {path}`), or name another output."
-        raise BadJournal(complaint(path, "a journal that is there already", "a new one", hint))
+def _must_be_free(path: str, existing: bytes) -> None:
+    # An empty file, or the first part of a first line that a crash cut short, holds nothing that could be lost.
+    if b"\n" in existing or existing[: len(_BEGINNING)] != _BEGINNING[: len(existing)]:
+        hint = f"`debate resume {path}` or `debate step {path}` to continue it, or name another output"
+        raise BadJournal(f"{path} is there already, and a journal is never overwritten.", hint=hint)
 
 
 def _parse(path: str, data: bytes) -> JournalContents:
     end = data.rfind(b"\n") + 1
     entries: list[Entry] = []
     for n, line in enumerate(data[:end].split(b"\n")[:-1], start=1):
-        entries.append(_entry(path, n, line, entries[-1].hash if entries else _START))
+        entries.append(_entry(path, n, line, entries[-1].hash if entries else _FIRST_PREV))
     if not entries:
-        hint = "Nothing was said in it: open the debate again."
-        raise BadJournal(complaint(path, "no whole line", "a journal that begins with an opened debate", hint))
+        raise BadJournal(f"{path} has no complete line, so it holds no debate.", hint="open the debate again")
     if not isinstance(entries[0].event, Opened):
-        raise DamagedJournal(complaint(f"{path}: line 1", entries[0].event.kind, "the event that opens the debate"))
+        raise DamagedJournal(f"{path}: line 1 is not the event that opens a debate, but {entries[0].event.kind!r}.")
     return JournalContents(entries, len(data) - end)
 
 
 def _entry(path: str, n: int, line: bytes, prev: str) -> Entry:
+    """The entry that line `n` holds, verified: its own hash, then its place in the chain, then the event."""
     where = f"{path}: line {n}"
-    body, seal = line[:-_SEAL] + b"}", line[-_SEAL:]
+    body, suffix = line[:-_SUFFIX_LENGTH] + b"}", line[-_SUFFIX_LENGTH:]
     digest = hashlib.sha256(body).hexdigest()
-    if seal != _seal(digest):
+    if suffix != _hash_suffix(digest):
         if n == 1 and not line.startswith(_BEGINNING):
-            raise BadJournal(complaint(path, short_repr(line[:40].decode("utf-8", "replace")), "a debate's journal"))
-        hint = "Restore it from a copy."
+            beginning = short_repr(line[:40].decode("utf-8", "replace"))
+            raise BadJournal(f"{path} is not a debate's journal: it begins with {beginning}.")
+        raise DamagedJournal(f"{where} was changed: it does not match its hash.", hint="restore it from a copy")
+    number, at, before, data = _fields(where, body)
+    if number != n or before != prev:
         raise DamagedJournal(
-            complaint(where, "bytes that do not match the line's hash", "the line as it was written", hint)
+            f"{where} is entry {number} and follows {short_repr(before)}, which is not the line before it: "
+            "a line is missing, or lines were moved."
         )
+    if n == 1 and isinstance(data, dict) and data.get("schema_version", SCHEMA) != SCHEMA:
+        found = short_repr(data["schema_version"])
+        raise _newer(f"{path} has journal version {found}, and this program reads version {SCHEMA}.")
     try:
-        record = json.loads(body.decode())
+        return Entry(number, at, EVENT.validate_python(data), digest)
+    except (ValidationError, RecursionError) as error:
+        raise _newer(f"{where} holds an event this version does not know{_first_mistake(error)}.") from None
+
+
+def _fields(where: str, body: bytes) -> tuple[int, str, str, object]:
+    """Number, time, previous hash and event data of a line whose hash is right."""
+    try:
+        record = json.loads(body.decode(), parse_constant=_refuse_constant)
+        if b"\\u" in body:
+            json.dumps(record, ensure_ascii=False).encode()  # fails for half a surrogate pair, which can't be printed
         number, at, before, data = record["n"], record["at"], record["prev"], record["event"]
         if type(number) is not int or not isinstance(at, str):
             raise TypeError
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise DamagedJournal(complaint(where, "a sealed line of another form", "n, at, prev and event")) from None
-    if number != n or before != prev:
-        hint = "A line is missing, or lines were moved."
         raise DamagedJournal(
-            complaint(where, f"entry {number} after {short_repr(before)}", f"entry {n} that follows it", hint)
-        )
-    if n == 1 and isinstance(data, dict) and data.get("schema_version", SCHEMA) != SCHEMA:
-        raise _newer(path, f"journal version {short_repr(data['schema_version'])}", f"version {SCHEMA}")
-    try:
-        return Entry(number, at, EVENT.validate_python(data), digest)
-    except (ValidationError, RecursionError) as error:
-        raise _newer(where, f"an event this version does not know{_because(error)}", "one it knows") from None
+            f"{where} matches its hash but lacks n, at, prev or event as a journal has them."
+        ) from None
+    return number, at, before, data
 
 
-def _because(error: Exception) -> str:
-    """What is wrong with an event first of all, in brackets."""
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a number")
+
+
+def _first_mistake(error: Exception) -> str:
+    """The first thing that is wrong with an event, in brackets."""
     if not isinstance(error, ValidationError):
         return ""
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
@@ -155,12 +175,12 @@ def _because(error: Exception) -> str:
     return f" ({short_repr(': '.join(filter(None, (place, first['msg']))), 160)})"
 
 
-def _seal(digest: str) -> bytes:
+def _hash_suffix(digest: str) -> bytes:
     return b',"hash":"%s"}' % digest.encode()
 
 
-def _newer(where: str, got: str, expected: str) -> BadJournal:
-    return BadJournal(complaint(where, got, expected, "A newer version wrote it: upgrade debate-orchestrator."))
+def _newer(problem: str) -> BadJournal:
+    return BadJournal(problem, hint="upgrade debate-orchestrator: a newer version wrote it")
 
 
 def _now() -> str:
@@ -168,42 +188,48 @@ def _now() -> str:
 
 
 class JournalWriter:
-    """The one writer of a journal. Use it as a context manager; leaving it lets go of the lock. It follows no link:
-    what one process reads by a link, another could have point elsewhere before it writes."""
+    """The one writer of a journal. Use it in a `with`; leaving it releases the lock.
+
+    It opens no symbolic link: another process could point the link elsewhere between reading and writing.
+    """
 
     entries: list[Entry]
     """Every line, those of earlier writers too."""
 
     def __init__(self, path: str | os.PathLike[str], *, clock: Callable[[], str] = _now):
-        """Takes the lock of an existing journal and reads it. Locked where another writer has it."""
-        self._take(path, os.O_RDWR, clock)
+        """Locks and reads an existing journal. Raises LockedJournal if another writer has it, and as `read`."""
+        self._acquire(path, os.O_RDWR, clock)
         with self._closed_on_failure():
-            data = self._all()
-            reading = _parse(self.path, data)
-        self.entries = reading.entries
-        self._size = len(data) - reading.torn
+            data = self._read_all()
+            contents = _parse(self.path, data)
+        self.entries = contents.entries
+        self._size = len(data) - contents.torn
         self._written = self._synced = len(self.entries)
 
     @classmethod
     def create(cls, path: str | os.PathLike[str], opened: Opened, *, clock: Callable[[], str] = _now) -> JournalWriter:
-        """Begins a journal. BadJournal where a file is there already, unless it is empty or a crash left
-        in it nothing but the beginning of a journal's first line."""
+        """Begins a journal.
+
+        Raises BadJournal if a file is there already, unless it is empty or holds no more than the beginning of a
+        journal's first line, which a crash left.
+        """
         new = cls.__new__(cls)
-        new._take(path, os.O_RDWR | os.O_CREAT, clock)
+        new._acquire(path, os.O_RDWR | os.O_CREAT, clock)
         with new._closed_on_failure():
-            _must_be_free(str(path), new._all())
+            # Checked under the lock: two processes that create the same journal can't both find it free.
+            _must_be_free(str(path), new._read_all())
             new.append(opened)
             new.sync()
             _sync_folder(os.path.dirname(os.path.abspath(path)))
         return new
 
-    def _take(self, path: str | os.PathLike[str], flags: int, clock: Callable[[], str]) -> None:
+    def _acquire(self, path: str | os.PathLike[str], flags: int, clock: Callable[[], str]) -> None:
         self.path, self._clock = str(path), clock
         self.entries = []
         self._size = self._written = self._synced = 0
         self._sync_lost = False
         self._syncing = threading.Lock()
-        self._handle = self._locked(flags)
+        self._handle = self._open_locked(flags)
 
     @contextmanager
     def _closed_on_failure(self) -> Iterator[None]:
@@ -213,7 +239,7 @@ class JournalWriter:
             self.close()
             raise
 
-    def _locked(self, flags: int) -> int:
+    def _open_locked(self, flags: int) -> int:
         try:
             handle = regular_file(self.path, flags)
         except OSError as error:
@@ -224,18 +250,18 @@ class JournalWriter:
             os.close(handle)
             raise _unwritable(self.path, error) from None
         try:
+            # flock belongs to the open file, so it ends with this process and is not shared by name.
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             os.close(handle)
             if not isinstance(error, BlockingIOError):
-                got = f"a place without file locks ({error.strerror})"
-                raise BadJournal(complaint(self.path, got, "a local file system")) from None
-            hint = "Wait for the other process or end it; nothing was changed."
-            got = "a journal that another process is writing"
-            raise LockedJournal(complaint(self.path, got, "one writer", hint)) from None
+                problem = f"{self.path} is in a place without file locks ({error.strerror})."
+                raise BadJournal(problem, hint="a local file system") from None
+            problem = f"The journal {self.path} is locked, because another process is writing it; nothing was changed."
+            raise LockedJournal(problem, hint="wait for the other process, or end it") from None
         return handle
 
-    def _all(self) -> bytes:
+    def _read_all(self) -> bytes:
         size, parts = os.fstat(self._handle).st_size, []
         offset = 0
         while offset < size:
@@ -251,42 +277,59 @@ class JournalWriter:
         return [entry.event for entry in self.entries]
 
     def append(self, event: Event) -> Entry:
-        """Writes one event after the last whole line, without the secrets of the environment; the entry has it as it
-        was written. BadJournal for an event that would not read back as it is; Unwritten where the disk would not
-        take it. The journal is then as it was."""
-        event = event.with_text(redactor())
-        prev = self.entries[-1].hash if self.entries else _START
+        """Writes one event after the last complete line; the entry holds it as it was written, without the secrets
+        of the environment.
+
+        Raises BadJournal for an event that would not read back as it is, and JournalWriteError if the disk does not
+        take it; the journal is then as it was. Raises ProviderFailed if another program changed the file.
+        """
+        event = event.with_text(self._safe_text)
+        prev = self.entries[-1].hash if self.entries else _FIRST_PREV
         n, at = len(self.entries) + 1, self._clock()
-        body = _body(n, at, prev, event)
+        body = _line_body(n, at, prev, event)
         digest = hashlib.sha256(body).hexdigest()
-        line = body[:-1] + _seal(digest) + b"\n"
-        self._must_be_ours()
+        line = body[:-1] + _hash_suffix(digest) + b"\n"
+        self._check_unchanged()
         try:
+            # One write at the known end: a line that is written in part has no newline, and is trimmed.
             if os.pwrite(self._handle, line, self._size) != len(line):
-                raise OSError(28, "no space left for a whole line")
+                raise OSError(errno.ENOSPC, "no space left for a whole line")
         except OSError as error:
             self._trim()
-            hint = "All before it is saved. Make room and run the same command again."
-            said = complaint(self.path, error_text(error), "room for one more line", hint)
-            raise JournalWriteError(said, error_text(error)) from None
+            reason = error_text(error)
+            problem = f"Can't write to {self.path} ({reason}); everything before is saved."
+            raise JournalWriteError(problem, reason, hint="make room and run the same command again") from None
         self._size += len(line)
         entry = Entry(n, at, event, digest)
         self.entries.append(entry)
         self._written += 1
         return entry
 
-    def _must_be_ours(self) -> None:
-        """Trims the tail that a crash left. Failed where the file is not as this writer knows it."""
+    def _safe_text(self, text: str) -> str:
+        """`text` without secrets."""
+        redact = redactor()
+        kept = redact(text)
+        opened = self.entries[0].event if self.entries else None
+        # Dropping private working joins what stood on both sides of it, and the two halves may be a secret. Where
+        # that happens the joined text is kept, redacted.
+        visible = without_private(sanitize(kept), opened.format.private if isinstance(opened, Opened) else "")
+        redacted = redact(visible)
+        return kept if redacted == visible else redacted
+
+    def _check_unchanged(self) -> None:
+        """Fences this writer off from a file that is not as it left it, and trims the tail that a crash left.
+
+        Not every program honours the lock: an editor or a sync tool may have replaced or changed the file. Appending
+        then would break the chain, or write to a file that has no name any more.
+        """
         status = os.fstat(self._handle)
         if status.st_nlink == 0:
-            hint = "Restore it from a copy, and go on with that."
-            got = "a journal that was deleted or replaced while it was open"
-            raise ProviderFailed(complaint(self.path, got, "the file that was opened", hint))
+            problem = f"The journal {self.path} was deleted or replaced while it was open."
+            raise ProviderFailed(problem, hint="restore it from a copy, and resume that")
         size = status.st_size
         if size < self._size or b"\n" in os.pread(self._handle, size - self._size, self._size):
-            hint = "Somebody else changed it; `debate check` tells what is left."
-            got = f"{size:,} bytes in place of {self._size:,}"
-            raise ProviderFailed(complaint(self.path, got, "the journal as this process wrote it", hint))
+            problem = f"Another program changed the journal {self.path}: it has {size:,} bytes, not {self._size:,}."
+            raise ProviderFailed(problem, hint="`debate check` shows what is left")
         if size > self._size:
             os.ftruncate(self._handle, self._size)
 
@@ -297,31 +340,33 @@ class JournalWriter:
             pass  # the tail has no newline: the next reader skips it, the next writer trims it
 
     def sync(self, upto: int | None = None) -> None:
-        """Returns when the first `upto` events, or all that were appended, are on the disk. Failed where that
-        can't be had, from then on: what the kernel still holds is unknown, and trying again would not tell."""
+        """Returns when the first `upto` events, or all that were appended, are on the disk.
+
+        Raises ProviderFailed if that fails, and from then on. After a failed sync the kernel may have dropped the
+        data and report success the next time, so a second attempt proves nothing.
+        """
         with self._syncing:
             written = self._written
             if upto is not None and self._synced >= upto:
                 return
             try:
                 if self._sync_lost:
-                    raise OSError(5, "an earlier failure to sync")
+                    raise OSError(errno.EIO, "an earlier failure to sync")
                 os.fdatasync(self._handle)
             except OSError as error:
                 self._sync_lost = True
-                hint = "Check the disk, then `debate check` the journal."
-                raise ProviderFailed(
-                    complaint(self.path, error.strerror or "an error", "a disk that syncs", hint)
-                ) from None
+                problem = f"The disk did not confirm what was written to {self.path} ({error.strerror or 'an error'})."
+                raise ProviderFailed(problem, hint="check the disk, then `debate check` the journal") from None
             self._synced = written
 
     async def synced(self) -> None:
-        """`sync` off the event loop. Those who wait while another syncs share the next one."""
-        import asyncio  # those who only read a journal need none
+        """`sync` off the event loop. Tasks that wait while another syncs share the next sync."""
+        import asyncio  # late: reading a journal needs none
 
         await asyncio.to_thread(self.sync, self._written)
 
     def close(self) -> None:
+        """Closes the file, which releases the lock."""
         if self._handle >= 0:
             os.close(self._handle)
             self._handle = -1
@@ -333,8 +378,8 @@ class JournalWriter:
         self.close()
 
 
-def _body(n: int, at: str, prev: str, event: Event) -> bytes:
-    """The bytes of a line without its seal."""
+def _line_body(n: int, at: str, prev: str, event: Event) -> bytes:
+    """The bytes of a line without its hash."""
     record = {"n": n, "at": at, "prev": prev, "event": event.model_dump(mode="json")}
     try:
         text = json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -343,13 +388,15 @@ def _body(n: int, at: str, prev: str, event: Event) -> bytes:
     except (ValueError, RecursionError):
         same = False
     if not same:
-        hint = "Half a character, a number that is none, or nesting without end can't be kept."
-        raise BadJournal(complaint(f"line {n}", f"{event.kind}: something that is no text", "plain data", hint))
+        raise BadJournal(
+            f"line {n}: the event {event.kind!r} can't be kept: it holds half a surrogate pair, NaN or Infinity, "
+            "or is nested too deeply."
+        )
     return body
 
 
 def _sync_folder(path: str) -> None:
-    """Makes a new file's name durable, where the folder lets itself be opened for that."""
+    """Makes a new file's name durable, if the folder can be opened for that."""
     try:
         handle = os.open(path, os.O_RDONLY)
     except OSError:

@@ -1,7 +1,6 @@
-"""What the journal can't take for now, on a full disk above all: it waits in memory, and is written once there is room.
+"""Retries of journal writes that a full disk refuses.
 
-Answers cost money, so none is dropped because of the disk. Those who run the debate are told what waits and what to do;
-when they end it instead, they are told what is lost.
+Replies cost money, so none is dropped because of the disk: the event waits in memory until there is room.
 """
 
 from __future__ import annotations
@@ -14,20 +13,24 @@ from contextlib import suppress
 from debate_orchestrator.util.errors import DebateError, JournalWriteError
 
 _LOG = logging.getLogger(__name__)
-AGAIN = 0.5
+RETRY_SECONDS = 0.5
 """Seconds between two attempts to write."""
 
 
 class UnsavedEvents:
-    """What waits to be written. `tell` is told a sentence when something begins to wait, is saved, or is lost."""
+    """Events that wait to be written. `tell` is called with a sentence when something begins to wait, is saved, or
+    is lost because the user gave up."""
 
     def __init__(self, tell: Callable[[str], None] = _LOG.warning):
-        self._tell_anyone = tell
+        self._tell_user = tell
         self._given_up = 0
 
     async def written(self, what: str, write: Callable[[], object]) -> None:
-        """Calls `write` until it succeeds. Raises its Unwritten once it was given up, and what ends the task; either
-        way after a last attempt."""
+        """Calls `write` until it succeeds; `what` names in messages what is written.
+
+        Raises its JournalWriteError after `give_up`, and CancelledError if the task ends; either way after a last
+        attempt.
+        """
         try:
             write()
             return
@@ -37,7 +40,7 @@ class UnsavedEvents:
         before = self._given_up
         try:
             while True:
-                await asyncio.sleep(AGAIN)
+                await asyncio.sleep(RETRY_SECONDS)
                 try:
                     write()
                     break
@@ -51,12 +54,12 @@ class UnsavedEvents:
         self._tell(f"Saved: {what}.")
 
     def give_up(self) -> None:
-        """Ends the wait of all that waits now."""
+        """Ends the wait of everything that waits now."""
         self._given_up += 1
 
-    def _tell(self, said: str) -> None:
-        with suppress(OSError):  # nobody listens any more, or what is told would be written to the same disk
-            self._tell_anyone(said)
+    def _tell(self, message: str) -> None:
+        with suppress(OSError):  # stderr may be closed, or go to the same full disk
+            self._tell_user(message)
 
 
 def _succeeds(write: Callable[[], object]) -> bool:

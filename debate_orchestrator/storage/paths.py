@@ -1,7 +1,7 @@
-"""The files of one debate, named after its report.
+"""The names of one debate's files, all derived from its report's name.
 
-`debate-report.md` has beside it the same as a page, `debate-report.html`, then `debate-report.journal.jsonl` and, for a
-host-run debate, `debate-report.turns/`. Paths stay relative where the given one was.
+Beside `debate-report.md` are `debate-report.html`, `debate-report.journal.jsonl` and, in a host-run debate,
+`debate-report.turns/`. A relative output gives relative paths.
 """
 
 from __future__ import annotations
@@ -10,25 +10,25 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from debate_orchestrator.util.data import system_owned
-from debate_orchestrator.util.errors import BadFile, complaint, short_repr
+from debate_orchestrator.util.data import real_path, system_owned
+from debate_orchestrator.util.errors import BadFile, short_repr
 
 REPORT = "debate-report.md"
 JOURNAL = ".journal.jsonl"
 
 
 class DebateFiles(NamedTuple):
-    """Where one debate's files lie."""
+    """The paths of one debate's files."""
 
     report: str
     journal: str
     turns: str
     evidence: str
-    """The folder for pages that sides cite."""
+    """The folder for the cited pages that were fetched."""
     drafts: str
-    """The folder for what a person has written and not handed in yet."""
+    """The folder for a person's unfinished turns."""
     page: str
-    """The report as one page of HTML."""
+    """The report as an HTML page."""
 
     @property
     def ballots(self) -> str:
@@ -37,56 +37,56 @@ class DebateFiles(NamedTuple):
 
     @classmethod
     def of_output(cls, output: str) -> DebateFiles:
-        """The files of a debate whose report goes to `output`, a .md file or a folder; folders are made.
+        """The files of a debate whose report goes to `output`, a .md file or a folder; missing folders are made.
 
-        BadFile where the output can't be written.
+        Raises BadFile if the output can't be written.
         """
         files = cls.named_by(output)
-        if system_owned(files.report):
-            raise _unwritable(output, "a folder of the system's own")
-        parent = os.path.dirname(files.report) or "."
         try:
+            if system_owned(files.report):
+                raise _unwritable(output, "it is in a folder of the operating system")
+            parent = real_path(os.path.dirname(files.report))
             os.makedirs(parent, exist_ok=True)
         except OSError as error:
             raise _unwritable(output, error.strerror) from None
-        if not os.access(parent, os.W_OK) or os.path.isdir(files.report):
-            raise _unwritable(output, "a place that can't be written")
+        if os.path.isdir(files.report):
+            raise _unwritable(output, "it is a folder")
+        if not os.access(parent, os.W_OK):
+            raise _unwritable(output, "Permission denied")
         return files
 
     @classmethod
     def named_by(cls, output: str) -> DebateFiles:
-        """The same files, and nothing is made. BadFile where that is no name for a report."""
+        """As `of_output`, without touching the disk. Raises BadFile if `output` can't name a report."""
         report = output = os.path.expanduser(output) if output.startswith("~") else output
         if not output.isprintable():
-            raise _unwritable(output, "a name that no file should have")
+            raise _unwritable(output, "the name has unprintable characters")
         if os.path.isdir(output) or output.endswith(("/", os.sep)) or not os.path.splitext(output)[1]:
             report = os.path.join(output, REPORT)
         if not report.endswith(".md"):
-            raise BadFile(complaint("output", short_repr(output), "a file that ends in .md, or a folder"))
+            raise BadFile(f"output: {short_repr(output)} is not a file that ends in .md, or a folder.")
         return cls._named(report.removesuffix(".md"))
 
     @classmethod
     def of_journal(cls, journal: str) -> DebateFiles:
-        """The files of the debate whose journal that is."""
+        """The files of the debate with this journal."""
         if journal.endswith(JOURNAL):
             return cls._named(journal.removesuffix(JOURNAL))
         stem, ending = os.path.splitext(journal)
         return cls._named(journal if ending in (".md", ".html") else stem)._replace(journal=journal)
 
     def beside(self, mark: str) -> DebateFiles:
-        """The files of another debate beside this one, with a mark in their names."""
+        """The files of another debate beside this one; `mark` is added to their names."""
         return self._named(f"{self.report.removesuffix('.md')}{mark}")
 
     def there(self) -> list[str]:
-        """The report, the page and the journal, as far as they are there already."""
+        """Those of report, page and journal that exist."""
         return [path for path in (self.report, self.page, self.journal) if os.path.lexists(path)]
 
     def must_be_new(self, *, but: str = "") -> None:
-        """BadFile where a report, a page or a journal, `but` that one, is there already: none is ever overwritten by
-        another debate."""
-        if there := [path for path in self.there() if path != but]:
-            hint = "Name another output, or move it away."
-            raise BadFile(complaint("output", f"{there[0]}, which is there already", "a new report", hint))
+        """Raises BadFile if a report, page or journal (other than `but`) exists: no debate overwrites another's."""
+        if existing := [path for path in self.there() if path != but]:
+            raise BadFile(f"output: {existing[0]} is there already.", hint="name another output, or move it away")
 
     @classmethod
     def _named(cls, stem: str) -> DebateFiles:
@@ -95,14 +95,14 @@ class DebateFiles(NamedTuple):
 
 
 def state_folder() -> Path | None:
-    """Where this user's own records are kept, between debates and apart from all of them. None where no absolute path
-    is known: a relative one would lie in whatever folder the user is in."""
+    """The folder for records that are kept between debates, such as consent.
+
+    None if no absolute path is known: a relative one would depend on the working directory.
+    """
     given = os.environ.get("XDG_STATE_HOME", "")
     home = Path(given if os.path.isabs(given) else os.path.expanduser("~/.local/state"))
     return home / "debate-orchestrator" if home.is_absolute() else None
 
 
 def _unwritable(output: str, reason: str | None) -> BadFile:
-    return BadFile(
-        complaint("output", f"{short_repr(output)}: {reason}", "a place that can be written", "Name another.")
-    )
+    return BadFile(f"output: can't write {short_repr(output)} ({reason}).", hint="name another")

@@ -1,10 +1,9 @@
-"""A Python process of ours in which there is nothing to lose: how it is started, and how it shuts itself in.
+"""Confined worker processes: how one is started, and how it gives up its own rights.
 
-A stranger's page or template goes through parsers and programs that some input can break, or make run for ever. So it
-is read by a process without the environment and its keys, with no network, no other program, no file to write, little
-memory and little time. This is a second line, behind the parser or the sandbox that the input goes through first: the
-limits are the kernel's, and the rest is an audit hook of Python's, which sees what Python tells it. A file's status can
-be read, for one, and machine code that got in would not be held.
+Pages and templates from outside go through parsers that some input can break, or make run for ever. So a process reads
+them that has no environment (and so no keys), no network, no subprocesses, no files to write, little memory and little
+time. This is a second line of defence, behind the parser or the sandbox. The kernel enforces the limits; the rest
+is a Python audit hook, which sees only what Python reports: it does not stop reading a file's status, or machine code.
 """
 
 from __future__ import annotations
@@ -17,25 +16,28 @@ from typing import Any
 _ALLOWED = (
     "builtins.id", "code.", "compile", "cpython.", "exec", "gc.", "import", "marshal.", "object.", "resource.", "sys.",
 )  # fmt: skip
-"""Beginnings of the names of what Python reports, as computing does it."""
+"""Beginnings of the audit events that plain computing causes."""
 _READING = ("open", "os.listdir", "os.scandir")
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
 def command(module: str) -> list[str]:
-    """The words that start a module of this package as a process of its own. Start it in `/`, with `environment`."""
-    # -P: what lies in the working directory is not what is imported
+    """The command line that runs a module of this package. Start it in `/`, with `environment`."""
+    # -P: never import from the working directory
     return [sys.executable, "-P", "-B", "-m", module]
 
 
 def environment() -> dict[str, str]:
-    """Nothing of this process's own but where Python finds its modules."""
+    """An environment that holds nothing but where Python finds its modules."""
     return {"PYTHONPATH": os.pathsep.join(one for one in sys.path if one), "PYTHONUTF8": "1"}
 
 
 def confine(memory: int, *, cpu: int | None = None, reads: bool = False) -> None:
-    """Shuts this process in: from here on it computes, within so many bytes of address space and seconds of processor
-    time, and opens files only with `reads`, to read them. There is no way back, so load everything before."""
+    """Confines this process to computing, and with `reads` to reading files.
+
+    `memory` is in bytes of address space, `cpu` in seconds of processor time. It can't be undone, so import everything
+    before.
+    """
     limits = [(resource.RLIMIT_AS, memory), (resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_CORE, 0)]
     if cpu is not None:
         limits.append((resource.RLIMIT_CPU, cpu))
@@ -50,6 +52,6 @@ def confine(memory: int, *, cpu: int | None = None, reads: bool = False) -> None
     def refuse(event: str, arguments: tuple[Any, ...]) -> None:
         writes = event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITES
         if writes or not event.startswith(allowed):
-            raise PermissionError(f"{event} has no place here")
+            raise PermissionError(f"{event} is not allowed in a confined process")
 
     sys.addaudithook(refuse)

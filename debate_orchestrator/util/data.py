@@ -1,6 +1,7 @@
-"""YAML and JSON files, read strictly and written whole.
+"""Strict reading of YAML, JSON and text files, and of the paths that lead to them.
 
-Answers and formats come from people and from strangers: what is read is looked at before it is believed.
+Answers files and formats may come from strangers, so every file has a size limit, must be a regular file, and must
+parse without surprises (no duplicate keys, NaN, aliases or deep nesting).
 """
 
 from __future__ import annotations
@@ -14,13 +15,15 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from debate_orchestrator.util.errors import BadFile, complaint, short_repr
+from debate_orchestrator.util.errors import BadFile, short_repr
 
 LARGEST = 1_000_000
 """Bytes an answers or format file may have."""
 MOST = 268_435_456
 """Bytes that any file may have which is read whole."""
 _DEEPEST = 32
+_MOST_LINKS = 40
+"""Links that may be followed on the way to a file, as many as the kernel follows."""
 _HALVES = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 
 
@@ -33,23 +36,31 @@ def read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         value = strict_json(text) if str(path).endswith(".json") else _whole(_yaml(text))
     except (ValueError, RecursionError) as error:
-        raise BadFile(
-            complaint(str(path), _reason(error), "well-formed YAML or JSON", "`debate answers` prints a sample.")
-        ) from None
+        problem = f"{path}: not valid YAML or JSON: {_reason(error)}."
+        raise BadFile(problem, hint="`debate answers` prints a sample") from None
+    return _mapping(value, str(path), "write it as `topic: ...`")
+
+
+def _mapping(value: Any, where: str, hint: str = "") -> dict[str, Any]:
+    """`value` with its keys as text; BadFile if it is not a mapping."""
     if not isinstance(value, dict):
-        kind = "nothing" if value is None else f"a {type(value).__name__}"
-        raise BadFile(complaint(str(path), kind, "a mapping of keys to values", "Write it as `topic: ...`."))
+        kind = "the file is empty" if value is None else f"the file holds a {type(value).__name__}"
+        raise BadFile(f"{where}: {kind}, not a mapping of keys to values.", hint=hint)
     return {str(key): item for key, item in value.items()}
 
 
-def read_mapping_with_lines(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
-    """The mapping that a YAML file holds, as `read_mapping` reads it, and the line of everything in it (see
-    `plain_yaml.placed`). BadFile as there, with the line as `PATH:LINE`."""
-    return parse_mapping_with_lines(read_text(path, LARGEST), name_of(path))
+def read_mapping_with_lines(
+    path: str | os.PathLike[str], *, follow: bool = True
+) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
+    """The mapping that a YAML file holds, and the line of every value in it (see `yaml.load_with_lines`).
+
+    Raises BadFile as `read_mapping` and `read_text` do, with the line as `PATH:LINE`.
+    """
+    return parse_mapping_with_lines(read_text(path, LARGEST, follow=follow), name_of(path))
 
 
 def parse_mapping_with_lines(text: str, where: str) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
-    """The same of a YAML text that `where` names."""
+    """As `read_mapping_with_lines`, for a YAML text; `where` names it in messages."""
     from debate_orchestrator.util import yaml
 
     line = 1
@@ -58,21 +69,18 @@ def parse_mapping_with_lines(text: str, where: str) -> tuple[dict[str, Any], dic
         value = _whole(value)
     except (ValueError, RecursionError) as error:
         line = getattr(error, "line", None) or line
-        raise BadFile(complaint(f"{where}:{line}", _reason(error), "well-formed YAML")) from None
-    if not isinstance(value, dict):
-        kind = "nothing" if value is None else f"a {type(value).__name__}"
-        raise BadFile(complaint(f"{where}:{line}", kind, "a mapping of keys to values"))
-    return {str(key): item for key, item in value.items()}, lines
+        raise BadFile(f"{where}:{line}: not valid YAML: {_reason(error)}.") from None
+    return _mapping(value, f"{where}:{line}"), lines
 
 
 def parse_mapping(text: str, where: str) -> dict[str, Any]:
-    """The mapping that a YAML or JSON text holds, whichever it is; BadFile, as `placed`, where it holds none."""
+    """The mapping that a YAML or JSON text holds. BadFile, with `where` and the line, if it holds none."""
     if not text.lstrip().startswith("{"):
         return parse_mapping_with_lines(text, where)[0]
     try:
         value: dict[str, Any] = strict_json(text)
     except (ValueError, RecursionError):
-        return parse_mapping_with_lines(text, where)[0]  # YAML has such mappings too, and tells where it goes wrong
+        return parse_mapping_with_lines(text, where)[0]  # YAML includes such mappings, and its errors have lines
     return value
 
 
@@ -84,41 +92,89 @@ def _yaml(text: str) -> Any:
 
 def _reason(error: Exception) -> str:
     if isinstance(error, RecursionError):
-        return "nesting without end"
+        return "it is nested too deeply"
     text = str(error)
     return text if text.isprintable() and len(text) <= 200 else short_repr(text, 120)
 
 
-def read_text(path: str | os.PathLike[str], most: int) -> str:
-    """The UTF-8 text of a regular file of at most `most` bytes; BadFile where it is none."""
+def read_text(path: str | os.PathLike[str], most: int, *, follow: bool = True) -> str:
+    """The UTF-8 text of a regular file of at most `most` bytes.
+
+    Raises BadFile if it is not one, or is a symbolic link and `follow` is false.
+    """
     try:
-        data = read_regular(path, follow=True, most=most)
+        data = read_regular(path, follow=follow, most=most)
     except (OSError, ValueError) as error:
-        expected = f"at most {most:,}" if getattr(error, "errno", 0) == errno.EFBIG else "a file that can be read"
-        raise BadFile(complaint(name_of(path), error_text(error), expected)) from None
+        raise BadFile(f"{name_of(path)}: can't be read ({error_text(error)}).") from None
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise BadFile(
-            complaint(str(path), f"a byte that is not UTF-8 at offset {error.start}", "text in UTF-8")
-        ) from None
+        raise BadFile(f"{path}: not UTF-8 text: the byte at offset {error.start} is not valid.") from None
 
 
 def _regular(path: str, flags: int) -> int:
-    """Opens a regular file, or a folder, of which `open` complains; OSError for a pipe, which may block, for a device,
-    which may have no end, and for what the kernel makes up, such as /proc/self/environ with its keys."""
-    if not system_owned(path):
-        handle = os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, 0o666)
-        mode = os.fstat(handle).st_mode
-        if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+    """Opens a regular file, or a folder (of which `open` then complains).
+
+    Raises OSError for a pipe, which may block; for a device, which may have no end; for the kernel's own files, such
+    as /proc/self/environ with its keys; and if the path can't be resolved.
+    """
+    folder, name = os.path.split(path)
+    # With O_NOFOLLOW the kernel refuses a link in the last part, so only the folder is resolved here.
+    real = os.path.join(real_path(folder), name) if flags & os.O_NOFOLLOW else real_path(path)
+    if not system_owned(real):
+        # No part of `real` is a link, so the file that was checked is the file that is opened.
+        handle = os.open(real, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, 0o666)
+        status = os.fstat(handle)
+        ordinary = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
+        if ordinary and status.st_dev not in _kernel_devices():
             return handle
         os.close(handle)
     raise OSError(errno.EINVAL, "a pipe or a device, or a file of the system")
 
 
+def _kernel_devices() -> set[int]:
+    """The devices of the kernel's own file systems, which may be mounted elsewhere too."""
+    return {os.lstat(folder).st_dev for folder in ("/proc", "/sys") if os.path.ismount(folder)}
+
+
+def real_path(path: str | os.PathLike[str]) -> str:
+    """The absolute path, without links and steps back, to which a path leads. A part that does not exist keeps its
+    name. OSError where a part can't be looked at: `os.path.realpath` takes such a part for an ordinary name, although
+    it may be a link that the kernel follows, as behind a path that is too long once its links are resolved."""
+    there, links = os.sep, 0
+    parts = os.path.join(os.getcwd(), path).split(os.sep)[::-1]
+    while parts:
+        part = parts.pop()
+        if part in ("", os.curdir):
+            continue
+        if part == os.pardir:
+            there = os.path.dirname(there)
+            continue
+        step = os.path.join(there, part)
+        if (leads := _link(step)) is None:
+            there = step
+            continue
+        if (links := links + 1) > _MOST_LINKS:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        there = os.sep if os.path.isabs(leads) else there
+        parts += leads.split(os.sep)[::-1]
+    return there
+
+
+def _link(path: str) -> str | None:
+    """What a link says; None for what is no link, or is not there."""
+    try:
+        return os.readlink(path)
+    except OSError as error:
+        if error.errno in (errno.EINVAL, errno.ENOENT):  # EINVAL: it is there, and no link
+            return None
+        raise
+
+
 def system_owned(path: str | os.PathLike[str]) -> bool:
-    """Whether a path leads into a file system of the kernel's own, where files look regular and are not."""
-    real = os.path.realpath(path)
+    """Whether a path leads into a file system of the kernel's own, where files look regular and are not; OSError as
+    `real_path`."""
+    real = real_path(path)
     return real.startswith(("/proc/", "/sys/", "/dev/")) and not real.startswith("/dev/shm/")
 
 

@@ -1,24 +1,24 @@
-"""Everything that can go wrong, and whose fault it is.
+"""The exceptions that this package raises on purpose, by whose fault they are.
 
     DebateError
-    ├── UserError               what you gave will not do; exit code 2
-    │   ├── BadSettings         the setup lacks something or holds something odd
-    │   ├── BadFormat           a format, rubric or template is not well made
+    ├── UserError               what the user gave can't be used
+    │   ├── BadSettings         the setup lacks something, or holds something wrong
+    │   ├── BadFormat           a format, rubric or template is not valid
     │   ├── BadFile             a file can't be read or written as asked
-    │   ├── BadReply            a reply is empty, binary, too long or not the shape
-    │   ├── OutOfTurn           nobody asked for that turn now
-    │   └── BadJournal          not a journal this version can go on with
+    │   ├── BadReply            a reply is empty, binary, too long or of the wrong shape
+    │   ├── OutOfTurn           that turn is not due now
+    │   └── BadJournal          not a journal that this version can continue
     │       ├── DamagedJournal  a line was changed, or one is missing
-    │       └── LockedJournal   somebody else is writing it
-    └── ExternalError           the world outside failed; what was said so far is saved
-        ├── Paused              work is left and can be resumed; exit code 3
+    │       └── LockedJournal   another process is writing it
+    └── ExternalError           something outside failed; everything up to then is saved
+        ├── Paused              work is left, and the debate can be resumed
         │   ├── OverBudget      a call would take the cost over its cap
-        │   └── TransientError  a call got no answer, and another may: it is asked again for a while
-        └── ProviderFailed      it will not work as it is; exit code 4
+        │   └── TransientError  a call got no answer, and another attempt may get one: it is retried for a while
+        └── ProviderFailed      it will fail again until the cause is removed
             └── JournalWriteError the journal can't take a line for now
 
-Every one of them carries its complaints, all at once. A complaint says what came, what was
-expected and what to try.
+Every error carries all its complaints at once. A complaint is one plain sentence on what is wrong, then, where there
+is one, what to try: `Try: name another output.` The command line maps these classes to exit codes.
 """
 
 from __future__ import annotations
@@ -29,38 +29,45 @@ from collections.abc import Iterable
 from debate_orchestrator.util.redact import redact
 
 
+def with_hint(problem: str, hint: str = "") -> str:
+    """One complaint: a whole sentence, and what to try, as in `name another output`, where there is a hint."""
+    return f"{problem} Try: {hint.removesuffix('.')}." if hint else problem
+
+
 def complaint(where: str, got: str, expected: str, hint: str = "") -> str:
-    """One complaint as one line: where it happened, what came, what was expected, what to try."""
-    said = f"{where}: got {got}; expected {expected}."
-    return f"{said} {hint}" if hint else said
+    """One complaint put together from parts.
+
+    Deprecated: write the sentence, with `hint=` or `with_hint`. This function goes when its last caller has gone.
+    """
+    sentence = f"{where}: got {got}; expected {expected}."
+    return f"{sentence} {hint}" if hint else sentence
 
 
 def short_repr(value: object, most: int = 60) -> str:
-    """`value` as it may stand in a complaint: escaped, and cut to about `most` characters. Secrets are taken out before
-    the cut: what is left of one behind it would not be known any more."""
+    """`value` for a message: escaped, and cut to about `most` characters."""
     text = ascii(value) if isinstance(value, str) else repr(value)
+    # Redact before the cut: the remains of a secret behind it would not be recognised any more.
     text = redact(text) if len(text) > most else text
     return text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
 
 
 def suggest(word: object, known: Iterable[str]) -> str:
-    """A hint that names what `word` may have been meant to be; empty where nothing is near."""
+    """`Did you mean 'x'?` for the known word closest to `word`; empty if none is close."""
     near = difflib.get_close_matches(str(word), list(known), 1)
     return f"Did you mean {near[0]!r}?" if near else ""
 
 
 class DebateError(Exception):
-    """The root of everything this package raises on purpose."""
+    """Base class of all errors that this package raises on purpose. `hint` is added to the last problem."""
 
-    exit_code = 4
-
-    def __init__(self, complaints: str | Iterable[str]):
-        self.complaints = [complaints] if isinstance(complaints, str) else list(complaints)
+    def __init__(self, problems: str | Iterable[str], *, hint: str = ""):
+        self.complaints = [problems] if isinstance(problems, str) else list(problems)
+        if hint:
+            self.complaints[-1] = with_hint(self.complaints[-1], hint)
         super().__init__("\n".join(self.complaints))
 
 
-class UserError(DebateError):
-    exit_code = 2
+class UserError(DebateError): ...
 
 
 class BadSettings(UserError): ...
@@ -90,47 +97,46 @@ class LockedJournal(BadJournal): ...
 class ExternalError(DebateError): ...
 
 
-class Paused(ExternalError):
-    exit_code = 3
+class Paused(ExternalError): ...
 
 
 class OverBudget(Paused): ...
 
 
 class TransientError(Paused):
-    """A call got no answer that counts, though the next one may."""
+    """A call got no usable answer, and another attempt may get one."""
 
     def __init__(
         self,
-        complaints: str | Iterable[str],
+        problems: str | Iterable[str],
         *,
+        hint: str = "",
         after: float | None = None,
         unsure: bool = False,
         partial: object = None,
         patience: float | None = None,
         tries: int | None = None,
     ):
-        super().__init__(complaints)
+        super().__init__(problems, hint=hint)
         self.unsure = unsure
         """Whether the call may have been billed."""
         self.tries = tries
-        """Calls after which it is likely not to pass; None where only time counts."""
+        """Number of calls after which success is unlikely; None if only time counts."""
         self.patience = patience
-        """Seconds after which it is likely not to pass; None where only the debate's patience counts."""
+        """Seconds after which success is unlikely; None if only the debate's own limit counts."""
         self.after = after
-        """Seconds to wait, where the provider said so."""
+        """Seconds to wait before the next attempt, if the provider said so."""
         self.partial = partial
         """The events.Reply of what came before the answer broke off; it may have cost money."""
 
 
-class ProviderFailed(ExternalError):
-    exit_code = 4
+class ProviderFailed(ExternalError): ...
 
 
 class JournalWriteError(ProviderFailed):
-    """The journal can't take a line for now, though it may once there is room on the disk."""
+    """The journal can't be written now, but may be once there is room on the disk."""
 
-    def __init__(self, complaints: str | Iterable[str], why: str = ""):
-        super().__init__(complaints)
+    def __init__(self, problems: str | Iterable[str], why: str = "", *, hint: str = ""):
+        super().__init__(problems, hint=hint)
         self.why = why
-        """What keeps it from being written, in a few words."""
+        """The cause, in a few words."""

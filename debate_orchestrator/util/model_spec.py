@@ -1,4 +1,4 @@
-"""What the words of a cast mean: `KIND:REST`, whom it calls, and what of it may be shown."""
+"""Model specs: the words of a cast, `KIND:REST`, and what they say about who fills a seat."""
 
 from __future__ import annotations
 
@@ -6,55 +6,60 @@ import re
 
 HOST, REPLAY, REHEARSE, COMMAND, HUMAN = "host", "replay", "rehearse", "command", "human"
 FETCH, OFFLINE = "fetch", "offline"
-"""Who looks up what the sides cite: the one fetches the pages, the other says that nothing was checked."""
+"""The clerk that fetches the pages that the sides cite, and the one that checks nothing."""
+LONGEST_COMMAND = 500
+"""Characters that a program's command line may have, so that the person who is asked about it can read it."""
+
+_NOT_CALLED = (HOST, REPLAY, REHEARSE, HUMAN, FETCH, OFFLINE)
+_RESELLERS = ("openrouter", "ollama")
+"""Kinds that serve the models of many vendors."""
 
 
 def kind(spec: str) -> str:
-    """The first word of what a cast says, which names the provider."""
+    """The part before the first colon, which names the provider."""
     return spec.partition(":")[0]
 
 
 def rest(spec: str) -> str:
-    """What comes after it."""
+    """The part after the first colon."""
     return spec.partition(":")[2]
 
 
 def is_called(spec: str) -> bool:
-    """Whether somebody is called who may be paid for it. A host calls us; a recording and a stand-in call nobody,
-    a person at the terminal is asked for nothing but words, and a page costs nothing."""
-    return kind(spec) not in (HOST, REPLAY, REHEARSE, HUMAN, FETCH, OFFLINE)
+    """Whether a model or a program is called, which may cost money."""
+    return kind(spec) not in _NOT_CALLED
 
 
 def split_address(rest: str) -> tuple[str, str | None]:
-    """Model and server's address, of what comes after a kind; a model's name may have an @ of its own."""
+    """Model and server address of `MODEL@URL`; a model's name may contain an @ of its own."""
     found = re.search(r"@(?=https?://)", rest)
     return (rest[: found.start()], rest[found.end() :].rstrip("/")) if found else (rest, None)
 
 
 def vendor(spec: str) -> str:
-    """Whose model a seat is filled with, as far as the words of the cast tell; empty where they don't, as where a
-    server of somebody else's is named."""
-    spec, elsewhere, _ = real(spec).partition("@")
-    named = rest(spec)
-    if kind(spec) == "openrouter" and "/" in named:
-        return named.partition("/")[0].lower()
-    if kind(spec) in ("anthropic", "openai"):
-        return "" if elsewhere else kind(spec)
-    return re.split(r"[:/\d-]", named.lower())[0] if kind(spec) == "ollama" else ""
+    """The vendor of the model in a seat, in lower case; empty where the spec does not tell, as for a server at an
+    address, a program or a person."""
+    spec, at_address, _ = real(spec).partition("@")
+    name = rest(spec).lower()
+    if kind(spec) not in _RESELLERS:
+        return kind(spec) if name and is_called(spec) and kind(spec) != COMMAND and not at_address else ""
+    if kind(spec) == "openrouter":
+        return name.partition("/")[0] if "/" in name else ""
+    return re.split(r"[:/\d-]", name)[0]
 
 
 def real(spec: str) -> str:
-    """Who would fill the seat: the spec without its rehearsal, and `host` where a rehearsal names nobody."""
+    """The spec without its rehearsal; `host` where a rehearsal names no model."""
     return (rest(spec) or HOST) if kind(spec) == REHEARSE else spec
 
 
 def stand_in(spec: str) -> str:
-    """The spec of whoever stands in for that one."""
+    """The spec of the stand-in for this one."""
     return f"{REHEARSE}:{real(spec)}"
 
 
 def public_name(spec: str) -> str:
-    """A spec as a report names it: of a program the name alone, since its arguments may hold anything."""
+    """A spec as a report names it. Of a program only the name is shown, since its arguments may hold anything."""
     if kind(spec) != COMMAND:
         return spec
     program = rest(spec).split()

@@ -5,26 +5,25 @@ What counts as a secret is the value of a variable that a key for a model is rea
 variable whose name ends like a key's (`..._KEY`, `..._TOKEN`, `..._SECRET`, `..._PASSWORD` and the like) only what
 looks like a secret counts: it begins as the keys of known services do, or it is long and irregular, as no name is. A
 value of several lines or words is also looked for by each of them. A secret is found as it stands and as it is
-usually written: with other white space or none, escaped as in JSON or Python, percent-encoded, in hexadecimal, and in
-base64, also as part of something longer (`Basic ...`).
+usually written: with other white space or none, escaped (see `decoding`), in hexadecimal, and in base64, also as part
+of something longer (`Basic ...`). A key for a model may look like a path.
 """
 
 from __future__ import annotations
 
 import base64
-import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from functools import lru_cache
 from typing import Any
-from urllib.parse import quote, quote_plus
+from urllib.parse import unquote
 
-from debate_orchestrator.util.sanitize import sanitize
+from debate_orchestrator.util.decoding import SHORTEST, Search, clean, merged
 
 KEY = "[key]"
 """What stands in place of a secret."""
-_SHORTEST = 8
 _SHORTEST_KEY = 4
 _WORD = 16
 """Characters from which on even letters alone, or digits alone, are no ordinary text."""
@@ -37,7 +36,10 @@ _NAME = re.compile(
 _HEADERS = re.compile(r"_CUSTOM_HEADERS\Z", re.I)
 _KEYS = re.compile(r"(?:ANTHROPIC|OPENAI|OPENROUTER|OLLAMA)_(?:API_KEY|AUTH_TOKEN)|DEBATE_KEY_\w+")
 """Names of variables that keys for models are read from."""
-_USER = re.compile(r"://([^/\s@]+)@")
+_PROXY = re.compile(r"_proxy\Z", re.I)
+_HOST = re.compile(r"\[|[^/:]*/|[^:]*:\d{0,5}/")
+"""How an address goes on that has a host and a path, and no user."""
+_BASIC = re.compile(r"\bbasic\s+([\w+/-]+={0,2})", re.I)
 _BEGINS_LIKE_A_KEY = re.compile(
     r"(?:sk-|gh[oprsu]_|github_pat_|xox[a-z]-|AKIA|AIza|glpat-|hf_|eyJ)\S{4}|-----BEGIN [^-]+-----\s*\S"
 )
@@ -83,25 +85,37 @@ def redactor() -> Redactor:
 
 def secrets(name: str, value: str) -> Iterator[str]:
     """The secrets that an environment variable holds."""
-    if "://" in value:
-        for user in _USER.findall(value):
-            _, colon, last = user.rpartition(":")
-            yield from _counting(last) if colon else filter(_looks_secret, [last])
+    if "://" in value or _PROXY.search(name):
+        yield from _passwords(value)
     if _KEYS.fullmatch(name):
-        yield from _counting(value)
-        if not _ordinary(key := value.strip(), _SHORTEST_KEY):
+        yield from _counting(value, paths=False)
+        if not _ordinary(key := value.strip(), _SHORTEST_KEY, paths=False):
             yield key
     elif _HEADERS.search(name):
         for line in value.splitlines():
-            yield from _counting(line.partition(":")[2])
+            said = line.partition(":")[2]
+            yield from _counting(said)
+            yield from _counting(re.sub("[=:]", " ", said))
     elif _NAME.search(name):
         yield from filter(_looks_secret, {value.strip(), *_BETWEEN.split(value)})
+
+
+def _passwords(value: str) -> Iterator[str]:
+    """The passwords in addresses, as they are written there and as they are sent. One may hold a `/`, `:` or `@`."""
+    for address in re.split(r"://|\s", value):
+        for end in {address.find("@", 0, (address + "/").find("/")), address.rfind("@")}:
+            user, colon, password = address[: max(end, 0)].partition(":")
+            if colon and not _HOST.match(address):
+                for said in {password, unquote(password, errors="surrogateescape")}:
+                    yield from _counting(said)
+            elif "/" not in user:
+                yield from filter(_looks_secret, {user, unquote(user)})
 
 
 @lru_cache(maxsize=1024)
 def _looks_secret(value: str) -> bool:
     """Whether it begins like a key of a known service, or is so irregular that it is no name, path or date."""
-    if len(value) >= _SHORTEST and _BEGINS_LIKE_A_KEY.match(value):
+    if len(value) >= SHORTEST and _BEGINS_LIKE_A_KEY.match(value):
         return True
     if len(value) < _WORD or " " in value:
         return False
@@ -110,22 +124,28 @@ def _looks_secret(value: str) -> bool:
     length = runs = 0
     for part in _SEPARATOR.split(value):
         found = _RUN.findall(part)
-        if len(part) >= _SHORTEST and (len(found) * 3 >= len(part) or sum(map(str.isdigit, found)) >= 3):
+        if len(part) >= SHORTEST and (len(found) * 3 >= len(part) or sum(map(str.isdigit, found)) >= 3):
             length, runs = length + len(part), runs + len(found)
     return length >= _WORD and runs >= 7
 
 
-def _counting(value: str) -> Iterator[str]:
-    """A value, and each of its words, as far as they are no ordinary text."""
-    return (one for one in {value.strip(), *re.split(r"[\s,;]+", value)} if not _ordinary(one))
+def _counting(value: str, *, paths: bool = True) -> Iterator[str]:
+    """A value, and each of its words, as far as they are no ordinary text, and so of a login that it encodes."""
+    for one in {value.strip(), *re.split(r"[\s,;]+", value)}:
+        if not _ordinary(one, paths=paths):
+            yield one
+    for encoded in _BASIC.findall(value):
+        with suppress(ValueError):
+            login = base64.b64decode(f"{encoded}==", b"-_" if set("-_") & set(encoded) else None)
+            yield from _counting(login.decode("utf-8", "surrogateescape").partition(":")[2])
 
 
-def _ordinary(value: str, shortest: int = _SHORTEST) -> bool:
+def _ordinary(value: str, shortest: int = SHORTEST, *, paths: bool = True) -> bool:
     if len(value) < shortest or not any(map(str.isalnum, value)):
         return True
     if len(value) < _WORD and _ORDINARY.fullmatch(value):
         return True
-    return bool(_PATH.match(value)) and not _RANDOM.search(value)
+    return paths and bool(_PATH.match(value)) and not _RANDOM.search(value)
 
 
 @lru_cache(maxsize=16)
@@ -134,16 +154,14 @@ def _made(values: frozenset[str]) -> Redactor:
 
 
 def forms(secret: str) -> set[str]:
-    """Every way in which a secret is looked for."""
-    made = {" ".join(secret.split()), "".join(secret.split())}
+    """Every way in which a secret is looked for, besides escapes."""
+    words = clean(secret, " ").split()
+    made = {" ".join(words), "".join(words)}
     for one in (secret, *made):
         raw = one.encode("utf-8", "surrogateescape")
-        percent = {quote(raw), quote(raw, safe=""), quote_plus(raw)}
-        made |= {json.dumps(one)[1:-1], json.dumps(one, ensure_ascii=False)[1:-1], ascii(one)[1:-1], repr(one)[1:-1]}
-        made.add(repr(raw)[2:-1])
-        made |= percent | {re.sub("%..", lambda found: found[0].lower(), said) for said in percent}
         made |= {raw.hex(), raw.hex().upper(), *_base64(raw)}
-    return {secret, *(one for one in made if len(one) >= _SHORTEST)}
+    made.add("+".join(words))  # as forms on the web are sent
+    return {secret, *(one for one in made if len(one) >= SHORTEST)}
 
 
 def _base64(raw: bytes) -> Iterator[str]:
@@ -156,67 +174,43 @@ def _base64(raw: bytes) -> Iterator[str]:
 
 
 class Redactor:
-    """Takes certain strings out of texts. A text that holds none of them is only searched. Long ones are found with
-    white space in them too, as where a line was wrapped."""
+    """Takes certain strings out of texts, whatever hidden characters are in them and however they are escaped. Long
+    ones are found with white space in them too, as where a line was wrapped."""
 
     def __init__(self, forms: Iterable[str]):
-        found = {bare if len(bare := "".join(one.split())) >= _WORD else one for one in forms}
-        self._forms = sorted(found, key=len, reverse=True)
-        self._reach = 2 * max(map(len, self._forms), default=0)
-        """Characters at the end of a text in which something may begin that goes on after it."""
-
-    @cached_property
-    def _any(self) -> re.Pattern[str]:
-        """What finds them; made when there is something to find."""
-        return re.compile(
-            "|".join((r"\s*" if len(one) >= _WORD else "").join(map(re.escape, one)) for one in self._forms)
-        )
+        made = {one: "".join(clean(one, "").split()) for one in forms}
+        long = {bare for bare in made.values() if len(bare) >= _WORD}
+        self._searches = Search("", long), Search(" ", {one for one, bare in made.items() if bare not in long})
 
     def __call__(self, text: str) -> str:
-        if not self._in(text):
-            if text.isascii() or not self._in(sanitize(text)):
-                return text
-            text = sanitize(text)  # characters that are not seen stood within it
-        return self._any.sub(KEY, text)
+        return self._replaced(text, len(text))[0]
 
-    def _in(self, text: str) -> bool:
-        bare = "".join(text.split())
-        return any(form in (bare if len(form) >= _WORD else text) for form in self._forms)
+    def _replaced(self, text: str, stop: int) -> tuple[str, int]:
+        """The text up to a place, redacted, and that place, which is an earlier one where a secret goes beyond it."""
+        made, end = list[str](), 0
+        for first, last in merged(span for search in self._searches for span in search.spans(text)):
+            if last > stop:
+                stop = min(stop, first)
+                break
+            made += [text[end:first], KEY]
+            end = last
+        return "".join(made) + text[end:stop], stop
 
-    def begun(self, text: str) -> int:
-        """The place in a text, if not its end, from which on it may be the beginning of something to be taken out."""
-        tail = max(0, len(text) - self._reach)
-        whole = range(tail, len(text))
-        bare = [at for at in whole if not text[at].isspace()]
-        first = len(text)
-        for form in self._forms:
-            places: Sequence[int] = bare if len(form) >= _WORD else whole
-            said = "".join(text[at] for at in places[-len(form) + 1 :])
-            at = said.find(form[0])
-            while at >= 0 and not form.startswith(said[at:]):
-                at = said.find(form[0], at + 1)
-            first = min(first, places[at - len(said)]) if at >= 0 else first
-        return first
+    def begun(self, text: str, *, half: bool = False) -> int:
+        """The place in a text, if not its end, from which on it may be the beginning of something to be taken out, or
+        is at least the larger `half` of it."""
+        return min((at for search in self._searches for at in search.begun(text, half)), default=len(text))
 
     def split(self, text: str) -> tuple[str, str]:
         """The beginning of a text that goes on, redacted, and as it is what may become a secret as the text goes on."""
-        at = self.begun(text)
-        made, end = [], 0
-        for match in self._any.finditer(text) if self._in(text) else ():
-            if match.end() > at:
-                at = min(at, match.start())
-                break
-            made += [text[end : match.start()], KEY]
-            end = match.end()
-        return "".join(made) + text[end:at], text[at:]
+        made, at = self._replaced(text, self.begun(text))
+        return made, text[at:]
 
     def cut(self, text: str) -> str:
         """`text`, of which the end is missing: what may be the larger half of a secret at its end is one."""
         text = self(text)
-        at = self.begun(text)
-        left = "".join(text[at:].split())
-        half = any(form.startswith(left) and len(left) >= max(_SHORTEST, len(form) / 2) for form in self._forms)
-        return text[:at] + KEY if half else text
+        at = self.begun(text, half=True)
+        return text[:at] + KEY if at < len(text) else text
 
 
 class StreamRedactor:
@@ -233,7 +227,10 @@ class StreamRedactor:
         """Takes the next piece, and tells what is sure by now; an empty text where nothing is."""
         if len(_learned) != self._learned:  # with the request that this answers
             self._renew()
-        sure, self._held = self._redact.split(self._held + piece)
+        self._held += piece
+        sure = ""
+        if clean(piece, ""):  # nothing that can't be seen changes what is held
+            sure, self._held = self._redact.split(self._held)
         self._on_text(sure)
 
     def end(self) -> None:

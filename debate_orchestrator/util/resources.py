@@ -1,7 +1,7 @@
-"""Where the words lie: finds prompts/, reads its files, and tells their digests.
+"""The files that ship with the package: prompts/, examples/ and skill/, and the digests of templates.
 
-In an installed package prompts/ lies inside the package; in a checkout it lies beside it. The inside
-is looked at first, so that a stray `site-packages/prompts` can't win.
+An installed package has them inside, a checkout beside the package. The inside is looked at first, so that a stray
+`site-packages/prompts` can't win.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from debate_orchestrator.util.data import read_mapping
-from debate_orchestrator.util.errors import BadFile, BadFormat, complaint, short_repr, suggest
+from debate_orchestrator.util.errors import BadFile, BadFormat, short_repr, suggest
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 
@@ -21,7 +21,7 @@ def folder(name: str) -> Path:
     for place in (_PACKAGE / "_shipped" / name, _PACKAGE.parent / name):
         if place.is_dir():
             return place
-    raise BadFile(complaint(name, "an installation without it", f"a folder {name}/", "Install the package again."))
+    raise BadFile(f"This installation has no folder {name}/.", hint="install the package again")
 
 
 def prompts() -> Path:
@@ -34,20 +34,20 @@ def read_yaml(name: str) -> dict[str, Any]:
 
 
 def format_names() -> list[str]:
-    """The formats that there are."""
+    """The names of the shipped formats, sorted."""
     return sorted(path.parent.name for path in (prompts() / "formats").glob("*/format.yaml"))
 
 
 def format_folder(name: str) -> Path:
-    """The folder of a format; BadFormat, with the names there are, where it is unknown."""
+    """The folder of a shipped format; BadFormat, with the known names, if there is none of that name."""
     if name not in format_names():
-        hint = f"{suggest(name, format_names())} `debate formats` lists them.".lstrip()
-        raise BadFormat(complaint("format", short_repr(name), "one of " + ", ".join(format_names()), hint))
+        problem = f"format: there is no format {short_repr(name)}. {suggest(name, format_names())}".rstrip()
+        raise BadFormat(problem, hint=f"one of {', '.join(format_names())}; `debate formats` lists them")
     return prompts() / "formats" / name
 
 
 def digests(*format_names: str) -> dict[str, str]:
-    """Every template that briefs of these formats may be made of, by its path in prompts/, with its sha256."""
+    """The sha256 of every template that briefs of these formats may use, by its path in prompts/."""
     root = prompts()
     folders = [*map(format_folder, format_names), root / "shared"]
     used = [path for folder in folders for path in folder.glob("*.j2")]

@@ -12,16 +12,18 @@ import unicodedata
 from bisect import bisect_right
 from functools import lru_cache
 from itertools import accumulate
+from typing import Literal
 
 # Unicode "Cf" and friends that hide or reorder text: bidi embeddings, overrides and isolates,
 # the tags block, interlinear annotation, the byte order mark, soft hyphen, word joiner, blanks.
-_HIDDEN = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
+HIDDEN = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
     "\u3164\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff"
-    "\U000e01f0-\U000e0fff]"
+    "\U000e01f0-\U000e0fff"
 )
 # Joiners, and selectors of variants: nothing in plain ASCII needs any, and nowhere are more than two needed in a row.
 JOINER = "[\u180b-\u180d\u180f\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]"
+_HIDING = re.compile(f"[{HIDDEN}]")
 _IDLE = re.compile(rf"(?<=[\x00-\x7f]){JOINER}+(?=[\x00-\x7f]|\Z)|(?<={JOINER}{{2}}){JOINER}+")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _BREAKS = re.compile("\r\n?|[\x85\u2028\u2029]")
@@ -61,6 +63,33 @@ _READ_AS = {look: real for real, looks in _ALIKE.items() for look in looks}
 _PLAIN = _Plain()
 
 
+class _Combining(dict[int, str]):
+    """Character to `m` where it begins with a combining mark once it is normalized, to `.` elsewhere."""
+
+    def __missing__(self, code: int) -> str:
+        self[code] = "m" if unicodedata.combining(unicodedata.normalize("NFKD", chr(code))[0]) else "."
+        return self[code]
+
+
+_COMBINING = _Combining()
+_MARKS_TOO_MANY = re.compile(r"(?<=m{30})m+")
+
+
+def normalized(text: str, form: Literal["NFC", "NFD", "NFKC", "NFKD"] = "NFKC") -> str:
+    """`text` in a Unicode normalization form, with no more than 30 combining marks in a row.
+
+    Unicode sorts the marks behind a letter, which takes the square of their number. 30 is what its Stream-Safe Text
+    Format allows (UAX #15); no language needs more than a few.
+    """
+    if text.isascii():
+        return text
+    kept, at = list[str](), 0
+    for found in _MARKS_TOO_MANY.finditer(text.translate(_COMBINING)):
+        kept.append(text[at : found.start()])
+        at = found.end()
+    return unicodedata.normalize(form, "".join([*kept, text[at:]]))
+
+
 def sanitize(text: str) -> str:
     """`text` with line breaks made one kind, and with control and hidden characters made harmless.
 
@@ -72,7 +101,7 @@ def sanitize(text: str) -> str:
         return text
     text = _BREAKS.sub("\n", text)
     if not text.isascii():
-        text = _IDLE.sub("", _HIDDEN.sub("", text))
+        text = _IDLE.sub("", _HIDING.sub("", text))
     return _CONTROL.sub(_picture, text)
 
 

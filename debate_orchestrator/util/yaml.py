@@ -1,8 +1,7 @@
-"""YAML as people expect it, read strictly and written back the same; imported late, since most verbs need none.
+"""A strict YAML reader, and a writer whose output it reads back unchanged. Import it late: most verbs need no YAML.
 
-YAML is read by the pure Python loader (the C one can be crashed by nesting), without anchors, aliases or
-tags, and with the meanings that people expect: `no` is a word, `1:30` is a word, only `true` and `false`
-are flags.
+Anchors, aliases and tags are refused. Values mean what people expect: `no` and `1:30` are text, and only `true` and
+`false` are booleans. The loader is the pure Python one, since deep nesting can crash the C one.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import yaml
 
 
 class _Loader(yaml.SafeLoader):
-    """The safe loader, less what surprises: aliases, tags, dates, sexagesimals, yes and no."""
+    """The safe loader without aliases, tags, dates, sexagesimal numbers, and yes and no as booleans."""
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
 
@@ -23,7 +22,7 @@ class _Loader(yaml.SafeLoader):
         event = self.peek_event()  # type: ignore[no-untyped-call]
         if isinstance(event, yaml.AliasEvent) or event.anchor or getattr(event, "tag", None):
             raise yaml.MarkedYAMLError(
-                problem="anchors (&name), aliases (*name) and tags (!name) are not taken here",
+                problem="anchors (&name), aliases (*name) and tags (!name) are not supported",
                 problem_mark=event.start_mark,
             )
         return super().compose_node(parent, index)
@@ -49,7 +48,7 @@ for _tag, _pattern, _first in (
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes what `_Loader` reads back: text that could be taken for anything else is quoted."""
+    """Quotes text that `_Loader` would read as anything but text."""
 
     yaml_implicit_resolvers = _Loader.yaml_implicit_resolvers
 
@@ -63,21 +62,24 @@ _Dumper.add_representer(str, _text)
 
 
 class InvalidYaml(ValueError):
-    """A text that is no YAML as it is taken here; `line` is where it goes wrong, if that can be told."""
+    """A text is not valid YAML; `line` is the line of the mistake, if known."""
 
-    def __init__(self, said: str, line: int | None = None):
+    def __init__(self, problem: str, line: int | None = None):
         self.line = line
-        super().__init__(said)
+        super().__init__(problem)
 
 
 def load(text: str) -> Any:
-    """The value that a YAML text holds; NotYaml where it is none, with what is wrong and where."""
+    """The value that a YAML text holds. Raises InvalidYaml, with the place, if it is not valid."""
     return load_with_lines(text, told=False)[0]
 
 
 def load_with_lines(text: str, *, told: bool = True) -> tuple[Any, dict[tuple[str, ...], int]]:
-    """The value that a YAML text holds, and, if it is to be `told`, the line on which each value in it begins, or its
-    key where it has one, by the keys that lead to it; places in a list are written as digits. NotYaml as `load`."""
+    """The value that a YAML text holds, and the line of every value in it (or of its key), unless `told` is false.
+
+    Lines are found by the path of keys that leads to the value; positions in a list are written as digits. Raises
+    InvalidYaml as `load`.
+    """
     try:
         loader = _Loader(text)
         root = loader.get_single_node()
@@ -91,10 +93,10 @@ def load_with_lines(text: str, *, told: bool = True) -> tuple[Any, dict[tuple[st
         position = getattr(error, "position", None)
         line = text.count("\n", 0, position) + 1 if isinstance(position, int) else None
         raise InvalidYaml(str(error), line) from None
-    except (ValueError, OverflowError):  # of an escape such as "\\UFFFFFFFF"
+    except (ValueError, OverflowError):  # an escape such as "\\UFFFFFFFF"
         raise InvalidYaml("an escaped character that does not exist") from None
     except RecursionError:
-        raise InvalidYaml("nesting without end") from None
+        raise InvalidYaml("it is nested too deeply") from None
 
 
 def _lines(root: yaml.Node) -> dict[tuple[str, ...], int]:
@@ -108,11 +110,11 @@ def _lines(root: yaml.Node) -> dict[tuple[str, ...], int]:
             inner = [(str(n), value, value) for n, value in enumerate(node.value)]
         else:
             continue
-        found |= {(*keys, name): at.start_mark.line + 1 for name, at, _ in inner}
+        found |= {(*keys, name): node.start_mark.line + 1 for name, node, _ in inner}
         waiting += [((*keys, name), value) for name, _, value in inner]
     return found
 
 
 def dump(value: Mapping[str, Any], *, ascii_only: bool = False) -> str:
-    """`value` as YAML that `load` reads back as it was; in ASCII alone it is safe on any screen."""
+    """`value` as YAML that `load` reads back unchanged; with `ascii_only` it is safe on any terminal."""
     return str(yaml.dump(dict(value), Dumper=_Dumper, sort_keys=False, allow_unicode=not ascii_only, width=100))

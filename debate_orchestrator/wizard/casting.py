@@ -87,7 +87,9 @@ class Casting:
         if not said:
             raise BadSettings(self._sitting.words.said["needed"])
         if said not in (value for value, _ in self._extra):
-            wrong = registry.complaints({seat: (said,)}) or registry.missing({seat: (said,)})
+            wrong = registry.complaints({seat: (said,)}) or registry.missing(
+                {seat: (said,)}, self._sitting.hall().permissions
+            )
             if wrong:
                 raise BadSettings([one.removeprefix("cast: ") for one in wrong])
             self._warn(said)

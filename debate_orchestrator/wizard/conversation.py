@@ -12,6 +12,7 @@ from debate_orchestrator.engine import rejudge
 from debate_orchestrator.rostrum import Back, Later
 from debate_orchestrator.setup.questions import Questionnaire
 from debate_orchestrator.setup.risks import Risk
+from debate_orchestrator.setup.risks import told as told_risks
 from debate_orchestrator.setup.session import Ask, Propose, SetupState, with_answers
 from debate_orchestrator.setup.settings import MODERATOR, Settings, settings_from
 from debate_orchestrator.storage.paths import DebateFiles
@@ -102,7 +103,9 @@ class Conversation:
         sitting = self.sitting
         spec = sitting.moderator()
         while spec is not None:
-            if moderating.moderated(sitting.draft, spec, sitting.interview, sitting.asker.tell, sitting.keep):
+            if moderating.moderated(
+                sitting.draft, spec, sitting.interview, sitting.asker.tell, sitting.keep, sitting.hall().permissions
+            ):
                 return
             sitting.moderates = sitting.choice("again") == "yes"
             spec = sitting.moderator()
@@ -220,7 +223,7 @@ def settled(draft: SetupState, interview: Questionnaire) -> Settings:
 def agreed(sitting: Sitting, name: str, risks: Sequence[Risk]) -> bool:
     """Shows what a file does beyond the debate, and asks whether that is wanted."""
     try:
-        return sitting.choice("trust", file=one_line(name), what="\n".join(one.said for one in risks)) == "yes"
+        return sitting.choice("trust", file=one_line(name), what="\n".join(told_risks(risks))) == "yes"
     except Back:
         return False
 

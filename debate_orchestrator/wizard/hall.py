@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CLERK, EVERYBODY, JUDGE
 from debate_orchestrator.providers import discovery, pricing
+from debate_orchestrator.providers.registry import NO_PERMISSIONS, Permissions
 from debate_orchestrator.setup.settings import MODERATOR
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings
@@ -42,6 +44,7 @@ class Hall(NamedTuple):
     """Seat to who fills it where nobody is named; empty where nobody can."""
     best: dict[str, str]
     """Seat to who would at best, whether that can be had here or not."""
+    permissions: Permissions = NO_PERMISSIONS
 
     @property
     def moderator(self) -> str | None:
@@ -64,17 +67,18 @@ class Hall(NamedTuple):
         """Every model that was found or is known, as a cast names it; and how the others begin."""
         names: list[str] = []
         for way in self.ways:
-            known = tuple(pricing.table().models) if way.seat == EXAMPLES["vendor"] else ()
+            known = pricing.models(model_spec.kind(way.seat)) if way.seat.endswith(":MODEL") else ()
             names += [f"{model_spec.kind(way.seat)}:{name}" for name in way.models or known]
             names += [] if way.models or known or " " in way.seat else [way.seat]
         return tuple(dict.fromkeys(names))
 
 
-def look() -> Hall:
+def look(permissions: Permissions = NO_PERMISSIONS) -> Hall:
     """Looks round. It takes some seconds where a server is slow to answer."""
-    ways = beside(discovery.available)
+    ways = beside(partial(discovery.available, permissions))
     try:
         usual = {seat: discovery.default(seat) for seat in (*EVERYBODY, MODERATOR)}
     except BadSettings:
         usual = {}
-    return Hall(tuple(ways.result()), usual, {seat: usual.get(seat) or discovery.unlimited(seat) for seat in EVERYBODY})
+    best = {seat: usual.get(seat) or discovery.unlimited(seat) for seat in EVERYBODY}
+    return Hall(tuple(ways.result()), usual, best, permissions)

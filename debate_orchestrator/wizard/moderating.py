@@ -42,6 +42,7 @@ def moderated(
     interview: Questionnaire,
     tell: Callable[[str], None],
     keep: Callable[[SetupState], None],
+    permissions: registry.Permissions = registry.NO_PERMISSIONS,
 ) -> bool:
     """Has a moderator called for the work that comes next; whether any came of it. `keep` is given the draft after
     it. What was paid is in it in any case, also where the person leaves meanwhile; what went wrong is told."""
@@ -54,7 +55,8 @@ def moderated(
         draft = with_progress(draft, nonce=secrets.token_hex(8))
     after, done, paid = draft, False, list[Reply]()
     try:
-        after, done = moderator.run_moderator(draft, _provider(spec, interview), interview, terms, paid), True
+        provider = _provider(spec, interview, permissions)
+        after, done = moderator.run_moderator(draft, provider, interview, terms, paid), True
     except DebateError as error:
         for one in error.complaints:
             tell(one)
@@ -63,12 +65,13 @@ def moderated(
     return done
 
 
-def _provider(spec: str, interview: Questionnaire) -> Provider:
+def _provider(spec: str, interview: Questionnaire, permissions: registry.Permissions) -> Provider:
     """Whoever is asked, in a debate of which nothing is settled yet."""
     rules = interview.rules
     positions = {side: f"{side}, to be settled" for side in rules.sides}
     given = {"topic": "to be settled", "positions": positions, "cast": spec}
-    return registry.maker(spec)(spec, DebateState([start.make_opening(settings_from(given, rules, REPORT))]))
+    debate = DebateState([start.make_opening(settings_from(given, rules, REPORT))])
+    return registry.make_provider(spec, debate, permissions)
 
 
 def spent(draft: SetupState) -> str:

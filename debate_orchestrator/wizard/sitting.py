@@ -13,7 +13,7 @@ from debate_orchestrator.core.values import Value
 from debate_orchestrator.rostrum import BACK, Back
 from debate_orchestrator.setup.questions import Questionnaire
 from debate_orchestrator.setup.session import QuestionText, SetupState, without_answers
-from debate_orchestrator.setup.settings import MODERATOR
+from debate_orchestrator.setup.settings import MODERATOR, format_of
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.util.sanitize import one_line
@@ -81,8 +81,8 @@ class Sitting:
     def take_up(self, kept: Kept, draft: SetupState) -> list[str]:
         """Goes on with that draft; what was wrong in it."""
         self.kept = kept
-        named = draft.given.get("format")
-        self.interview = self.interview_of() if named is None else self.interview_of(str(named))
+        named = format_of(draft.given, "")
+        self.interview = self.interview_of(named) if named else self.interview_of()
         self.draft, wrong = self.interview.checked(_cast_by_seat(draft, self.interview.rules))
         kept.whole = draft.given.keys() <= self.draft.given.keys()
         return wrong

@@ -154,7 +154,7 @@ def simulated(first: Opened, words: int | None = WORDS) -> list[Sent]:
 
 def price(model: str, counted: Counted) -> float:
     """What that much input costs, in tokens at the plain price."""
-    rules, read = pricing.table().cache, pricing.table().models[model].read
+    rules, read = pricing.table().cache, pricing.table().vendors["anthropic"][model].read
     return (
         counted.fresh + counted.cached * read + counted.written * rules.write + counted.written_hour * rules.write_hour
     )
@@ -192,7 +192,7 @@ def bound(requests: Iterable[dict[str, Any]]) -> float:
         known = sum(beginning in seen for beginning, _ in blocks)  # beginnings: if one is known, so are all before
         readable = known if sum(size for _, size in blocks[:known]) >= LEAST else 0
         for beginning, size in blocks[:readable]:
-            total += size * pricing.table().models[asked["model"]].read
+            total += size * pricing.table().vendors["anthropic"][asked["model"]].read
             reread[beginning] = size * (write - 1)
         total += sum(size for _, size in blocks[readable:])
         seen |= {beginning for beginning, _ in blocks}

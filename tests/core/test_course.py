@@ -92,7 +92,7 @@ def test_a_concession_that_only_the_new_panel_sees_ends_nothing() -> None:
 
 def test_a_sides_own_words_still_concede() -> None:
     """A debater's own line ends the debate again: it was said."""
-    debate = again(3, script={"1.rebuttal.a": f"Well.\n{CONCEDE}"})
+    debate = again(3, script={"1.rebuttal.a": f"Well.\n\n{CONCEDE}"})
 
     assert debate.conceded() == "a"
     assert not [turn for turn in ids(debate) if turn.startswith("2.")]

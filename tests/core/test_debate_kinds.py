@@ -191,7 +191,7 @@ def test_sides_may_fill_in_forms() -> None:
     debate = debated(1, rules=forms())
     assert heard(debate, "1.case.b") == ["1.case.a"]
     assert heard(debate, "1.vote.judge") == ["1.case.a", "1.case.b"]
-    with pytest.raises(OutOfTurn, match="an answer that spoke; expected a structured reply"):
+    with pytest.raises(OutOfTurn, match="this turn needs a structured reply, not the event 'spoke'"):
         DebateState([opened(1, rules=forms())]).take(spoke("1.case.a"))
     assert debated(1, rules=forms(), script={"1.case.a": filled_case(claim=CONCEDE)}).conceded() is None
 

@@ -32,7 +32,7 @@ PAIRS = {
     "letters": named("A", "B", ("X", "X")),
     "words": named("Pro", "Con"),
     "lengths": named("Ann Lee", "Bob", ("ANN", "B")),
-    "odd": named("C++ (x)", "Dr. Ω-2", ("[1", "2]")),
+    "odd": named("C++ (x)", "Dr. Ω-2", ("(1", "2)")),
     "case": named("anna", "Ben"),
     "same": named("Speaker", "Speaker"),
 }
@@ -47,7 +47,7 @@ SAID = (
         "Researcher AB",
     ),
     *("Pro", "CON", "pros", "Ann Lee", "Ann", "ANN LEE", "Bob", "Bob's", "C++ (x)", "Dr. Ω-2", "anna", "Anna", "Ben"),
-    *("A", "B", "a", "b", "[R1 - ", "[R2 - ROUND 1 - OPENING]", "[X - Y]", "[ANN - END]", "[[1 - Z]", "2.rebuttal.a"),
+    *("A", "B", "a", "b", "[R1 - ", "[R2 - ROUND 1 - OPENING]", "[X - Y]", "[ANN - END]", "[(1 - Z]", "2.rebuttal.a"),
     *(
         "1.opening.b",
         "final.verdict.judge-1",

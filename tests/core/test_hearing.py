@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nasty import HUGE, NASTY, PIECES, alike, texts
 
+from debate_orchestrator.core import visible_text
 from debate_orchestrator.core.phases import Phase, Quotes
 from debate_orchestrator.core.private_text import without_private
 from debate_orchestrator.core.visible_text import (
@@ -335,3 +336,15 @@ def test_a_name_is_no_pattern() -> None:
     """A name is found as it stands."""
     assert writes_lines_for("C++ (x): y", ["C++ (x)"])
     assert not writes_lines_for("Bxn: y", ["B.n"])
+
+
+def test_quotes_are_looked_up_as_far_as_a_speech_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So many quotes of a speech are looked up; those after them are heard as unverified."""
+    looked: list[str] = []
+    find = visible_text._in
+    monkeypatch.setattr(visible_text, "_in", lambda quote, *given: looked.append(quote) or find(quote, *given))
+    made = on_text("<quote>the quick brown fox</quote> " * 1000)
+
+    assert len(looked) == 200
+    assert [quote.verified for quote in made.quotes] == [True] * 200 + [False] * 800
+    assert made.text.count("<u_quote>") == 800

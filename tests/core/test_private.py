@@ -15,8 +15,7 @@ from debate_orchestrator.core.events import Spoke, Voted
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.transcript import entry
 from debate_orchestrator.prompting.replies import parse_reply, parse_structured
-from debate_orchestrator.screen.cells import plain
-from debate_orchestrator.screen.voices import Voice
+from debate_orchestrator.terminal.speeches import Speech
 from debate_orchestrator.util.errors import BadReply
 from debate_orchestrator.util.sanitize import sanitize
 
@@ -54,6 +53,8 @@ PAIRS = {
 READ = {name: pair for name, pair in PAIRS.items() if name != "hidden"}
 """Those of them that are found in a text as it came."""
 marks = st.sampled_from(sorted(PAIRS.values()))
+tags = st.sampled_from(sorted(pair for pair in PAIRS.values() if "|" not in pair[0]))
+"""Those that are no tokens, which may be mentioned bare."""
 
 
 def heard(text: str, turn: str = "1.opening.a") -> str:
@@ -94,11 +95,44 @@ def heard(text: str, turn: str = "1.opening.a") -> str:
         ("{0}{1}So.", "So."),
         ("{0}\n\n{1}\n\nSo.", "So."),
         ("{1}So.", "So."),
+        ("我们需要SECRET考虑\n{1}你好。", "你好。"),
+        ("надо SECRET подумать\n{1}Привет.", "Привет."),
+        ("SECRET\n{1}Ömer sagt.", "Ömer sagt."),
+        ("SECRET\n{1}so it is.", "so it is."),
+        ("SECRET{1}So.", "So."),
+        ("SECRET\n{1}- One thing.", "- One thing."),
+        ("SECRET\n{1}— so.", "— so."),
+        ("SECRET about the {0} mark of models.\n{1}\n\nSo.", "So."),
+        ("SECRET about the {0} mark.{1}\n\nSo.", "So."),
+        ("SECRET: the {0} mark is {0} here.{1}\n\nSo.", "So."),
+        ("SECRET:\n```\nx\n{1}\nSo.\n```\ncode\n```\nAnd so.", "So. ``` code ``` And so."),
+        ("SECRET:\n~~~\nx\n{1}\nSo.\n~~~\ncode\n", "So. ~~~ code"),
+        ("# Opening\n{0}we SECRET{1}\nSo.", "# Opening So."),
+        ("开场白\n{0}我们SECRET{1}\nSo.", "开场白 So."),
+        ("So,\n{0} so SECRET{1}\nSo.", "So, So."),
+        ("So.\n> {0}\n> SECRET\n> {1}\nSo.", "So. > So."),
+        ("So.\n- {0}SECRET{1}\nSo.", "So. - So."),
+        ("1. {0}SECRET{1}\nSo.", "1. So."),
+        ("**{0}**\nSECRET\n**{1}**\nSo.", "** ** So."),
+        ("`{0}`\nSECRET\n`{1}`\nSo.", "` ` So."),
+        ('"{0}SECRET{1}" So.', '" " So.'),
+        ("assistant: {0}SECRET{1} So.", "assistant: So."),
+        ("**Researcher A:** {0}SECRET{1} So.", "**Researcher A:** So."),
+        ("<p>{0}SECRET{1} So.", "<p> So."),
+        ("SECRET. {0} is a mark. SECRET\n{1} So.", "So."),
+        ("So. {0} is SECRET", "So."),
+        ("So.\n    {0}SECRET\n{1}So.", "So. So."),
     ],
 )  # fmt: skip
 def test_working_is_heard_by_nobody(left: str, right: str, text: str, said: str) -> None:
     """At the beginning, as a block of its own, left open, or closed alone, working is left out, and nothing else."""
     assert heard(text.format(left, right)).split() == said.split()
+
+
+def test_a_lost_token_loses_no_working() -> None:
+    """Where the first token of a channel was lost, its name and the next one still open private working."""
+    said = heard("analysis<|message|>SECRET<|end|><|start|>assistant<|channel|>final<|message|>So.")
+    assert "SECRET" not in said and said.endswith("So.")
 
 
 MENTIONS = (
@@ -107,26 +141,18 @@ MENTIONS = (
     "So.\n\n`{0}` is how it begins.\n`{1}` is how it ends.",
     "So:\n\n```\n{0}\nHm.\n{1}\n```\n\nAnd so.",
     "So.\n\n~~~text\n{0}\n~~~",
-    "    {0}" "x",
-    "The mark\n{0} is what begins it.",
-    "It ends with the mark {1}\nand goes on from there.",
-    "> {0}Hm.{1}",
-    "- {0}: the beginning\n- {1}: the end",
     "Is it ({0}, {1}), or not?",
     "A block ({0}Hm.{1}) within a sentence.",
-    "It begins. {0} is the mark, and {1} its end.",
-    "It has marks:\n\n1. {0}\n2. {1}\n\nAnd so.",
     "Models end it with {1} and go on.",
     "They close it by `{1}`.",
     "They write `x {1}` there.",
     "He wrote: \"they close it by {1}\".",
     "He wrote: “{1}”.",
-    "> It says. {1}",
 )  # fmt: skip
 
 
 @pytest.mark.parametrize("text", MENTIONS)
-@pytest.mark.parametrize(("left", "right"), [PAIRS["think"], PAIRS["kimi"], PAIRS["square"], PAIRS["command"]])
+@pytest.mark.parametrize(("left", "right"), [PAIRS["think"], PAIRS["kimi"], PAIRS["square"]])
 def test_a_mark_that_is_mentioned_hides_nothing(left: str, right: str, text: str) -> None:
     """A mark in code, in a quotation or within a sentence is heard like any other word."""
     text = f"It is so.\n\n{text.format(left, right)}"
@@ -158,7 +184,7 @@ def test_what_is_left_open_stays_private(pair: tuple[str, str], before: str, aft
 
 
 @many
-@given(marks, st.lists(st.sampled_from(["It", "says", "so,", "here"]), min_size=1), PROSE, st.integers(0, 3))
+@given(tags, st.lists(st.sampled_from(["It", "says", "so,", "here"]), min_size=1), PROSE, st.integers(0, 3))
 def test_mentions_within_sentences_are_heard(pair: tuple[str, str], words: list[str], prose: str, form: int) -> None:
     """Wherever within a sentence a mark is mentioned, in code or bare, the speech is heard whole."""
     left, right = map(sanitize, pair)
@@ -211,15 +237,15 @@ def test_json_that_mentions_a_mark_is_read_whole() -> None:
 # While it streams
 
 
-def streamed(pieces: list[str]) -> tuple[Voice, str]:
+def streamed(pieces: list[str]) -> tuple[Speech, str]:
     """A speech that comes in pieces, and all that was ever shown of it."""
     turn = DebateState([opened()]).due()[0]
-    voice, seen = Voice(turn, "Opening", "", 0.0), ""
-    voice.begin(0.0)
+    speech, seen = Speech(turn, "Opening", "", 0.0), ""
+    speech.begin(0.0)
     for piece in pieces:
-        voice.hear(piece)
-        seen += " ".join(plain(one.line) for one in voice.peek(80))
-    return voice, seen
+        speech.hear(piece)
+        seen += " ".join(row.plain for row in speech.rows(80, 1_000)[0])
+    return speech, seen
 
 
 @many
@@ -229,23 +255,23 @@ def test_working_is_not_shown_while_it_streams(
 ) -> None:
     """In pieces of whatever size, no working is shown, and what is said is shown once and to the end."""
     text = f"{pair[0]}{working}{pair[1]}\n\n{one}\n\n{pair[0]}\n{working}\n{pair[1]}\n\n{two}"
-    voice, seen = streamed([text[n : n + size] for n in range(0, len(text), size)])
+    speech, seen = streamed([text[n : n + size] for n in range(0, len(text), size)])
     assert "SECRET" not in seen
-    voice.settle(text)
-    lines = [plain(one.line) for one in voice.peek(400)]
+    speech.settle(text)
+    lines = [row.plain for row in speech.rows(400, 1_000)[0]]
     assert "SECRET" not in " ".join(lines)
     assert " ".join(lines).replace("**", "").split()[1:] == f"{one} {two}".split()
-    assert voice.words == len(f"{one} {two}".split())
+    assert speech.words == len(f"{one} {two}".split())
 
 
 def test_working_without_a_beginning_is_withdrawn() -> None:
     """Where only the end of the working tells what it was, the screen says so, and shows the speech."""
-    voice, _ = streamed(["Hm, SEC", "RET.\n</th", "ink>\n\nSo it", " is."])
-    voice.settle("Hm, SECRET.\n</think>\n\nSo it is.")
-    lines = [plain(one.line).strip() for one in voice.peek(80)]
+    speech, _ = streamed(["Hm, SEC", "RET.\n</th", "ink>\n\nSo it", " is."])
+    speech.settle("Hm, SECRET.\n</think>\n\nSo it is.")
+    lines = [row.plain.strip() for row in speech.rows(80, 1_000)[0]]
     assert "-- what stands above was private working, which no other seat hears." in lines
     assert lines[-1] == "So it is."
-    assert voice.words == 3
+    assert speech.words == 3
 
 
 def test_it_is_kept_in_the_journal() -> None:

@@ -158,7 +158,7 @@ def test_lines_are_the_formats_own() -> None:
     """What concedes is the line of this format, and no other's."""
     made = rules()
     assert debated(2, script={"1.speech.a": CONCEDE}, rules=made).conceded() is None
-    assert debated(2, script={"1.speech.a": "Well.\nYou win."}, rules=made).conceded() == "a"
+    assert debated(2, script={"1.speech.a": "Well.\n\nYou win."}, rules=made).conceded() == "a"
 
 
 def test_who_hears_a_phase() -> None:

@@ -114,3 +114,59 @@ def test_all_seats_that_take_a_turn_are_filled() -> None:
     """A seat that takes no turn need not be filled."""
     assert rules(**SIDES, judged_by="plain").seated == ("a", "b")
     assert rules(**CLERK).seated == ("a", "b", "judge")
+
+
+def flags(count: int) -> dict[str, Any]:
+    return {f"f{n}": {"kind": "flag"} for n in range(count)}
+
+
+def nested(depth: int, **how: Any) -> dict[str, Any]:
+    """A field with so many records within each other."""
+    field: dict[str, Any] = {"kind": "flag"}
+    for _ in range(depth):
+        field = {"kind": "record", "fields": {"x": field}, **how}
+    return field
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (shaped(deep=nested(2, per_side=True)), "final.deep.x is per side within what is per side"),
+        (shaped(deep=nested(24, per_side=True)), "per side within"),
+        (shaped(deep=nested(7)), "at most 6"),
+        (shaped(deep={"kind": "list", "fields": {"x": nested(200)}}), "at most 6"),
+        (shaped(**flags(301)), "at most 300"),
+        (
+            shaped(x={"kind": "record", "per_side": True, "fields": {f"f{n}": {"kind": "flag"} for n in range(200)}}),
+            "300",
+        ),
+    ],
+    ids=["per side twice", "per side often", "deep", "deep in a list", "wide", "wide on both sides"],
+)
+def test_shapes_stay_small(changes: dict[str, Any], said: str) -> None:
+    """A shape whose schema would be deep or large, or double with each level, is refused."""
+    with pytest.raises(ValidationError, match=said):
+        rules(**changes)
+
+
+def test_a_shape_may_be_as_large_as_any_judge_can_fill() -> None:
+    """A shape that keeps to the limits is taken."""
+    both = {"kind": "record", "per_side": True, "fields": flags(140)}
+
+    assert rules(**shaped(deep=nested(5), both=both)).shapes["final"]["both"].per_side
+
+
+def test_every_phase_has_a_seat_and_a_name_of_its_own() -> None:
+    """Phases without seats, and too many of them, are told once and not one by one."""
+    many = [phase(f"p{n}", "a") for n in range(251)]
+    with pytest.raises(ValidationError, match="251 phases in `round`; at most 250"):
+        rules(round=many)
+    assert len(rules(round=many[:250]).round) == 250
+    with pytest.raises(ValidationError, match="phase 'x' has no seats"):
+        rules(round=[phase("x")])
+
+
+def test_a_vote_before_the_rounds_is_blind() -> None:
+    """A vote before the first word has the option blind: as any other vote it counts nowhere."""
+    with pytest.raises(ValidationError, match="votes before the rounds without the option blind"):
+        rules(before=[BALLOT])

@@ -116,14 +116,14 @@ def test_only_if_and_unless_both_hold(refused: bool | None, claim: str) -> None:
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        (REFUSAL | {"url": "https://e.org"}, "url: got 'https://e.org'; expected null, since refused is true."),
-        (REFUSAL | {"turns": ["1.opening.a"]}, "expected [], since refused is true."),
-        (GOOD | {"reason": "No."}, "reason: got 'No.'; expected null, unless refused is true."),
-        (GOOD | {"claim": "none", "notes": ["x"]}, "expected [], since claim is none."),
-        (REFUSAL | {"notes": ["x"]}, "expected [], unless refused is false and claim is not none."),
+        (REFUSAL | {"url": "https://e.org"}, "url: 'https://e.org' must be null, since refused is true."),
+        (REFUSAL | {"turns": ["1.opening.a"]}, "must be [], since refused is true."),
+        (GOOD | {"reason": "No."}, "reason: 'No.' must be null, unless refused is true."),
+        (GOOD | {"claim": "none", "notes": ["x"]}, "must be [], since claim is none."),
+        (REFUSAL | {"notes": ["x"]}, "must be [], unless refused is false and claim is not none."),
         (
             GOOD | {"url": None},
-            "url: got null; expected the address of a page, such as https://example.org/page, since",
+            "url: null is not the address of a page, such as https://example.org/page, since",
         ),
     ],
 )
@@ -136,7 +136,7 @@ def test_complaints_say_what_it_depends_on(value: dict[str, Any], said: str) -> 
 def test_what_is_missing_says_when_it_may_be_empty(name: str) -> None:
     """A field that is not there at all is asked for, with when it may be empty."""
     (said,) = check(CASE, {key: value for key, value in GOOD.items() if key != name}, TERMS)
-    assert said.startswith(f"{name}: got nothing; expected text of ")
+    assert said.startswith(f"{name}: this field is missing; it must be text of ")
     assert said.endswith("and null otherwise.")
 
 
@@ -172,8 +172,8 @@ def test_a_criterion_may_have_a_scale_of_its_own() -> None:
     assert check(shape, {"scores": {"a": marks, "b": marks}}, own) == []
     wild = {"argument_quality": 0.5, "use_of_evidence": 2, "directness_of_rebuttals": 1}
     said = check(shape, {"scores": {"a": marks, "b": wild}}, own)
-    assert [one.partition(";")[2] for one in said] == [
-        " expected a number from 1 to 10.",
-        " expected a number from 0 to 1.",
+    assert [one[one.index(" is not") :] for one in said] == [
+        " is not a number from 1 to 10.",
+        " is not a number from 0 to 1.",
     ]
     assert [own.scale(name) for name in own.criteria] == [(1, 10), (0, 1), (1, 10)]

@@ -1,0 +1,348 @@
+"""The functions that `debate_orchestrator` offers to Python programs."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from debate_orchestrator.core.events import BudgetChanged, Noted, Opened
+from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.phases import JUDGE
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine import format_check, start, transcript_file
+from debate_orchestrator.engine import rejudge as rejudging
+from debate_orchestrator.engine.budget import unpriced_seats
+from debate_orchestrator.engine.estimate import estimate
+from debate_orchestrator.engine.loop import run_loop
+from debate_orchestrator.engine.turn import OnEvent, OnText, record_event
+from debate_orchestrator.providers import discovery, registry
+from debate_orchestrator.reports import forms
+from debate_orchestrator.reports.model import ReportModel, build_report
+from debate_orchestrator.reports.review_files import gather_reviews
+from debate_orchestrator.setup import risks
+from debate_orchestrator.setup.questions import Questionnaire
+from debate_orchestrator.setup.session import QuestionTexts
+from debate_orchestrator.setup.settings import Settings, format_of, settings_from
+from debate_orchestrator.storage.journal import JournalContents, JournalWriter, read
+from debate_orchestrator.storage.paths import REPORT, DebateFiles
+from debate_orchestrator.util import model_spec, resources
+from debate_orchestrator.util.data import read_regular, read_text
+from debate_orchestrator.util.errors import BadSettings, ExternalError, Paused
+
+DEFAULT_FORMAT = "adversarial"
+Path = str | os.PathLike[str]
+Risks = Sequence[risks.Risk]
+ReportForm = Literal["markdown", "html", "json"]
+_ENDINGS: dict[str, str] = {"markdown": ".md", "html": ".html", "json": ".json"}
+
+
+class DebateResult(NamedTuple):
+    """A debate that has ended."""
+
+    files: DebateFiles
+    """The paths of its journal, its report and the report as a page."""
+    state: DebateState
+    """What its events add up to: `state.verdict()`, `state.answers`, ..."""
+    report: ReportModel
+    """What every form of the report is rendered from."""
+
+
+async def run(
+    settings: Settings | Mapping[str, Any],
+    *,
+    rehearse: bool = False,
+    on_event: OnEvent | None = None,
+    on_text: OnText | None = None,
+) -> DebateResult:
+    """Run a debate from its settings to its report. This is a coroutine.
+
+    Args:
+        settings: a mapping with the keys of an answers file, or `Settings`. A seat without a model gets the best one
+            for which a key is set.
+        rehearse: let stand-ins take all seats. No model is called, and nothing is paid. The files get
+            `.rehearsed` into their names.
+        on_event: called with the state and each event, after it is on disk.
+        on_text: called with the turn and each piece of an answer, as it arrives.
+
+    Returns:
+        The finished debate. Its journal, report and page are on disk.
+
+    Raises:
+        BadSettings: the settings have errors; all of them are in `complaints`.
+        BadFile: the output can't be written, or there is a report already.
+        Paused: the debate is saved, and `resume` can go on: a provider is overloaded, the cap is reached
+            (`OverBudget`), or a seat waits for the host.
+        ProviderFailed: a provider failed for good. What was answered is saved.
+
+    Example:
+        result = await run({"topic": "Tabs or spaces?", "positions": {"a": "Tabs.", "b": "Spaces."}}, rehearse=True)
+        print(result.state.verdict(), result.files.report)
+    """
+    filler = discovery.best if rehearse else discovery.default
+    files = await _open(_settings(settings, filler), rehearse=rehearse)
+    with JournalWriter(files.journal) as journal:
+        return await _drive(journal, files, on_event, on_text)
+
+
+async def resume(
+    journal: Path,
+    *,
+    max_cost: float | None = None,
+    trust: bool = False,
+    on_event: OnEvent | None = None,
+    on_text: OnText | None = None,
+) -> DebateResult:
+    """Continue a debate from its journal. This is a coroutine.
+
+    Args:
+        journal: path of the journal.
+        max_cost: a new cap in US dollars; None keeps the old one.
+        trust: consent to what the journal makes this program do beyond the debate: run commands, call servers by
+            address, read files elsewhere, send prompts that did not ship with this package.
+        on_event, on_text: as in `run`.
+
+    Returns:
+        The finished debate, as `run` does. A complete debate is only reported again.
+
+    Raises:
+        BadSettings: the journal needs your consent (`trust`), or a cap can't be held.
+        BadJournal: the file is no journal, was changed (`DamagedJournal`) or is in use (`LockedJournal`).
+        Paused, ProviderFailed: as in `run`.
+
+    Example:
+        result = await resume("debate-report.journal.jsonl", max_cost=5.00)
+    """
+    path = os.fspath(journal)
+    files = DebateFiles.of_journal(path)
+    with JournalWriter(path) as writer:
+        debate = DebateState(writer.events)
+        if debate.due():
+            must_be_trusted(path, risks.of_going_on(debate.opened, debate.cast), trust)
+        if max_cost is not None:
+            if errors := unpriced_seats(debate.cast):
+                raise BadSettings(errors)
+            record_event(writer, debate, BudgetChanged(max_cost=max_cost))
+        return await _drive(writer, files, on_event, on_text)
+
+
+async def rejudge(
+    source: Path,
+    judges: str | Sequence[str],
+    *,
+    output: str | None = None,
+    strictness: str | None = None,
+    topic: str | None = None,
+    positions: Mapping[str, str] | None = None,
+    trust: bool = False,
+    on_event: OnEvent | None = None,
+    on_text: OnText | None = None,
+) -> DebateResult:
+    """Judge a finished debate again, or one that was written down elsewhere. This is a coroutine.
+
+    Args:
+        source: a journal, or a transcript in the form that docs/transcripts.md describes.
+        judges: a model spec, or one for each judge of a panel.
+        output: where the report goes; by default beside `source`.
+        strictness: how strictly to judge; by default as before.
+        topic, positions: for a transcript that lacks them.
+        trust: consent to prompts in the journal that did not ship with this package.
+        on_event, on_text: as in `run`.
+
+    Returns:
+        The judging, with a journal and a report of its own. The source is not changed.
+
+    Raises:
+        BadSettings: an argument has an error, or the journal needs your consent.
+        BadJournal: the journal can't be read, or its debate is not finished.
+        Paused, ProviderFailed: as in `run`.
+
+    Example:
+        result = await rejudge("debate-report.journal.jsonl", ["anthropic:claude-opus-5-5", "openai:gpt-5"])
+    """
+    path, panel = os.fspath(source), (judges,) if isinstance(judges, str) else tuple(judges)
+    must_be_callable({JUDGE: panel})
+    if path.endswith(".jsonl"):
+        if topic is not None or positions is not None:
+            raise BadSettings(f"{path}: a journal has its own topic and positions. Leave these arguments out.")
+        opened, speeches = _from_journal(path, panel, strictness, trust)
+    else:
+        opened, speeches = _from_transcript(path, panel, strictness, topic, positions)
+    files = DebateFiles.of_output(output or rejudging.output_path(path))
+    files.must_be_new()
+    debate = DebateState([opened])
+    registry.make_providers(debate)  # raises before anything is written
+    with JournalWriter.create(files.journal, opened) as journal:
+        for event in speeches:
+            record_event(journal, debate, event)
+        return await _drive(journal, files, on_event, on_text)
+
+
+def _from_journal(path: str, judges: tuple[str, ...], strictness: str | None, trust: bool) -> rejudging.Opening:
+    """The opening of a judging of a journal, and the speeches that follow it at once."""
+    entries = read(path).entries
+    opening = rejudging.of_journal(entries, path, judges, strictness)
+    opened = entries[0].event
+    must_be_trusted(path, risks.of_going_on(opened, {}) if isinstance(opened, Opened) else (), trust)
+    return opening
+
+
+def _from_transcript(
+    path: str,
+    judges: tuple[str, ...],
+    strictness: str | None,
+    topic: str | None,
+    positions: Mapping[str, str] | None,
+) -> rejudging.Opening:
+    transcript = transcript_file.parse(read_text(path, transcript_file.LARGEST), path)
+    digest = hashlib.sha256(read_regular(path, follow=True)).hexdigest()
+    return rejudging.of_transcript(transcript, path, digest, judges, strictness, topic, positions)
+
+
+async def open_debate(settings: Settings | Mapping[str, Any]) -> DebateFiles:
+    """Write the journal of a new debate and ask for no turn yet. This is a coroutine.
+
+    Use it with `step` when your program, and not a provider, answers the turns. A seat without a model is filled by
+    the host, which is your program.
+
+    Args:
+        settings: as in `run`.
+
+    Returns:
+        The paths of the debate's files.
+
+    Raises:
+        BadSettings, BadFile: as in `run`.
+        Paused, ProviderFailed: positions were to be derived, and the moderator's model failed.
+
+    Example:
+        files = await open_debate({"topic": "Tabs or spaces?", "positions": {"a": "Tabs.", "b": "Spaces."}})
+        print(step(files.journal).turns)
+    """
+    return await _open(_settings(settings, lambda seat: model_spec.HOST))
+
+
+def read_journal(path: Path) -> JournalContents:
+    """Read and verify a journal.
+
+    Returns:
+        Its `entries` (number, time in UTC, event, hash), its `events`, and in `torn` how many bytes an interrupted
+        write left at the end.
+
+    Raises:
+        BadJournal: the file is no journal, or of a newer version.
+        DamagedJournal: a line was changed, is missing, or follows a bad one.
+
+    Example:
+        kinds = [event.kind for event in read_journal("debate-report.journal.jsonl").events]
+    """
+    return read(path)
+
+
+def render(journal: Path, form: ReportForm = "markdown") -> str:
+    """The report of a journal as text. Nothing is written.
+
+    Args:
+        journal: path of the journal; an unfinished debate gives a report that says so.
+        form: "markdown", "html" or "json".
+
+    Raises:
+        BadSettings: there is no such form.
+        BadJournal: as `read_journal`.
+
+    Example:
+        page = render("debate-report.journal.jsonl", "html")
+    """
+    if form not in _ENDINGS:
+        raise BadSettings(f"form: {form!r} is not {', '.join(_ENDINGS)}.")
+    path = os.fspath(journal)
+    entries = read(path).entries
+    reviews = gather_reviews(DebateFiles.of_journal(path).ballots, entries)
+    return forms.rendered(build_report(entries, reviews), _ENDINGS[form])
+
+
+def load_format(name: str) -> Format:
+    """Load a format: its seats, phases, reply shapes and rubric.
+
+    Args:
+        name: the name of a shipped format, or the path of a folder. A format in a folder is checked whole.
+
+    Raises:
+        BadFormat: there is no such format, or it has errors; each is in `complaints` with its file and line.
+
+    Example:
+        sides = load_format("adversarial").sides
+    """
+    return format_check.load(name)
+
+
+async def _open(settings: Settings, *, rehearse: bool = False) -> DebateFiles:
+    files = DebateFiles.of_output(settings.output)
+    if rehearse:
+        settings, files = start.rehearsed(settings), files.beside(".rehearsed")
+    start.check_settings(settings, files, _people(settings.cast))
+    texts = QuestionTexts.model_validate(resources.read_yaml("interview.yaml"))
+    questionnaire = Questionnaire(texts, format_check.load(settings.format), REPORT)
+    settings, derived = await start.settle_positions(settings, questionnaire, lambda message: None)
+    opened = start.make_opening(settings, derived)
+    with JournalWriter.create(files.journal, opened) as journal:
+        if settings.one_agent:
+            journal.append(Noted(note="one agent"))
+        if rehearse:
+            journal.append(Noted(note="estimate", detail=estimate(opened).said()))
+    return files
+
+
+async def _drive(
+    journal: JournalWriter, files: DebateFiles, on_event: OnEvent | None, on_text: OnText | None
+) -> DebateResult:
+    """Runs what can be run, and writes the report when no turn is left."""
+    debate = DebateState(journal.events)
+    if debate.due():
+        must_be_callable(debate.cast)
+        if (note := start.changed_prompts(debate)) is not None:
+            record_event(journal, debate, note, on_event)
+        providers = registry.make_providers(debate, files.evidence)
+        try:
+            await run_loop(journal, debate, providers, on_event, on_text)
+        except ExternalError as error:
+            saved = f"{files.journal}: the turns answered so far ({len(debate.answers)}) are saved."
+            raise type(error)([*error.complaints, saved]) from error
+        journal.sync()
+    if waiting := ", ".join(turn.id for turn in debate.due()):
+        raise Paused(f"{files.journal}: these turns wait for the host: {waiting}. Hand in their replies with `step`.")
+    return DebateResult(files, debate, write_report(journal, files))
+
+
+def write_report(journal: JournalWriter, files: DebateFiles) -> ReportModel:
+    """Writes the report of a journal and its page. BadFile if the report can't be written."""
+    report = build_report(journal.entries, gather_reviews(files.ballots, journal.entries))
+    forms.write_both(report, files.report, files.page)
+    return report
+
+
+def _settings(settings: Settings | Mapping[str, Any], filler: Callable[[str], str]) -> Settings:
+    if isinstance(settings, Settings):
+        return settings
+    return settings_from(settings, format_check.load(format_of(settings, DEFAULT_FORMAT)), REPORT, filler)
+
+
+def _people(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """An error for each seat that a person has: a library call has no terminal to ask them at."""
+    seats = [seat for seat, specs in cast.items() if model_spec.HUMAN in specs]
+    hint = 'Seat "host" and use `step`, or run the debate with the `debate` command.'
+    return [f"cast: {seat}: a person can't be asked by a library call. {hint}" for seat in seats]
+
+
+def must_be_callable(cast: Mapping[str, tuple[str, ...]]) -> None:
+    """BadSettings, with every error, if a seat can't be called from here."""
+    if errors := registry.complaints(cast) + _people(cast) + registry.missing(cast):
+        raise BadSettings(errors)
+
+
+def must_be_trusted(path: str, found: Risks, trust: bool) -> None:
+    """BadSettings, with every risk, unless the caller trusts the journal."""
+    if found and not trust:
+        listed = "; ".join(risk.said for risk in risks.ordered(found))
+        raise BadSettings(f"{path}: this journal reaches beyond the debate ({listed}). Pass trust=True to agree.")

@@ -1,0 +1,338 @@
+"""What all APIs of models share: the connection, the stream of an answer, and the errors of both.
+
+What the environment holds for a vendor (keys, organizations, headers of a gateway) goes to that vendor alone. A request
+to an address from a cast carries only what it needs, and the key that is meant for that host. Redirects are never
+followed, since a key would go along, and no key goes over plain http to another machine or through a proxy to this one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Literal
+
+from debate_orchestrator.core.events import FoundPage, Reply, Usage
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.providers import faults, pricing, servers
+from debate_orchestrator.providers.limits import LIMITS, OverLimit
+from debate_orchestrator.providers.registry import Permissions, Piece
+from debate_orchestrator.util import redact
+from debate_orchestrator.util.errors import ExternalError, ProviderFailed, TransientError
+
+CONNECT = 15.0
+"""Seconds in which a server must accept a connection."""
+LONGEST_FIELD = 10_000
+"""Characters of what a server says of itself and of how an answer ended, and of a page that it found."""
+_NEEDED_HEADERS = {
+    "host", "accept", "accept-encoding", "connection", "content-type", "content-length", "user-agent",
+    "anthropic-version",
+}  # fmt: skip
+_TRANSPORTS = ("httpx2", "httpx", "httpcore2", "aiohttp", "anyio")
+_NOT_THERE = (
+    "connection refused", "connect call failed", "name or service not known", "no address", "getaddrinfo",
+    "nodename nor servname", "name resolution",
+)  # fmt: skip
+_Hook = Callable[[Any], Awaitable[None]]
+
+
+class Answer:
+    """An answer as far as its stream has come. Every field is checked before it is believed: a server may send
+    anything. The SDKs' own accumulators are no substitute: they copy the text with every piece, so that an answer in
+    small pieces takes them quadratic time, and fail on events that are out of order."""
+
+    endings: Mapping[str, Literal["whole", "cut", "refused"]] = {}
+    """Stop reason to how the answer ended; any other is a whole answer."""
+
+    def __init__(self) -> None:
+        self.stop: str | None = None
+        self.invalid: str | None = None
+        """Why this can be no answer, where something invalid came."""
+        self.length = self.received = 0
+        """Characters of its text, and of everything that came, with thinking."""
+        self.begun = False
+        """Whether anything has come, so that the call may have cost something."""
+        self.model: str | None = None
+        self.usage: Usage | None = None
+        """The tokens that the server counted; None where it counted none."""
+        self.cost: float | None = None
+        """What the server says that it cost, in US dollars."""
+
+    def take(self, event: Any) -> list[str]:
+        """Takes one event, and returns the pieces that it adds to the text. An empty piece says that the answer has
+        begun, or that the model is at work."""
+        raise NotImplementedError
+
+    def incomplete(self) -> str | None:
+        """Why this is no whole answer; None where it is one."""
+        raise NotImplementedError
+
+    @property
+    def text(self) -> str:
+        """The text so far; of a refusal its explanation."""
+        raise NotImplementedError
+
+    def ended(self) -> Literal["whole", "cut", "refused"]:
+        """How it ended."""
+        return self.endings.get(self.stop or "", "whole")
+
+    def pages(self) -> tuple[FoundPage, ...]:
+        """The pages that a search found."""
+        return ()
+
+    def reply(self, spec: str, lacked: tuple[str, ...] = ()) -> Reply:
+        """The answer as a reply of that seat. A cost that the server reports is believed."""
+        cost = pricing.cost(spec, self.usage) if self.cost is None else self.cost
+        return Reply(
+            text=self.text, brief="", by=spec, model=self.model, usage=self.usage, stop=self.stop, ended=self.ended(),
+            cost=cost, found=self.pages(), lacked=lacked,
+        )  # fmt: skip
+
+    def partial(self, spec: str) -> Reply | None:
+        """What has come of an answer that broke off; None where nothing had, so that nothing can have cost."""
+        return self.reply(spec) if self.begun else None
+
+
+class Unreadable(Exception):
+    """An SDK could not read what a server sent; `reason` is its exception."""
+
+    def __init__(self, reason: Exception):
+        super().__init__(str(reason))
+        self.reason = reason
+
+
+class _Shared:
+    """A client, and how many providers use it."""
+
+    def __init__(self, client: Any):
+        self.client, self.users = client, 0
+
+
+_clients: dict[tuple[object, ...], _Shared] = {}
+"""Clients by event loop, SDK, address and key. One takes 65 ms and a megabyte to make (it reads the certificate
+authorities) and keeps connections open, so the debates of a process share it."""
+
+
+class ApiModel:
+    """One model of one server. The SDK retries nothing: the loop decides on every call, and writes each one down."""
+
+    caches = True
+    sdk_name = ""
+    """The SDK of the subclass: it is part of what clients are shared by."""
+    optional: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
+    """What not every server takes, its field in a request, and words of a server that complains of it."""
+
+    def __init__(self, spec: str, debate: DebateState, permissions: Permissions):
+        self.name = spec
+        self.server = servers.server(spec)
+        self.insecure = permissions.insecure
+        self.debate = debate
+        self.lacks: set[str] = set()
+        """What this server has refused to take."""
+        self._reached = False
+        self._key: tuple[object, ...] | None = None
+
+    def sdk(self) -> Any:
+        """The SDK's module, imported with the first call, since that takes seconds and megabytes."""
+        raise NotImplementedError
+
+    def connect(self, options: dict[str, Any]) -> Any:
+        """A new client of the SDK with these options."""
+        raise NotImplementedError
+
+    def _connected(self) -> Any:
+        """A new client. ProviderFailed where a key is missing or would be sent unencrypted."""
+        sdk, server = self.sdk(), self.server
+        if server.needs_key and server.key() is None and not (server.url is None and server.api.profile):
+            raise ProviderFailed(f"{self.name} needs a key. Try: set {server.keys[0]} in the environment, then resume.")
+        timeout = sdk.Timeout(None, connect=CONNECT)
+        http = sdk.DefaultAioHttpClient(timeout=timeout, **http_options(server, insecure=self.insecure))
+        return self.connect({"max_retries": 0, "timeout": timeout, "http_client": http})
+
+    async def create(self, client: Any, request: dict[str, Any]) -> Any:
+        """The SDK's stream of the answer to a request."""
+        raise NotImplementedError
+
+    def refusal(self, error: Exception) -> ExternalError | None:
+        """The error for an exception of the SDK with which the server, or a lack of credentials, refuses the call."""
+        raise NotImplementedError
+
+    def client(self) -> Any:
+        """The client of all providers that ask the same server with the same key in this event loop."""
+        if self._key is None:
+            server = self.server
+            loop = asyncio.get_running_loop()
+            key = (loop, self.sdk_name, server.url is None, server.address, server.key(), self.insecure)
+            _clients[key] = _clients.get(key) or _Shared(self._connected())
+            _clients[key].users += 1
+            self._key = key
+        return _clients[self._key].client
+
+    async def close(self) -> None:
+        """Gives the client back; the last provider that uses it closes its connections."""
+        key, self._key = self._key, None
+        if key is not None:
+            _clients[key].users -= 1
+            if not _clients[key].users:
+                await _clients.pop(key).client.close()
+
+    async def listen(self, request: dict[str, Any], answer: Answer, clock: faults.SilenceClock, on_text: Piece) -> None:
+        """Makes one call and fills the answer. What goes wrong after a whole answer takes nothing from it."""
+        try:
+            client = self.client()  # before the clock runs, since importing the SDK takes seconds
+            async with clock.listening():
+                stream = await self._open(client, request)
+                try:
+                    await read_stream(stream, answer, clock, on_text)
+                finally:
+                    await stream.close()
+        except ExternalError:
+            raise
+        except Exception as error:
+            fault = self._fault(error, answer, clock)
+            if answer.incomplete() is not None or not isinstance(fault, TransientError):
+                raise fault from None
+        if wrong := answer.incomplete():
+            raise faults.broken(self.name, wrong, answer.partial(self.name))
+        self._reached = True
+
+    async def _open(self, client: Any, request: dict[str, Any]) -> Any:
+        """The stream of an answer. Where a server complains of an optional field, the call is made again without it:
+        the server refused before it did anything."""
+        sdk = self.sdk()
+        try:
+            return await self.create(client, request)
+        except (sdk.BadRequestError, sdk.UnprocessableEntityError) as error:
+            about = f"{error} {error.body}".lower()
+            for name, field, signs in self.optional:
+                if field in request and any(sign in about for sign in signs):
+                    self.lacks.add(name)
+                    del request[field]
+                    return await self._open(client, request)
+            raise
+
+    def _fault(self, error: Exception, answer: Answer, clock: faults.SilenceClock) -> Exception:
+        """What an exception of the SDK, or of the libraries beneath it, amounts to."""
+        partial = answer.partial(self.name)
+        if isinstance(error, TimeoutError):
+            return faults.broken(self.name, clock.verdict(), partial)
+        unreadable = isinstance(error, Unreadable)
+        error = error.reason if isinstance(error, Unreadable) else error
+        if (refusal := self.refusal(error)) is not None:
+            return faults.with_partial(refusal, partial)
+        wrapped = isinstance(error, self.sdk().APIConnectionError)
+        reason = cause(error) if wrapped else error
+        if isinstance(reason, OverLimit):
+            kept = partial and partial.model_copy(update={"text": partial.text[: LIMITS.answer]})
+            return faults.oversized(self.name, str(reason), kept)
+        if isinstance(reason, ExternalError):
+            return reason
+        from_library = type(error).__module__.partition(".")[0] in (*_TRANSPORTS, self.sdk_name)
+        if not (unreadable or from_library or isinstance(error, OSError | ValueError)):
+            return error  # a mistake of ours: it must be seen
+        what = faults.quote(f"{type(reason).__name__}: {reason}")
+        if wrapped and is_refused_connection(error):
+            return faults.unreachable(self.name, what, reached=self._reached)
+        return faults.broken(self.name, what, partial)
+
+
+async def read_stream(stream: Any, answer: Answer, clock: faults.SilenceClock, on_text: Piece) -> None:
+    """Reads a stream until it ends, or can be no answer. Unreadable where the SDK fails to read it; OverLimit where it
+    is too long; TimeoutError where it takes too long."""
+    events = aiter(stream)
+    while answer.invalid is None:
+        try:
+            event = await anext(events)
+        except StopAsyncIteration:
+            return
+        except Exception as error:
+            raise Unreadable(error) from error
+        clock.check()
+        received = answer.received
+        pieces = answer.take(event)
+        if answer.length > LIMITS.answer:
+            raise OverLimit(f"more than {LIMITS.answer:,} characters")
+        if answer.received > LIMITS.kept:
+            raise OverLimit(f"more than {LIMITS.kept:,} characters, with thinking")
+        for piece in pieces:
+            on_text(piece)
+        if answer.received > received:
+            clock.heard()
+
+
+def http_options(server: servers.Server, *, insecure: bool) -> dict[str, Any]:
+    """Options of the HTTP client for a server: see the top of this module. ProviderFailed where a key would go over
+    plain http to another machine."""
+    from debate_orchestrator.providers import bounded_body
+
+    if wrong := servers.unencrypted(server, insecure=insecure):
+        raise ProviderFailed(wrong)
+    url = server.address or ""
+    plain = url.lower().startswith("http://")
+    return {
+        "follow_redirects": False,
+        "event_hooks": {
+            "request": [_only_encrypted(server, insecure), _learn_key if server.url is None else _strip(server)],
+            "response": [bounded_body.hold_to_limits(LIMITS)],
+        },
+        "headers": {"accept-encoding": "gzip"},  # all that bounded_body can unpack
+        "verify": not plain,  # without TLS there are no certificates to load
+        "trust_env": not (plain and servers.is_loopback(url)),
+    }
+
+
+def _only_encrypted(server: servers.Server, insecure: bool) -> _Hook:
+    """A hook that checks the address to which a request really goes, since a profile may name one too."""
+
+    async def check(request: Any) -> None:
+        if wrong := servers.unencrypted(server, str(request.url), insecure=insecure):
+            raise ProviderFailed(wrong)
+
+    return check
+
+
+async def _learn_key(request: Any) -> None:
+    """Redacts from now on what is sent as credentials: it may come from a profile, and a server may quote it."""
+    for name in ("authorization", "x-api-key"):
+        redact.add_secret(request.headers.get(name, ""))
+
+
+def _strip(server: servers.Server) -> _Hook:
+    """A hook that takes everything meant for a vendor out of a request to an address from a cast."""
+
+    async def strip(request: Any) -> None:
+        for name in set(request.headers) - _NEEDED_HEADERS:
+            del request.headers[name]
+        request.headers["authorization"] = f"Bearer {server.key() or servers.NO_KEY}"
+
+    return strip
+
+
+def cause(error: BaseException) -> BaseException:
+    """The innermost reason that says anything of an exception that a library wrapped."""
+    chain = [error]
+    while (inner := chain[-1].__cause__ or chain[-1].__context__) is not None and inner not in chain:
+        chain.append(inner)
+    return next((reason for reason in reversed(chain) if str(reason)), error)
+
+
+def is_refused_connection(error: BaseException) -> bool:
+    """Whether no server was reached: the host is unknown, or nothing listens there."""
+    reason = cause(error)
+    lowered = f"{type(reason).__name__} {reason}".lower()
+    return any(sign in lowered for sign in _NOT_THERE)
+
+
+def clean(text: str) -> str:
+    """`text` with unpaired surrogates replaced, which no file could hold."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def text_field(value: Any) -> str:
+    """`value` if it is text, fit to be written down; else empty."""
+    return clean(value) if isinstance(value, str) else ""
+
+
+def count_field(holder: Any, name: str) -> int | None:
+    """A count in a field of an object or a mapping, if it is a plausible one."""
+    value = holder.get(name) if isinstance(holder, dict) else getattr(holder, name, None)
+    return value if type(value) is int and 0 <= value < 1 << 53 else None

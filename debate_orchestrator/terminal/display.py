@@ -1,0 +1,151 @@
+"""Writes rows to a terminal: finished rows go into its scroll-back, open rows below them are written over.
+
+rich styles and wraps the text. Its `Live` is not used: it leaves the cursor below the open rows, so that a terminal
+made narrower wraps them anew and keeps leftovers among the finished rows. Here the cursor rests at the first open
+row, and everything below it is cleared before each paint, however the terminal was resized.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Mapping, Sequence
+from typing import TextIO
+
+from rich.cells import cell_len
+from rich.color import ColorSystem
+from rich.console import Console
+from rich.segment import Segment
+from rich.text import Text
+
+from debate_orchestrator.rostrum import moves
+from debate_orchestrator.util.sanitize import sanitize
+
+Row = tuple[Text, ...]
+"""One row: a text, or the cells of its columns, each padded to its column's width."""
+
+SIDES = ("bold cyan", "bold yellow")
+"""The styles of the sides, in the order of the format: colours that a terminal's theme keeps readable."""
+JUDGE, ALARM = "bold magenta", "bold red"
+
+_CONSOLE = Console(file=io.StringIO(), color_system="standard", force_terminal=True, legacy_windows=False)
+"""Only to wrap and style: nothing is printed with it."""
+_FALLBACK = (80, 24)
+_PLAIN = str.maketrans({**dict.fromkeys("█▉▊▋▌", "#"), **dict.fromkeys("▍▎▏░─—·", "-"), "│": "|", "…": "."})
+"""What the live view draws with, for terminals whose encoding lacks it."""
+_CLEAR, _HIDE, _SHOW = "\r\x1b[J", "\x1b[?25l", "\x1b[?25h"
+_NO_WRAP, _WRAP = "\x1b[?7l", "\x1b[?7h"
+_BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"
+"""Synchronized output: terminals that know it show no half-painted screen, the others ignore it."""
+
+
+def wrap(text: Text, width: int) -> list[Text]:
+    """The rows of one paragraph, none wider than `width` columns, which are at least 2. Only an empty one is blank."""
+    rows = text.wrap(_CONSOLE, max(2, width), overflow="fold")
+    return [row for row in rows if row.plain.strip()] or [Text()]
+
+
+def paragraph(text: str, width: int, style: str = "", *, indent: int = 0) -> list[Row]:
+    """A whole text as rows, with control characters made visible."""
+    lines = [row for line in sanitize(text).split("\n") for row in wrap(Text(line, style), width - indent)]
+    return [(Text.assemble(" " * indent, row),) for row in lines]
+
+
+def packed(parts: Sequence[str], width: int, style: str = "") -> list[Row]:
+    """The parts, joined by dots, in as few rows as they fit; a part wider than a row is wrapped."""
+    lines: list[str] = []
+    for part in parts:
+        joined = f"{lines[-1]} · {part}" if lines else part
+        if lines and cell_len(joined) <= width:
+            lines[-1] = joined
+        else:
+            lines.append(part)
+    return [row for line in lines for row in paragraph(line, width, style)]
+
+
+class Display:
+    """The terminal behind one stream. Nothing is written before `hold`, nor after `release`."""
+
+    def __init__(self, stream: TextIO, environment: Mapping[str, str]):
+        """`environment` has TERM and NO_COLOR."""
+        self._stream = stream
+        self.moves = moves(environment)
+        """Whether rows can be written over; a terminal that can't move its cursor gets the finished rows alone."""
+        self._colour = not environment.get("NO_COLOR")
+        self._encoding = stream.encoding or "utf-8"
+        self._draws = self._encoding.lower().replace("-", "").startswith("utf")
+        self._held = self._gone = False
+        self._open: list[Row] = []
+        self._waiting: list[Row] = []
+        """Finished rows that came while the terminal was released."""
+
+    def size(self) -> tuple[int, int]:
+        """Columns and rows now; 80 and 24 where they are unknown."""
+        try:
+            columns, rows = os.get_terminal_size(self._stream.fileno())
+        except (OSError, ValueError):
+            return _FALLBACK
+        return columns or _FALLBACK[0], rows or _FALLBACK[1]
+
+    def hold(self) -> None:
+        """Takes the end of the screen, and prints what has waited."""
+        self._held = True
+        self._write(_HIDE if self.moves else "")
+        self.paint([], [])
+
+    def release(self) -> None:
+        """Leaves the cursor in an empty row. Finished rows wait until the next `hold`."""
+        if self._held:
+            self._write(f"{_CLEAR}{_SHOW}" if self.moves else "")
+            self._held, self._open = False, []
+
+    def forget(self) -> None:
+        """Drops the rows that wait."""
+        self._waiting = []
+
+    def paint(self, finished: Sequence[Row], still_open: Sequence[Row]) -> None:
+        """Prints the finished rows, and below them the open ones in place of those before."""
+        self._waiting += finished
+        if not self._held:
+            return
+        rows, self._waiting = self._waiting, []
+        if not self.moves:
+            self._write("".join(f"{self._drawn(row)}\n" for row in rows))
+            return
+        if not rows and list(still_open) == self._open:
+            return
+        self._open = list(still_open)
+        sent = [_BEGIN, _CLEAR, *(f"{self._drawn(row)}\r\n" for row in rows)]
+        if still_open:
+            # Not wrapped, so that text which this terminal shows wider than it was measured shifts nothing.
+            up = f"\x1b[{len(still_open) - 1}A" if len(still_open) > 1 else ""
+            sent += [_NO_WRAP, "\r\n".join(map(self._drawn, still_open)), f"{_WRAP}\r{up}"]
+        self._write("".join([*sent, _END]))
+
+    def _drawn(self, row: Row) -> str:
+        drawn, column = "", 0
+        for cell in row:
+            if column and self.moves:  # columns begin in their place, however wide the cells before them came out
+                drawn += f"\x1b[{column + 1}G"
+            drawn += self._styled(cell)
+            column += cell_len(cell.plain)
+        return drawn
+
+    def _styled(self, text: Text) -> str:
+        safe = sanitize(text.plain).replace("\n", " ")
+        if safe != text.plain:  # the last guard: no text reaches a terminal with an escape sequence in it
+            text = Text(safe)
+        segments = Text.assemble(text).render(_CONSOLE)  # `render` alone passes over a text's own style
+        system = ColorSystem.STANDARD if self.moves else None
+        kept = segments if self._colour else Segment.remove_color(segments)
+        drawn = "".join(style.render(part, color_system=system) if style else part for part, style, _ in kept)
+        return drawn if self._draws else drawn.translate(_PLAIN)
+
+    def _write(self, text: str) -> None:
+        if self._gone or not text:
+            return
+        try:
+            self._stream.write(text.encode(self._encoding, "replace").decode(self._encoding))
+            self._stream.flush()
+        except (OSError, ValueError):
+            self._gone = True  # the terminal is closed; the debate goes on

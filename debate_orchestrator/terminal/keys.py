@@ -1,0 +1,227 @@
+"""Single keys while a debate is on the terminal, which is given back as it was whenever the process stops or ends."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import sys
+import termios
+import tty
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from rich.cells import split_graphemes
+from rich.text import Text
+
+from debate_orchestrator.core.events import QUESTION
+from debate_orchestrator.terminal.display import Display, Row, packed, paragraph
+from debate_orchestrator.util.sanitize import one_line
+
+if TYPE_CHECKING:
+    from debate_orchestrator.terminal.live import Live
+
+TICK = 1 / 20
+"""Seconds between two paints."""
+_KEY = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|.)?|.", re.DOTALL)
+_ENDING = (signal.SIGQUIT, signal.SIGHUP)
+"""Signals that end the process, unless it was started with these ignored."""
+
+
+def split_keys(data: bytes) -> list[str]:
+    """The keys in what a terminal sent: characters, and the whole sequence of a special key as one."""
+    return _KEY.findall(data.decode("utf-8", "ignore"))
+
+
+def in_foreground(descriptor: int) -> bool:
+    """Whether this is a terminal, and this process is its foreground job."""
+    try:
+        return os.isatty(descriptor) and os.tcgetpgrp(descriptor) == os.getpgrp()
+    except OSError:
+        return False
+
+
+def keyboard() -> int | None:
+    """The descriptor that keys come from; None where standard input is no terminal."""
+    try:
+        descriptor = sys.stdin.fileno()
+    except (AttributeError, OSError, ValueError):
+        return None
+    return descriptor if os.isatty(descriptor) else None
+
+
+class Session:
+    """Holds a terminal while it is entered: paints the live view, and reads keys one by one without an echo."""
+
+    def __init__(self, live: Live, display: Display, press: Callable[[str], None], descriptor: int | None):
+        """`press` gets each key from `descriptor`, which is None where there is no keyboard."""
+        self._live, self._display, self._press = live, display, press
+        self._descriptor = descriptor if display.moves else None
+        self._modes: Any = None
+        """The terminal's modes before keys were read; None while they are not."""
+        self._lent = False
+        self._ticking: asyncio.Task[None] | None = None
+        self._ending = [sign for sign in _ENDING if signal.getsignal(sign) is signal.SIG_DFL]
+
+    @property
+    def reads_keys(self) -> bool:
+        return self._modes is not None
+
+    async def __aenter__(self) -> Session:
+        loop = asyncio.get_running_loop()
+        self.take_back()
+        for sign in self._ending:
+            loop.add_signal_handler(sign, self._end_by, sign)
+        self._ticking = asyncio.create_task(self._tick())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            if self._ticking is not None:
+                self._ticking.cancel()
+            if self._lent:
+                self._display.forget()  # a person who leaves a turn is not shown what others said beside it
+            else:
+                self._display.hold()  # what waited behind another job is printed now
+                self._live.close()
+        finally:
+            self._give_back()
+            for sign in (signal.SIGTSTP, signal.SIGCONT, *self._ending):
+                loop.remove_signal_handler(sign)
+        if error is None and self._ticking is not None and self._ticking.done():
+            self._ticking.result()  # painting failed, which is a bug: it must be seen
+
+    def lend(self) -> None:
+        """Another part of the program has the terminal from here on, with the modes and signals that a shell gives
+        it. What is finished meanwhile is printed after `take_back`."""
+        loop = asyncio.get_running_loop()
+        for sign in (signal.SIGTSTP, signal.SIGCONT):
+            loop.remove_signal_handler(sign)
+        self._lent = True
+        self._give_back()
+
+    def take_back(self) -> None:
+        """The terminal is held again."""
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGTSTP, self._stop)
+        loop.add_signal_handler(signal.SIGCONT, self._resume)
+        self._lent = False
+        self._take()
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(TICK)
+            if self._descriptor is not None and not self.reads_keys and not self._lent:
+                self._resume()  # a shell sends no signal to a running job that it puts into the foreground
+            self._live.paint()
+
+    def _take(self) -> None:
+        if self._descriptor is not None and not self.reads_keys and in_foreground(self._descriptor):
+            try:
+                self._modes = termios.tcgetattr(self._descriptor)
+                tty.setcbreak(self._descriptor, termios.TCSADRAIN)
+                asyncio.get_running_loop().add_reader(self._descriptor, self._read)
+            except (OSError, termios.error):
+                self._give_back()
+        self._display.hold()
+
+    def _give_back(self) -> None:
+        self._display.release()
+        modes, self._modes = self._modes, None
+        if modes is None or self._descriptor is None:
+            return
+        asyncio.get_running_loop().remove_reader(self._descriptor)
+        try:
+            termios.tcsetattr(self._descriptor, termios.TCSAFLUSH, modes)  # unread keys are dropped: no shell gets them
+        except (OSError, termios.error):
+            pass  # the terminal is closed
+
+    def _read(self) -> None:
+        assert self._descriptor is not None
+        try:
+            data = os.read(self._descriptor, 4096)
+        except OSError:
+            data = b""
+        if not data:  # the terminal is closed
+            asyncio.get_running_loop().remove_reader(self._descriptor)
+        for key in split_keys(data):
+            self._press(key)
+
+    def _stop(self) -> None:
+        """Ctrl-Z: gives the terminal to the shell, and stops here until the process is continued."""
+        self._give_back()
+        loop = asyncio.get_running_loop()
+        loop.remove_signal_handler(signal.SIGTSTP)
+        signal.raise_signal(signal.SIGTSTP)
+        loop.add_signal_handler(signal.SIGTSTP, self._stop)
+        self._resume()
+
+    def _resume(self) -> None:
+        """Takes the terminal again in the foreground; behind another job nothing is printed until then."""
+        if self._descriptor is None or in_foreground(self._descriptor):
+            self._give_back()
+            self._take()
+
+    def _end_by(self, sign: signal.Signals) -> None:
+        """Gives the terminal back, and lets the signal end the process."""
+        self._give_back()
+        asyncio.get_running_loop().remove_signal_handler(sign)
+        signal.raise_signal(sign)
+
+
+class QuestionPrompt:
+    """A question from the floor while it is typed below a running debate: first to which seat, then the text."""
+
+    def __init__(self, names: Mapping[str, str], done: Callable[[str, tuple[str, ...]], None]):
+        """`names` has the seats that can be asked. `done` gets the question and its seats, both empty if cancelled."""
+        self._names, self._done = dict(names), done
+        self._seats: tuple[str, ...] = ()
+        self._text = ""
+        self.open = True
+
+    def press(self, key: str) -> None:
+        """Enter confirms, Escape cancels, Ctrl-U clears; keys that mean nothing here do nothing."""
+        if key == "\x1b":
+            self._end("", ())
+        elif not self._seats:
+            chosen = self._names if key in "\r\n" else [seat for seat in self._names if seat[0] == key.casefold()]
+            self._seats = tuple(chosen)
+        elif key in "\r\n":
+            if self._text.strip():
+                self._end(self._text.strip(), self._seats)
+        elif key in "\x7f\x08":
+            spans, _ = split_graphemes(self._text)
+            self._text = self._text[: spans[-1][0]] if spans else ""
+        elif key == "\x15":
+            self._text = ""
+        elif key.isprintable() and len(self._text) < QUESTION:
+            self._text += key
+
+    def _end(self, text: str, seats: tuple[str, ...]) -> None:
+        self.open = False
+        self._done(text, seats)
+
+    def rows(self, width: int) -> list[Row]:
+        """What is asked for, and the end of what was typed."""
+        if not self._seats:
+            choices = [f"{seat[0]} {one_line(name)}" for seat, name in self._names.items()]
+            return packed(["A question from the floor, to whom?", *choices, "Enter all", "Esc cancel"], width, "bold")
+        names = " and ".join(one_line(self._names[seat]) for seat in self._seats)
+        spans, _ = split_graphemes(self._text)
+        start, used = len(self._text), 2
+        for first, _, cells in reversed(spans):
+            used += cells
+            if used > width:
+                break
+            start = first
+        typed = Text(f"{'…' if start else ''}{self._text[start:]}▏", "bold")
+        return [
+            *paragraph(f"To {names}:", width, "bold"),
+            (typed,),
+            *packed(["Enter ask", "Esc cancel"], width, "bold"),
+        ]

@@ -1,0 +1,305 @@
+"""The live view of a debate: each event and each piece of a speech, shown as it comes, with a status below.
+
+Banners, scores and interventions are those of `reports.announcements`, word for word.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from debate_orchestrator.core import events, transcript
+from debate_orchestrator.core.costs import costs_of
+from debate_orchestrator.core.phases import Turn, fill_label
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.reports import wording
+from debate_orchestrator.reports.announcements import Announcement, announcements
+from debate_orchestrator.rostrum import WIDEST
+from debate_orchestrator.terminal import outcomes
+from debate_orchestrator.terminal.display import ALARM, JUDGE, Display, Row, packed, paragraph
+from debate_orchestrator.terminal.keys import QuestionPrompt
+from debate_orchestrator.terminal.speeches import INDENT, Speech, Stage, column_width
+from debate_orchestrator.util.sanitize import one_line
+
+_STATUS_ROWS = 3
+"""Rows at most of each part of the status."""
+
+
+class Live:
+    """A debate on a terminal."""
+
+    def __init__(
+        self,
+        debate: DebateState,
+        display: Display,
+        *,
+        now: Callable[[], float] = time.monotonic,
+        money: bool = True,
+        sealed: bool = False,
+    ):
+        """`money` says whether costs are shown; `sealed`, that ballots are held back until the debate is complete,
+        since a judge of a panel watches."""
+        self._debate, self._display, self._now, self._money = debate, display, now, money
+        self._sealed = sealed and not debate.complete
+        self._sealed_rows: list[Row] = []
+        self._began = now()
+        self._rows: list[Row] = []
+        """Finished, and not printed yet."""
+        self._after_blank = False
+        self._stage: Stage | None = None
+        self._speeches: dict[str, Speech] = {}
+        """By turn id, what is being written. The words of structured replies are counted, and not shown."""
+        self._announced = len(announcements(debate)) if debate.answers else 0
+        self._cost = _cost(debate) if money else []
+        self.note = ""
+        """What the status says besides: `paused`."""
+        self.keys: Sequence[str] = ()
+        """What the keys do now, for the status."""
+        self.question: QuestionPrompt | None = None
+        """The question from the floor that is being typed."""
+        if debate.answers:
+            self._continue()
+
+    def on_event(self, debate: DebateState, event: events.Event) -> None:
+        """An event has happened, and `debate` has taken it."""
+        self._debate = debate
+        match event:
+            case events.Asked() | events.Spoke() | events.Declined() if self._recorded(debate.turn(event.turn)):
+                self._recall(event)
+            case events.Asked():
+                self._speech(event.turn).begin(self._now())
+            case events.Spoke() | events.Declined():
+                speech = self._speech(event.turn)
+                if debate.shape(speech.turn) is None:
+                    speech.settle(event.reply.text, outcomes.notes(debate, speech.turn, event))
+                else:  # a structured reply was wanted, and declined
+                    self._reply(speech.turn)
+            case events.Voted():
+                self._ballot(event)
+            case events.Rejected() | events.CallFailed():
+                self._fail(event)
+            case events.QuestionAsked() | events.EndedEarly():
+                self._say(wording.announced(debate, event) or "", ALARM)
+        if self._stage is not None and self._stage.settled:
+            self._end_stage()
+        if isinstance(event, events.Answer | events.Asked):
+            self._announce()
+        if self._sealed and debate.complete:
+            self._sealed = False
+            self._put(self._sealed_rows)
+        if isinstance(event, events.Answer | events.CallFailed) and self._money:
+            self._cost = _cost(debate)
+        self.paint()
+
+    def on_text(self, turn: Turn, piece: str) -> None:
+        """A piece of an answer has come. It is shown with the next paint."""
+        if not self._recorded(turn):
+            self._speech(turn.id).hear(piece)
+
+    def message(self, text: str) -> None:
+        """Prints a message above the status."""
+        self._say(text, gap=False)
+        self.paint()
+
+    def close(self) -> None:
+        """The debate is complete, or is left: prints what was heard and removes the status."""
+        self._end_stage()
+        self._put([])
+        self.paint(closing=True)
+
+    def paint(self, *, closing: bool = False) -> None:
+        """Brings the terminal up to date."""
+        height = self._display.size()[1] - 1
+        below = [] if closing else self._status()[:height]
+        still_open: list[Row] = []
+        if self._stage is not None:
+            finished, still_open = self._stage.rows(self._width, height - len(below), beside=self._display.moves)
+            self._put(finished, gap=False)
+        self._display.paint(self._rows, [*still_open, *below])
+        self._rows = []
+
+    @property
+    def beside(self) -> bool:
+        """Whether two speeches of one stage are shown beside each other now."""
+        return self._display.moves and column_width(2, self._width) > 0
+
+    @property
+    def has_status(self) -> bool:
+        """Whether the status can be seen."""
+        return self._display.moves
+
+    @property
+    def _width(self) -> int:
+        """Columns of a row: the last one is left empty, since terminals disagree on what follows a full row."""
+        return max(2, self._display.size()[0] - 1)
+
+    def _status(self) -> list[Row]:
+        """Where the debate stands, who writes and for how long, what it has cost, and what the keys do."""
+        now, width = self._now(), self._width
+        *_, stage = self._debate.stages()
+        parts = [f"Round {stage[0].round} of {self._debate.rounds}"] if stage[0].round else []
+        parts.append(one_line(stage[0].phase.title))
+        writing = [speech for speech in self._speeches.values() if speech.asked and not speech.settled]
+        parts += [self._activity(speech, now) for speech in writing]
+        rows = packed([*parts, _clock(now - self._began), *self._cost], width, "dim")[:_STATUS_ROWS]
+        asking = self.question is not None and self.question.open
+        notes = packed([note for note in (self.note, *(() if asking else self.keys)) if note], width, "bold")
+        typed = self.question.rows(width) if self.question is not None and asking else []
+        return [*paragraph("─" * width, width, "dim"), *rows, *notes[:_STATUS_ROWS], *typed]
+
+    def _activity(self, speech: Speech, now: float) -> str:
+        name = one_line(self._debate.format.name_of(speech.turn.seat))
+        name += ", mirrored," if speech.turn.mirrored else ""
+        if speech.until is not None:
+            return f"{name}: asked again in {max(0, speech.until - now):.0f} s"
+        if not speech.words:
+            return f"{name} thinks, {_clock(now - speech.since)}"
+        return f"{name} writes, {speech.words:,} word{'s' * (speech.words != 1)}"
+
+    def _continue(self) -> None:
+        """Says where a debate goes on that was begun before."""
+        turns = len(self._debate.answers)
+        self._say(f"{turns} turn{'s' * (turns != 1)} on record; here is what follows.")
+        *_, stage = self._debate.stages()
+        if stage[0].round and not self._debate.complete:
+            banner = fill_label(self._debate.format.labels.round, round=stage[0].round, rounds=self._debate.rounds)
+            self._banner(Announcement("round", banner))
+
+    def _speech(self, turn_id: str) -> Speech:
+        """The speech of a turn; all that are due beside it come with it."""
+        if turn_id not in self._speeches:
+            turn = self._debate.turn(turn_id)
+            due = [turn]
+            if self._debate.shape(turn) is None:
+                stage = next(stage for stage in self._debate.stages() if turn in stage)
+                due = [other for other in stage if other == turn or other.id not in self._debate.answers]
+                self._end_stage()
+                self._announce()
+                self._put([])
+            speeches = list(map(self._new, due))
+            self._speeches |= {speech.turn.id: speech for speech in speeches}
+            if self._debate.shape(turn) is None:
+                self._stage = Stage(speeches)
+        return self._speeches[turn_id]
+
+    def _new(self, turn: Turn) -> Speech:
+        rules, known = self._debate.format, self._debate.knows_marks
+        style = outcomes.side_style(self._debate, turn.seat) if turn.seat in rules.sides else JUDGE
+        return Speech(turn, rules.heading_of(turn), style, self._now(), rules.private, known=known)
+
+    def _end_stage(self) -> None:
+        """Prints what was heard in the stage under way."""
+        if self._stage is None:
+            return
+        for speech in self._stage.speeches:
+            speech.leave()
+            self._speeches.pop(speech.turn.id)
+        finished, _ = self._stage.rows(self._width, self._display.size()[1], beside=self._display.moves)
+        self._put(finished, gap=False)
+        self._stage = None
+
+    def _recorded(self, turn: Turn) -> bool:
+        """Whether a speech was given in an earlier debate, which is only judged again."""
+        return self._debate.opened.course is not None and turn.speaking
+
+    def _recall(self, event: events.Asked | events.Spoke | events.Declined) -> None:
+        self._announce()
+        if not isinstance(event, events.Asked):
+            heading = self._debate.format.heading_of(self._debate.turn(event.turn))
+            words = len(self._debate.public(event.reply.text).split())
+            self._say(f"{heading}: as recorded, {words:,} words.", "dim", gap=False)
+
+    def _ballot(self, voted: events.Voted) -> None:
+        self._speeches.pop(voted.turn, None)
+        turn = self._debate.turn(voted.turn)
+        if "scores" in voted.ballot:
+            self._say(self._debate.format.heading_of(turn), JUDGE, of_ballots=turn.judging)
+            self._put(outcomes.ballot(self._debate, voted, self._width), of_ballots=turn.judging)
+        elif claims := voted.ballot.get("rows"):
+            self._say(self._debate.format.heading_of(turn), JUDGE, of_ballots=turn.judging)
+            for n, claim in enumerate(claims, start=1):
+                line = f"{n}. {one_line(claim['claim'])} ({claim['status']})"
+                self._say(line, indent=INDENT, gap=n == 1, of_ballots=turn.judging)
+        elif turn.speaking:  # other structured replies are announced
+            self._reply(turn)
+
+    def _reply(self, turn: Turn) -> None:
+        """A side's structured reply, as other seats read it."""
+        self._speeches.pop(turn.id, None)
+        self._say(self._debate.format.heading_of(turn), JUDGE)
+        self._say(transcript.entry(self._debate, turn).text, indent=INDENT)
+
+    def _fail(self, event: events.Rejected | events.CallFailed) -> None:
+        """A call failed, or a reply does not count."""
+        failed, why = self._speech(event.turn), outcomes.failure(self._debate, event)
+        until = self._now() + event.wait if isinstance(event, events.CallFailed) and event.wait is not None else None
+        if self._debate.shape(failed.turn) is None:
+            failed.break_off(why, until)
+            return
+        heading = self._debate.format.heading_of(failed.turn)
+        if self._sealed and failed.turn.judging:
+            self._say(f"{heading}: {why}", ALARM, of_ballots=True)
+            why = outcomes.failure(self._debate, event, sealed=True)
+        self._say(f"{heading}: {why}", ALARM)
+        failed.wait(until)
+        if event.turn in self._debate.answers:
+            self._say("No reply counts here.", ALARM, gap=False)
+            del self._speeches[event.turn]
+
+    def _announce(self) -> None:
+        """Prints what was announced since the last time."""
+        found = announcements(self._debate)
+        for n, line in enumerate(found[self._announced :]):
+            if line.kind == "reason":  # a judge's words: indented, so that they pass for no announcement
+                self._say(line.text, indent=INDENT, gap=False, of_ballots=True)
+            elif line.kind in ("round", "final"):
+                self._banner(line)
+            elif line.heading:
+                self._say(line.text, ALARM)
+            else:
+                style = "bold" if line.kind in ("scores", "verdict") else ""
+                self._say(line.text, style, gap=n == 0, of_ballots=True)
+        self._announced = len(found)
+
+    def _banner(self, line: Announcement) -> None:
+        self._say(line.text, "bold")
+        verdict = self._debate.verdict()
+        if line.kind == "final" and verdict is not None:
+            self._put(outcomes.totals(self._debate, verdict, self._width), gap=False, of_ballots=True)
+        else:
+            self._put([])
+
+    def _say(self, text: str, style: str = "", *, indent: int = 0, gap: bool = True, of_ballots: bool = False) -> None:
+        rows = paragraph(text, min(self._width, WIDEST), style, indent=indent)
+        self._put(rows, gap=gap, of_ballots=of_ballots)
+
+    def _put(self, rows: Sequence[Row], *, gap: bool = True, of_ballots: bool = False) -> None:
+        """Adds finished rows; with `gap`, after an empty one. What tells of ballots is held back where they are
+        sealed."""
+        if of_ballots and self._sealed:
+            self._sealed_rows += [*([()] if gap else []), *rows]
+            return
+        if gap and not self._after_blank:
+            self._rows.append(())
+            self._after_blank = True
+        self._rows += rows
+        if rows:
+            self._after_blank = not rows[-1]
+
+
+def _clock(seconds: float) -> str:
+    """A duration: `42 s`, `3:05`, `1:02:03`."""
+    minutes, rest = divmod(max(0, int(seconds)), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours}:{minutes:02}:{rest:02}"
+    return f"{minutes}:{rest:02}" if minutes else f"{rest} s"
+
+
+def _cost(debate: DebateState) -> list[str]:
+    """What the calls have cost so far; empty before the first call."""
+    total = costs_of(debate).total
+    if not total.calls:
+        return []
+    unknown = "a call" if total.unknown == 1 else f"{total.unknown} calls"
+    return [f"${total.cost:.4f}" + (f" and {unknown} of unknown price" if total.unknown else "")]

@@ -1,0 +1,130 @@
+"""Plays a recorded debate in the live view at a reader's pace, with keys to skip, pause and leave."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from debate_orchestrator.core.events import (
+    Answer,
+    CallFailed,
+    Declined,
+    EndedEarly,
+    Event,
+    QuestionAsked,
+    Rejected,
+    Spoke,
+    Voted,
+)
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.terminal.keys import TICK
+from debate_orchestrator.terminal.live import Live
+
+_AFTER_SPEECH = 0.8
+"""Seconds."""
+_AFTER_BALLOT = 4.0
+"""Seconds to look at the scores."""
+_WORD = re.compile(r"\s*\S{1,16}\s*")
+"""What counts as a word: so many characters, in scripts that set no blanks between words."""
+
+
+class Player:
+    """Plays the events of a debate."""
+
+    def __init__(self, debate: DebateState, events: Iterable[Event], live: Live, pace: float | None):
+        """`debate` is opened and takes the events; `pace` is in words a minute, None for all at once."""
+        self._debate, self._events, self._live, self._pace = debate, events, live, pace
+        self._spoken: set[str] = set()
+        self._skip, self._running = asyncio.Event(), asyncio.Event()
+        self._running.set()
+        self.left = False
+        """Whether it was left before its end."""
+
+    def press(self, key: str) -> None:
+        """q leaves, p pauses; any other key skips, or continues from a pause."""
+        running = self._running.is_set()
+        self.left = self.left or key in ("q", "Q")
+        if key in ("p", "P") and running:
+            self._running.clear()
+        elif self.left or running:
+            self._skip.set()
+        if not running:
+            self._running.set()
+        self.show_keys()
+
+    def show_keys(self) -> None:
+        """Shows in the status what the keys do now."""
+        running = self._running.is_set()
+        self._live.note = "" if running else "paused"
+        self._live.keys = ("any key skips", "p pause", "q quit") if running else ("any key goes on", "q quit")
+
+    async def play(self) -> bool:
+        """Plays to the end, or until it is left; whether the end was reached."""
+        for batch in batches(self._debate, self._events):
+            for event in batch:
+                await self._lead_up_to(event, batch)
+                if self.left:
+                    return False
+                self._debate.take(event)
+                self._live.on_event(self._debate, event)
+                if isinstance(event, Answer):
+                    await self._rest(_AFTER_BALLOT if isinstance(event, Voted) else _AFTER_SPEECH)
+        return True
+
+    async def _lead_up_to(self, event: Event, batch: Sequence[Event]) -> None:
+        """Plays what is seen before an event is complete."""
+        if isinstance(event, Spoke | Declined) and event.turn not in self._spoken:
+            at_once = batch if self._live.beside else [event]
+            spoken = [other for other in at_once if isinstance(other, Spoke | Declined)]
+            await self._speak({other.turn: self._debate.public(other.reply.text) for other in spoken})
+        elif isinstance(event, Rejected | CallFailed) and event.reply is not None:
+            self._live.on_text(self._debate.turn(event.turn), self._debate.public(event.reply.text))
+        elif isinstance(event, Voted):
+            await self._rest(_AFTER_SPEECH)
+
+    async def _speak(self, texts: Mapping[str, str]) -> None:
+        """Plays these speeches at once, word by word."""
+        self._spoken |= set(texts)
+        self._skip.clear()
+        words = [(self._debate.turn(turn), _WORD.findall(text)) for turn, text in texts.items()]
+        at, longest = 0.0, max(len(found) for _, found in words)
+        while self._pace is not None and at < longest and not self._skip.is_set():
+            until = at + self._pace / 60 * TICK
+            for turn, found in words:
+                self._live.on_text(turn, "".join(found[int(at) : int(until)]))
+            at = until
+            await self._tick()
+
+    async def _rest(self, seconds: float) -> None:
+        """Waits, unless a key skips that."""
+        self._skip.clear()
+        for _ in range(0 if self._pace is None else round(seconds / TICK)):
+            if self._skip.is_set():
+                break
+            await self._tick()
+
+    async def _tick(self) -> None:
+        await asyncio.sleep(TICK)
+        await self._running.wait()
+
+
+def batches(debate: DebateState, events: Iterable[Event]) -> Iterator[list[Event]]:
+    """The events in batches of one stage at most, answers last and in the order of the agenda, however they came in.
+    `debate` has to take each batch before the next is asked for."""
+    rest = deque(events)
+    while rest:
+        *_, stage = debate.stages()
+        order = {turn.id: place for place, turn in enumerate(stage, start=1)}
+        batch = [rest.popleft()]
+        if not isinstance(batch[0], QuestionAsked | EndedEarly):  # these decide who hears what: they keep their place
+            while rest and not isinstance(rest[0], QuestionAsked | EndedEarly) and _turn(rest[0]) in {"", *order}:
+                batch.append(rest.popleft())
+        answers = [event for event in batch if isinstance(event, Spoke | Declined | Voted)]
+        others = [event for event in batch if event not in answers]
+        yield [*others, *sorted(answers, key=lambda event: order.get(event.turn, 0))]
+
+
+def _turn(event: Event) -> str:
+    return getattr(event, "turn", "")

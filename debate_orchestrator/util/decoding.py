@@ -1,0 +1,189 @@
+"""Text as it reads when hidden characters and white space are dropped and escapes are decoded, with the way back.
+
+Escapes are those of JSON, Python, JavaScript, C and PHP (`\\u002b`, `\\x2b`, `\\053`, `\\/`), of addresses (`%2B`) and
+of HTML (`&#43;`, `&plus;`), also where they were escaped again.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from html.entities import html5
+from itertools import islice, takewhile
+
+from debate_orchestrator.util.sanitize import HIDDEN, JOINER
+
+SHORTEST = 8
+"""Characters from which on something decoded, or half of something, is looked for."""
+_DEPTH = 4
+"""How often a text is decoded; escapes that were escaped again in the same way are decoded at once."""
+_UNSEEN = f"[{HIDDEN}\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]|{JOINER}"
+_HEX = "[0-9a-fA-F]"
+_BACKSLASH = r"\\{1,8}"
+_PERCENT = "%(?:25){0,4}"
+_BYTE = rf"(?:{_PERCENT}|{_BACKSLASH}x)"
+_AMPERSAND = "&(?:amp;){0,4}"
+_NAMES = {
+    name: value
+    for name, value in html5.items()
+    if name.endswith(";") and len(value) == 1 and re.fullmatch(rf"[\x21-\x7e\s]|{_UNSEEN}", value)
+}
+_BEGINNINGS = "|".join(sorted({name[:size] for name in _NAMES for size in range(1, len(name))}, key=len, reverse=True))
+_ESCAPE = re.compile(
+    rf"(?P<pair>{_BACKSLASH}u[dD][89abAB]{_HEX}{{2}}{_BACKSLASH}u[dD][c-fC-F]{_HEX}{{2}})"
+    rf"|(?:{_BACKSLASH}|{_PERCENT})(?:u(?P<four>{_HEX}{{4}})|u\{{(?P<any>{_HEX}{{1,6}})\}}|U(?P<eight>{_HEX}{{8}}))"
+    rf"|(?P<bytes>{_BYTE}[c-fC-F]{_HEX}(?:{_BYTE}[89abAB]{_HEX}){{1,3}}|{_BYTE}{_HEX}{{2}})"
+    rf"|{_BACKSLASH}(?:(?P<octal>[0-3][0-7]{{2}})|(?P<control>[abfnrtv])|(?P<char>[^\\]))"
+    rf"|{_AMPERSAND}(?:#[xX](?P<point>{_HEX}{{1,6}});?|#(?P<decimal>\d{{1,7}});?|(?P<name>{'|'.join(_NAMES)}))"
+)
+_BASES = {"four": 16, "any": 16, "eight": 16, "point": 16, "octal": 8, "decimal": 10}
+_INCOMPLETE = re.compile(
+    rf"(?:{_BYTE}[c-fC-F]{_HEX}(?:{_BYTE}[89abAB]{_HEX}){{0,2}})?"
+    rf"(?:{_PERCENT}(?:2|{_HEX}|u{_HEX}{{0,3}}|u\{{{_HEX}{{0,6}}|U{_HEX}{{0,7}})?"
+    rf"|{_BACKSLASH}(?:x{_HEX}?|u{_HEX}{{0,3}}|u\{{{_HEX}{{0,6}}|U{_HEX}{{0,7}}|[0-3][0-7]?)?)\Z"
+    rf"|{_BYTE}[c-fC-F]{_HEX}(?:{_BYTE}[89abAB]{_HEX}){{0,2}}\Z"
+    rf"|{_BACKSLASH}u[dD][89abAB]{_HEX}{{2}}(?:{_BACKSLASH}(?:u{_HEX}{{0,3}})?)?\Z"
+    rf"|{_AMPERSAND}(?:#(?:[xX]{_HEX}{{0,6}}|\d{{0,7}})|{_BEGINNINGS}|(?:amp;){{0,4}}(?:a|am|amp)?)?\Z"
+)
+"""What may be an escape, or another one, depending on what follows."""
+_LONGEST, _ESCAPED = 200, 32
+"""Characters of it, and backslashes before it, that matter."""
+_Change = tuple[re.Pattern[str], Callable[[re.Match[str]], str]]
+
+
+def _char(found: re.Match[str]) -> str:
+    """What an escape stands for."""
+    kind, said = str(found.lastgroup), found[str(found.lastgroup)]
+    if kind in _BASES:
+        code = int(said, _BASES[kind])
+        return chr(code) if code <= 0x10FFFF else ""
+    if kind == "char":
+        return said
+    if kind == "name":
+        return _NAMES[said]
+    if kind == "pair":
+        high, low = (int(one, 16) for one in re.findall(f"u({_HEX}{{4}})", said))
+        return chr(0x10000 + (high - 0xD800) * 0x400 + low - 0xDC00)
+    if kind == "bytes":
+        raw = bytes(int(one, 16) for one in re.findall(rf"{_BYTE}({_HEX}{{2}})", said))
+        try:
+            return raw.decode()
+        except UnicodeDecodeError:
+            return raw.decode("latin-1")
+    return "\n"
+
+
+_SPACE = re.compile(r"\s+")
+_CLEANED: dict[str, tuple[_Change, ...]] = {
+    "": ((re.compile(rf"(?:\s|{_UNSEEN})+"), lambda _: ""),),
+    " ": ((re.compile(rf"(?:{_UNSEEN})+"), lambda _: ""), (_SPACE, lambda _: " ")),
+}
+_DECODED: _Change = (_ESCAPE, _char)
+
+
+def clean(text: str, space: str) -> str:
+    """`text` without hidden characters, and with `space` for white space, which is one space or nothing."""
+    if not text.isascii() or not text.isprintable():
+        text = _CLEANED[" "][0][0].sub("", text)
+    return space.join(text.split()) if not space else _SPACE.sub(space, text)
+
+
+def readings(text: str, space: str, *, goes_on: bool = False) -> Iterator[str]:
+    """`text` cleaned, then decoded once, and so on while that changes it. Of one that goes on, only what is certain
+    by now."""
+    text = clean(text, space)
+    for _ in range(_DEPTH):
+        yield text
+        if goes_on and (at := incomplete(text)) < len(text):
+            text = text[:at]
+        made = _ESCAPE.sub(_char, text)
+        if made == text:
+            return
+        text = clean(made, space)
+    yield text
+
+
+def incomplete(text: str) -> int:
+    """Where an escape begins that may go on after the end of a cleaned text; its end where there is none."""
+    found = _INCOMPLETE.search(text, max(0, len(text) - _LONGEST))
+    if not found:
+        return len(text)
+    before = text[max(0, found.start() - _ESCAPED) : found.start()]
+    return found.start() - len(before) + len(before.rstrip("\\"))
+
+
+def places(text: str, space: str, depth: int) -> tuple[list[int], list[int]]:
+    """Where each character of a reading, the first or one after it, begins and ends in the text."""
+    begins, ends = list(range(len(text))), list(range(1, len(text) + 1))
+    for pattern, change in (*_CLEANED[space], *(_DECODED, *_CLEANED[space]) * depth):
+        at, made, first, last = 0, list[str](), list[int](), list[int]()
+        for found in pattern.finditer(text):
+            start, end = found.span()
+            said = change(found)
+            made += [text[at:start], said]
+            first += begins[at:start]
+            first += [begins[start]] * len(said)
+            last += ends[at:start]
+            last += [ends[end - 1]] * len(said)
+            at = end
+        text = "".join(made) + text[at:]
+        begins, ends = first + begins[at:], last + ends[at:]
+    return begins, ends
+
+
+class Search:
+    """Strings to be found in a text, with one space or with nothing for white space in both."""
+
+    def __init__(self, space: str, forms: Iterable[str]):
+        self._space = space
+        read = ((n, one) for form in forms for n, one in enumerate(readings(form, space)))
+        self._forms = sorted({one for n, one in read if len(one) >= (SHORTEST if n else 1)})
+        self._heads = {form[:size] for form in self._forms for size in (1, 2, 3)}
+        self._longest = max(map(len, self._forms), default=0)
+
+    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Where any of them begins and ends."""
+        for depth, said in enumerate(readings(text, self._space) if self._forms else ()):
+            found = [form for form in self._forms if form in said]
+            begins, ends = places(text, self._space, depth) if found else ([], [])
+            for form in found:
+                at = said.find(form)
+                while at >= 0:
+                    after = at + len(form)
+                    yield begins[at], ends[after - 1]
+                    at = said.find(form, after)
+
+    def begun(self, text: str, half: bool) -> Iterator[int]:
+        """Where text begins that may become one of them as it goes on, or that is the larger `half` of one."""
+        for depth, said in enumerate(readings(text, self._space, goes_on=True) if self._forms else ()):
+            certain = incomplete(said)
+            at = self._begun(said[:certain], half)
+            if at < (certain if half else len(said)):
+                yield places(text, self._space, depth)[0][at]
+
+    def _begun(self, said: str, half: bool) -> int:
+        for at in range(max(0, len(said) - self._longest + 1), len(said)):
+            if said[at : at + 3] in self._heads:
+                begun = said[at:]
+                alike = islice(self._forms, bisect_left(self._forms, begun), None)
+                lengths = map(len, takewhile(partial(_goes_on, begun), alike))
+                if any(not half or len(begun) >= max(SHORTEST, length / 2) for length in lengths):
+                    return at
+        return len(said)
+
+
+def _goes_on(begun: str, form: str) -> bool:
+    return form.startswith(begun)
+
+
+def merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans in their order, those that overlap made one."""
+    made: list[tuple[int, int]] = []
+    for first, last in sorted(spans):
+        if made and first < made[-1][1]:
+            made[-1] = made[-1][0], max(last, made[-1][1])
+        else:
+            made.append((first, last))
+    return made

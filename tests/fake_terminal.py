@@ -1,0 +1,168 @@
+"""A terminal that shows what it is sent, and a debate that is shown on it, with a clock set by hand."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import debates
+from wcwidth import iter_graphemes, wcswidth
+
+from debate_orchestrator.core.events import Asked, Event, Reply, Spoke
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.terminal.display import Display
+from debate_orchestrator.terminal.live import Live
+
+_SENT = re.compile(r"\x1b\[(\??)(\d*(?:;\d+)*)([A-Za-z])|\r|\n|[^\x1b\r\n]+|\x1b")
+_BEGUN = re.compile(r"\x1b(?:\[\??[\d;]*)?\Z")
+_KNOWN = {"m", "A", "J", "G", "h", "l"}
+
+
+class FakeTerminal(io.StringIO):
+    """All its lines, of which the last ones are on the screen. Longer lines wrap, unless that is switched off. It knows
+    the sequences that `Display` sends, and fails on any other."""
+
+    encoding = "utf-8"
+
+    def __init__(self, columns: int = 80, rows: int = 24):
+        super().__init__()
+        self.columns, self.rows = columns, rows
+        self.lines = [""]
+        self.at = self.column = 0
+        self.hidden = False
+        self.wraps = True
+        self.raw = self._begun = ""
+
+    def write(self, text: str) -> int:
+        self.raw += text
+        text = self._begun + text
+        begun = _BEGUN.search(text)  # a sequence that is not complete yet
+        text, self._begun = (text[: begun.start()], begun[0]) if begun else (text, "")
+        for found in _SENT.finditer(text):
+            self._take(found)
+        return len(text)
+
+    def _take(self, found: re.Match[str]) -> None:
+        private, number, order = found[1], found[2], found[3]
+        if order is not None:
+            assert order in _KNOWN, found[0]
+            self._obey(private + number, order)
+        elif found[0] == "\r":
+            self.column = 0
+        elif found[0] == "\n":
+            self._down()
+        else:
+            assert not re.search("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", found[0]), ascii(found[0])
+            for grapheme in iter_graphemes(found[0]):
+                self._put(grapheme)
+
+    def _obey(self, number: str, order: str) -> None:
+        top = max(0, len(self.lines) - self.rows)
+        if order == "A":
+            self.at = max(top, self.at - int(number or 1))
+        elif order == "G":
+            self.column = int(number) - 1
+        elif order == "J":
+            del self.lines[self.at + 1 :]
+            self.lines[self.at] = _cut(self.lines[self.at], self.column)
+        elif number == "?25":
+            self.hidden = order == "l"
+        elif number == "?7":
+            self.wraps = order == "h"
+
+    def _down(self) -> None:
+        self.at += 1
+        if self.at == len(self.lines):
+            self.lines.append("")
+
+    def _put(self, grapheme: str) -> None:
+        cells = wcswidth(grapheme)
+        if self.column + cells > self.columns:
+            if not self.wraps:
+                return
+            self.column = 0
+            self._down()
+        line = _cut(self.lines[self.at], self.column).ljust(self.column)
+        self.lines[self.at] = line + grapheme + self.lines[self.at][len(line) + len(grapheme) :]
+        self.column += cells
+
+    @property
+    def text(self) -> str:
+        """The whole scroll-back."""
+        return "\n".join(line.rstrip() for line in self.lines).rstrip()
+
+    @property
+    def screen(self) -> list[str]:
+        """The rows that are visible."""
+        return [line.rstrip() for line in self.lines[-self.rows :]]
+
+
+def _cut(line: str, cells: int) -> str:
+    """The first cells of a line."""
+    kept = ""
+    for grapheme in iter_graphemes(line):
+        if wcswidth(kept + grapheme) > cells:
+            break
+        kept += grapheme
+    return kept
+
+
+class FakeDisplay(Display):
+    """A display that writes to a fake terminal."""
+
+    def __init__(self, terminal: FakeTerminal, **environment: str):
+        super().__init__(terminal, {"TERM": "xterm", **environment})
+        self.terminal = terminal
+
+    def size(self) -> tuple[int, int]:
+        return self.terminal.columns, self.terminal.rows
+
+
+class Shown:
+    """A debate in the live view on a fake terminal."""
+
+    def __init__(
+        self, *, columns: int = 80, rows: int = 24, events: Sequence[Event] = (), sealed: bool = False, **setup: Any
+    ):
+        """`events` have happened before; without them the debate is opened with that setup."""
+        self.terminal, self.time = FakeTerminal(columns, rows), 0.0
+        self.debate = DebateState(events or [debates.opening(**setup)])
+        self.display = FakeDisplay(self.terminal)
+        self.live = Live(self.debate, self.display, now=lambda: self.time, sealed=sealed)
+        self.display.hold()
+
+    def happen(self, *events: Event) -> None:
+        for event in events:
+            self.debate.take(event)
+            self.live.on_event(self.debate, event)
+
+    def ask(self, turn: str) -> None:
+        self.happen(Asked(turn=turn, brief="0" * 64, by="anthropic:m"))
+
+    def on_text(self, turn: str, piece: str) -> None:
+        self.live.on_text(self.debate.turn(turn), piece)
+        self.live.paint()
+
+    def speak(self, turn: str, text: str, **reply: Any) -> None:
+        self.happen(Spoke(turn=turn, reply=Reply(text=text, brief="0" * 64, by="anthropic:m", **reply)))
+
+    @property
+    def status(self) -> str:
+        """The text below the rule."""
+        return "\n".join(self.terminal.screen).rpartition("─")[2].strip()
+
+    def close(self) -> list[str]:
+        """Leaves the debate; every line that was shown."""
+        self.live.close()
+        self.display.release()
+        return self.terminal.text.splitlines()
+
+
+def whole(columns: int = 80, **setup: Any) -> tuple[Shown, list[str]]:
+    """A whole debate, and every line that was shown of it."""
+    events = debates.played(**setup)
+    shown = Shown(columns=columns, events=events[:1])
+    shown.happen(*events[1:])
+    return shown, shown.close()

@@ -1,0 +1,278 @@
+"""Every row of the table in docs/faults.md, with a real client and a real server: once, and if it lasts."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import puppets
+import pytest
+from conftest import Ran, Run
+from messages_server import Server, serving
+
+from debate_orchestrator.core.events import Asked, CallFailed, Declined, Rejected, Spoke
+from debate_orchestrator.providers.limits import LIMITS
+from debate_orchestrator.storage.journal import read
+
+KEY = "sk-test-0123456789abcdef"
+ROWS = [
+    tuple(cell.strip() for cell in line.split("|")[1:4])
+    for line in (Path(__file__).parent.parent / "docs" / "faults.md").read_text(encoding="utf-8").splitlines()
+    if line.startswith("| ") and not line.startswith(("| fault", "| ---", "| **"))
+]
+AGAIN, ANEW, STOPS = "asked again", "asked again once, with the complaint", "stops"
+
+
+class Fault(NamedTuple):
+    """How a row comes about."""
+
+    trouble: dict[str, Any]
+    turn: str = "1.opening.b"
+
+
+def refused(status: int, message: str = "no", **more: Any) -> Fault:
+    return Fault({"status": status, "message": f"{message} ({KEY})", **more})
+
+
+def ballot(text: str | None, **more: Any) -> Fault:
+    return Fault({"text": text, **more} if text is not None else more, "1.verdict.judge")
+
+
+def wrong_ballot(**changes: Any) -> Fault:
+    return ballot(json.dumps(puppets.ballot(rounds=1, **changes)))
+
+
+SCORES = {side: {"argument_quality": 11, "use_of_evidence": 5} for side in ("a", "b")}
+FAULTS: dict[str, Fault] = {
+    "too many requests (429), with `retry-after`": refused(429, headers={"retry-after": "1"}, kind="rate_limit_error"),
+    "too many requests (429), without": refused(429, kind="rate_limit_error"),
+    "overloaded (529)": refused(529, kind="overloaded_error"),
+    "server error (5xx)": refused(503),
+    "connection dropped": Fault({"close": True}),
+    "no answer in time": Fault({"after": 0, "then": "stall"}),
+    "bad key (401, 403)": refused(401, kind="authentication_error"),
+    "unknown model or address (404)": refused(404, kind="not_found_error"),
+    "no credit, or a spending limit (400, 402, 429)": refused(400, "Your credit balance is too low"),
+    "transcript too long for the model (400, 413)": refused(400, "prompt is too long: 2000000 tokens"),
+    "any other refusal of the request (400)": refused(400, "max_tokens: too many"),
+    "server without structured output (400)": Fault(
+        {"status": 400, "message": "output_config: unexpected"}, "1.verdict.judge"
+    ),
+    "stream ends without its closing event": Fault({"after": 3, "then": "end"}),
+    "connection dropped in the stream": Fault({"after": 3, "then": "drop"}),
+    "stream falls silent": Fault({"after": 3, "then": "stall"}),
+    "nothing but pings": Fault({"after": 3, "then": "pings"}),
+    "chunk that is not JSON": Fault({"after": 3, "then": "garbage"}),
+    "event nested too deeply": Fault({"after": 3, "then": "nested"}),
+    "event of too many values": Fault({"after": 3, "then": "crowded"}),
+    "answer longer than any reply may be": Fault({"after": 3, "then": "more"}),
+    "error event": Fault({"after": 3, "then": "error"}),
+    "a page instead of an answer": Fault({"html": True}),
+    "empty speech": Fault({"text": ""}),
+    "a debater's refusal": Fault({"text": "", "stop": "refusal", "why": "I will not say that."}),
+    "a judge's refusal": ballot("", stop="refusal", why="I will not judge that."),
+    "speech cut at the token limit": Fault({"text": "And so we see that", "stop": "max_tokens"}),
+    "ballot cut at the token limit": ballot(None, stop="max_tokens"),
+    "ballot that is not JSON": ballot("A wins, 10 to 3."),
+    "ballot that lacks fields": ballot('{"winner": "a"}'),
+    "score out of range": wrong_ballot(scores=SCORES),
+    "ballot that names no side": wrong_ballot(winner="nobody"),
+}
+APART = {"connection refused", "unknown host", "no key"}
+"""Rows that come about without a server; they have tests of their own below."""
+
+
+@pytest.fixture
+def server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A server, and an environment that names it and nothing else."""
+    for name in ("ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_PROFILE", "OPENROUTER_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    with serving(Server()) as made:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", made.url)
+        yield made
+
+
+def run(debate: Run, *flags: str, patience: float = 60) -> Ran:
+    """A debate of one round, from flags alone."""
+    setup = ("--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--rounds=1", "--output=r.md")
+    return debate("run", *setup, f"--patience={patience}", *flags)
+
+
+def in_trouble(server: Server, fault: Fault, times: int) -> None:
+    """Has the server do that to the calls of the turn, so many times."""
+    left = [times]
+
+    def trouble(request: dict[str, Any], n: int) -> dict[str, Any] | None:
+        words = {"1.opening.b": "# Your seat: Researcher B", "1.verdict.judge": "# Your task: Judge Verdict"}
+        if words[fault.turn] not in request["messages"][-1]["content"][-1]["text"] or not left[0]:
+            return None
+        left[0] -= 1
+        return fault.trouble
+
+    server.trouble = trouble
+
+
+def events(kind: type, turn: str) -> list[Any]:
+    """The events of that kind in the journal, of one turn."""
+    return [event for event in read("r.journal.jsonl").events if isinstance(event, kind) and event.turn == turn]
+
+
+def nothing_leaks(*said: str) -> None:
+    """The key is in nothing that was printed or written."""
+    written = [path.read_bytes() for path in Path(".").rglob("*") if path.is_file()]
+    assert [text for text in said if KEY in text] == []
+    assert [text for text in written if KEY.encode() in text] == []
+
+
+def test_every_row_has_its_fault() -> None:
+    """The table has the rows that are tried here, no more and no fewer."""
+    assert [row[0] for row in ROWS if row[0] not in APART] == list(FAULTS)
+    assert {row[0] for row in ROWS} == {*FAULTS, *APART}
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row[0] in FAULTS], ids=lambda row: row[0])
+def test_once(row: tuple[str, str, str], debate: Run, server: Server) -> None:
+    """A fault that comes once is treated as its row says, and where it passes the debate is judged whole."""
+    fault = FAULTS[row[0]]
+    in_trouble(server, fault, 1)
+    ran = run(debate, patience=4)
+    asked, troubles = events(Asked, fault.turn), events(CallFailed, fault.turn)
+    nothing_leaks(ran.out, ran.err)
+    if row[1] == STOPS:
+        assert ran.code == int(row[2][-1])
+        assert len(troubles) == 1 and troubles[0].wait is None
+        assert "debate resume r.journal.jsonl" in ran.err
+        ran = debate("resume", "r.journal.jsonl")
+    elif row[1].startswith(ANEW):
+        assert len(events(Rejected, fault.turn)) == 1
+        assert len(asked) == 2 and asked[0].brief != asked[1].brief
+    elif row[1].startswith(AGAIN):
+        assert len(troubles) == 1 and troubles[0].wait is not None
+        assert len(asked) == 2 and asked[0].brief == asked[1].brief
+    assert ran.code == 0, ran.err
+    assert "Winner: A (narrow)" in ran.out
+    nothing_leaks(ran.out, ran.err)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", [row for row in ROWS if row[0] in FAULTS and row[2]], ids=lambda row: row[0])
+def test_if_it_lasts(row: tuple[str, str, str], debate: Run, server: Server) -> None:
+    """A fault that lasts ends as its row says: saved and resumable, or with a judge who is absent."""
+    fault = FAULTS[row[0]]
+    in_trouble(server, fault, 1_000)
+    ran = run(debate, patience=2)
+    nothing_leaks(ran.out, ran.err)
+    if row[2] == "judge absent":
+        assert ran.code == 0, ran.err
+        assert len(events(Rejected, fault.turn)) == 2
+        assert "no ballot counts for round 1" in Path("r.md").read_text(encoding="utf-8")
+        return
+    assert f"exit {ran.code}" == row[2], ran.err
+    assert "debate resume r.journal.jsonl" in ran.err
+    assert events(Spoke, fault.turn) == []
+    assert not Path("r.md").exists()
+    before = len(server.requests)
+    in_trouble(server, fault, 0)
+    again = debate("resume", "r.journal.jsonl")
+    assert again.code == 0, again.err
+    assert len(server.requests) - before == 4  # the speech that was missing, and what comes after it
+
+
+def test_a_refusal_is_on_record(debate: Run, server: Server) -> None:
+    """A debater's refusal is kept in its own words, told to the judge, and counts as no concession."""
+    in_trouble(server, FAULTS["a debater's refusal"], 1)
+    ran = run(debate)
+    refusals = events(Declined, "1.opening.b")
+
+    assert [one.reply.text for one in refusals] == ["I will not say that."]
+    assert any("declined to argue in 1.opening.b" in str(one["messages"]) for one in server.requests)
+    assert "Researcher B declined to argue" in Path("r.md").read_text(encoding="utf-8")
+    assert "Consensus" not in ran.out
+
+
+def test_a_cut_speech_is_marked(debate: Run, server: Server) -> None:
+    """A speech that the token limit cut is heard and reported with a mark."""
+    in_trouble(server, FAULTS["speech cut at the token limit"], 1)
+    run(debate)
+
+    assert "a limit of length cut the speech above short" in str(server.requests[-1]["messages"])
+    assert "cut" in Path("r.md").read_text(encoding="utf-8")
+
+
+def test_what_a_server_can_not_do_is_noted(debate: Run, server: Server) -> None:
+    """Without structured output the same brief is asked for at once, from then on without; it costs no retry."""
+    in_trouble(server, FAULTS["server without structured output (400)"], 1)
+    run(debate)
+    asking = ["output_config" in request for request in server.requests]
+
+    assert asking == [False, False, True, False, False, False]
+    assert events(CallFailed, "1.verdict.judge") == []
+    assert "structured output" in Path("r.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9", "https://nowhere.invalid"], ids=["refused", "unknown host"])
+def test_no_server_there(url: str, debate: Run, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A refused connection and an unknown host are asked again, then paused; the server back, the debate goes on."""
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", url)
+    ran = run(debate, patience=1)
+    asked = events(Asked, "1.opening.a")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+
+    assert ran.code == 3
+    assert len(asked) > 1
+    assert debate("resume", "r.journal.jsonl").code == 0
+
+
+def test_no_key(debate: Run, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a key the debate stops before anybody is asked, and says which variable is missing."""
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    ran = run(debate, "--a=anthropic:m", "--b=anthropic:m", "--judge=anthropic:m")
+
+    assert (ran.code, server.requests) == (4, [])
+    assert "ANTHROPIC_API_KEY" in ran.err
+
+
+def test_a_long_wait_is_not_slept_through(debate: Run, server: Server) -> None:
+    """Where a server asks to wait longer than the patience that is left, the debate is paused at once."""
+    in_trouble(server, refused(429, headers={"retry-after": "7200"}), 1_000)
+    ran = run(debate, patience=60)
+
+    assert ran.code == 3
+    assert "7,200 s" in ran.err
+    assert len(events(Asked, "1.opening.b")) == 1
+
+
+def test_what_had_come_is_kept(debate: Run, server: Server) -> None:
+    """Of an answer that broke off, the words and the tokens that had come are on record, and on the bill."""
+    in_trouble(server, FAULTS["connection dropped in the stream"], 1)
+    run(debate)
+    (broken,) = events(CallFailed, "1.opening.b")
+
+    assert broken.reply is not None and broken.reply.usage is not None
+    assert re.match(r"This is what", broken.reply.text)
+    assert broken.reply.usage.input > 0
+
+
+def test_the_limits_are_told() -> None:
+    """The limits in the page are those that are used."""
+    page = (Path(__file__).parent.parent / "docs" / "faults.md").read_text(encoding="utf-8")
+    mib, minutes = 1024 * 1024, 60
+    told = [
+        f"{LIMITS.answer:,} characters of text",
+        f"{LIMITS.kept:,} with thinking",
+        f"{LIMITS.stream // mib} MiB of a response, {LIMITS.event // mib} MiB or {LIMITS.event_lines:,} lines",
+        f"{LIMITS.events:,} events, {LIMITS.event_values:,} values",
+        f"{LIMITS.nesting} levels of nesting",
+        f"{LIMITS.error // 1024} KiB of the body",
+        f"{LIMITS.first / minutes:g} minutes until the first word",
+        f"{LIMITS.silence / minutes:g} minutes from one word",
+        f"{LIMITS.total / minutes:g} minutes for an answer in all; {LIMITS.program / minutes:g} minutes for a program",
+        f"{LIMITS.lookup:g} seconds and {LIMITS.listing:,} bytes",
+    ]
+
+    assert [one for one in told if one not in page] == []

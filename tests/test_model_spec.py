@@ -1,0 +1,59 @@
+"""What the words of a cast mean."""
+
+from __future__ import annotations
+
+import pytest
+
+from debate_orchestrator.util.model_spec import is_called, kind, public_name, real, rest, stand_in, vendor
+
+MODEL = "anthropic:m@http://x:1"
+
+
+def test_kind_and_rest() -> None:
+    """The first colon parts the kind from the rest, which may have colons of its own."""
+    assert (kind(MODEL), rest(MODEL)) == ("anthropic", "m@http://x:1")
+    assert (kind("host"), rest("host")) == ("host", "")
+
+
+@pytest.mark.parametrize(
+    ("spec", "called"),
+    [
+        ("host", False), ("replay:j", False), (f"rehearse:{MODEL}", False), (MODEL, True), ("command:llm -m x", True),
+        ("fetch", False), ("offline", False), ("human", False), ("rehearse:human", False), ("rehearse:fetch", False),
+    ],
+)  # fmt: skip
+def test_who_is_called(spec: str, called: bool) -> None:
+    """Models and programs are called; a host, a recording, a stand-in, a clerk and a person are not."""
+    assert is_called(spec) is called
+
+
+def test_stand_ins() -> None:
+    """A stand-in names whom it stands in for, and there is none for a stand-in."""
+    assert [real(spec) for spec in (f"rehearse:{MODEL}", "rehearse", "host")] == [MODEL, "host", "host"]
+    assert stand_in(stand_in(MODEL)) == stand_in(MODEL) == f"rehearse:{MODEL}"
+    assert stand_in("rehearse") == "rehearse:host"
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"), [(MODEL, MODEL), ("command:/bin/curl -H secret", "command:curl"), ("command:", "command:")]
+)
+def test_what_may_be_shown(spec: str, said: str) -> None:
+    """A program is named without its arguments, which may hold anything."""
+    assert public_name(spec) == said
+
+
+@pytest.mark.parametrize(
+    ("spec", "whose"),
+    [
+        ("anthropic:claude-opus-5-5", "anthropic"), ("openai:gpt-5", "openai"), ("rehearse:openai:gpt-5", "openai"),
+        ("openrouter:Mistralai/Large", "mistralai"), ("openrouter:anthropic/claude-opus-5.5", "anthropic"),
+        ("ollama:llama3.2:70b", "llama"), ("ollama:Qwen2.5-coder", "qwen"), ("ollama:mistral", "mistral"),
+        ("anthropic:qwen3@http://localhost:1", ""), ("openai:x@https://gateway.example/v1", ""),
+        ("openrouter:auto", ""), ("command:claude -p", ""), ("host", ""), ("replay:anthropic.jsonl", ""),
+        ("rehearse", ""), ("fetch", ""), ("", ""),
+    ],
+)  # fmt: skip
+def test_whose_model_it_is(spec: str, whose: str) -> None:
+    """The words of a cast tell whose model fills a seat, but not what answers at an address, in a program
+    or in a host."""
+    assert vendor(spec) == whose

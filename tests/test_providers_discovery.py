@@ -1,0 +1,245 @@
+"""Who can be asked from here: keys, servers and programs that are there, and what is said where none is."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from conftest import Run
+from hostile import sending
+
+from debate_orchestrator.providers import discovery
+from debate_orchestrator.providers.registry import complaints
+from debate_orchestrator.util.errors import BadSettings
+
+VARIABLES = (
+    "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_PROFILE", "ANTHROPIC_FEDERATION_RULE_ID",
+    "ANTHROPIC_BASE_URL", "OPENROUTER_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL",
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def bare(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An environment with no key, no profile, no server and no program."""
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("ANTHROPIC_CONFIG_DIR", str(here / "nothing"))
+    monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")
+    monkeypatch.setenv("PATH", str(here))
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    """A server that lists models, and refuses the key `bad`."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            bad = "bad" in f"{self.headers.get('x-api-key')} {self.headers.get('Authorization')}"
+            body = {"models": [{"name": "llama\x1b[1m:8b"}, 7], "data": [{"id": "m-2"}, {"id": "m-1"}, None]}
+            self.send_response(401 if bad else 200)
+            self.end_headers()
+            self.wfile.write(json.dumps(body).encode())
+
+        def log_message(self, *_: object) -> None:
+            """Nothing is printed."""
+
+    made = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=made.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{made.server_port}"
+    finally:
+        made.shutdown()
+
+
+def found(seat: str) -> discovery.Available:
+    return next(one for one in discovery.available() if one.seat.startswith(seat))
+
+
+def test_nothing_is_there() -> None:
+    """Each way that is not there says what is missing; a host and a recording are always there."""
+    found = discovery.available()
+    ways = {one.seat.partition(":")[0]: one for one in reversed(found)}
+
+    assert {one.seat for one in found if one.ready} >= {"host", "human", "replay:JOURNAL", "rehearse"}
+    assert "ANTHROPIC_API_KEY" in ways["anthropic"].about
+    assert "OPENROUTER_API_KEY" in ways["openrouter"].about
+    assert "127.0.0.1:9" in ways["ollama"].about
+
+
+def test_with_nothing_what_works_is_offered(debate: Run) -> None:
+    """Without any model `run` ends with exit code 2, and offers everything that works without a key."""
+    ran = debate("run", "--topic=T", "--position-a=x", "--position-b=y")
+
+    assert ran.code == 2
+    for way in (
+        "ANTHROPIC_API_KEY",
+        "ollama:",
+        "command:",
+        "debate open",
+        "--rehearse",
+        "debate demo",
+        "debate models",
+    ):
+        assert way in ran.err
+    assert ran.err.count("no model is named") == 1
+    with pytest.raises(BadSettings):
+        discovery.default("judge")
+
+
+@pytest.mark.parametrize("variable", ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"])
+def test_a_key_is_tried(variable: str, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key is named and never shown, and the server is asked whether it takes it."""
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", server)
+    monkeypatch.setenv(variable, "good-key-1")
+    good = found("anthropic")
+    monkeypatch.setenv(variable, "bad-key-1")
+    bad = found("anthropic")
+
+    assert (good.ready, good.models) == (True, ("m-1", "m-2"))
+    assert (bad.ready, "401" in bad.about) == (False, True)
+    assert "key-1" not in f"{good} {bad}"
+
+
+def test_a_server_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key for a server that can't be reached is no way to fill a seat."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
+
+    assert (found("anthropic").ready, "can't be reached" in found("anthropic").about) == (False, True)
+
+
+def test_defaults_come_from_what_is_there(server: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An Opus-level judge and capable debaters: by the vendor, else by OpenRouter. A local server's models are
+    named and never chosen."""
+    monkeypatch.setenv("OLLAMA_HOST", server)
+    with pytest.raises(BadSettings, match=r"llama.*Try: --a"):
+        discovery.default("judge")
+    monkeypatch.setenv("OPENROUTER_API_KEY", "k")
+    assert discovery.default("judge") == "openrouter:anthropic/claude-opus-5.5"
+    (here / "nothing" / "configs").mkdir(parents=True)
+    (here / "nothing" / "configs" / "default.json").write_text("{}", encoding="utf-8")
+    assert discovery.default("judge") == "anthropic:claude-opus-5-5"
+    assert discovery.default("a") == discovery.default("b") == "anthropic:claude-sonnet-5-5"
+
+
+def test_programs_are_looked_up(here: Path) -> None:
+    """A program that reads a prompt is offered as a command, as it must be called."""
+    (here / "claude").write_text("#!/bin/sh\n", encoding="utf-8")
+    (here / "claude").chmod(0o755)
+
+    assert found("command:").seat == "command:claude -p"
+    assert complaints({"a": ("command:claude -p",)}) == []
+
+
+def dripping(part: bytes) -> Iterator[bytes]:
+    """So many bytes, one now and then, that no single wait for one is long."""
+    for byte in part * 1_000:
+        time.sleep(0.2)
+        yield bytes([byte])
+
+
+@pytest.mark.slow
+def test_a_look_up_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that sends its list a byte at a time is given up after the time of one look-up."""
+    with sending(lambda: dripping(b"[0, ")) as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.url)
+        began = time.monotonic()
+        assert not found("ollama").ready
+        assert time.monotonic() - began < 8
+
+
+@pytest.mark.slow
+def test_a_list_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list without end is read up to a limit, and is then no list."""
+
+    def endless() -> Iterator[bytes]:
+        yield b'{"models": ['
+        while True:
+            yield b'{"name": "m"}, ' * 1_000
+
+    with sending(endless) as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.url)
+        assert not found("ollama").ready
+        assert server.sent < 20_000_000
+
+
+@pytest.mark.slow
+def test_a_look_up_whose_headers_never_end_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that sends its headers a byte at a time is given up as well."""
+
+    def serve(listener: socket.socket) -> None:
+        line, _ = listener.accept()
+        with line:
+            line.sendall(b"HTTP/1.1 200 OK\r\nx-odd: ")
+            for byte in dripping(b"x"):
+                try:
+                    line.sendall(byte)
+                except OSError:
+                    return
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=serve, args=(listener,), daemon=True).start()
+        monkeypatch.setenv("OLLAMA_HOST", f"http://127.0.0.1:{listener.getsockname()[1]}")
+        began = time.monotonic()
+        assert not found("ollama").ready
+        assert time.monotonic() - began < 8
+
+
+@pytest.mark.slow
+def test_a_command_does_not_wait_for_a_look_up(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`debate models` prints what it has found, and ends, while a server still sends."""
+    with sending(lambda: dripping(b"[0, ")) as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.url)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        began = time.monotonic()
+        told = debate("models", "--json").json
+        assert time.monotonic() - began < 8
+
+    (about,) = (one["about"] for one in told["models"] if one["seat"] == "anthropic:MODEL")
+    assert "no whole answer within 4 s" in about
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[" * 200_000, b'{"models": [' + b'{"name":' * 900 + b"1" + b"}" * 900 + b"]}", b'{"models": 7}', b"\xff",
+        b'{"models": [{"name": ' + b"[" * 500 + b"]" * 500 + b"}]}", b'{"models": [{"name": "\\ud800"}]}', b"9" * 5_000,
+    ],
+)  # fmt: skip
+def test_an_odd_list(body: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a server sends as its list, it is printed as text or not at all."""
+    with sending(lambda: [body]) as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.url)
+        str(found("ollama")).encode()
+
+
+def test_a_password_in_an_address_is_not_shown(debate: Run, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The user and the password of a server's address are printed by no verb, whatever word the password is."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
+    for address in (f"http://ann:hunter@{server.removeprefix('http://')}", "http://ann:hunter@127.0.0.1:1"):
+        monkeypatch.setenv("OLLAMA_HOST", address.removeprefix("http://"))
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "good")
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", address)
+        monkeypatch.setenv("OPENAI_BASE_URL", address.replace("127.0.0.1", "example.org"))
+        ran = debate("models")
+        told = [one for spec in ("anthropic:m", "openai:m", "ollama:m") for one in complaints({"a": (spec,)})]
+        assert "hunter" not in f"{ran.out}{ran.err}{told}"
+
+
+def test_a_list_is_cut_and_its_length_told(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a list of a great many names the first are kept, and how many more there are is said."""
+    listed = json.dumps({"models": [{"name": f"m{n}"} for n in range(90_000)]}).encode()
+    with sending(lambda: [listed]) as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.url)
+        way = found("ollama:MODEL")
+    assert (len(way.models), way.more) == (1_000, 89_000)
+    with sending(lambda: [listed]) as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.url)
+        assert "and 89988 more" in debate("models").out.replace(",", "")

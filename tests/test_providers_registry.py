@@ -1,0 +1,149 @@
+"""One entry and one short module make a provider: shown with a toy API that is discovered, priced, called and bound."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+import toy_provider
+from conftest import Run
+from debates import opening
+
+from debate_orchestrator.core.events import Usage
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine.budget import unpriced_seats
+from debate_orchestrator.prompting.briefs import Brief, Message
+from debate_orchestrator.providers import discovery, pricing, registry
+from debate_orchestrator.providers.limits import LIMITS
+from debate_orchestrator.providers.registry import ENTRIES, Permissions
+from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.errors import BadSettings, ProviderFailed, TransientError
+
+KEY = "sk-toy-0123456789abcdef"
+ENTRY = registry.Entry(
+    "toy", "toy:MODEL", "toy_provider", api=registry.Api(("TOY_API_KEY",), "https://toy.example", "TOY_URL")
+)
+BRIEF = Brief(turn="1.opening.a", system="Be fair.", messages=(Message(role="user", parts=("Speak.",)),), wants="text")
+
+
+@contextmanager
+def toy_server(answer: Callable[[], tuple[int, bytes]]) -> Iterator[tuple[str, list[str]]]:
+    """A server that lists one model and gives this answer to each call; its address, and the keys it was sent."""
+    keys: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def respond(self) -> None:
+            keys.append(self.headers["authorization"])
+            self.rfile.read(int(self.headers.get("content-length", 0)))
+            listed = json.dumps({"data": [{"id": "small"}]}).encode()
+            status, body = (200, listed) if self.command == "GET" else answer()
+            self.send_response(status)
+            self.end_headers()
+            try:
+                self.wfile.write(body)
+            except OSError:
+                """The client has heard enough."""
+
+        do_GET = do_POST = respond
+
+        def log_message(self, *_: Any) -> None:
+            """Prints nothing."""
+
+    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    Thread(target=http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{http.server_address[1]}", keys
+    finally:
+        http.shutdown()
+        http.server_close()
+
+
+@pytest.fixture
+def toy(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
+    """The toy registered and priced; makes its one call to a server with that answer."""
+    monkeypatch.setitem(ENTRIES, "toy", ENTRY)
+    table = Path(pricing.__file__).with_name("pricing.yaml").read_text(encoding="utf-8")
+    (here / "prices.yaml").write_text(f"{table}  toy:\n    small: {{input: 1, output: 2}}\n", encoding="utf-8")
+    monkeypatch.setattr(pricing, "_TABLE", here / "prices.yaml")
+    pricing.table.cache_clear()
+    monkeypatch.setenv("TOY_API_KEY", KEY)
+
+    def call(status: int, body: bytes) -> Any:
+        with toy_server(lambda: (status, body)) as (url, _):
+            monkeypatch.setenv("TOY_URL", url)
+            provider = registry.make_provider("toy:small", DebateState([opening()]))
+            return asyncio.run(registry.call_provider(provider, BRIEF, lambda piece: None))
+
+    yield call
+    pricing.table.cache_clear()
+
+
+def said(text: str) -> bytes:
+    return json.dumps({"text": text, "input": 3_000, "output": 500}).encode()
+
+
+def test_the_toy_is_one_short_file() -> None:
+    """The module of the toy has under 100 lines, and its entry is one call."""
+    assert len(Path(toy_provider.__file__).read_text(encoding="utf-8").splitlines()) < 100
+
+
+def test_the_toy_is_discovered(toy: Callable[..., Any], debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`debate models` lists it with its models, and says what is missing without its key."""
+    with toy_server(lambda: (200, b"")) as (url, keys):
+        monkeypatch.setenv("TOY_URL", url)
+        (found,) = [one for one in debate("models", "--json").json["models"] if one["seat"] == "toy:MODEL"]
+    monkeypatch.delenv("TOY_API_KEY")
+    (without,) = [one for one in discovery.available() if one.seat == "toy:MODEL"]
+
+    assert (found["ready"], found["models"], keys) == (True, ["small"], [f"Bearer {KEY}"])
+    assert (without.ready, without.about) == (False, "no key: set TOY_API_KEY")
+    assert "TOY_API_KEY" in registry.missing({"a": ("toy:small",)})[0]
+
+
+def test_the_toy_is_priced(toy: Callable[..., Any]) -> None:
+    """A call costs what the price table says of its vendor, and a cap on costs can be held."""
+    reply = toy(200, said("Because."))
+
+    assert (reply.text, reply.usage) == ("Because.", Usage(fresh=3_000, output=500))
+    assert reply.cost == pytest.approx(0.004)
+    assert unpriced_seats({"a": ("toy:small",)}) == []
+    assert len(unpriced_seats({"a": ("toy:large",)})) == 1
+    assert model_spec.vendor("toy:small") == "toy"
+
+
+def test_the_toy_is_held_to_the_limits(toy: Callable[..., Any]) -> None:
+    """An answer longer than any reply may be is no reply; the shared limits are those that hold."""
+    with pytest.raises(TransientError, match="no whole answer: more than"):
+        toy(200, said("x" * (LIMITS.answer + 1)))
+
+
+def test_the_toy_is_redacted(toy: Callable[..., Any]) -> None:
+    """A key that its server quotes is in no reply and in no error."""
+    assert toy(200, said(f"It is {KEY}.")).text == "It is [key]."
+    with pytest.raises(ProviderFailed) as refusal:
+        toy(401, f"bad key {KEY}".encode())
+    assert KEY not in str(refusal.value) and "TOY_API_KEY" in str(refusal.value)
+
+
+def test_the_toy_sends_no_key_unencrypted(toy: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rules for keys hold for it: no plain http to another machine, unless the user permits it."""
+    monkeypatch.setenv("TOY_URL", "http://toy.example")
+    debate = DebateState([opening(cast={"a": ("toy:small",), "b": ("host",), "judge": ("host",)})])
+
+    with pytest.raises(BadSettings, match="plain http"):
+        registry.make_providers(debate)
+    assert set(registry.make_providers(debate, permissions=Permissions(insecure=True))) == {"a"}
+
+
+def test_entries_agree_with_the_words_of_a_cast() -> None:
+    """What has an API or is a program is called and may cost money; nothing else is."""
+    assert {kind for kind, entry in ENTRIES.items() if entry.api or kind == "command"} == {
+        kind for kind in ENTRIES if model_spec.is_called(f"{kind}:x")
+    }

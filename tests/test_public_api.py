@@ -1,0 +1,97 @@
+"""The Python examples of docs/library.md run, and the public names keep their promises."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import debate_orchestrator
+from debate_orchestrator import BadSettings, Paused, open_debate, read_journal, rejudge, render, resume, run, step
+
+DOCS = Path(__file__).parent.parent / "docs" / "library.md"
+SETTINGS = {"topic": "Tabs?", "positions": {"a": "Tabs.", "b": "Spaces."}, "rounds": 1, "output": "r.md"}
+
+
+def test_the_examples_run(here: Path) -> None:
+    """Every Python block of the page runs, one after the other, in an empty folder."""
+    blocks = re.findall(r"```python\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
+    names: dict[str, object] = {}
+    for block in blocks:
+        exec(block, names)  # noqa: S102
+
+    assert len(blocks) == 8
+    assert {"grpc.rehearsed.md", "grpc.rehearsed.html", "own.journal.jsonl"} <= {path.name for path in here.iterdir()}
+
+
+def test_public_names_are_loaded_on_first_use() -> None:
+    """Importing a public name loads its module and no provider's SDK; a name that is not there is an AttributeError."""
+    code = (
+        "import sys\n"
+        "from debate_orchestrator import read_journal, load_format, run\n"
+        "assert {'anthropic', 'openai', 'prompt_toolkit', 'rich'} & set(sys.modules) == set()\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True, timeout=60)
+
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert all(getattr(debate_orchestrator, name) is not None for name in debate_orchestrator.__all__)
+    with pytest.raises(AttributeError):
+        debate_orchestrator.nothing_of_that_name  # noqa: B018
+
+
+def test_a_finished_debate_is_judged_again_and_reported_again(here: Path) -> None:
+    """A rehearsed debate can be judged by another panel into files of its own; resuming it only reports it."""
+    first = asyncio.run(run(SETTINGS, rehearse=True))
+    again = asyncio.run(rejudge(first.files.journal, "rehearse"))
+    before = Path(first.files.journal).read_bytes()
+    resumed = asyncio.run(resume(first.files.journal))
+
+    assert again.state.complete and again.files.report == "r.rehearsed.judged.md"
+    assert Path(first.files.journal).read_bytes() == before
+    assert resumed.report == first.report
+    assert render(first.files.journal) == Path(first.files.report).read_text(encoding="utf-8")
+
+
+def test_host_turns_pause_a_run_and_are_taken_by_step(here: Path) -> None:
+    """A run with a seat of the host's saves what it can and names the turns; the last step writes the report."""
+    settings = SETTINGS | {"cast": {"a": "host", "b": "rehearse", "judge": "rehearse"}}
+    with pytest.raises(Paused, match=r"1\.opening\.a"):
+        asyncio.run(run(settings))
+    result = step("r.journal.jsonl")
+    while not result.done:
+        result = step("r.journal.jsonl", {turn.turn: f"A speech in {turn.turn}." for turn in result.turns})
+
+    assert Path("r.md").exists() and Path("r.html").exists()
+
+
+@pytest.mark.parametrize("action", ["resume", "step"])
+def test_a_journal_that_names_a_program_needs_consent(action: str, here: Path) -> None:
+    """A program that a journal names is only run with trust=True, and the error shows its command line."""
+    cast = {"a": "host", "b": "host", "judge": "command:touch ran"}
+    files = asyncio.run(open_debate(SETTINGS | {"cast": cast}))
+    lines = Path(files.journal).read_bytes()
+    with pytest.raises(BadSettings, match="touch ran"):
+        asyncio.run(resume(files.journal)) if action == "resume" else step(files.journal)
+
+    assert Path(files.journal).read_bytes() == lines
+    assert step(files.journal, trust=True).turns
+    assert not Path("ran").exists()
+
+
+def test_settings_are_refused_before_anything_is_written(here: Path) -> None:
+    """All errors of the settings come at once; people, unknown models and unknown forms are refused."""
+    with pytest.raises(BadSettings) as raised:
+        asyncio.run(run({"topic": "", "rounds": 99, "cast": "nobody:x"}))
+    assert len(raised.value.complaints) >= 2
+    with pytest.raises(BadSettings, match="person"):
+        asyncio.run(open_debate(SETTINGS | {"cast": {"a": "human", "b": "host", "judge": "host"}}))
+    assert list(here.iterdir()) == []
+
+    journal = asyncio.run(open_debate(SETTINGS)).journal
+    with pytest.raises(BadSettings, match="form"):
+        render(journal, "pdf")  # type: ignore[arg-type]
+    assert read_journal(journal).events[0].kind == "opened"

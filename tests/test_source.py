@@ -1,0 +1,231 @@
+"""Formats as they are written: found, read, laid over what they extend, with the line of everything."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from own_formats import EXTENDING, FILES, FORMAT, RUBRIC, written
+
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine import dry_run
+from debate_orchestrator.formats import loader, source
+from debate_orchestrator.prompting import briefs, rendering
+from debate_orchestrator.util import resources
+from debate_orchestrator.util.errors import BadFile, BadFormat
+
+INLINE = "{least: 1, most: 2, criteria: {x: {title: X, about: x}}, strictness: {s: {about: s, judge: s, debaters: s}}}"
+
+
+@pytest.fixture
+def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder of shipped formats, to which some may be added."""
+    prompts = tmp_path / "prompts"
+    shutil.copytree(resources.prompts(), prompts)
+    monkeypatch.setattr(resources, "prompts", lambda: prompts)
+    for kept in (loader._shipped, rendering.shipped):
+        kept.cache_clear()
+    yield prompts / "formats"
+    for kept in (loader._shipped, rendering.shipped):
+        kept.cache_clear()
+
+
+def complaints(text: str, folder: Path, **files: str) -> list[str]:
+    return source.read_source(str(written(folder, format_yaml=text, **files))).complaints
+
+
+# Finding
+
+
+@pytest.mark.parametrize("given", ["./mine", "mine/", "mine/format.yaml", "../{here}/mine", "{cwd}/mine", "~/mine"])
+def test_a_path_is_a_format(here: Path, given: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder with a format.yaml, or that file, is a format by whatever path leads there."""
+    monkeypatch.setenv("HOME", str(here))
+    written(here / "mine")
+    draft = source.read_source(given.format(here=here.name, cwd=here))
+    assert (draft.name, draft.shipped, draft.complaints) == ("mine", False, [])
+
+
+def test_here_is_a_format_too(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The working directory may be a format, by a dot or by the name of the file."""
+    monkeypatch.chdir(written(here / "mine"))
+    assert [source.read_source(given).name for given in (".", "format.yaml", "./format.yaml")] == ["mine"] * 3
+
+
+@pytest.mark.parametrize("name", ["adversarial", "x", "X Y", "rubric"])
+def test_a_bare_name_is_no_path(name: str) -> None:
+    """Without a separator, a leading dot or tilde, or .yaml at its end, it is a shipped format's name."""
+    assert not source.is_path(name)
+
+
+def test_a_folder_of_its_own_name_does_not_hide_a_shipped_format(here: Path) -> None:
+    """A folder here that has a shipped format's name is not what that name means."""
+    written(here / "adversarial")
+    assert source.read_source("adversarial").shipped
+
+
+def test_a_shipped_folder_is_the_shipped_format() -> None:
+    """The path of a shipped format is that format, by its name."""
+    draft = source.read_source(str(resources.format_folder("adversarial")))
+    assert (draft.shipped, draft.name, draft.complaints) == (True, "adversarial", [])
+
+
+@pytest.mark.parametrize(("name", "said"), [("transcript", "of a shipped format"), ("My Format", "small letters")])
+def test_what_a_format_may_be_called(here: Path, name: str, said: str) -> None:
+    """A user's format has a plain name that no shipped format has, and is told of another once."""
+    (told,) = complaints(FORMAT, here / name)
+    assert told.startswith(f"{here / name}/format.yaml:1: the folder's name: {name!r}")
+    assert said in told
+
+
+# Extending
+
+
+def test_keys_are_replaced_and_four_go_deeper(here: Path) -> None:
+    """A key replaces the extended format's, but shapes, seats, labels and lines, which are merged by their keys."""
+    own = "seats: {a: {name: Anna, tag: A}}\nlabels: {final: The End}\nlines: {decline: No.}\n"
+    own += "shapes: {final: {winner: {kind: choice}}}\nafter: []\nintervention: {most_in_a_row: 2}\n"
+    made, base = (
+        source.read_source(str(written(here / "mine", format_yaml=EXTENDING + own))).made,
+        loader.load("adversarial"),
+    )
+    assert made is not None
+    assert (made.seats["a"].name, made.seats["a"].side, made.seats["b"]) == ("Anna", "", base.seats["b"])
+    assert made.labels == base.labels.model_copy(update={"final": "The End"})
+    assert (made.lines.concede, made.lines.decline) == (base.lines.concede, "No.")
+    assert (list(made.shapes["final"]), made.shapes["ballot"]) == (["winner"], base.shapes["ballot"])
+    assert (made.after, made.rounds.insist, made.rubric) == ((), 8, base.rubric)
+
+
+def test_templates_are_inherited_by_their_path(here: Path) -> None:
+    """A template that the folder lacks is the extended format's; one that it has is its own."""
+    folder = written(here / "mine", format_yaml=EXTENDING)
+    (folder / "opening.md.j2").write_text("Open.")
+    made = source.read_source(str(folder)).made
+    assert made is not None
+    assert [phase.template for phase in made.round[:3]] == ["", "adversarial/constructive", "adversarial/challenge"]
+    assert made.after[0].template == "adversarial/final-verdict"
+
+
+@pytest.mark.parametrize("base", ["advers", 5, "./mine", "mine"])
+def test_what_can_not_be_extended(here: Path, base: object) -> None:
+    """Only shipped formats can be extended, and the nearest is named."""
+    told = complaints(f"extends: {base}\n", here / "mine")
+    assert told[0].startswith(f"{here}/mine/format.yaml:1: extends: {base!r} is not a shipped format; use one of")
+    assert ("Did you mean 'adversarial'?" in told[0]) == (base == "advers")
+
+
+def test_shipped_formats_extend_each_other(shelf: Path) -> None:
+    """A chain goes on to the next: keys and templates come from the nearest that has them."""
+    written(shelf / "middle", format_yaml=f"{EXTENDING}about: In the middle.\n")
+    (shelf / "last").mkdir()
+    (shelf / "last" / "format.yaml").write_text("extends: middle\ntitle: Last\n")
+    (shelf / "middle" / "opening.md.j2").write_text("Open.")
+    made = loader.load("last")
+    assert (made.title, made.about, made.rounds.most) == ("Last", "In the middle.", 2)
+    assert [phase.template for phase in made.round[:2]] == ["middle/opening", "adversarial/constructive"]
+    assert {"formats/middle/opening.md.j2", "formats/adversarial/challenge.md.j2"} <= set(loader.digests(made, {}))
+
+
+def test_a_shipped_format_inherits_a_system_text(shelf: Path) -> None:
+    """Where a shipped format has a system text of its own, those that extend it have it too, and it is on record."""
+    written(shelf / "base", **{"system.md.j2": "Hello."})
+    (shelf / "last").mkdir()
+    (shelf / "last" / "format.yaml").write_text("extends: base\n")
+    for name in ("base", "last"):
+        made, travelling = loader.load_with_templates(name)
+        debate = DebateState([dry_run.opened(made, travelling)])
+        assert briefs.brief(debate, debate.due()[0]).system == "Hello."
+        assert "formats/base/system.md.j2" in loader.digests(made, travelling)
+
+
+def test_no_format_extends_itself(shelf: Path) -> None:
+    """A circle is a mistake, told where it closes."""
+    for name, base in (("one", "two"), ("two", "one")):
+        (shelf / name).mkdir()
+        (shelf / name / "format.yaml").write_text(f"extends: {base}\n")
+    with pytest.raises(BadFormat, match=r"prompts/formats/two/format\.yaml:1: extends: 'one' extends this"):
+        loader.load("one")
+
+
+# The rubric
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        ("research", "research"),
+        ("rubric.yaml", "mine"),
+        ("hard.yaml", "hard"),
+        (INLINE, "mine"),
+    ],
+)
+def test_a_rubric_is_named_or_given(here: Path, said: str, name: str) -> None:
+    """A rubric is a shipped one by name, a file beside the format, or stands in it; it has a name in each case."""
+    text = FORMAT.replace("rubric: rubric.yaml", f"rubric: {said}")
+    draft = source.read_source(str(written(here / "mine", format_yaml=text, **{"hard.yaml": RUBRIC})))
+    assert draft.made is not None
+    assert draft.made.rubric.name == name
+
+
+@pytest.mark.parametrize("said", ["../rubric.yaml", "/etc/passwd.yaml", "sub/rubric.yaml", "none.yaml", "[a]", "3", ""])
+def test_a_rubric_that_is_not_there(here: Path, said: str) -> None:
+    """A rubric elsewhere, or that is none, is told on its line; the rest is looked at all the same."""
+    written(here)
+    text = FORMAT.replace("rubric: rubric.yaml", f"rubric: {said}").replace("words: 100", "word: 100")
+    told = complaints(text, here / "mine")
+    assert [one.split(": ")[1] for one in told] == ["rubric", "round[0].word"]
+
+
+# Templates of one's own
+
+
+def test_templates_that_can_not_be_read(here: Path) -> None:
+    """Templates that are no text, or are too large in all, are told by their names."""
+    folder = written(here / "mine")
+    (folder / "bad.md.j2").write_bytes(b"\xff")
+    for n in range(3):
+        (folder / f"{n}.md.j2").write_text("x" * (source.MOST_TEMPLATES // 2))
+    told = source.read_source("./mine").complaints
+    assert [one.split(": ")[0] for one in told] == ["./mine/bad.md.j2", "./mine/"]
+
+
+def test_templates_with_names_that_will_not_do(here: Path) -> None:
+    """A template with an odd name is told on one line; what an editor hides is left alone."""
+    folder = written(here / "mine")
+    for name in ("a\nb.md.j2", "a b.md.j2", ".#speech.md.j2"):
+        (folder / name).write_text("x")
+    told = source.read_source("./mine").complaints
+    assert [one.partition(" should have")[0] for one in told] == [
+        r"./mine/: the template 'a\nb.md.j2'",
+        "./mine/: the template 'a b.md.j2'",
+    ]
+
+
+def test_no_yaml_is_told_alone(here: Path) -> None:
+    """Where format.yaml can't be read as YAML, that is all that is told, with the line."""
+    written(here / "mine", format_yaml="title: x\n- y\n")
+    with pytest.raises(BadFile) as refused:
+        source.read_source("./mine")
+    assert [one.split(": ")[0] for one in refused.value.complaints] == ["./mine/format.yaml:2"]
+
+
+def test_a_file_that_is_no_mapping(here: Path) -> None:
+    """An empty format.yaml, or one that holds a list, is told as such."""
+    for text in ("", "- a\n", "word"):
+        with pytest.raises(BadFile, match=r"mine/format\.yaml:1: .*not a mapping of keys"):
+            source.read_source(str(written(here / "mine", format_yaml=text)))
+
+
+def test_everything_has_a_place(here: Path) -> None:
+    """A value is placed by its file and line, whatever is missing in it by what it should be in."""
+    draft = source.read_source(str(written(here / "mine")))
+    home = os.path.join(here, "mine")
+    assert draft.where(("round", 1, "reply")) == f"{home}/format.yaml:30: round[1].reply"
+    assert draft.where(("round", 1, "words")) == f"{home}/format.yaml:25: round[1].words"
+    assert draft.where(("rubric", "criteria", "wit")) == f"{home}/rubric.yaml:4: rubric.criteria.wit"
+    assert draft.where(()) == f"{home}/format.yaml:2"
+    assert set(draft.texts) == {name for name in FILES if name.endswith(".j2")}

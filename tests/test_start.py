@@ -1,0 +1,149 @@
+"""Answers into the first event: everything a debate will ever need, in one value."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from debate_orchestrator import __version__
+from debate_orchestrator.core import events
+from debate_orchestrator.core.events import EVENT, Noted
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine import start
+from debate_orchestrator.formats import loader
+from debate_orchestrator.setup import settings
+from debate_orchestrator.storage.journal import SCHEMA
+from debate_orchestrator.util import resources
+from debate_orchestrator.util.errors import BadSettings
+
+RULES = loader.load("adversarial")
+
+
+def settled(**given: Any) -> settings.Settings:
+    base = {"topic": "Tabs are better.", "positions": {"a": "Tabs.", "b": "Spaces."}}
+    return settings.settings_from(base | given, RULES, "debate-report.md")
+
+
+def test_the_setup_is_what_was_answered() -> None:
+    """Topic, positions and the rest are taken word for word, with where each came from."""
+    given = settled(
+        rounds=2, strictness="lenient", first="b", feedback=False, max_cost=2, cast={"judge": ["host", "host"]}
+    )
+    opened = start.make_opening(given)
+    setup = opened.setup
+    assert (setup.topic, setup.positions) == ("Tabs are better.", {"a": "Tabs.", "b": "Spaces."})
+    assert (setup.rounds, setup.strictness, setup.first, setup.feedback) == (2, "lenient", "b", False)
+    assert (opened.cast, opened.max_cost) == ({"a": ("host",), "b": ("host",), "judge": ("host", "host")}, 2.0)
+    assert setup.sources == given.sources
+
+
+def test_everything_a_reader_needs_is_in_it() -> None:
+    """The resolved format, the digests of the templates and the versions are in the first event."""
+    opened = start.make_opening(settled())
+    assert (opened.format, opened.prompts) == (RULES, resources.digests("adversarial"))
+    assert (opened.schema_version, opened.version) == (SCHEMA, __version__)
+    assert EVENT.validate_json(opened.model_dump_json()) == opened
+
+
+def test_chance_is_drawn_once_for_each_debate() -> None:
+    """No two debates have the same nonce, which is 16 hexadecimal digits, and folding draws nothing."""
+    drawn = [start.make_opening(settled()) for _ in range(8)]
+    assert len({one.nonce for one in drawn}) == len({one.seed for one in drawn}) == 8
+    assert {len(one.nonce) for one in drawn} == {16}
+    assert all(int(one.nonce, 16) >= 0 and 0 <= one.seed < 2**32 for one in drawn)
+
+
+def test_positions_must_be_settled() -> None:
+    """A debate can't be opened while its positions are still to be derived."""
+    with pytest.raises(BadSettings, match="positions: they are not derived yet"):
+        start.make_opening(settled(positions="auto"))
+
+
+# Material
+
+
+def test_context_is_kept_whole(here: Path) -> None:
+    """The text of every file is in the first event, under its bare name."""
+    (here / "notes").mkdir()
+    (here / "notes/latency.md").write_bytes(b"\xef\xbb\xbf# \xc3\xbc\r\n")
+    (here / "empty.txt").touch()
+    context = start.make_opening(settled(context=["notes/latency.md", "empty.txt"])).setup.context
+    assert [(one.name, one.text) for one in context] == [("latency.md", "# ü\r\n"), ("empty.txt", "")]
+
+
+def test_every_file_that_can_not_be_read_is_named(here: Path) -> None:
+    """Files that are missing, binary or folders are told all at once."""
+    (here / "photo").write_bytes(b"\xff\xd8")
+    (here / "folder").mkdir()
+    (here / "good").write_text("x")
+    with pytest.raises(BadSettings) as refused:
+        start.make_opening(settled(context=["missing", "photo", "good", "folder"]))
+    told = zip(["missing", "photo", "folder"], refused.value.complaints, strict=True)
+    assert [one.startswith("context: ") and name in one for name, one in told] == [True, True, True]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "fits"), [([0], True), ([1], False), ([-200_000, -200_000], True), ([-9, -200_000], False)]
+)
+def test_material_has_a_limit(here: Path, sizes: list[int], fits: bool) -> None:
+    """All material together may have as many bytes as the limit says, not one more."""
+    names = [f"{n}.txt" for n, _ in enumerate(sizes)]
+    for name, size in zip(names, sizes, strict=True):
+        (here / name).write_bytes(b"x" * (events.MOST_CONTEXT + size))
+    if fits:
+        assert len(start.make_opening(settled(context=names)).setup.context) == len(names)
+    else:
+        with pytest.raises(BadSettings, match=r"context: .*400,000"):
+            start.make_opening(settled(context=names))
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a\ud800b", "x" * 5000])
+def test_what_is_no_file_name(name: str) -> None:
+    """A name that no file can have is a complaint like any other."""
+    with pytest.raises(BadSettings, match="context"):
+        start.make_opening(settled(context=[name]))
+
+
+def test_material_is_read_where_the_command_runs(here: Path) -> None:
+    """A relative name is looked up in the working directory."""
+    (here / "deep").mkdir()
+    (here / "x.md").write_text("x")
+    os.chdir(here / "deep")
+    assert start.make_opening(settled(context=["../x.md"])).setup.context[0].text == "x"
+
+
+# Prompts that changed
+
+
+def test_prompts_that_did_not_change() -> None:
+    """There is nothing to note while the prompts are those that opened the debate."""
+    assert start.changed_prompts(DebateState([start.make_opening(settled())])) is None
+
+
+def test_prompts_that_changed_are_noted_once() -> None:
+    """Templates that were changed, added or dropped since are named in order, until that is on record."""
+    opened = start.make_opening(settled())
+    first, second, *_ = sorted(opened.prompts)
+    then = {name: digest for name, digest in opened.prompts.items() if name != second} | {
+        first: "0" * 64,
+        "gone.j2": "0",
+    }
+    debate = DebateState([opened.model_copy(update={"prompts": then})])
+    note = start.changed_prompts(debate)
+    assert note is not None
+    assert note.note == "prompts changed"
+    assert [one.split()[0] for one in note.detail.split(", ")] == sorted([first, second, "gone.j2"])
+    debate.take(note)
+    assert start.changed_prompts(debate) is None
+
+
+def test_prompts_that_came_back_are_noted_too() -> None:
+    """Templates that are again what they were at the opening are a change from those noted last."""
+    debate = DebateState([start.make_opening(settled())])
+    debate.take(Noted(note="prompts changed", detail="shared/turn.md.j2 0123456789ab"))
+    note = start.changed_prompts(debate)
+    assert note is not None
+    assert note.detail == "as it was opened"

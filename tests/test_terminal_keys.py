@@ -1,0 +1,268 @@
+"""Keys are read one by one without an echo, and the terminal is given back as it was, whatever stops or ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pty
+import re
+import signal
+import termios
+from collections.abc import Awaitable, Callable, Iterator
+
+import pytest
+from fake_terminal import Shown
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from viewer import Viewer, watching
+
+from debate_orchestrator.core.events import QUESTION
+from debate_orchestrator.terminal import keys
+from debate_orchestrator.terminal.keys import QuestionPrompt, Session, in_foreground, split_keys
+
+SLOW = ("demo", "--pace", "300")
+FIRST = "A national election creates"
+NAMES = {"a": "Researcher A", "b": "Researcher B", "judge": "Judge"}
+Asked = list[tuple[str, tuple[str, ...]]]
+
+
+@pytest.mark.parametrize(
+    ("data", "pressed"),
+    [
+        (b"pr", ["p", "r"]),
+        (b"\x1b[A", ["\x1b[A"]),
+        (b"\x1bOPq", ["\x1bOP", "q"]),
+        (b"\x1b[1;5Cq", ["\x1b[1;5C", "q"]),
+        (b"\x1b", ["\x1b"]),
+        ("é日".encode(), ["é", "日"]),
+        (b"\xff\xfe", []),
+    ],
+)
+def test_keys(data: bytes, pressed: list[str]) -> None:
+    """A letter is one key, and so is everything that an arrow or a function key sends; none of its letters counts."""
+    assert split_keys(data) == pressed
+
+
+def typed(sequence: str, names: dict[str, str] = NAMES) -> tuple[QuestionPrompt, Asked]:
+    """A prompt at which that was typed, and what came of it."""
+    asked: Asked = []
+    prompt = QuestionPrompt(names, lambda text, to: asked.append((text, to)))
+    for key in split_keys(sequence.encode()):
+        if prompt.open:
+            prompt.press(key)
+    return prompt, asked
+
+
+@pytest.mark.parametrize(
+    ("sequence", "asked"),
+    [
+        ("aWhy?\r", ("Why?", ("a",))),
+        ("BWhy?\n", ("Why?", ("b",))),
+        ("jWhy\x7fy?\r", ("Why?", ("judge",))),
+        ("\rNein\x15Warum, ä\u0301\x7f!\r", ("Warum, !", ("a", "b", "judge"))),
+        ("a\r \rWhy?\r", ("Why?", ("a",))),
+        ("xzaW\x1b[Ahy\t?\r", ("Why?", ("a",))),
+        ("\x1b", ("", ())),
+        ("aWhy?\x1b", ("", ())),
+        (f"a{'x' * (QUESTION + 50)}\r", ("x" * QUESTION, ("a",))),
+    ],
+)
+def test_a_question(sequence: str, asked: tuple[str, tuple[str, ...]]) -> None:
+    """A letter chooses a seat, Enter all of them; then text is typed and taken back, up to the longest question, and
+    Enter asks it. Escape cancels; an empty question is not asked, and other keys do nothing."""
+    prompt, found = typed(sequence)
+    assert found == [asked]
+    assert not prompt.open
+
+
+def test_only_seats_that_can_be_asked() -> None:
+    """A seat without a turn left is no choice."""
+    assert typed("a\rWhy?\r", {"judge": "Judge"})[1] == [("Why?", ("judge",))]
+    rows = QuestionPrompt({"judge": "Judge"}, lambda text, to: None).rows(80)
+    assert "Researcher A" not in " ".join(cell.plain for row in rows for cell in row)
+
+
+@given(st.text(max_size=60), st.integers(8, 120))
+def test_what_is_typed_fits(text: str, width: int) -> None:
+    """Whatever is typed, every row fits, and the end of what was typed is visible."""
+    prompt, _ = typed("a" + text.replace("\r", "").replace("\n", "").replace("\x1b", ""))
+    rows = [row[0].plain for row in prompt.rows(width)]
+    assert all(cell_len(row) <= width for row in rows)
+    assert sum(row.endswith("▏") for row in rows) == 1
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[int, int]]:
+    """Both ends of a terminal in whose foreground we are."""
+    monkeypatch.setattr(keys, "in_foreground", os.isatty)
+    monkeypatch.setattr(keys, "TICK", 0.001)
+    ends = pty.openpty()
+    yield ends
+    for end in ends:
+        os.close(end)
+
+
+def echoes(end: int) -> bool:
+    return bool(termios.tcgetattr(end)[3] & termios.ECHO)
+
+
+def during(
+    check: Callable[[Session, Shown], Awaitable[None]], descriptor: int | None, pressed: list[str] | None = None
+) -> Shown:
+    """Checks something while a session holds a terminal; what it showed."""
+    shown = Shown()
+
+    async def hold() -> None:
+        press = (pressed if pressed is not None else []).append
+        async with Session(shown.live, shown.display, press, descriptor) as session:
+            await check(session, shown)
+
+    asyncio.run(hold())
+    return shown
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(30):
+        while not holds():
+            await asyncio.sleep(0.001)
+
+
+def test_keys_are_read(terminal: tuple[int, int]) -> None:
+    """While a session holds the terminal, keys come one by one and unechoed; then it is as it was before."""
+    master, slave = terminal
+    before, pressed = termios.tcgetattr(slave), list[str]()
+
+    async def check(session: Session, shown: Shown) -> None:
+        assert session.reads_keys and not echoes(slave)
+        os.write(master, b"pq")
+        await until(lambda: len(pressed) == 2)
+
+    during(check, slave, pressed)
+    assert pressed == ["p", "q"]
+    assert termios.tcgetattr(slave) == before and echoes(slave)
+
+
+def test_a_terminal_that_is_closed(terminal: tuple[int, int]) -> None:
+    """A terminal that is closed meanwhile is read no more, and breaks nothing."""
+    master, slave = pty.openpty()
+
+    async def check(session: Session, shown: Shown) -> None:
+        os.close(master)
+        await asyncio.sleep(0.05)
+
+    during(check, slave)
+    os.close(slave)
+
+
+def test_only_a_foreground_job_reads_keys(terminal: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind another job no key is read; keys are read once the job is in the foreground, though no signal says so."""
+    foreground = False
+    monkeypatch.setattr(keys, "in_foreground", lambda descriptor: foreground)
+
+    async def check(session: Session, shown: Shown) -> None:
+        nonlocal foreground
+        await asyncio.sleep(0.02)
+        assert not session.reads_keys
+        foreground = True
+        await until(lambda: session.reads_keys)
+
+    during(check, terminal[1])
+
+
+def test_what_is_not_ours() -> None:
+    """A pipe, a closed descriptor and a terminal of another session are not in our foreground."""
+    pipe, terminal = os.pipe(), pty.openpty()
+    assert [in_foreground(end) for end in (pipe[0], terminal[1], -1)] == [False, False, False]
+    for end in (*pipe, *terminal):
+        os.close(end)
+
+
+@pytest.mark.parametrize("given_back", [True, False], ids=("given back", "left"))
+def test_a_terminal_that_is_lent(terminal: tuple[int, int], given_back: bool) -> None:
+    """While the terminal is lent nothing is shown, no key is read and Ctrl-Z is the borrower's; what was finished
+    meanwhile is shown when it is taken back, and never where the debate is left before."""
+
+    async def check(session: Session, shown: Shown) -> None:
+        shown.live.message("before")
+        session.lend()
+        assert signal.getsignal(signal.SIGTSTP) is signal.SIG_DFL
+        shown.live.message("meanwhile")
+        await asyncio.sleep(0.05)
+        assert "meanwhile" not in shown.terminal.raw and not shown.terminal.hidden
+        assert not session.reads_keys
+        if given_back:
+            session.take_back()
+            shown.live.paint()
+            assert shown.terminal.hidden and session.reads_keys
+
+    shown = during(check, terminal[1])
+    assert not shown.terminal.hidden and "before" in shown.terminal.text
+    assert ("meanwhile" in shown.terminal.text) == given_back
+
+
+def started(viewer: Viewer) -> None:
+    """Looks until the first speech is being shown."""
+    viewer.see_text(FIRST)
+    viewer.see(lambda: "q quit" in viewer.glass.text)
+    assert viewer.glass.hidden and not viewer.plain
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", [None, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT])
+def test_whatever_ends_it(ending: signal.Signals | None) -> None:
+    """q, or a signal that ends the process, ends it after the terminal was given back, with no status left."""
+    with watching(*SLOW) as viewer:
+        started(viewer)
+        if ending is None:
+            viewer.press("q")
+        else:
+            os.kill(viewer.pid, ending)
+        expected = {None: 0, signal.SIGINT: 130}.get(ending, -(ending or 0))
+        assert viewer.see_end() == expected
+        assert viewer.plain and not viewer.glass.hidden
+        assert not re.search("─|Traceback", viewer.glass.text)
+
+
+@pytest.mark.slow
+def test_continued_from_outside() -> None:
+    """A process that was stopped and goes on takes the terminal again, whatever was made of it meanwhile, and shows
+    nothing twice."""
+    with watching(*SLOW) as viewer:
+        started(viewer)
+        viewer.stop()
+        viewer.make_plain()
+        before = len(viewer.glass.raw)
+        os.kill(viewer.pid, signal.SIGCONT)
+        viewer.see(lambda: bool(re.search(r"\x1b\[\?25h.*\x1b\[\?25l", viewer.glass.raw[before:], re.DOTALL)))
+        assert not viewer.plain
+        viewer.press("q")  # no sooner: what is typed before the terminal is taken again is dropped
+        assert viewer.see_end() == 0
+        assert viewer.plain and viewer.glass.text.count(FIRST) == 1
+
+
+@pytest.mark.slow
+def test_resized_in_the_middle() -> None:
+    """However the terminal is resized while a speech comes, what was printed stays, once and in order."""
+    with watching(*SLOW, columns=100) as viewer:
+        started(viewer)
+        for columns, rows in ((50, 10), (130, 40), (30, 8), (90, 24)):
+            viewer.resize(columns, rows)
+            sent = len(viewer.glass.raw)
+            viewer.see(lambda sent=sent: len(viewer.glass.raw) > sent + 200)  # type: ignore[misc]
+        viewer.press("x")
+        viewer.see_text("Opening Statement — Researcher B")
+        viewer.press("q")
+        viewer.see_end()
+        text = " ".join(viewer.glass.text.split())
+        assert text.count("that rejection visible.") == text.count(FIRST) == 1
+        assert "─" not in text.partition("Opening Statement — Researcher B")[0]
+
+
+@pytest.mark.slow
+def test_a_dumb_terminal() -> None:
+    """Where no keys can be read none is offered, and the debate is shown all the same."""
+    with watching("demo", "--no-pace", TERM="dumb") as viewer:
+        assert viewer.see_end() == 0
+        assert "\x1b" not in viewer.glass.raw
+        assert "Dissent record: 8 disputed claims" in viewer.glass.text

@@ -1,0 +1,371 @@
+"""The live view shows everything that is announced and said, in order, whatever goes wrong."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import attacked
+import debates
+import nasty
+import puppets
+import pytest
+from dealing import Deal, dealt_by_chance
+from fake_terminal import Shown, whole
+from hypothesis import given, settings
+
+from debate_orchestrator.core import transcript
+from debate_orchestrator.core.events import (
+    Asked,
+    CallFailed,
+    Declined,
+    EndedEarly,
+    Opened,
+    QuestionAsked,
+    Rejected,
+    Reply,
+)
+from debate_orchestrator.prompting import replies
+from debate_orchestrator.reports.announcements import announcements
+
+
+@pytest.mark.parametrize("columns", [40, 80, 160])
+def test_everything_is_shown(columns: int) -> None:
+    """All announcements stand there word for word, in their order, and every speech below its heading: both sides
+    beside each other where there is room."""
+    ballots = {f"_{n}_verdict_judge": puppets.converging() for n in (1, 2)}
+    shown, lines = whole(columns, say=debates.saying(**ballots))
+    text, at = " ".join(" ".join(lines).split()), 0
+    for line in announcements(shown.debate):
+        at = text.index(line.text, at) + len(line.text)
+    assert "[ANTI-CONVERGENCE INTERVENTION - ROUND 1]" in text
+
+    for turn in shown.debate.settled():
+        if shown.debate.shape(turn) is None:
+            assert shown.debate.format.heading_of(turn) in text
+            assert f"says in {turn.id}." in text
+    beside = [line for line in lines if "Challenge — Researcher A" in line and "Challenge — Researcher B" in line]
+    assert len(beside) == (3 if columns == 160 else 0)
+    assert max(map(len, lines)) < columns
+
+
+def test_a_speech_as_it_is_written() -> None:
+    """What has come is there at once, and the status says who is writing; what is whole is not written over."""
+    shown = Shown()
+    shown.ask("1.opening.a")
+    shown.time = 7
+    shown.live.paint()
+    assert shown.status.startswith("Round 1 of 3 · Opening Statement · Researcher A thinks, 7 s · 7 s")
+
+    shown.on_text("1.opening.a", "I hold that it is so, and for")
+    assert "  I hold that it is so, and for" in shown.terminal.screen
+    assert "Researcher A writes, 8 words" in shown.status
+    shown.speak("1.opening.a", "I hold that it is so, and for three reasons.")
+    assert shown.close()[-1] == "  I hold that it is so, and for three reasons."
+
+
+def test_both_sides_at_once() -> None:
+    """In a wide terminal both write at once, each in its column; in a narrow one the status tells of the second."""
+    for columns, visible in ((160, True), (80, False)):
+        shown = Shown(columns=columns, events=debates.played(until="1.challenge.a"))
+        shown.ask("1.challenge.a")
+        shown.ask("1.challenge.b")
+        shown.on_text("1.challenge.a", "You err")
+        shown.on_text("1.challenge.b", "No, you do")
+        assert ("No, you do" in shown.terminal.text) == visible
+        assert "Researcher A writes, 2 words" in shown.status and "Researcher B writes, 3 words" in shown.status
+        shown.speak("1.challenge.b", "No, you do.")
+        shown.speak("1.challenge.a", "You err.")
+        assert re.search(r"You err\.[\s│]+No, you do\.|You err\.[\s\S]*No, you do\.", shown.terminal.text)
+
+
+def test_a_call_in_trouble() -> None:
+    """A speech that broke off is marked, the wait is counted down, and the next attempt begins anew. Where nothing had
+    come, nothing is called broken off."""
+    shown = Shown()
+    shown.ask("1.opening.a")
+    shown.happen(CallFailed(turn="1.opening.a", by="anthropic:m", trouble="HTTP 529.", wait=1))
+    assert "\nHTTP 529. Asked again in 1 s." in shown.terminal.text
+    shown.ask("1.opening.a")
+    shown.on_text("1.opening.a", "I was about")
+    shown.happen(CallFailed(turn="1.opening.a", by="anthropic:m", trouble="the line dropped.", wait=5, unsure=True))
+    shown.time = 2
+    shown.live.paint()
+    assert "Researcher A: asked again in 3 s" in shown.status
+    shown.ask("1.opening.a")
+    shown.speak("1.opening.a", "All of it.")
+
+    assert [line for line in shown.close() if line][-5:] == [
+        "Opening Statement — Researcher A (asked again)",
+        "  I was about",
+        "-- broken off here, and not counted: the line dropped. Asked again in 5 s.",
+        "Opening Statement — Researcher A (asked again)",
+        "  All of it.",
+    ]
+
+
+def test_replies_that_will_not_do() -> None:
+    """A speech or a ballot that will not do is said to be none; after the second ballot, that the judge has none."""
+    shown = Shown(rounds=1)
+    reply = Reply(text="", brief="0" * 64, by="x")
+    shown.ask("1.opening.a")
+    shown.happen(Rejected(turn="1.opening.a", complaints=("it is empty",), reply=reply))
+    shown.ask("1.opening.a")
+    shown.speak("1.opening.a", "So.")
+    shown.ask("1.opening.b")
+    shown.speak("1.opening.b", "Not so.")
+    for n in (1, 2):
+        shown.ask("1.verdict.judge")
+        shown.happen(Rejected(turn="1.verdict.judge", complaints=(f"no JSON, {n}",), reply=reply))
+    lines = shown.close()
+
+    assert "a reply that will not do: it is empty" in lines
+    assert [line for line in lines if line.startswith("Judge Verdict")] == [
+        "Judge Verdict — Round 1: a reply that will not do: no JSON, 1",
+        "Judge Verdict — Round 1: a reply that will not do: no JSON, 2",
+    ]
+    assert lines.index("No reply counts here.") < lines.index("Round 1: no ballot counts.")
+
+
+def test_ballots_are_counted_and_not_shown() -> None:
+    """What a judge writes is no speech: its words are counted, and its scores are drawn when it is whole."""
+    shown = Shown(events=debates.played(until="1.verdict.judge"))
+    shown.ask("1.verdict.judge")
+    shown.on_text("1.verdict.judge", '{"scores": {"a": ')
+    assert "scores" not in shown.terminal.text
+    assert "Judge writes, 2 words" in shown.status
+    rest = debates.played(until="2.constructive.a")[-1]
+    shown.happen(rest)
+
+    assert "  Researcher A ██████████████░░░░░░ 7" in shown.terminal.text
+    assert "Scores: A: 7 | B: 6 | Winner: A\n  It was better argued." in shown.terminal.text
+
+
+def test_a_panel() -> None:
+    """Each judge's ballot is drawn when it comes, and what the panel makes of them stands apart."""
+    _, lines = whole(rounds=1, judges=2)
+
+    assert [line for line in lines if line.startswith("Judge Verdict")] == [
+        "Judge Verdict — Round 1 (Judge 1)",
+        "Judge Verdict — Round 1 (Judge 2)",
+    ]
+    assert lines[lines.index("Scores: A: 7 | B: 6 | Winner: A") - 1] == ""
+
+
+def test_a_mirrored_judge() -> None:
+    """A ballot on the mirrored debate is told as such, and in the terms of the sides as they are."""
+    first = debates.opening(rounds=1)
+    first = first.model_copy(update={"setup": first.setup.model_copy(update={"mirror": True})})
+    shown = Shown(events=[first])
+    for side in "ab":
+        shown.ask(f"1.opening.{side}")
+        shown.speak(f"1.opening.{side}", "So.")
+    for turn in shown.debate.due():
+        shown.ask(turn.id)
+    assert "Judge, mirrored, thinks" in shown.status
+    for turn in shown.debate.due():
+        text = json.dumps(puppets.ballot(*((4, 8) if turn.mirrored else (8, 4)), rounds=1))
+        shown.happen(replies.parse_reply(shown.debate, turn, Reply(text=text, brief="0" * 64, by="x")))
+    text = shown.terminal.text
+
+    assert "Judge Verdict — Round 1, Mirrored" in text
+    assert text.count("  Researcher A ████████████████░░░░ 8") == 2
+
+
+def test_notes_on_a_speech() -> None:
+    """That a speech was cut short, is over the limit, or was declined, is noted below it."""
+    shown = Shown()
+    shown.ask("1.opening.a")
+    shown.speak("1.opening.a", "I would say mo" + " word" * 3_000, ended="cut")
+    shown.ask("1.opening.b")
+    shown.happen(Declined(turn="1.opening.b", reply=Reply(text="I won't.", brief="0" * 64, by="x")))
+    lines = shown.close()
+    noted = " ".join(lines)
+    assert "-- cut short by a limit of length; the last" in noted
+    assert "words are over the limit, and no seat hears them." in noted
+    assert lines[-1] == "Researcher B declined to argue (1.opening.b)."
+
+
+def test_going_on() -> None:
+    """A debate that has begun before is not shown again: where it stands is told, and what follows is shown."""
+    shown = Shown(events=debates.played(until="2.challenge.a"))
+    shown.ask("2.challenge.a")
+    lines = shown.close()
+
+    assert lines[1:4] == ["9 turns on record; here is what follows.", "", "--- ROUND 2 OF 3 ---"]
+    assert "Opening" not in " ".join(lines)
+
+
+def test_leaving_in_the_middle() -> None:
+    """What was heard when the debate was left is there, and the status is not."""
+    shown = Shown()
+    shown.live.keys, shown.live.note = ["r resume", "q quit"], "paused"
+    shown.ask("1.opening.a")
+    shown.on_text("1.opening.a", "I was about")
+    assert shown.status.endswith("\npaused · r resume · q quit")
+    lines = shown.close()
+
+    assert lines[-3:] == ["  I was about", "", "-- left here, before its end."]
+    assert "quit" not in " ".join(lines)
+
+
+def test_a_message() -> None:
+    """A message of the command line stands above the status."""
+    shown = Shown()
+    shown.live.message("Stopping.\nSoon.")
+    assert shown.terminal.text.startswith("Stopping.\nSoon.\n──")
+
+
+@pytest.mark.parametrize(("seconds", "clock"), [(0, "0 s"), (59.9, "59 s"), (60, "1:00"), (3723, "1:02:03")])
+def test_how_long_it_takes(seconds: float, clock: str) -> None:
+    """A duration is shown in seconds, then in minutes, then in hours; after the rounds the phase stands alone."""
+    shown = Shown(events=debates.played(until="final.verdict.judge"))
+    shown.time = seconds
+    shown.live.paint()
+    assert shown.status.startswith(f"Final Verdict · {clock}")
+
+
+def test_what_it_has_cost() -> None:
+    """The status shows what calls have cost, and how many are of unknown price; before the first call nothing."""
+    shown = Shown(columns=120)
+    assert "$" not in shown.status
+    shown.happen(Asked(turn="1.opening.a", brief="0" * 64, by="anthropic:m", called=True))
+    shown.happen(CallFailed(turn="1.opening.a", by="anthropic:m", trouble="gone", unsure=True))
+    assert shown.status.endswith("$0.0000 and a call of unknown price")
+    shown.happen(Asked(turn="1.opening.a", brief="0" * 64, by="anthropic:m", called=True))
+    shown.speak("1.opening.a", "x", cost=0.25, called=True)
+    assert shown.status.endswith("$0.2500 and a call of unknown price")
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(2, 2), (12, 3), (20, 24)])
+def test_a_tiny_terminal(columns: int, rows: int) -> None:
+    """In a terminal of a few columns and rows nothing fails, and the open rows never outgrow the screen."""
+    shown = Shown(columns=columns, rows=rows)
+    shown.live.keys = ["p pause", "f question", "e end early", "q quit and save"]
+    shown.ask("1.opening.a")
+    shown.on_text("1.opening.a", "so it is and so it was " * 9)
+    assert len([line for line in shown.terminal.screen if "─" in line]) <= 1
+    shown.speak("1.opening.a", "so it is and so it was " * 9)
+    assert "─" not in "".join(shown.close())
+
+
+@pytest.mark.parametrize("name", ["claim", "conversation", "panel", "question", "question-consultancy"])
+def test_other_formats(name: str) -> None:
+    """Every format is shown: its speeches and structured replies below their headings, and all that is announced."""
+    shown = Shown(events=[attacked.opened(lambda place: f"Words for {place}.", name)])
+    while due := shown.debate.due():
+        for turn in due:
+            shown.ask(turn.id)
+        for turn in due:
+            shown.happen(attacked.answer(shown.debate, turn, lambda place: f"Words for {place}."))
+    text, at = " ".join(" ".join(shown.close()).split()), 0
+    for line in announcements(shown.debate):
+        at = text.index(line.text, at) + len(line.text)
+    for turn in shown.debate.settled():
+        if turn.speaking:
+            assert shown.debate.format.heading_of(turn) in text
+            assert " ".join(transcript.entry(shown.debate, turn).text.split()) in text
+
+
+def test_private_working() -> None:
+    """What a format keeps private is not shown, neither while it is written nor afterwards."""
+    shown = Shown(events=[attacked.opened(lambda place: "Words.", "question")])
+    turn = shown.debate.due()[0]
+    while not turn.speaking:
+        shown.ask(turn.id)
+        shown.happen(attacked.answer(shown.debate, turn, lambda place: "Words."))
+        turn = shown.debate.due()[0]
+    shown.ask(turn.id)
+    for piece in ("\n<thin", "king>my weak", " spot</think", "ing>\nI hold ", "<em>that</em> it", " is so."):
+        shown.on_text(turn.id, piece)
+        assert "weak" not in shown.terminal.text and "<thin" not in shown.terminal.text
+    shown.speak(turn.id, "\n<thinking>my weak spot</thinking>\nI hold <em>that</em> it is so.")
+    lines = shown.close()
+
+    assert "  I hold <em>that</em> it is so." in lines
+    assert not any("on record is not" in line or "weak" in line for line in lines)
+
+
+def test_names_are_no_orders() -> None:
+    """What a recording from elsewhere calls its seats and phases moves no cursor either."""
+    events = debates.played(rounds=1)
+    first = events[0]
+    assert isinstance(first, Opened)
+    evil, rules = "\x1b[2J\u202eEvil\x07\n", first.format
+    seats = {seat: one.model_copy(update={"name": evil + seat}) for seat, one in rules.seats.items()}
+    phases = tuple(phase.model_copy(update={"title": evil + phase.title}) for phase in rules.round)
+    made = rules.model_copy(update={"seats": seats, "round": phases})
+    shown = Shown(events=[first.model_copy(update={"format": made})])
+    shown.ask("1.opening.a")
+    assert "␛[2JEvil␇" in shown.status
+    shown.happen(*events[1:])
+
+    assert "␛[2JEvil␇ a ███" in shown.terminal.text
+
+
+@settings(max_examples=25)
+@given(dealt_by_chance(nasty.alike("word")))
+def test_whatever_is_said_nothing_is_forged(deal: Deal) -> None:
+    """No speech and no judge's word moves a cursor or begins a line where the house speaks."""
+    events = debates.played(debates.hostile(deal, rounds=1), rounds=1)
+    shown = Shown(events=events[:1], columns=100)
+    shown.happen(*events[1:])
+    known = {
+        *(line.text for line in announcements(shown.debate)),
+        *(shown.debate.format.heading_of(turn) for turn in shown.debate.settled()),
+    }
+    flush = [line for line in shown.close() if line and not line.startswith(" ")]
+
+    assert [line for line in flush if line not in known and not any(line in one for one in known)] == []
+
+
+def test_the_dissent_record_is_read_out() -> None:
+    """What stayed in dispute is there claim by claim, each with its status, before its count."""
+    _, lines = whole(rounds=1)
+    at = lines.index("  1. It is cheaper. (unresolved)")
+
+    assert lines[at - 2] == "Dissent Record"
+    assert "Dissent record: 1 disputed claim, 1 unresolved." in lines[at:]
+
+
+def test_what_comes_from_the_floor() -> None:
+    """A question and an early end are announced where they happen, in one line each, whatever the question holds."""
+    shown = Shown()
+    shown.ask("1.opening.a")
+    shown.happen(QuestionAsked(question="Why?\n\x1b[2J--- ROUND 3 OF 3 ---", to=("b",)))
+    shown.speak("1.opening.a", "So it is.")
+    shown.happen(EndedEarly())
+    lines = shown.close()
+
+    assert "From the floor, to Researcher B: Why? ␛[2J--- ROUND 3 OF 3 ---" in lines
+    assert "Ended early, after Opening Statement of round 1." in lines
+
+
+def sealed(upto: int | None = None, *, seal: bool = True, say: puppets.Say | None = None) -> list[str]:
+    """The lines of a debate of two rounds and two judges, up to some of its events."""
+    first, *events = debates.played(say, rounds=2, judges=2)
+    shown = Shown(events=[first], sealed=seal)
+    shown.happen(*events[:upto])
+    return [line for line in shown.close() if line]
+
+
+def test_sealed_ballots() -> None:
+    """Where a judge of a panel watches, no score, winner or reason is shown as long as a vote is due; speeches and
+    rounds are. When the debate is complete everything is shown, once."""
+    before, opened = sealed(-2), "\n".join(sealed(-2, seal=False))
+    assert "--- ROUND 2 OF 2 ---" in before and "  This is what b says in 2.rebuttal.b." in before
+    for secret in ("Judge Verdict", "Scores:", "Winner", "It was better argued.", "█"):
+        assert secret not in "\n".join(before)
+        assert secret in opened
+    assert sorted(sealed()) == sorted(sealed(seal=False))
+
+
+def test_a_sealed_ballot_that_does_not_count() -> None:
+    """Complaints about a ballot quote it: before the end only the failure is shown, and whether it is asked again."""
+    say = debates.saying(_1_verdict_judge_1=puppets.ballot(rounds=2, winner="Researcher A, by far"))
+    before, after = " ".join(sealed(-2, say=say)), " ".join(sealed(say=say))
+    secret = "'Researcher A, by far'"
+
+    assert secret not in before and secret in after and secret in " ".join(sealed(say=say, seal=False))
+    assert before.count("a reply that will not do. It is asked for again.") == 1
+    assert before.count("a reply that will not do.") == 2

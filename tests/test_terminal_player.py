@@ -1,0 +1,185 @@
+"""A recorded debate is played as it went, at a reader's pace, and can be skipped, paused and left."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import debates
+import pytest
+from fake_terminal import FakeTerminal, Shown
+
+from debate_orchestrator.core.events import Asked, CallFailed, EndedEarly, Event, QuestionAsked, Reply
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.terminal import player
+from debate_orchestrator.terminal.player import Player
+
+
+@pytest.fixture(autouse=True)
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The seconds that were waited for, which pass at once."""
+    passed: list[float] = []
+    sleep, ours = asyncio.sleep, threading.get_ident()
+
+    async def at_once(seconds: float) -> None:
+        mine = threading.get_ident() == ours  # servers of other tests may still sleep in threads of their own
+        if mine:
+            passed.append(seconds)
+        await sleep(0 if mine else seconds)
+
+    monkeypatch.setattr(player.asyncio, "sleep", at_once)
+    return passed
+
+
+def asked(turn: str) -> Asked:
+    return Asked(turn=turn, brief="0" * 64, by="host")
+
+
+def recorded(**setup: Any) -> list[Event]:
+    """A debate's events, with an intent before each answer, as journals have them."""
+    first, *answers = debates.played(**setup)
+    return [first, *(event for answer in answers for event in (asked(answer.turn), answer))]  # type: ignore[union-attr]
+
+
+class Play:
+    """A player of these events, and what is shown by it."""
+
+    def __init__(self, events: Sequence[Event], pace: float | None, columns: int = 80):
+        self.shown = Shown(columns=columns, events=events[:1])
+        self.player = Player(self.shown.debate, events[1:], self.shown.live, pace)
+
+    def run(self, meanwhile: Callable[[], Awaitable[None]] | None = None) -> bool:
+        """Plays to the end, while something else goes on; whether the end was reached."""
+
+        async def both() -> bool:
+            async with asyncio.timeout(60):
+                played, *_ = await asyncio.gather(self.player.play(), *([meanwhile()] if meanwhile else []))
+                return played
+
+        return asyncio.run(both())
+
+    @property
+    def terminal(self) -> FakeTerminal:
+        """The terminal as it is now."""
+        self.shown.live.paint()
+        return self.shown.terminal
+
+
+@pytest.mark.parametrize(("pace", "columns"), [(None, 60), (600.0, 160)])
+def test_all_of_it_is_played(pace: float | None, columns: int) -> None:
+    """At whatever pace and width, all of the debate is shown."""
+    play = Play(recorded(), pace, columns)
+    assert play.run()
+
+    text = " ".join(play.terminal.text.split())
+    assert all(f"says in {n}.{phase}." in text for n in (2, 3) for phase in ("challenge.a", "rebuttal.b"))
+    assert "Dissent record: 1 disputed claim" in text
+
+
+def test_the_pace(waits: list[float]) -> None:
+    """So many words come a minute; without a pace nothing waits at all."""
+    events, taken = recorded(rounds=1, say=debates.saying(_1_opening_a="word " * 300, _1_opening_b="b")), []
+    for pace in (600.0, 1200.0, None):
+        waits.clear()
+        Play(events, pace).run()
+        taken.append(sum(waits))
+    assert taken[0] - taken[1] == pytest.approx(15, abs=1)
+    assert taken[2] == 0
+
+
+def test_words_come_one_after_the_other() -> None:
+    """A speech grows word by word, and both of a stage grow together where they stand beside each other."""
+    speeches = {f"_1_{phase}": "so it is " * 15 for phase in ("opening_a", "challenge_a", "challenge_b")}
+    play, seen = Play(recorded(say=debates.saying(**speeches)), 600.0, 160), set[str]()
+
+    async def look() -> None:
+        while "Rebuttal" not in play.terminal.text:
+            seen.add(" ".join(line for line in play.shown.terminal.screen if "Researcher A writes" in line))
+            await asyncio.sleep(0)
+        play.player.press("q")
+
+    assert not play.run(look)
+    both = [line for line in seen if "Challenge" in line and "Researcher B writes" in line]
+    assert len(seen) > 30 and len(both) > 10
+
+
+def test_any_key_skips() -> None:
+    """A key shows the rest of a speech at once; the next one is played at its pace again."""
+    say = debates.saying(_1_opening_a="a " * 10_000, _1_opening_b="b " * 10_000)
+    play = Play(recorded(rounds=1, say=say), 60.0)
+
+    async def skip() -> None:
+        for heading in ("Researcher A", "Researcher B"):
+            while heading not in play.shown.terminal.text:
+                await asyncio.sleep(0)
+            play.player.press(" ")
+        while play.shown.terminal.text.count("b") < 9_000:
+            await asyncio.sleep(0)
+        play.player.press("q")
+
+    assert not play.run(skip)
+    assert play.shown.terminal.text.count("  a a") > 100
+
+
+def test_pausing() -> None:
+    """p stops it where it is and the status says so; any other key goes on, and q leaves, also from a pause."""
+    play = Play(recorded(say=debates.saying(_1_opening_a="a " * 6_000)), 600.0)
+
+    async def turns(count: int) -> str:
+        for _ in range(count):
+            await asyncio.sleep(0)
+        return play.terminal.text
+
+    async def pause() -> None:
+        await turns(20)
+        play.player.press("p")
+        before = await turns(5)
+        assert "paused · any key goes on · q quit" in before
+        assert await turns(20) == before
+        play.player.press("x")
+        after = await turns(20)
+        assert "paused" not in after and "any key skips · p pause · q quit" in after and after != before
+        play.player.press("p")
+        play.player.press("Q")
+
+    assert not play.run(pause)
+    assert play.terminal.text.count("a a") < 1_000
+
+
+def test_what_broke_off_is_played_too() -> None:
+    """Attempts that failed are shown as they were; keys are shown only once they can be pressed."""
+    events = recorded(rounds=1)
+    lost = Reply(text="I was about", brief="0" * 64, by="host")
+    events[2:2] = [CallFailed(turn="1.opening.a", by="host", trouble="it hung up.", reply=lost), asked("1.opening.a")]
+    play = Play(events, None)
+    play.run()
+    assert "  I was about\n\n-- broken off here, and not counted: it hung up." in play.terminal.text
+    assert "any key" not in play.terminal.text
+
+
+def test_what_came_out_of_order() -> None:
+    """Answers of a stage are played in the agenda's order, whichever came first; an early end and a question that came
+    among them keep their place, so that the debate that is played takes every event that the recorded one took."""
+    events = recorded(until="1.challenge.a")
+    answers = [event for event in recorded() if getattr(event, "turn", "") in ("1.challenge.a", "1.challenge.b")]
+    events += [
+        asked("1.challenge.b"),
+        asked("1.challenge.a"),
+        QuestionAsked(question="Why?", to=("judge",)),
+        EndedEarly(),
+    ]
+    events += [event for event in reversed(answers) if event.kind == "spoke"]
+    debate = DebateState(events[:1])
+    for event in events[1:]:
+        debate.take(event)
+    play = Play(events, None)
+    play.run()
+
+    text = play.terminal.text
+    assert "Ended early, after Challenge of round 1." in text
+    assert text.index("says in 1.challenge.a.") < text.index("says in 1.challenge.b.")
+    assert (
+        [turn.id for turn in play.shown.debate.due()] == [turn.id for turn in debate.due()] == ["final.verdict.judge"]
+    )

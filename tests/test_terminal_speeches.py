@@ -1,0 +1,262 @@
+"""Speeches become rows as they stream: none too wide, no word lost, and nothing in them moves a cursor."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from itertools import pairwise
+
+import debates
+import nasty
+import pytest
+from dealing import for_each
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.text import Text
+
+from debate_orchestrator.core.private_text import without_private
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.terminal.display import Row
+from debate_orchestrator.terminal.speeches import COLUMN, Speech, Stage, column_width
+from debate_orchestrator.util.sanitize import sanitize
+
+TEXTS = st.one_of(st.text(max_size=60), nasty.texts, st.sampled_from(nasty.NASTY))
+CUTS = st.lists(st.integers(0, 500), max_size=12)
+
+
+def challenges() -> list[Speech]:
+    """Both challenges, which are due together, asked for."""
+    debate = DebateState(debates.played(until="1.challenge.a"))
+    speeches = [Speech(turn, f"Challenge {turn.seat.upper()}", "", 0.0, "aside") for turn in debate.due()]
+    for speech in speeches:
+        speech.begin(0.0)
+    return speeches
+
+
+def texts(rows: Sequence[Row]) -> list[str]:
+    return ["".join(cell.plain for cell in row).rstrip() for row in rows]
+
+
+def printed(stage: Stage, width: int = 80, room: int = 20, *, beside: bool = True) -> list[str]:
+    """The rows that are final now."""
+    return texts(stage.rows(width, room, beside=beside)[0])
+
+
+def pieces(text: str, cuts: Sequence[int]) -> list[str]:
+    places = [0, *sorted(cut % (len(text) + 1) for cut in cuts), len(text)]
+    return [text[start:end] for start, end in pairwise(places)]
+
+
+def streamed(text: str, cuts: Sequence[int], widths: Sequence[int]) -> list[str]:
+    """The rows of a speech that comes in pieces, each looked at in another width, without its heading."""
+    speech = challenges()[0]
+    stage, rows = Stage([speech]), list[Row]()
+    for n, piece in enumerate(pieces(text, cuts)):
+        speech.hear(piece)
+        finished, still_open = stage.rows(widths[n % len(widths)], 20, beside=True)
+        for row in [*finished, *still_open]:
+            assert sum(cell_len(cell.plain) for cell in row) <= max(widths[n % len(widths)], 4)
+        rows += finished
+    speech.settle(text)
+    return texts([*rows, *stage.rows(widths[0], 20, beside=True)[0]])
+
+
+def visible(text: str) -> str:
+    """What is not blank, without the signs that are shown as a style."""
+    return re.sub(r"[\s*#]", "", text)
+
+
+@given(TEXTS, CUTS, st.lists(st.integers(4, 130), min_size=1, max_size=6))
+def test_nothing_is_lost(text: str, cuts: list[int], widths: list[int]) -> None:
+    """However a text comes and however often the width changes, every visible character is shown once, in its place;
+    no row is too wide, and no control character is left."""
+    spoken = without_private(sanitize(text))
+    rows = streamed(text, cuts, widths)
+    shown = " ".join(row for row in rows if not row.strip().startswith("-- what"))
+    assert all(sanitize(row) == row and "\n" not in row for row in rows)
+    if "-- what" not in " ".join(rows):
+        assert visible(shown) == f"ChallengeA{visible(spoken)}"
+
+
+@given(TEXTS, CUTS, st.integers(40, 130))
+def test_streaming_changes_nothing(text: str, cuts: list[int], width: int) -> None:
+    """A text that comes in pieces ends up as the same rows as one that comes at once."""
+    rows = streamed(text, cuts, [width])
+    if "-- what" not in " ".join(rows):
+        assert visible("".join(rows)) == visible("".join(streamed(text, [], [width])))
+        if "*" not in text:  # what is printed before its second mark has come can't be made bold any more
+            assert rows == streamed(text, [], [width])
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("one two three four", ["  one two three", "  four"]),
+        ("one\ntwo", ["  one", "  two"]),
+        ("one\n\n\n\ntwo\n\n", ["  one", "", "  two"]),
+        ("- one two three four", ["  - one two", "    three four"]),
+        ("10. one two three", ["  10. one", "      two three"]),
+        ("x\n  one two three", ["  x", "    one two", "    three"]),
+        ("abcdefghijklmnopq", ["  abcdefghijklmn", "  opq"]),
+        ("日本語日本語日本語", ["  日本語日本語日", "  本語"]),
+        ("```\na   b\n**b**\n```", ["  ```", "  a   b", "  **b**", "  ```"]),
+        ("| a | b |", ["  | a | b |"]),
+        ("one\r\ntwo\rthree", ["  one", "  two", "  three"]),
+    ],
+)
+def test_how_it_is_laid_out(text: str, rows: list[str]) -> None:
+    """Words stay whole where they fit, lists hang, blank lines count once, code and tables keep their blanks, and all
+    of it is indented."""
+    assert streamed(text, [], [16])[2:] == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "bold", "rest"),
+    [
+        ("**yes** no", ["yes"], " no"),
+        ("## A heading", ["A heading"], ""),
+        ("a **b c** d", ["b c"], "a d"),
+        ("(**b**)", ["b"], "()"),
+        ("**a****b**", ["a", "b"], ""),
+        ("2**3 and 4 ** 5", [], "2**3 and 4 ** 5"),
+        ("`**kwargs`", [], "`**kwargs`"),
+        ("**never closed", ["never closed"], ""),
+    ],
+)
+def test_markdown_is_styled_lightly(text: str, bold: list[str], rest: str) -> None:
+    """Headings and strong words are bold instead of marked; within code, and between figures, signs are signs."""
+    speech = challenges()[0]
+    speech.settle(text)
+    cell: Text = Stage([speech]).rows(80, 20, beside=False)[0][-1][0]
+    strong = [span for span in cell.spans if span.style == "bold"]
+    assert sorted({cell.plain[span.start : span.end] for span in strong}) == bold
+    left = "".join(char for n, char in enumerate(cell.plain) if not any(span.start <= n < span.end for span in strong))
+    assert " ".join(left.split()) == rest.strip()
+
+
+@pytest.mark.slow
+@for_each(nasty.HUGE)
+def test_huge_texts_come_to_an_end(name: str) -> None:
+    """Thousands of characters of anything are shown, in rows that a terminal can take."""
+    assert all(cell_len(row) <= 80 for row in streamed(nasty.HUGE[name][:12_000], [], [80]))
+
+
+@pytest.mark.parametrize("flood", ["\u0301", "**", " ", "\u200d"])
+def test_floods_without_width(flood: str) -> None:
+    """Text that takes no columns fills no endless row."""
+    rows = streamed(flood * 10_000 + "x", list(range(0, 10_000, 200)), [80])
+    assert max(map(len, rows)) < 5_000
+
+
+def test_one_after_the_other() -> None:
+    """In a narrow terminal the first is shown as it is written, and the second is kept until the first has ended."""
+    first, second = challenges()
+    stage = Stage([first, second])
+    first.hear("I hold")
+    second.hear("I deny it.")
+    finished, still_open = stage.rows(60, 20, beside=True)
+    assert texts([*finished, *still_open]) == ["Challenge A", "", "  I hold"]
+
+    second.settle("I deny it.")
+    assert printed(stage, 60) == []
+    first.settle("I hold it.")
+    assert printed(stage, 60) == ["  I hold it.", "", "Challenge B", "", "  I deny it."]
+
+
+def test_side_by_side() -> None:
+    """In a wide terminal each has its column, and a row is final when neither can add to it."""
+    first, second = challenges()
+    stage = Stage([first, second])
+    first.hear("One.\n\nTwo.\n\nThree.")
+    finished, still_open = stage.rows(119, 20, beside=True)
+    assert [part.strip() for part in texts(finished)[0].split("│")] == ["Challenge A", "Challenge B"]
+    assert [row.split("│")[0].strip() for row in texts(still_open)] == ["", "One.", "", "Two.", "", "Three."]
+
+    second.settle("Un.")
+    assert [row.split("│")[1].strip() for row in printed(stage, 119)] == ["", "Un.", "", "", ""]
+    first.settle("One.\n\nTwo.\n\nThree.")
+    assert len(printed(stage, 119)) == 1
+
+
+def test_columns_need_room() -> None:
+    """Two columns stand in 120 columns less the last one, and in no fewer."""
+    assert [column_width(2, 119), column_width(2, 118), column_width(1, 300)] == [COLUMN, 0, 0]
+
+
+def test_open_rows_fit_the_screen() -> None:
+    """Where one is far ahead of the other, its open rows fill the room and no more; the rest comes when it can."""
+    first, second = challenges()
+    stage = Stage([first, second])
+    first.settle("\n\n".join(f"Line {n}." for n in range(40)))
+    assert [len(rows) for rows in stage.rows(119, 10, beside=True)] == [1, 10]
+
+    second.settle("Short.")
+    rows = printed(stage, 119, 10)
+    assert "Line 39." in rows[-1] and len(rows) == 80
+
+
+def test_another_text_than_was_heard() -> None:
+    """Where another speech is on record than was heard, that is said and the record is shown; blanks around it are no
+    difference."""
+    first, second = challenges()
+    first.hear("Something else.")
+    first.settle("What is on record.")
+    rows = printed(Stage([first]))
+    assert "-- what is on record is not what was heard on the way:" in rows
+    assert rows[-1] == "  What is on record."
+
+    second.hear("\nSaid. \n")
+    second.settle("Said.")
+    assert printed(Stage([second])) == ["Challenge B", "", "  Said."]
+
+
+def test_speech_is_indented() -> None:
+    """Speech is indented and the engine's words are not, so no speech passes for a banner or a score."""
+    first = challenges()[0]
+    first.settle("--- ROUND 2 OF 3 ---\nScores: A: 10 | B: 1 | Winner: A\n-- broken off here\nChallenge B")
+    assert all(row.startswith("  ") for row in printed(Stage([first]))[2:])
+
+
+def test_words_are_counted_across_pieces() -> None:
+    """A word that comes in two pieces is one word."""
+    first = challenges()[0]
+    for piece in ("one t", "wo ", "", " three", "\n", "four"):
+        first.hear(piece)
+    assert first.words == 4
+
+
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 60), st.sampled_from([20, 60, 119, 160])), max_size=12))
+def test_every_word_is_printed_once(steps: list[tuple[int, int, int]]) -> None:
+    """However two speeches come in and however the width changes, each word is printed exactly once, in order."""
+    speeches = challenges()
+    sources = [" ".join(f"{name}{n}" for n in range(200)) for name in "ab"]
+    stage, heard, rows = Stage(speeches), [0, 0], list[str]()
+    for side, count, width in steps:
+        speeches[side].hear(sources[side][heard[side] : heard[side] + count])
+        heard[side] += count
+        rows += printed(stage, width, 15)
+    for speech, source in zip(speeches, sources, strict=True):
+        speech.settle(source)
+    words = " ".join([*rows, *printed(stage, 160, 15)]).split()
+
+    for source in sources:
+        assert [word for word in words if word in set(source.split())] == source.split()
+
+
+def test_small_pieces_take_time_in_proportion() -> None:
+    """A speech in small pieces takes as long for each piece whether it is short or long, both shown and kept."""
+
+    def seconds(count: int) -> float:
+        shown, kept = challenges()
+        stage, began = Stage([shown, kept]), time.process_time()
+        for n in range(count):
+            shown.hear("four ")
+            kept.hear(" and")
+            if n % 100 == 0:
+                stage.rows(60, 20, beside=False)
+        assert kept.words == count
+        return time.process_time() - began
+
+    assert seconds(20_000) < 30 * max(seconds(2_000), 0.01)

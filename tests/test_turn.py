@@ -1,0 +1,148 @@
+"""One turn, asked for until it is settled: what is written down around each call, and when it is made again."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import debates
+import pytest
+from speakers import Speaker
+
+from debate_orchestrator.core.events import Asked, CallFailed, Event, Opened, Reply
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine.loop import run_loop
+from debate_orchestrator.prompting.briefs import Brief
+from debate_orchestrator.providers.registry import Piece
+from debate_orchestrator.storage.journal import JournalWriter, read
+from debate_orchestrator.util.errors import Paused, ProviderFailed, TransientError
+
+
+class Failing(Speaker):
+    """A speaker that fails as it is told before it speaks; `begins` pieces come before that."""
+
+    def __init__(self, fail: Callable[[Brief, int], Exception | None], caches: bool = False):
+        super().__init__(rounds=1)
+        self.fail, self.caches = fail, caches
+        self.begun: list[tuple[str, float]] = []
+
+    async def reply(self, brief: Brief, on_text: Piece) -> Reply:
+        n = sum(one.turn == brief.turn for one in self.briefs)
+        self.begun.append((brief.turn, time.monotonic()))
+        if (error := self.fail(brief, n)) is not None:
+            self.briefs.append(brief)
+            raise error
+        return await super().reply(brief, on_text)
+
+
+def run(path: Path, speaker: Speaker, stop: asyncio.Event | None = None, **opened: object) -> list[Event]:
+    """A debate of one round in which that speaker takes every seat; the events, whatever came of it."""
+    first = debates.opening(rounds=1, judges=3).model_copy(update={"patience": 1.0, **opened})
+    assert isinstance(first, Opened)
+    with JournalWriter.create(path, first) as journal:
+        debate = DebateState([first])
+        seats = dict.fromkeys(("a", "b", *debate.judges), speaker)
+        try:
+            asyncio.run(run_loop(journal, debate, seats, stop=stop))
+        finally:
+            assert read(path).events == journal.events
+    return journal.events
+
+
+def of(events: list[Event], kind: type, turn: str) -> list[Event]:
+    return [event for event in events if isinstance(event, kind) and event.turn == turn]  # type: ignore[attr-defined]
+
+
+def test_a_call_that_came_to_nothing_is_made_again(tmp_path: Path) -> None:
+    """Each call has its own intent; what came to nothing is on record with its reason, its wait and what had come."""
+    half = Reply(text="This is ha", brief="", by="", cost=0.25)
+    speaker = Failing(
+        lambda brief, n: TransientError("no line", partial=half) if brief.turn == "1.opening.b" and n < 2 else None
+    )
+    events = run(tmp_path / "j", speaker)
+    lost = of(events, CallFailed, "1.opening.b")
+
+    assert len(of(events, Asked, "1.opening.b")) == 3
+    assert [type(event.wait) for event in lost] == [float, float]  # type: ignore[attr-defined]
+    assert all(event.reply.text == "This is ha" and event.reply.brief for event in lost)  # type: ignore[attr-defined]
+    assert DebateState(events).complete
+
+
+def test_trouble_is_bounded(tmp_path: Path) -> None:
+    """Trouble that lasts longer than the patience pauses the debate; the last word on record is that it stopped."""
+    speaker = Failing(lambda brief, n: TransientError("no line") if brief.turn == "1.opening.b" else None)
+    begun = time.monotonic()
+    with pytest.raises(Paused, match="within 1 s of trouble") as raised:
+        run(tmp_path / "j", speaker)
+    events = read(tmp_path / "j").events
+
+    assert time.monotonic() - begun < 10
+    assert "no line" in str(raised.value)
+    last = events[-1]
+    assert isinstance(last, CallFailed) and last.wait is None
+
+
+@pytest.mark.parametrize("error", [ProviderFailed("bad key"), Paused("no credit")])
+def test_what_will_not_pass_is_not_tried_again(error: Exception, tmp_path: Path) -> None:
+    """A failure that waiting can't mend stops the debate at the first call."""
+    speaker = Failing(lambda brief, n: error if brief.turn == "1.opening.b" else None)
+    with pytest.raises(type(error)):
+        run(tmp_path / "j", speaker)
+
+    assert len(of(read(tmp_path / "j").events, Asked, "1.opening.b")) == 1
+
+
+def test_a_wait_ends_when_told_to_stop(tmp_path: Path) -> None:
+    """Told to stop, a wait is over at once and nothing more is asked."""
+    stop = asyncio.Event()
+
+    def fail(brief: Brief, n: int) -> Exception:
+        asyncio.get_running_loop().call_later(0.1, stop.set)
+        return TransientError("later", after=500)
+
+    begun = time.monotonic()
+    events = run(tmp_path / "j", Failing(fail), stop=stop, patience=1_000.0)
+
+    assert time.monotonic() - begun < 10
+    assert len([event for event in events if isinstance(event, Asked)]) == 1
+
+
+def test_answers_under_way_are_awaited(tmp_path: Path) -> None:
+    """Told to stop while calls are under way, the loop takes their answers and asks for nothing else."""
+    stop = asyncio.Event()
+
+    def fail(brief: Brief, n: int) -> None:
+        if brief.turn == "1.verdict.judge-3":
+            stop.set()
+
+    events = run(tmp_path / "j", Failing(fail), stop=stop)
+    debate = DebateState(events)
+
+    assert [turn.id for turn in debate.due()] == [
+        "final.verdict.judge-1",
+        "final.verdict.judge-2",
+        "final.verdict.judge-3",
+    ]
+
+
+def test_the_leader_goes_first(tmp_path: Path) -> None:
+    """Told so, calls that share a cache wait until the first of them has begun to answer; others do not wait."""
+    speaker = Failing(lambda brief, n: None, caches=True)
+    run(tmp_path / "j", speaker, leader_first=True)
+    together = Failing(lambda brief, n: None)
+    run(tmp_path / "k", together, leader_first=True)
+
+    judges = [turn for turn, _ in speaker.begun if turn.startswith("1.verdict")]
+    assert judges[0] == "1.verdict.judge-1"
+    assert (speaker.most_at_once, together.most_at_once) == (2, 3)
+
+
+def test_a_leader_that_fails_holds_nobody_up(tmp_path: Path) -> None:
+    """Followers go on where their leader came to nothing, and their answers are saved before its failure is told."""
+    speaker = Failing(lambda brief, n: ProviderFailed("no") if brief.turn == "1.verdict.judge-1" else None, caches=True)
+    with pytest.raises(ProviderFailed):
+        run(tmp_path / "j", speaker, leader_first=True)
+
+    assert {"1.verdict.judge-2", "1.verdict.judge-3"} <= set(DebateState(read(tmp_path / "j").events).answers)

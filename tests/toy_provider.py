@@ -1,0 +1,69 @@
+"""A toy API: one POST with the brief as JSON, one JSON object as the answer. The example of docs/development.md."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import urllib.error
+import urllib.request
+from typing import Any
+
+from debate_orchestrator.core.events import Reply, Usage
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.prompting.briefs import Brief
+from debate_orchestrator.providers import faults, pricing, servers
+from debate_orchestrator.providers.limits import LIMITS
+from debate_orchestrator.providers.registry import Permissions, Piece
+from debate_orchestrator.util.errors import ProviderFailed
+
+complaint = servers.spec_complaint
+
+
+class Toy:
+    """One model of the toy API."""
+
+    caches = False
+
+    def __init__(self, spec: str, permissions: Permissions):
+        self.name = spec
+        self._server = servers.server(spec)
+        self._permissions = permissions
+
+    async def reply(self, brief: Brief, on_text: Piece) -> Reply:
+        """The answer to one brief."""
+        if wrong := servers.unencrypted(self._server, insecure=self._permissions.insecure):
+            raise ProviderFailed(wrong)
+        try:
+            async with asyncio.timeout(LIMITS.total):
+                answer = await asyncio.to_thread(self._post, brief)
+        except urllib.error.HTTPError as error:
+            message = faults.quote(error.read(LIMITS.error).decode("utf-8", "replace"))
+            raise faults.refused(self.name, error.code, message, dict(error.headers)) from None
+        except (OSError, ValueError, TimeoutError) as error:
+            raise faults.broken(self.name, faults.quote(error)) from None
+        text, sent, received = answer.get("text"), answer.get("input"), answer.get("output")
+        if not isinstance(text, str) or type(sent) is not int or type(received) is not int:
+            raise faults.broken(self.name, "an answer of another shape")
+        if len(text) > LIMITS.answer:
+            raise faults.oversized(self.name, f"more than {LIMITS.answer:,} characters")
+        on_text(text)
+        usage = Usage(fresh=sent, output=received)
+        return Reply(text=text, brief="", by=self.name, usage=usage, cost=pricing.cost(self.name, usage))
+
+    def _post(self, brief: Brief) -> dict[str, Any]:
+        """The server's answer, of which no more is read than an answer may have."""
+        prompt = "\n\n".join([brief.system, *(part for message in brief.messages for part in message.parts)])
+        body = json.dumps({"model": self._server.model, "prompt": prompt}).encode()
+        headers = {"authorization": f"Bearer {self._server.key() or servers.NO_KEY}"}
+        url = f"{self._server.url}/v1/answer"
+        with servers.opener(url).open(urllib.request.Request(url, body, headers), timeout=LIMITS.first) as response:
+            answer = json.loads(response.read(LIMITS.event))
+        return answer if isinstance(answer, dict) else {}
+
+    async def close(self) -> None:
+        """Does nothing: nothing is open."""
+
+
+def provider(spec: str, debate: DebateState, permissions: Permissions) -> Toy:
+    """The provider of a spec, as the registry asks for it."""
+    return Toy(spec, permissions)
