@@ -20,7 +20,7 @@ from debate_orchestrator.engine import transcript_file
 from debate_orchestrator.evidence import match
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.reports import compare, markup, review_files
-from debate_orchestrator.reports.html import flow, writer
+from debate_orchestrator.reports.html import excerpts, writer
 from debate_orchestrator.setup import settings
 from debate_orchestrator.terminal.speeches import Speech
 from debate_orchestrator.util import sanitize
@@ -115,9 +115,9 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "markdown back": markup.unescaped,
     "line": markup.prose,
     "page": lambda text: writer.block(text, ("v_quote", "u_quote")),
-    "excerpt": lambda text: flow.telling(writer.plainly(text)),
-    "excerpt of an attack": lambda text: flow.telling(writer.plainly(text), "attacks"),
-    "beginning": lambda text: flow.opening(text, 400),
+    "excerpt": lambda text: excerpts.excerpt(writer.plainly(text)),
+    "excerpt of an attack": lambda text: excerpts.excerpt(writer.plainly(text), "attacks"),
+    "beginning": lambda text: excerpts.opening(text, 400),
     "transcript": tried(lambda text: transcript_file.parse(text, "x"), *DOCUMENTS),
     "stream": stream,
     "redacted": Redactor(forms(SECRET)),

@@ -9,8 +9,9 @@ import puppets
 import tellings
 
 from debate_orchestrator.core.events import EarlierCourse, Event
-from debate_orchestrator.reports.compare import ComparedRun, Comparison, compare, turned
+from debate_orchestrator.reports.compare import ComparedRun, Comparison, compare, is_swapped
 from debate_orchestrator.reports.model import ReportModel, build_report
+from debate_orchestrator.reports.provenance import recorded_debate
 
 SWAPPED = ("Indent with spaces.", "Indent with tabs.")
 
@@ -35,8 +36,8 @@ def for_b(turn: dict[str, Any]) -> str | dict[str, Any] | None:
 
 def again(digest: str, source: str, root: str = "", **how: Any) -> ReportModel:
     """The judging of a debate that another journal holds; `root` is the debate where that is a judging too."""
-    course = EarlierCourse(source="first.jsonl", digest=source, root=root)
-    return debated(digest, **how).model_copy(update={"course": course})
+    course = recorded_debate(EarlierCourse(source="first.jsonl", digest=source, root=root))
+    return debated(digest, **how).model_copy(update={"recorded": course})
 
 
 def kind(digest: str, name: str, **how: Any) -> ReportModel:
@@ -48,4 +49,4 @@ def compared(*stories: ReportModel) -> Comparison:
 
 
 def runs(*stories: ReportModel) -> list[ComparedRun]:
-    return [ComparedRun(n, f"{n}.jsonl", one, turned(stories[0], one)) for n, one in enumerate(stories, start=1)]
+    return [ComparedRun(n, f"{n}.jsonl", one, is_swapped(stories[0], one)) for n, one in enumerate(stories, start=1)]

@@ -80,7 +80,7 @@ def report(made: Format | str, script: Script | None = None, **how: Any) -> str:
 
 def said(made: Format | str, script: Script | None = None, **how: Any) -> list[str]:
     """What was announced of it."""
-    return announcements(DebateState(events(made, script, **how)))
+    return [line.text for line in announcements(DebateState(events(made, script, **how)))]
 
 
 def label(name: str | None, score: int | None = None, **changes: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Run, hold
-from test_reports_attest import sealed_anew
+from test_reports_verify import with_new_checksum
 
 from debate_orchestrator.reports import forms
 
@@ -33,7 +33,7 @@ def test_a_report_as_json(finished: Run) -> None:
     made = json.loads(Path("report.json").read_text(encoding="utf-8"))
     Path("answers.json").write_text('{\n  "schema": 1,\n  "status": "done"\n}\n')
 
-    assert (made["schema"], made["document"], made["status"]) == (1, "debate report", "complete")
+    assert (made["schema"], made["document"], made["status"]) == (2, "debate report", "complete")
     assert finished("report", J, "--to", "report.json").code == 0
     assert json.loads(Path("report.json").read_text(encoding="utf-8")) == made
     assert finished("report", J, "--to", "answers.json").code == 2
@@ -65,11 +65,11 @@ def test_named_reports_alone_are_checked(finished: Run) -> None:
 
 
 def test_a_changed_report(finished: Run) -> None:
-    """Exit 2, and the line says which one and what is the matter; a forged one, sealed anew, is told too."""
+    """Exit 2, and the line says which one and what is the matter; a forged one with a new checksum is told too."""
     data = Path("report.md").read_bytes().replace(b"**Winner:** A", b"**Winner:** B")
     Path("report.md").write_bytes(data)
     changed = finished("check", J)
-    Path("report.md").write_bytes(sealed_anew(data, ".md"))
+    Path("report.md").write_bytes(with_new_checksum(data, ".md"))
     forged = finished("check", J)
 
     assert (changed.code, forged.code) == (2, 2)
@@ -127,7 +127,7 @@ def test_a_report_that_is_not_there(finished: Run) -> None:
 
 
 def test_a_rehearsal_is_checked_like_any_other(debate: Run, here: Path) -> None:
-    """A rehearsed debate has a report that is sealed and says that nobody spoke."""
+    """A rehearsed debate has a report that has a checksum and says that stand-ins spoke."""
     ran = debate("run", "--topic", "Tea?", "--output", "tea.md", "--rehearse", "--rounds", "1", "--quiet")
     journal = next(here.glob("*.journal.jsonl")).name
 

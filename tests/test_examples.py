@@ -41,7 +41,7 @@ def test_the_page_lists_them_all() -> None:
         name = DebateState(read(path).events).format.name
         row = next(line for line in page.split("\n") if f"]({path.parent.name}/debate-report.md)" in line)
         assert row.startswith(f"| {name} |")
-        assert row.endswith(f"| {told.rounds} | {outcome(told)} |")
+        assert row.endswith(f"| {told.rounds_asked} | {outcome(told)} |")
 
 
 def test_there_is_one_of_every_kind() -> None:

@@ -27,7 +27,7 @@ PERSISTED = "Both researchers maintained convergence despite intervention — co
 
 def said(events: list[Event]) -> list[str]:
     """What was announced after these events."""
-    return announcements(DebateState(events))
+    return [line.text for line in announcements(DebateState(events))]
 
 
 def test_rounds_are_announced() -> None:

@@ -10,7 +10,7 @@ from debates import entries, played, report
 from debate_orchestrator.core.costs import CostLine, Costs
 from debate_orchestrator.core.events import Event, Spoke, Usage, Voted
 from debate_orchestrator.reports import markdown
-from debate_orchestrator.reports.model import ReportModel, build_report
+from debate_orchestrator.reports.model import ReportModel, build_report, cost_report, costs_report
 from debate_orchestrator.reports.sections import cost_table, money
 
 SECTION = "## Calls and Cost"
@@ -29,7 +29,7 @@ def paid(cost: float | None = 0.25, usage: Usage | None = USAGE, **setup: Any) -
 
 
 def _by(turn: str) -> str:
-    """Who took a turn: nobody shares a model with anybody."""
+    """Who took a turn: no two seats share a model."""
     return f"command:{turn.rpartition('.')[2]}"
 
 
@@ -40,7 +40,8 @@ def told(events: list[Event]) -> str:
 
 def billed(*lines: CostLine, **changes: Any) -> ReportModel:
     """A story with that bill."""
-    return build_report(entries(played(rounds=1))).model_copy(update={"bill": Costs(lines=lines), **changes})
+    costs = costs_report(Costs(lines=lines))
+    return build_report(entries(played(rounds=1))).model_copy(update={"costs": costs, **changes})
 
 
 def test_it_is_told() -> None:
@@ -80,7 +81,7 @@ def test_the_unknown_is_told() -> None:
     assert {row[-1] for row in (*made.rows, made.total)} == {"unknown"}
     assert {row[3:-1] for row in made.rows} == {("–",) * 4}
     assert "The price of 5 calls is unknown and in none of the sums." in made.notes
-    assert "A dash stands where nobody counted tokens." in made.notes
+    assert "A dash stands where tokens were not counted." in made.notes
 
 
 @pytest.mark.parametrize(
@@ -96,7 +97,7 @@ def test_the_unknown_is_told() -> None:
 )
 def test_money(line: dict[str, Any], said: str) -> None:
     """What is known is told to four places, with the number of calls beside it that nobody can price."""
-    assert money(CostLine(seat="a", phase="opening", **line)) == said
+    assert money(cost_report(CostLine(seat="a", phase="opening", **line), None, None)) == said
 
 
 def test_searches_have_a_column_where_there_were_any() -> None:
@@ -120,7 +121,8 @@ def test_the_moderator_has_a_row() -> None:
 
 def test_a_rehearsal_says_why_it_is_free() -> None:
     """A rehearsal's costs of nothing are explained."""
-    made = cost_table(billed(CostLine(seat="a", phase="opening", calls=1), rehearsed=True))
+    run = build_report(entries(played(rounds=1))).run.model_copy(update={"rehearsed": True})
+    made = cost_table(billed(CostLine(seat="a", phase="opening", calls=1), run=run))
 
     assert made is not None
     assert made.notes[-1] == "A stand-in calls no model and costs nothing."

@@ -17,7 +17,7 @@ from debate_orchestrator.engine import rejudge
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.rich_text import Phrase
-from debate_orchestrator.reports.sections import earlier
+from debate_orchestrator.reports.verdict_text import earlier_verdict
 from debate_orchestrator.util.numbers import decimals
 
 
@@ -44,7 +44,7 @@ def again(old: list[Event], say: puppets.Say | None = None, **how: Any) -> Repor
 
 def compared(told: ReportModel) -> SimpleNamespace | None:
     """The comparison in plain words."""
-    found = earlier(told)
+    found = earlier_verdict(told)
     if found is None:
         return None
     return SimpleNamespace(
@@ -61,7 +61,7 @@ def words(said: Phrase) -> str:
 
 def test_a_debate_that_was_held_has_none() -> None:
     """Only a debate that is judged again has an earlier verdict."""
-    assert earlier(build_report(entries(played(rounds=1)))) is None
+    assert earlier_verdict(build_report(entries(played(rounds=1)))) is None
     assert "Earlier Verdict" not in markdown.render(build_report(entries([opening()])))
 
 
@@ -129,15 +129,15 @@ def test_the_section_is_the_last() -> None:
 
 def test_where_nobody_is_scored() -> None:
     """A format that scores nobody has winners to compare, and no totals, strength or rounds."""
-    course = again(played(rounds=1)).course
-    one = told("question", {"final.verdict.judge": {"winner": "b"}}).model_copy(update={"course": course})
+    recorded = again(played(rounds=1)).recorded
+    one = told("question", {"final.verdict.judge": {"winner": "b"}}).model_copy(update={"recorded": recorded})
     found = compared(one)
 
     assert found is not None
     assert found.verdicts == (("Judges", "host", "host"), ("Winner", "A", "B"))
     assert (found.rounds, found.scored) == ((), ())
     assert found.agreement == "The two judgings differ in the winner (A then, B now)."
-    agreed = compared(told("question").model_copy(update={"course": course}))
+    agreed = compared(told("question").model_copy(update={"recorded": recorded}))
     assert agreed is not None and agreed.agreement == "The two judgings agree on the winner."
 
 

@@ -70,9 +70,9 @@ def test_reviewers_read_what_the_sides_were_asked() -> None:
 def test_a_question_that_nobody_heard_is_told() -> None:
     """One that was put and heard by nobody stands at the head, and says `yet` while there may be somebody."""
     events = [*played(until="1.challenge.a"), QuestionAsked(question=WHY, to=("a",))]
-    assert f"was heard by nobody yet: {WHY}" in markdown.render(build_report(entries(events)))
+    assert f"has not been heard yet: {WHY}" in markdown.render(build_report(entries(events)))
     ended = closed("1.challenge.a", QuestionAsked(question=WHY, to=("a",)))
-    assert f"A question from the floor, to Researcher A, was heard by nobody: {WHY}" in markdown.render(
+    assert f"A question from the floor, to Researcher A, was not heard: {WHY}" in markdown.render(
         build_report(entries(ended))
     )
 
@@ -88,7 +88,7 @@ def test_the_same_question_to_another_is_another() -> None:
             entries([*first, QuestionAsked(question=WHY, to=("a",)), *complete[len(first) : len(before)], events[0]])
         )
     )
-    assert f"A question from the floor, to Judge, was heard by nobody yet: {WHY}" in report
+    assert f"A question from the floor, to Judge, has not been heard yet: {WHY}" in report
     assert "2 questions were put from the floor." in report
 
 

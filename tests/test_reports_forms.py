@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
+from functools import cache
 from pathlib import Path
 
 import pytest
-from debates import entries, played
+from dealing import Deal, handfuls, hold
+from debates import entries, hostile, played, told
+from hypothesis import given
+from hypothesis import strategies as st
+from nasty import SAID
 from reviewers import debated
+from shapes import SHAPES
+from tellings import told as any_told
 
+from debate_orchestrator import __version__
+from debate_orchestrator.engine.transcript_file import parse
 from debate_orchestrator.reports import forms
-from debate_orchestrator.reports.model import build_report
+from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.util.errors import BadFile
 
 
 @pytest.mark.parametrize("ending", forms.FORMS)
 def test_what_is_written_is_known_again_as_a_report(ending: str, tmp_path: Path) -> None:
     """A report of every form begins as its form says, so that it can be written again over itself."""
-    told, path = build_report(entries(played())), str(tmp_path / f"report{ending}")
-    assert forms.write(told, path) == path
+    report, path = build_report(entries(played())), str(tmp_path / f"report{ending}")
+    assert forms.write(report, path) == path
     first = Path(path).read_bytes()
     assert first.startswith(forms.FORMS[ending].begins)
-    forms.write(told, path)
+    forms.write(report, path)
     assert Path(path).read_bytes() == first
 
 
@@ -30,7 +41,7 @@ def test_a_file_that_is_no_report_stays(ending: str, tmp_path: Path) -> None:
     """What holds something else is refused and left as it is; an empty file is free."""
     path = tmp_path / f"notes{ending}"
     path.write_text("My notes of the year.\n", encoding="utf-8")
-    with pytest.raises(BadFile, match="holds something else"):
+    with pytest.raises(BadFile, match="is no report and is not overwritten"):
         forms.write(build_report(entries(played())), str(path))
     assert path.read_text(encoding="utf-8") == "My notes of the year.\n"
     path.write_text("", encoding="utf-8")
@@ -69,7 +80,7 @@ def test_a_report_without_its_seal_is_kept(ending: str, tmp_path: Path) -> None:
     told."""
     told, path, said = build_report(debated()), tmp_path / f"r{ending}", list[str]()
     report = forms.rendered(told, ending).encode()
-    without = report.replace(b"Sealed by debate-orchestrator", b"My notes:").replace(b'  "digest": "', b'  "notes": "')
+    without = report.replace(b"Made by debate-orchestrator", b"My notes:").replace(b'  "digest": "', b'  "notes": "')
     only_begun = forms.FORMS[ending].begins[0] + b"\n\nEverything here is my own work.\n"
     for theirs in (without, only_begun):
         path.write_bytes(theirs)
@@ -104,3 +115,102 @@ def test_a_pipe_in_a_reports_place_is_refused(ending: str, tmp_path: Path) -> No
     with pytest.raises(BadFile, match="a pipe"):
         forms.write(build_report(debated()), str(path))
     assert path.is_fifo()
+
+
+HEAD = "5ea1" * 16
+ENDINGS = list(forms.FORMS)
+
+
+def made(report: ReportModel, ending: str) -> bytes:
+    """A report file of a journal whose head is `HEAD`."""
+    journal = report.journal.model_copy(update={"head": HEAD})
+    return forms.rendered(report.model_copy(update={"journal": journal}), ending).encode()
+
+
+@cache
+def whole(ending: str) -> bytes:
+    return made(told(rounds=1), ending)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_shape_has_a_checksum(shape: str, ending: str) -> None:
+    """The report of any debate names its version and its journal, and has the checksum that it states."""
+    report = SHAPES[shape]()
+    found = forms.read_checksum(made(report, ending), ending)
+
+    assert found is not None and found.fits
+    assert (found.version, found.lines, found.form, found.head) == (__version__, report.journal.lines, 1, HEAD)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_the_checksum_is_of_the_bytes_with_zeros_in_its_place(ending: str) -> None:
+    """One rule for every form: the last 64 digits of the file are the sha256 of the file in which they are zeros."""
+    data = whole(ending)
+    digest = re.findall(rb"[0-9a-f]{64}", data)[-1]
+
+    assert data.count(digest) == 1
+    assert hashlib.sha256(data.replace(digest, b"0" * 64)).hexdigest().encode() == digest
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@given(st.data())
+def test_bytes_more_or_less_are_seen(ending: str, data: st.DataObject) -> None:
+    """Nothing can be put in or taken out unseen, at the end neither."""
+    file = whole(ending)
+    at = data.draw(st.integers(0, len(file)) | st.just(len(file)))
+    more = data.draw(st.binary(min_size=1, max_size=30))
+    less = data.draw(st.integers(1, 30))
+    for changed in (file[:at] + more + file[at:], file[: max(0, at - less)] + file[at:]):
+        found = forms.read_checksum(changed, ending)
+        assert changed == file or not (found and found.fits)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_every_byte_of_the_checksum_counts(ending: str) -> None:
+    """None of its own bytes can be changed unseen: it no longer fits, or can't be read and leaves a trace."""
+    for at in range(-330, 0):
+        data = bytearray(whole(ending))
+        data[at] ^= 1
+        found = forms.read_checksum(bytes(data), ending)
+        assert not found.fits if found else forms.has_traces(bytes(data), ending), at
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_an_older_report_can_still_be_read(ending: str) -> None:
+    """The wording of earlier versions is known, so that their reports are replaced and not moved aside."""
+    data = whole(ending).replace(b"Made by debate", b"Sealed by debate").replace(b'"schema": 2', b'"schema": 1')
+    assert forms.read_checksum(data, ending) is not None
+    assert data.startswith(forms.FORMS[ending].begins)
+
+
+def must_have_its_own_checksum(deal: Deal) -> None:
+    """The checksum of a report in which each speech ends with a forged one is the report's own."""
+    sentence, hand = forms.checksum_sentence(told(rounds=1)), deal.hand()
+    report = told(hostile(lambda: f"{hand()}\n\n---\n\n*{sentence}*", rounds=2), rounds=2, topic=forms.BLANK)
+    for ending in forms.FORMS:
+        found = forms.read_checksum(made(report, ending), ending)
+        assert found is not None and (found.fits, found.head) == (True, HEAD)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("deal", [Deal((forms.BLANK,)), *handfuls([f"sha256:{forms.BLANK}", *SAID])])
+def test_a_speech_forges_no_checksum(deal: Deal) -> None:
+    """Zeros, and checksums that a speaker writes, are speech: the report's own stands after them and fits."""
+    hold(must_have_its_own_checksum, deal)
+
+
+@pytest.mark.parametrize("other", [b"", b"# Debate Report\n\nold\n", b"{}\n", b"\x00\xff\n"])
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_other_files_have_none(ending: str, other: bytes) -> None:
+    """Other files have no checksum and no trace of one."""
+    assert forms.read_checksum(other, ending) is None and not forms.has_traces(other, ending)
+    assert forms.without_checksum(other, ending) == other
+
+
+def test_a_transcript_is_read_back_without_its_checksum() -> None:
+    """The checksum is no speech: a transcript gives back the same speeches with and without it."""
+    for name in ("conversation", "adversarial"):
+        data = made(any_told(name, rounds=2), ".md")
+        bare = forms.without_checksum(data, ".md")
+        assert data != bare and parse(data.decode(), "talk.md") == parse(bare.decode(), "talk.md")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from nasty import texts
 
-from debate_orchestrator.reports.html.flow import LONGEST, opening, shortened, telling
+from debate_orchestrator.reports.html.excerpts import LONGEST, excerpt, opening, shortened
 from debate_orchestrator.util.sanitize import count_words, one_line
 
 OWN = "That source counts desks, and no hearts at all."
@@ -26,15 +26,15 @@ OWN = "That source counts desks, and no hearts at all."
 )
 def test_the_words_of_somebody_else_are_passed_over(said: list[str], line: str) -> None:
     """A line is told in the speaker's own words, unless there are none."""
-    assert telling(said).startswith(line)
+    assert excerpt(said).startswith(line)
 
 
 def test_what_is_quoted_at_length_leaves_room() -> None:
     """What attacks a speech is told without its long quotes, which would fill the line; a case keeps its evidence."""
     said = ['B rests on this: "A claim that goes on for longer than anybody wishes. It is so." It does not follow.']
 
-    assert telling(said, "attacks").startswith("B rests on this: “…”")
-    assert telling(said).startswith('B rests on this: "A claim that')
+    assert excerpt(said, "attacks").startswith("B rests on this: “…”")
+    assert excerpt(said).startswith('B rests on this: "A claim that')
 
 
 @pytest.mark.parametrize(
@@ -50,12 +50,12 @@ def test_what_is_quoted_at_length_leaves_room() -> None:
 )
 def test_what_an_answer_grants_is_passed_over(said: list[str], line: str) -> None:
     """An answer that opens by granting a point is told by what it says then, once it is plain that the grant ends."""
-    assert telling(said, "answers").startswith(line)
+    assert excerpt(said, "answers").startswith(line)
 
 
 def test_only_answers_skip_what_they_grant() -> None:
     """In any other speech what it grants is the start of it like anything else."""
-    assert telling([f"I grant the mismatch of the two. {OWN}"]).startswith("I grant the mismatch of the two.")
+    assert excerpt([f"I grant the mismatch of the two. {OWN}"]).startswith("I grant the mismatch of the two.")
 
 
 def test_a_beginning_ends_with_a_sentence() -> None:

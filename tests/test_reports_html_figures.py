@@ -8,7 +8,7 @@ from debates import told as adversarial
 from puppets import ballot, final
 from tellings import label, rules, told
 
-from debate_orchestrator.reports.html.charts import WIDE, chart, gauge
+from debate_orchestrator.reports.html.figures import WIDE, chart, gauge
 
 PANEL = {"scores": {side: dict.fromkeys(rules("panel").rubric.criteria, n) for side, n in (("a", 8), ("b", 4))}}
 
@@ -19,10 +19,10 @@ def test_bars_are_as_long_as_the_scores() -> None:
 
     assert made is not None
     assert [group.name for group in made.groups] == ["Round 1", "Round 2"]
-    assert [(bar.side, bar.said) for bar in made.groups[0].bars] == [("a", "7"), ("b", "6")]
+    assert [(bar.side, bar.label) for bar in made.groups[0].bars] == [("a", "7"), ("b", "6")]
     a, b = made.groups[0].bars
     assert a.width / b.width == pytest.approx(7 / 6, abs=1e-3)
-    assert made.said == "Round 1: A 7, B 6; Round 2: A 7, B 6. Each bar begins at 0 and would end at 10."
+    assert made.text == "Round 1: A 7, B 6; Round 2: A 7, B 6. Each bar begins at 0 and would end at 10."
 
 
 def test_no_bar_leaves_the_drawing() -> None:
@@ -40,7 +40,7 @@ def test_criteria_where_rounds_are_not_scored() -> None:
 
     assert made is not None
     assert made.title == "Mean scores by criterion"
-    assert ("a", "8") in [(bar.side, bar.said) for bar in made.groups[0].bars]
+    assert ("a", "8") in [(bar.side, bar.label) for bar in made.groups[0].bars]
 
 
 @pytest.mark.parametrize("name", ["question", "claim", "conversation"])
@@ -55,7 +55,7 @@ def test_how_firm_a_lead_is() -> None:
     wide = gauge(adversarial(saying(_1_verdict_judge=ballot(10, 2, rounds=1)), rounds=1))
 
     assert narrow is not None and wide is not None
-    assert narrow.said == "Researcher A leads by 14.29% of the larger total; a lead of over 20% is decisive."
+    assert narrow.text == "Researcher A leads by 14.29% of the larger total; a lead of over 20% is decisive."
     assert narrow.marks[1][0] == WIDE / 2 > narrow.at
     assert wide.at == wide.marks[-1][0]
 
@@ -66,8 +66,8 @@ def test_probabilities_and_scores_of_labels() -> None:
     scored = gauge(told("claim", {"final.verdict.judge": label("misleading", 4)}))
 
     assert likely is not None and scored is not None
-    assert likely.said == "The probability is 75%; 50% would be a toss of a coin."
-    assert scored.said == ("The score is 4 on a scale from 0 (completely contradicted) to 10 (completely supported).")
+    assert likely.text == "The probability is 75%; 50% would be a toss of a coin."
+    assert scored.text == ("The score is 4 on a scale from 0 (completely contradicted) to 10 (completely supported).")
     assert [word for _, word, _ in scored.marks] == ["0, completely contradicted", "10, completely supported"]
     assert likely.at > WIDE / 2 > scored.at
 

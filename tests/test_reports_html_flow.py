@@ -11,21 +11,22 @@ from nasty import NASTY, texts
 from puppets import ballot
 from tellings import FETCHED, check, checks, evidence, told
 
-from debate_orchestrator.reports.html.flow import LONGEST, Call, Leg, Note, Row, flow, gist
+from debate_orchestrator.reports.html.excerpts import LONGEST
+from debate_orchestrator.reports.html.figures import FlowLine, FlowNote, FlowPart, FlowRow, flow, gist
 from debate_orchestrator.reports.model import ReportModel
-from debate_orchestrator.reports.model_turns import TurnReport
+from debate_orchestrator.reports.parts import TurnReport
 
 CONVERGED = ballot(7, 6, rounds=2) | {
     "convergence": {"detected": True, "criteria": ["same claim", "only quibbles"], "side": "b"}
 }
 
 
-def sheet(story: ReportModel) -> tuple[Leg, ...]:
+def sheet(story: ReportModel) -> tuple[FlowPart, ...]:
     return flow(story, "Before", "After")
 
 
-def notes(legs: tuple[Leg, ...]) -> dict[str, Note]:
-    rows = [row for leg in legs for row in leg.rows if isinstance(row, Row)]
+def notes(legs: tuple[FlowPart, ...]) -> dict[str, FlowNote]:
+    rows = [row for leg in legs for row in leg.rows if isinstance(row, FlowRow)]
     return {note.turn.id: note for row in rows for _, cell in row.cells for note in cell}
 
 
@@ -39,9 +40,9 @@ def test_a_row_for_each_phase() -> None:
     legs = sheet(adversarial(rounds=2))
 
     assert [leg.title for leg in legs] == ["Round 1", "Round 2"]
-    assert [row.phase for row in legs[1].rows if isinstance(row, Row)] == ["Constructive", "Challenge", "Rebuttal"]
-    assert [[side for side, _ in row.cells] for row in legs[0].rows if isinstance(row, Row)] == [["a", "b"]] * 3
-    assert legs[0].rows[-1] == Call("vote", "Judge", "A (A 7, B 6)", "1.verdict.judge")
+    assert [row.phase for row in legs[1].rows if isinstance(row, FlowRow)] == ["Constructive", "Challenge", "Rebuttal"]
+    assert [[side for side, _ in row.cells] for row in legs[0].rows if isinstance(row, FlowRow)] == [["a", "b"]] * 3
+    assert legs[0].rows[-1] == FlowLine("vote", "Judge", "A (A 7, B 6)", "1.verdict.judge")
 
 
 def test_ties_name_both_ends() -> None:
@@ -64,9 +65,9 @@ def test_interventions_and_clerks_cross_the_sheet() -> None:
     forced = sheet(adversarial(saying(_1_verdict_judge=CONVERGED), rounds=2))
     cited = sheet(told("claim", {"1.check.clerk": checks(check("1.argument.a"), check("1.argument.b"))}, cast=FETCHED))
 
-    assert Call("call", "Intervention", "[ANTI-CONVERGENCE INTERVENTION - ROUND 1]") in forced[0].rows
+    assert FlowLine("call", "Intervention", "[ANTI-CONVERGENCE INTERVENTION - ROUND 1]") in forced[0].rows
     assert "1.divergence.b" in notes(forced)
-    assert Call("clerk", "Clerk", "2 verified", "1.check.clerk") in cited[0].rows
+    assert FlowLine("clerk", "Clerk", "2 verified", "1.check.clerk") in cited[0].rows
 
 
 def test_where_nobody_argues_there_is_no_sheet() -> None:
@@ -78,7 +79,7 @@ def test_a_paused_debate_has_the_sheet_so_far() -> None:
     """A side that has not spoken yet has an empty cell."""
     (leg,) = sheet(adversarial(rounds=2, until="1.opening.b"))
 
-    assert leg.rows[0] == Row("Opening Statement", (("a", leg.rows[0].cells[0][1]), ("b", ())))  # type: ignore[union-attr]
+    assert leg.rows[0] == FlowRow("Opening Statement", (("a", leg.rows[0].cells[0][1]), ("b", ())))  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(

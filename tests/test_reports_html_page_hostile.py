@@ -102,12 +102,14 @@ def must_be_genuine(name: str, deal: Deal) -> None:
     assert not re.search(r"[\u202a-\u202e\u2066-\u2069\u200b\x1b]", html)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("deal", deals(SAID))
 def test_nobody_forges_a_page(deal: Deal) -> None:
     """Whoever says what, everything on a page but the words is its own."""
     hold(partial(must_be_genuine, "debate"), deal)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["consensus", "claim", "question", "conversation"])
 @pytest.mark.parametrize("deal", handfuls(SAID))
 def test_nobody_forges_a_page_of_another_format(name: str, deal: Deal) -> None:
@@ -115,6 +117,7 @@ def test_nobody_forges_a_page_of_another_format(name: str, deal: Deal) -> None:
     hold(partial(must_be_genuine, name), deal)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.sampled_from(sorted(KINDS)), dealt_by_chance((texts | st.sampled_from(NASTY).flatmap(alike)).filter(heard)))
 def test_nobody_forges_a_page_by_chance(name: str, deal: Deal) -> None:
@@ -122,6 +125,7 @@ def test_nobody_forges_a_page_by_chance(name: str, deal: Deal) -> None:
     must_be_genuine(name, deal)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(dealt_by_chance(st.text(min_size=1).filter(heard)))
 def test_nobody_forges_a_page_by_any_text(deal: Deal) -> None:
@@ -129,6 +133,7 @@ def test_nobody_forges_a_page_by_any_text(deal: Deal) -> None:
     must_be_genuine("debate", deal)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["hash", "angle", "bracket", "pipe", "comment"])
 def test_nobody_buries_a_page(name: str) -> None:
     """Speeches of 200 kB leave the page as it was, and are shown."""

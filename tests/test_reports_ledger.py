@@ -21,7 +21,7 @@ FOUND = check(
 WEIGHED = {"turn": "1.argument.a", "credibility": "low", "why": "a blog"}
 
 
-def ledger(script: Any, **how: Any) -> str:
+def evidence_text(script: Any, **how: Any) -> str:
     """What stands under the section's heading."""
     return section(report("claim", script, **({"cast": FETCHED} | how)), "Evidence")
 
@@ -29,7 +29,7 @@ def ledger(script: Any, **how: Any) -> str:
 def test_a_row_for_each_page() -> None:
     """Turn, page, state, what was found, where it is kept, and what the judge thinks of it."""
     script = {"1.check.clerk": checks(FOUND), "final.verdict.judge": label("misleading", 4, sources=[WEIGHED])}
-    made = ledger(script, topic="As of 2019, it is so.")
+    made = evidence_text(script, topic="As of 2019, it is so.")
 
     assert reading.tables(made) == [
         [
@@ -55,7 +55,7 @@ def test_a_row_for_each_page() -> None:
 
 def test_columns_of_nothing_are_left_out() -> None:
     """A ledger in which nothing was found has no empty columns."""
-    made = ledger({"1.check.clerk": checks(check("1.argument.a"), check("1.argument.b"))})
+    made = evidence_text({"1.check.clerk": checks(check("1.argument.a"), check("1.argument.b"))})
 
     assert reading.tables(made)[0][0] == ["Turn", "Page", "Quote"]
     assert "Verified: 2 of 2;" in made
@@ -78,18 +78,18 @@ def test_nothing_was_cited() -> None:
     """Where both sides declined there is nothing to look up, and that is said."""
     script = {"1.argument.a": refusal("No."), "1.argument.b": refusal("No.")}
 
-    assert ledger(script) == "Nothing was cited."
+    assert evidence_text(script) == "Nothing was cited."
     assert "Nothing was cited to be looked up." in report("claim", script, cast=FETCHED)
 
 
 def test_formats_without_a_clerk_have_none() -> None:
     """Where nobody looks anything up there is no ledger."""
     assert "## Evidence" not in report("panel")
-    assert told("panel").looked_up is None
+    assert told("panel").evidence is None
 
 
 def test_an_address_that_is_no_page() -> None:
     """An address that may not be linked is shown, and leads nowhere."""
-    made = ledger({"1.argument.a": evidence(url="https://user@example.org/|x")})
+    made = evidence_text({"1.argument.a": evidence(url="https://user@example.org/|x")})
 
     assert "| https://user@example.org/\\|x |" in made

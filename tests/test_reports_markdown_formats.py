@@ -68,7 +68,7 @@ def test_a_ballot_shows_the_fields_it_has() -> None:
 
 def test_it_is_announced() -> None:
     """The screen shows rounds and scores of such a format too."""
-    said = announcements(DebateState([entry.event for entry in entries()]))
+    said = [line.text for line in announcements(DebateState([entry.event for entry in entries()]))]
 
     assert said[0] == "--- ROUND 1 OF 2 ---"
     assert any(line.startswith("Winner: ") for line in said)

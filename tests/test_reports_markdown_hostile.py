@@ -155,11 +155,11 @@ def headings(rounds: int) -> list[tuple[int, str]]:
 
 def own_tables(story: ReportModel) -> list[list[list[str]]]:
     """The tables that it has, those that are held in speeches among them; hostile cells are left out."""
-    rounds = story.rounds
+    rounds = story.rounds_asked
     titles = ["Argument quality", "Use of evidence", *(["Directness of rebuttals"] if rounds > 1 else [])]
     ballot = [["Criterion", "Researcher A", "Researcher B"], *([title, "7", "6"] for title in titles)]
     transcript = []
-    for one in story.told:
+    for one in story.rounds:
         said = [reading.tables(markup.block(speech.text or "")) for speech in one.speeches]
         transcript += [*(table for held in said for table in held), ballot]
     summary = [["Round", "Researcher A Score", "Researcher B Score", "Winner"]]
@@ -194,12 +194,14 @@ def must_be_genuine(deal: Deal, rounds: int = 2, strictness: str = "strict") -> 
     assert made == sanitize.sanitize(made)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("deal", deals(SAID))
 def test_nobody_forges_a_report(deal: Deal) -> None:
     """Whoever says what, the headings, rules, tables, rows and links of a report are its own."""
     hold(must_be_genuine, deal)
 
 
+@pytest.mark.slow
 @settings(max_examples=12)
 @given(
     dealt_by_chance((texts | st.sampled_from(NASTY).flatmap(alike)).filter(heard)),
@@ -210,6 +212,7 @@ def test_nobody_forges_a_report_by_chance(deal: Deal, strictness: str) -> None:
     must_be_genuine(deal, strictness=strictness)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["hash", "equals", "quote", "backtick", "pipe"])
 def test_nobody_buries_a_report(name: str) -> None:
     """Speeches of 200 kB leave the structure as it was."""
@@ -239,6 +242,7 @@ def test_topic_and_positions_are_literal(deal: Deal) -> None:
     hold(must_be_literal, deal)
 
 
+@pytest.mark.slow
 @given(dealt_by_chance(texts, 3))
 @settings(max_examples=40)
 def test_any_topic_and_positions_are_literal(deal: Deal) -> None:

@@ -108,7 +108,7 @@ def test_what_weakens_a_speech_is_told_and_read_back() -> None:
     text = report("conversation", script, rounds=2)
     heard, transcript = read_back(script)
 
-    assert "*Here the limit of 600 words was reached: 50 more, which nobody heard, are in the journal.*" in text
+    assert "*Here the limit of 600 words was reached: 50 more, which were not heard, are in the journal.*" in text
     assert "*Speaker B declined to argue. A refusal is no concession.*\n\nI DECLINE" in text
     assert speeches(transcript) == heard
     found = [(speech.cut, speech.declined) for speech in transcript.speeches]

@@ -43,6 +43,7 @@ def test_no_block_leaves_its_place(text: str) -> None:
     stays(markup.block(text))
 
 
+@pytest.mark.slow
 @given(hostile())
 def test_no_block_made_by_chance_leaves_its_place(text: str) -> None:
     """Nor does any speech put together from what markdown takes for structure."""
@@ -73,6 +74,7 @@ def test_a_block_shows_every_word(words: list[str], joints: list[str]) -> None:
     assert all(any(one == run for one in shown) for run in reading.runs(text) if not run.isdigit())
 
 
+@pytest.mark.slow
 @for_each(HUGE)
 def test_a_huge_text_is_shown_as_it_is(name: str) -> None:
     """A text of 200 kB is a block of code, whatever it is made of."""
@@ -82,6 +84,7 @@ def test_a_huge_text_is_shown_as_it_is(name: str) -> None:
     assert made.split("text")[0] not in HUGE[name]
 
 
+@pytest.mark.slow
 @for_each(HUGE)
 def test_a_long_text_stays_in_its_place(name: str) -> None:
     """A text that is just short enough to be parsed stays in its place, in a block, a line and a cell."""

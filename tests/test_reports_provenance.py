@@ -23,7 +23,7 @@ def test_a_rehearsal_says_so_first() -> None:
 
     assert one.provenance[:2] == ("Rehearsed: stand-ins spoke, and no model was called.", "Complete.")
     assert closing_line(one, "r.md").startswith("Debate rehearsed. Report written to r.md. Winner: ")
-    assert announcements(DebateState(events))[:2] == [
+    assert [line.text for line in announcements(DebateState(events))][:2] == [
         "Rehearsal: stand-ins speak for Researcher A, Researcher B, Judge 1, Judge 2, and what they say means nothing.",
         "--- ROUND 1 OF 1 ---",
     ]
@@ -34,7 +34,7 @@ def test_a_rehearsal_in_part() -> None:
     one = told(rounds=1, cast={"a": (REAL,), "b": (REAL,), "judge": (REAL, STAND_IN)})
 
     assert one.provenance[0] == "Rehearsed in part: stand-ins spoke for Judge 2."
-    assert one.rehearsed
+    assert one.run.rehearsed
 
 
 def test_people_are_told() -> None:
@@ -54,7 +54,7 @@ def test_a_real_debate_is_no_rehearsal(who: str) -> None:
     """A debate in which nobody stands in for anybody is told as before."""
     one = told(rounds=1, cast={"a": (who,), "b": (who,), "judge": (who,)})
 
-    assert (one.rehearsed, one.provenance[0]) == (False, "Complete.")
+    assert (one.run.rehearsed, one.provenance[0]) == (False, "Complete.")
     assert closing_line(one, None).startswith("Debate complete. Winner: ")
 
 
@@ -79,7 +79,7 @@ def test_a_change_of_cast_is_told() -> None:
     events = [first, *(changed.get(getattr(event, "turn", ""), event) for event in rest)]
     said = build_report(entries(events)).provenance
 
-    assert "Recast on the way: Researcher A was x, then y." in said
+    assert "Reassigned on the way: Researcher A was x, then y." in said
     assert not any("Researcher B was" in one for one in said)
 
 
@@ -105,8 +105,8 @@ def test_what_was_not_to_be_had_is_told_once() -> None:
     ]
     said = build_report(entries(events)).provenance
 
-    assert [one for one in said if one.startswith("Not had")] == [
-        "Not had from Researcher A: search, structured output."
+    assert [one for one in said if one.startswith("Not available")] == [
+        "Not available from the provider of Researcher A: search, structured output."
     ]
 
 
@@ -116,12 +116,12 @@ def test_what_was_not_to_be_had_is_told_once() -> None:
         ("question", {}, "Both spoke at once."),
         ("panel", {}, "Debater A spoke first."),
         ("panel", {"first": "b"}, "Debater B spoke first."),
-        ("question-consultancy", {}, "Only Debater A argued, and nobody answered."),
-        ("question-blind", {}, "Nobody argued: the judge decides without a debate."),
+        ("question-consultancy", {}, "Only Debater A argued, without an opponent."),
+        ("question-blind", {}, "Neither side argued: the judge decides without a debate."),
         ("question", {"material": "x"}, "Material given to the debaters, and not to the judge: passage.txt."),
         ("adversarial", {"material": "x"}, "Material given to the debaters: passage.txt."),
         ("question-open", {"material": "x"}, "Material given to the judge: passage.txt."),
-        ("question-blind", {"material": "x"}, "Material that nobody was given: passage.txt."),
+        ("question-blind", {"material": "x"}, "Material that no seat was given: passage.txt."),
     ],
 )
 def test_who_spoke_and_who_read(name: str, how: dict[str, object], said: str) -> None:

@@ -47,7 +47,7 @@ def test_ballots_on_something_else_are_told(tmp_path: Path, digest: str, said: s
     found = review_files.gather_reviews(str(tmp_path), MADE)
 
     assert found.counted == ()
-    assert len(found.left_out) == 1 and found.left_out[0].startswith(f"ada.yaml: journal: got {said};")
+    assert len(found.left_out) == 1 and found.left_out[0].startswith(f"ada.yaml: journal: this is {said};")
 
 
 def test_every_bad_file_is_told_whole(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_one_reviewer_has_one_ballot(tmp_path: Path) -> None:
     found = review_files.gather_reviews(str(tmp_path), MADE)
 
     assert len(found.counted) == 1
-    assert found.left_out[0].startswith("copy.yaml: got the ballot of 'ada'; expected it as ada.yaml.")
+    assert found.left_out[0].startswith("copy.yaml: the ballot of 'ada' must be called ada.yaml.")
 
 
 def test_a_ballot_is_never_overwritten(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def test_everything_is_shown(columns: int) -> None:
     shown, lines = whole(columns, say=debates.saying(**ballots))
     text, at = " ".join(" ".join(lines).split()), 0
     for line in announcements(shown.debate):
-        at = text.index(line, at) + len(line)
+        at = text.index(line.text, at) + len(line.text)
     assert "[ANTI-CONVERGENCE INTERVENTION - ROUND 1]" in text
 
     for turn in shown.debate.settled():
@@ -260,7 +260,7 @@ def test_other_formats(name: str) -> None:
             shown.happen(attacked.answer(shown.debate, turn, lambda place: f"Words for {place}."))
     text, at = " ".join(" ".join(shown.close()).split()), 0
     for line in announcements(shown.debate):
-        at = text.index(line, at) + len(line)
+        at = text.index(line.text, at) + len(line.text)
     for turn in shown.debate.settled():
         if turn.speaking:
             assert shown.debate.format.heading_of(turn) in text
@@ -310,7 +310,10 @@ def test_whatever_is_said_nothing_is_forged(deal: Deal) -> None:
     events = debates.played(debates.hostile(deal, rounds=1), rounds=1)
     shown = Shown(events=events[:1], columns=100)
     shown.happen(*events[1:])
-    known = {*announcements(shown.debate), *(shown.debate.format.heading_of(turn) for turn in shown.debate.settled())}
+    known = {
+        *(line.text for line in announcements(shown.debate)),
+        *(shown.debate.format.heading_of(turn) for turn in shown.debate.settled()),
+    }
     flush = [line for line in shown.close() if line and not line.startswith(" ")]
 
     assert [line for line in flush if line not in known and not any(line in one for one in known)] == []

@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _print_facts(facts)
         for report in checked:
-            say(f"{name_of(report.path)}: {report.said}")
+            say(f"{name_of(report.path)}: {report.text}")
     if not all(report.well or report.state == "reviewed" for report in checked):
         return 2
     return 3 if facts["due"] or contents.torn or not all(report.well for report in checked) else 0

@@ -40,7 +40,7 @@ class Progress:
         if line := wording.announced(debate, event):
             lines.append(line)
         current = announcements(debate)
-        lines += current[self._announced :]
+        lines += [line.text for line in current[self._announced :]]
         self._announced = len(current)
         with suppress(OSError):  # stderr was closed; the debate goes on
             for line in lines:

@@ -93,7 +93,7 @@ def _play(debate: DebateState, events: list[Event], pace: float | None) -> bool:
         _print_event(debate, event)
         current = announcements(debate)
         for line in current[announced:]:
-            say(f"\n{line}" if line.startswith(("---", "[")) else line)
+            say(f"\n{line.text}" if line.heading else line.text)
         announced = len(current)
     return True
 

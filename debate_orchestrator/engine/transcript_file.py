@@ -430,8 +430,8 @@ def _parse_json(text: str, errors: list[str]) -> Transcript:
 
 _FACTS = ("Topic", "Rounds", "Rounds Completed", "Judge Strictness", "Date", "Spoken by", "From the Floor")
 _OWN_FIELD = re.compile(r"\*\*(.+?):\*\* (.*)")
-_OWN_END = re.compile(r"\n---\n\n\*[^\n]+\*\n*(?:\n---\n\n\*Sealed by [^\n]+\*\n*)?\Z")
-"""The line on how a transcript was made, and its seal."""
+_OWN_END = re.compile(r"\n---\n\n\*[^\n]+\*\n*(?:\n---\n\n\*(?:Made|Sealed) by [^\n]+\*\n*)?\Z")
+"""The line on how a transcript was made, and its checksum."""
 _TAG = re.compile(r"\A(?:\*From the floor:\* [^\n]*\n+)*\[([^\n]+?)(?: - [^\n]*)?\](?:\n+|\Z)")
 _DECLINED = re.compile(r"\*[^*\n]+ declined to argue\. A refusal is no concession\.\*(?:\n+|\Z)")
 _CUT = re.compile(r"\*Here (?:a limit of length cut the speech short|the limit of \d+ words was reached: [^*]+)\.\*")

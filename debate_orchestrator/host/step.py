@@ -147,7 +147,10 @@ class _Stepper:
         now = announcements(self.debate)
         show = now[len(before) :] if begun or self.accepted else now[-1:]
         return StepResult(
-            show=tuple(show), accepted=tuple(self.accepted), complaints=tuple(self.complaints), turns=turns
+            show=tuple(line.text for line in show),
+            accepted=tuple(self.accepted),
+            complaints=tuple(self.complaints),
+            turns=turns,
         )
 
     def _note(self, one_agent: bool) -> None:

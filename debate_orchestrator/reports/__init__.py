@@ -1,5 +1,5 @@
-"""A story, told: one file a kind of telling, each `story -> text`. Only the cli writes files.
+"""Reports of a debate: a journal becomes one typed report model, which every form renders.
 
-`story` makes the values, `markup` makes speech safe in markdown, `markdown` renders the report,
-`announcements` says what happened while it happens.
+`model` builds the model out of `parts`; `markdown`, `html` and `json` render it; `forms` writes and checks the files;
+`announcements` is what is shown while the debate runs; `compare` sets several debates side by side.
 """

@@ -4,77 +4,57 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import Any
 
 from debate_orchestrator.core.events import Voted
 from debate_orchestrator.core.phases import CLERK, Turn
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.core.values import Value
+from debate_orchestrator.reports.parts import Citation, EvidenceReport, SourceRating
 from debate_orchestrator.util import model_spec
 
 VERIFIED = "verified"
 _UNSEEN = ("unreachable", "blocked")
-"""States in which nobody has seen the page, and nothing is known of the quote."""
+"""States in which the page was not seen, and nothing is known of the quote."""
 UNCHECKED = "not checked"
 NOT_YET = "not looked up"
-"""The state of what no clerk has reported on."""
+"""The state of a quote that no clerk has reported on."""
 
 
-class Weighed(Value):
-    """What one judge thinks of a source."""
-
-    seat: str
-    credibility: str
-    why: str = ""
-
-
-class Citation(Value):
-    """A page that a side cites, with a quote from it."""
-
-    turn: str
-    url: str
-    state: str
-    title: str = ""
-    date: str = ""
-    late: bool = False
-    """Whether the page is dated after the time to which the topic binds both sides."""
-    passage: str = ""
-    similarity: float | None = None
-    why: str = ""
-    archived: str = ""
-    digest: str = ""
-    weighed: tuple[Weighed, ...] = ()
+def evidence(debate: DebateState) -> EvidenceReport | None:
+    """Everything that the sides cite in the fields of their speeches; None where no clerk has a place."""
+    if not has_clerk(debate):
+        return None
+    return EvidenceReport(looked_up_by=looked_up_by(debate), citations=tuple(_citations(debate)))
 
 
-def citations(debate: DebateState) -> tuple[Citation, ...]:
-    """Everything that the sides cite in the fields of their speeches, in the order of the debate."""
-    checks, weighed = _checks(debate), _weighed(debate)
-    made = []
+def _citations(debate: DebateState) -> Iterator[Citation]:
+    """In the order of the debate."""
+    checks, ratings = _checks(debate), _ratings(debate)
     for turn in debate.settled():
         answer = debate.answers[turn.id]
         if not turn.speaking or not isinstance(answer, Voted) or debate.declined(turn.id):
             continue
         if url := answer.ballot.get("url"):
             found = checks.get(turn.id, {"state": NOT_YET})
-            own = tuple(weighed.get(turn.id, {}).values())
-            made.append(_citation(turn.id, str(url), found, debate.opened.setup.as_of, own))
-    return tuple(made)
+            own = tuple(ratings.get(turn.id, {}).values())
+            yield _citation(turn.id, str(url), found, debate.opened.setup.as_of, own)
 
 
 def _citation(
-    turn: str, url: str, found: Mapping[str, Any], as_of: str | None, weighed: tuple[Weighed, ...]
+    turn: str, url: str, found: Mapping[str, Any], as_of: str | None, ratings: tuple[SourceRating, ...]
 ) -> Citation:
-    texts = {name: str(found.get(name) or "") for name in ("title", "date", "passage", "why", "archived", "digest")}
-    likeness = found.get("similarity")
+    texts = {name: str(found.get(name) or "") for name in ("title", "date", "passage", "why", "archived")}
+    similarity = found.get("similarity")
     return Citation(
         turn=turn,
         url=url,
         state=str(found.get("state") or NOT_YET),
         late=as_of is not None and is_after(texts["date"], as_of),
-        similarity=likeness if isinstance(likeness, int | float) else None,
-        weighed=weighed,
+        similarity=similarity if isinstance(similarity, int | float) else None,
+        sha256=str(found.get("digest") or ""),
+        ratings=ratings,
         **texts,
     )
 
@@ -88,15 +68,14 @@ def _checks(debate: DebateState) -> dict[str, Mapping[str, Any]]:
     return found
 
 
-def _weighed(debate: DebateState) -> dict[str, dict[str, Weighed]]:
+def _ratings(debate: DebateState) -> dict[str, dict[str, SourceRating]]:
     """Turn to judge to what it thinks of the source, as it last said."""
-    found: dict[str, dict[str, Weighed]] = {}
+    found: dict[str, dict[str, SourceRating]] = {}
     for turn in debate.settled():
         for row in rows(debate, turn, "sources") if turn.judging and not turn.mirrored else ():
-            one = Weighed(
-                seat=turn.seat, credibility=str(row.get("credibility") or "unknown"), why=str(row.get("why") or "")
-            )
-            found.setdefault(str(row.get("turn")), {})[turn.seat] = one
+            credibility, why = str(row.get("credibility") or "unknown"), str(row.get("why") or "")
+            rating = SourceRating(judge=turn.seat, credibility=credibility, why=why)
+            found.setdefault(str(row.get("turn")), {})[turn.seat] = rating
     return found
 
 
@@ -109,34 +88,34 @@ def rows(debate: DebateState, turn: Turn, field: str) -> list[Mapping[str, Any]]
     return [row for row in debate.seen(shape, answer).get(field) or [] if isinstance(row, Mapping)]
 
 
-def looks(debate: DebateState) -> bool:
+def has_clerk(debate: DebateState) -> bool:
     """Whether a clerk has a place in this debate."""
     return any(CLERK in slot.phase.seats for slot in debate.calendar())
 
 
-def provenance(debate: DebateState) -> list[str]:
-    """How many of the quotes were verified, and who looked; nothing where there was nothing to look up."""
-    cited = citations(debate)
-    if not cited or not looks(debate):
-        return []
-    n, verified = len(cited), sum(one.state == VERIFIED for one in cited)
+def summary(debate: DebateState) -> str:
+    """How many of the quotes were verified, and who looked; empty where there was nothing to look up."""
+    cited = list(_citations(debate))
+    if not cited:
+        return ""
+    n, verified = len(cited), sum(citation.state == VERIFIED for citation in cited)
     quotes = f"{n} quote{'s' * (n != 1)} cited"
-    if all(one.state in (UNCHECKED, NOT_YET) for one in cited):
-        return [f"{quotes}, and {'none of them was' if n > 1 else 'it was not'} checked: {who(debate)}."]
-    held = f"{verified or 'none'} {'were' if verified > 1 else 'was'}"
-    unseen = sum(one.state in _UNSEEN for one in cited)
+    if all(citation.state in (UNCHECKED, NOT_YET) for citation in cited):
+        return f"{quotes}, and {'none of them was' if n > 1 else 'it was not'} checked: {looked_up_by(debate)}."
+    counted = f"{verified or 'none'} {'were' if verified > 1 else 'was'}"
+    unseen = sum(citation.state in _UNSEEN for citation in cited)
     pages = "no page" if unseen == n else f"{unseen} page{'s' * (unseen != 1)}"
     missing = f", since {pages} could be had" if unseen == n else f", and {pages} could not be had" if unseen else ""
-    return [f"Of {quotes}, {held} verified{missing}: {who(debate)}."]
+    return f"Of {quotes}, {counted} verified{missing}: {looked_up_by(debate)}."
 
 
-def who(debate: DebateState) -> str:
+def looked_up_by(debate: DebateState) -> str:
     """Who looked up what was cited, as a clause."""
-    by = dict.fromkeys(debate.reply(turn).by for turn in debate.settled() if turn.role == CLERK)
-    return "; ".join(dict.fromkeys(map(_did, by))) or "nobody has looked yet"
+    specs = dict.fromkeys(debate.reply(turn).by for turn in debate.settled() if turn.role == CLERK)
+    return "; ".join(dict.fromkeys(map(_clerk_clause, specs))) or "it has not been looked up yet"
 
 
-def _did(spec: str) -> str:
+def _clerk_clause(spec: str) -> str:
     match model_spec.kind(spec):
         case model_spec.FETCH:
             return "pages were fetched by the engine"

@@ -1,7 +1,7 @@
 """Several debates of one topic, or several judgings of one debate, side by side: tables and sentences as plain data.
 
 Runs are numbered as they are given. Sides go by their letters; a run in which the positions of the first are exchanged
-is told with its sides exchanged back. What is called similar is similar in wording alone (see `wording`).
+is shown with its sides exchanged back. What is called similar is similar in wording alone (see `likeness`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class ComparedClaim(Value):
 class Recurring(Value):
     """What several runs say in similar wording."""
 
-    said: tuple[ComparedClaim, ...]
+    claims: tuple[ComparedClaim, ...]
     runs: tuple[int, ...]
     likeness: float
     """The least that any of it has in common with the first."""
@@ -68,12 +68,14 @@ class Comparison(Value):
     costs: PlainTable | None
 
 
-def compare(stories: Sequence[tuple[str, ReportModel]]) -> Comparison:
+def compare(reports: Sequence[tuple[str, ReportModel]]) -> Comparison:
     """The comparison of some journals, each with its path; there are two at least."""
-    first = stories[0][1]
-    runs = [ComparedRun(n, path, told, turned(first, told)) for n, (path, told) in enumerate(stories, start=1)]
-    claims = [said for run in runs for said in _claims(run)]
-    questions = [ComparedClaim(run=run.number, text=one) for run in runs for one in run.story.questions]
+    first = reports[0][1]
+    runs = [
+        ComparedRun(n, path, report, is_swapped(first, report)) for n, (path, report) in enumerate(reports, start=1)
+    ]
+    claims = [claim for run in runs for claim in _claims(run)]
+    questions = [ComparedClaim(run=run.number, text=question) for run in runs for question in run.report.questions]
     dissent, asked = _recurring(claims), _recurring(questions)
     return Comparison(
         topic=first.topic,
@@ -86,92 +88,90 @@ def compare(stories: Sequence[tuple[str, ReportModel]]) -> Comparison:
         judges=_judges(runs),
         agreement=tuple(agreement(runs)),
         dissent=tuple(dissent),
-        dissent_alone=len(claims) - sum(len(one.said) for one in dissent),
+        dissent_alone=len(claims) - sum(len(group.claims) for group in dissent),
         questions=tuple(asked),
-        questions_alone=len(questions) - sum(len(one.said) for one in asked),
+        questions_alone=len(questions) - sum(len(group.claims) for group in asked),
         costs=_costs(runs),
     )
 
 
-# What limits it
-
-
 def _notes(runs: Sequence[ComparedRun]) -> Iterator[str]:
-    first = runs[0].story
+    first = runs[0].report
     yield from _differing(runs)
     for run in runs[1:]:
-        if run.turned:
+        if run.swapped:
             yield f"In run {run.number} the sides are exchanged; here it is told by the letters of run 1."
-        elif run.story.topic == first.topic and run.story.positions != first.positions:
+        elif run.report.topic == first.topic and run.report.positions != first.positions:
             yield f"The positions of run {run.number} are not those of run 1; sides are compared by their letters."
     seen: dict[str, int] = {}
     for run in runs:
-        if run.story.digest in seen:
-            yield f"Run {run.number} is the same journal as run {seen[run.story.digest]}."
-        seen.setdefault(run.story.digest, run.number)
+        if run.report.journal.head in seen:
+            yield f"Run {run.number} is the same journal as run {seen[run.report.journal.head]}."
+        seen.setdefault(run.report.journal.head, run.number)
     for run in runs:
         yield from _state(run, seen)
 
 
 def _differing(runs: Sequence[ComparedRun]) -> Iterator[str]:
     """What is not the same in all runs."""
-    if len({run.story.topic for run in runs}) > 1:
+    if len({run.report.topic for run in runs}) > 1:
         yield "The topics differ: winners stand side by side and are compared with those of the first topic alone."
-        yield from (f"Run {run.number} debates: {one_line(run.story.topic)}" for run in runs)
-    if len({run.story.format for run in runs}) > 1:
+        yield from (f"Run {run.number} debates: {one_line(run.report.topic)}" for run in runs)
+    if len({run.report.format.about for run in runs}) > 1:
         yield "The formats differ: votes are compared by the side they count for, and scores come from other rubrics."
-    elif len({tuple(run.story.criteria) for run in runs}) > 1:
+    elif len({tuple(run.report.format.criteria) for run in runs}) > 1:
         yield "What is scored differs, so that scores can't be compared by their size."
-    if len({run.story.strictness for run in runs}) > 1:
-        said = ", ".join(f"run {run.number} {run.story.strictness}" for run in runs)
+    if len({run.report.strictness for run in runs}) > 1:
+        said = ", ".join(f"run {run.number} {run.report.strictness}" for run in runs)
         yield f"The judges' strictness differs: {said}."
 
 
 def _state(run: ComparedRun, known: Mapping[str, int]) -> Iterator[str]:
     """What a reader must know of one run."""
-    told = run.story
-    if told.status == "paused":
-        got = f"after {told.completed} of {told.rounds} rounds" if told.rounds else "before its end"
+    report = run.report
+    if report.status == "paused":
+        got = (
+            f"after {report.rounds_completed} of {report.rounds_asked} rounds"
+            if report.rounds_asked
+            else "before its end"
+        )
         yield f"Run {run.number} is paused {got}, and compared as far as it got."
-    if told.rehearsed:
+    if report.run.rehearsed:
         yield f"Run {run.number} is rehearsed: stand-ins spoke in it."
-    if told.course is not None:
-        source = known.get(told.course.debated) or known.get(told.course.digest)
+    if report.recorded is not None:
+        source = known.get(report.recorded.debated) or known.get(report.recorded.digest)
         where = (
             f"of run {source}"
             if source
-            else f"of a journal or transcript that is not among these ({told.course.source})"
+            else f"of a journal or transcript that is not among these ({report.recorded.source})"
         )
         yield f"Run {run.number} judges the speeches {where} again."
-
-
-# The tables
 
 
 def _runs(runs: Sequence[ComparedRun]) -> PlainTable:
     rows = []
     for run in runs:
-        told = run.story
-        speakers = told.course.speakers if told.course else told.spoken_by
+        report = run.report
+        speakers = report.recorded.speakers if report.recorded else report.spoken_by
         spoke = ", ".join(
-            f"{told.seats.get(side, side)}: {model_spec.public_name(who)}" for side, who in speakers.items()
+            f"{report.seats.get(side, side)}: {model_spec.public_name(who)}" for side, who in speakers.items()
         )
-        judges = ", ".join(map(model_spec.public_name, told.judges))
-        rounds = f"{told.completed} / {told.rounds}" if told.rounds else ""
-        title = told.format.partition(". ")[0]
-        rows.append((str(run.number), run.path, told.status, title, rounds, spoke, judges, told.date))
+        judges = ", ".join(map(model_spec.public_name, report.judges))
+        rounds = f"{report.rounds_completed} / {report.rounds_asked}" if report.rounds_asked else ""
+        title = report.format.title
+        rows.append((str(run.number), run.path, report.status, title, rounds, spoke, judges, report.date))
     return plain_table(("Run", "Journal", "State", "Format", "Rounds", "Speakers", "Judges", "Date"), rows)
 
 
 def _verdicts(runs: Sequence[ComparedRun]) -> PlainTable:
     rows = []
     for run in runs:
-        verdict, won = run.story.verdict, run.decided()
-        unjudged = "nobody judges it" if not run.story.judges else "not decided"
+        verdict, won = run.report.verdict, run.decided()
+        unjudged = "not judged" if not run.report.judges else "not decided"
         said = unjudged if won is None else side_word(won)
         totals, rounds, apart, strength = ("", ""), "", "", ""
         if verdict is not None:
-            scored = {run.side(side): points for side, points in verdict.totals.items()} if run.story.scored else {}
+            scored = {run.side(side): points for side, points in verdict.totals.items()} if run.report.scored else {}
             totals = tuple(decimals(scored[side]) if side in scored else "" for side in "ab")  # type: ignore[assignment]
             apart = percent(verdict.gap) if scored and verdict.gap is not None else ""
             strength = verdict.strength or ""
@@ -184,7 +184,7 @@ def _verdicts(runs: Sequence[ComparedRun]) -> PlainTable:
 
 def _rounds(runs: Sequence[ComparedRun]) -> PlainTable | None:
     """What came of each round in each run; None where no round was judged by itself."""
-    numbers = sorted({one.number for run in runs for one in run.story.told})
+    numbers = sorted({one.number for run in runs for one in run.report.rounds})
     rows = [(str(n), *(_cell(run, run.result(n)) for run in runs)) for n in numbers]
     rows = [row for row in rows if any(row[1:])]
     return (
@@ -199,7 +199,7 @@ def _named(runs: Sequence[ComparedRun]) -> tuple[str, ...]:
 
 
 def _cell(run: ComparedRun, reading: BallotReading | None) -> str:
-    return wording.reading_line(reading, run.story.judging.scales) if reading else ""
+    return wording.reading_line(reading, run.report.judging.scales) if reading else ""
 
 
 def _judges(runs: Sequence[ComparedRun]) -> PlainTable | None:
@@ -209,7 +209,7 @@ def _judges(runs: Sequence[ComparedRun]) -> PlainTable | None:
     rows = [
         (
             str(run.number),
-            run.story.seats[seat],
+            run.report.seats[seat],
             model_spec.public_name(run.who(seat)),
             *(_cell(run, given.get(one)) for one in places),
         )
@@ -221,31 +221,27 @@ def _judges(runs: Sequence[ComparedRun]) -> PlainTable | None:
 
 def _costs(runs: Sequence[ComparedRun]) -> PlainTable | None:
     rows = [
-        (str(run.number), f"{run.story.bill.total.calls:,}", sections.money(run.story.bill.total))
+        (str(run.number), f"{costs.total.calls:,}", sections.money(costs.total))
         for run in runs
-        if run.story.bill.lines
+        if (costs := run.report.costs)
     ]
     return PlainTable(heads=("Run", "Calls", "Cost"), rows=tuple(rows)) if rows else None
 
 
-# What recurs
-
-
 def _claims(run: ComparedRun) -> list[ComparedClaim]:
-    rows = run.story.dissent.ballot["rows"] if run.story.dissent and run.story.dissent.ballot else []
-    return [ComparedClaim(run=run.number, text=row["claim"], status=row.get("status", "")) for row in rows]
+    return [ComparedClaim(run=run.number, text=row.claim, status=row.status) for row in run.report.dissent or ()]
 
 
-def _recurring(said: Sequence[ComparedClaim]) -> list[Recurring]:
+def _recurring(claims: Sequence[ComparedClaim]) -> list[Recurring]:
     """What is said in similar wording in more than one run."""
     found = []
-    for group in grouped([one.text for one in said]):
-        own = [said[n] for n in group]
-        runs = sorted({one.run for one in own})
+    for group in grouped([claim.text for claim in claims]):
+        own = [claims[n] for n in group]
+        runs = sorted({claim.run for claim in own})
         if len(runs) > 1:
-            first, *others = [words(one.text) for one in own]
-            least = min(likeness(first, one) for one in others)
-            found.append(Recurring(said=tuple(own), runs=tuple(runs), likeness=round(float(least), 2)))
+            first, *others = [words(claim.text) for claim in own]
+            least = min(likeness(first, other) for other in others)
+            found.append(Recurring(claims=tuple(own), runs=tuple(runs), likeness=round(float(least), 2)))
     return found
 
 
@@ -258,18 +254,18 @@ class ComparedRun(NamedTuple):
 
     number: int
     path: str
-    story: ReportModel
-    turned: bool = False
+    report: ReportModel
+    swapped: bool = False
     """Whether its sides are exchanged, beside those of the first run."""
 
     @property
     def debated(self) -> str:
         """What stands for the speeches: two runs that have it in common judge the same ones."""
-        return self.story.course.debated if self.story.course else self.story.digest
+        return self.report.recorded.debated if self.report.recorded else self.report.journal.head
 
     def side(self, name: str) -> str:
         """A side, or a winner, by the letters of the first run."""
-        return {"a": "b", "b": "a"}.get(name, name) if self.turned else name
+        return {"a": "b", "b": "a"}.get(name, name) if self.swapped else name
 
     def reading(self, given: Vote | RoundResult, label: str | None) -> BallotReading:
         """What a vote, or the votes on a round, come to."""
@@ -279,16 +275,14 @@ class ComparedRun(NamedTuple):
 
     def result(self, n: int) -> BallotReading | None:
         """What came of a round; None where it was not judged by itself."""
-        told = next((one for one in self.story.told if one.number == n), None)
-        if told is None or told.result is None:
-            return None
-        return self.reading(told.result, told.label(self.story.judging.quorum))
+        found = next((one for one in self.report.rounds if one.number == n), None)
+        return self.reading(found.result, found.label) if found and found.result else None
 
     def votes(self) -> dict[str, dict[int, BallotReading]]:
         """Judge's seat to place to its vote, of those that are not absent."""
         found: dict[str, dict[int, BallotReading]] = {}
-        places: list[tuple[int, Vote]] = [(one.number, vote) for one in self.story.told for vote in one.votes]
-        places += [(FINAL, vote) for vote in self.story.judging.panel]
+        places: list[tuple[int, Vote]] = [(one.number, vote) for one in self.report.rounds for vote in one.votes]
+        places += [(FINAL, vote) for vote in self.report.judging.panel]
         for place, vote in places:
             if not vote.absent:
                 own = found.setdefault(vote.judge, {})
@@ -297,25 +291,25 @@ class ComparedRun(NamedTuple):
 
     def decided(self, *, labelled: bool = True) -> str | None:
         """Its winner, or label, where labels are wanted; None where nothing was decided."""
-        verdict = self.story.verdict
+        verdict = self.report.verdict
         if verdict is None:
             return None
-        if labelled and self.story.judging.labelled:
-            return wording.label_of(verdict) or NO_DECISION
+        if labelled and self.report.judging.labelled:
+            return verdict.label or NO_DECISION
         return self.side(verdict.winner)
 
     def who(self, seat: str) -> str:
         """Who sits in a judge's seat, in the cast's words."""
         number = seat.rpartition("-")[2]
         n = int(number) - 1 if number.isdigit() else 0
-        return self.story.judges[n] if n < len(self.story.judges) else ""
+        return self.report.judges[n] if n < len(self.report.judges) else ""
 
 
-def turned(first: ReportModel, other: ReportModel) -> bool:
+def is_swapped(first: ReportModel, other: ReportModel) -> bool:
     """Whether each side argues, word for word, what the other does in the first run."""
-    one, two = first.positions, other.positions
-    same = {"a", "b"} == set(one) == set(two) and one["a"] != one["b"]
-    return same and (one["a"], one["b"]) == (two["b"], two["a"])
+    ours, theirs = first.positions, other.positions
+    both = {"a", "b"} == set(ours) == set(theirs) and ours["a"] != ours["b"]
+    return both and (ours["a"], ours["b"]) == (theirs["b"], theirs["a"])
 
 
 def named_by(reading: BallotReading, *, labelled: bool = True) -> str:
@@ -331,21 +325,21 @@ def side_word(won: str) -> str:
 def flips(runs: Sequence[ComparedRun]) -> Iterator[str]:
     """Who won where, where that differs, a sentence each; the verdict also where it does not. Of runs on the topic of
     the first alone."""
-    alike = [run for run in runs if run.story.topic == runs[0].story.topic]
-    labelled = all(run.story.judging.labelled for run in alike if run.story.judges)
+    alike = [run for run in runs if run.report.topic == runs[0].report.topic]
+    labelled = all(run.report.judging.labelled for run in alike if run.report.judges)
     ended = {run.number: won for run in alike if (won := run.decided(labelled=labelled)) is not None}
     if len(ended) > 1:
-        yield _told("The verdict", ended)
-    for n in sorted({one.number for run in alike for one in run.story.told}):
+        yield _by_winner("The verdict", ended)
+    for n in sorted({one.number for run in alike for one in run.report.rounds}):
         results = {run.number: reading for run in alike if (reading := run.result(n)) is not None}
         by = {run: named_by(reading, labelled=labelled) for run, reading in results.items()}
         if len(set(by.values())) > 1:
-            yield _told(f"Round {n}", by)
-    yield from _turncoats(alike, labelled=labelled)
+            yield _by_winner(f"Round {n}", by)
+    yield from _changed_judges(alike, labelled=labelled)
 
 
-def _turncoats(runs: Sequence[ComparedRun], *, labelled: bool) -> Iterator[str]:
-    """Judges by name whose final votes on the same speeches differ: of other speeches another vote is no flip."""
+def _changed_judges(runs: Sequence[ComparedRun], *, labelled: bool) -> Iterator[str]:
+    """Judges by name whose final votes on the same speeches differ. On other speeches another vote is no flip."""
     voted: dict[tuple[str, str], list[tuple[int, str]]] = {}
     for run in runs:
         for seat, given in run.votes().items():
@@ -355,10 +349,10 @@ def _turncoats(runs: Sequence[ComparedRun], *, labelled: bool) -> Iterator[str]:
     for (_, who), own in voted.items():
         if len({n for n, _ in own}) > 1 and len({won for _, won in own}) > 1:
             said = ", ".join(f"{side_word(won)} in run {n}" for n, won in own)
-            yield f"The judge {model_spec.public_name(who)} does not always say the same of one debate: {said}."
+            yield f"The judge {model_spec.public_name(who)} does not always vote the same on one debate: {said}."
 
 
-def _told(what: str, by: Mapping[int, str]) -> str:
+def _by_winner(what: str, by: Mapping[int, str]) -> str:
     """Who won something, by run."""
     groups: dict[str, list[str]] = {}
     for run, won in by.items():
@@ -397,12 +391,12 @@ def agreement(runs: Sequence[ComparedRun]) -> Iterator[str]:
     alike, apart = _Pairs(), _Pairs()
     raters = [(run, given) for run in runs for given in run.votes().values()]
     for (one, votes), (other, theirs) in combinations(raters, 2):
-        twice = one.number != other.number and one.story.digest == other.story.digest
-        if twice or one.story.topic != other.story.topic:
+        twice = one.number != other.number and one.report.journal.head == other.report.journal.head
+        if twice or one.report.topic != other.report.topic:
             continue
         pairs = alike if one.debated == other.debated else apart
-        rubric = one.story.criteria == other.story.criteria
-        labelled = one.story.judging.labelled and other.story.judging.labelled
+        rubric = one.report.format.criteria == other.report.format.criteria
+        labelled = one.report.judging.labelled and other.report.judging.labelled
         for place in votes.keys() & theirs.keys():
             pairs.add(votes[place], theirs[place], scores=rubric, labelled=labelled)
     said = [alike.said("Judges of the same speeches"), apart.said("Judges of different debates")]
@@ -413,7 +407,7 @@ def agreement(runs: Sequence[ComparedRun]) -> Iterator[str]:
 
 ALIKE = Fraction(1, 2)
 """The likeness from which wording is called similar."""
-_IDLE = frozenset(
+_STOP_WORDS = frozenset(
     re.findall(
         r"\w+",
         """a an and are as at be been being but by can could did do does for from had has have if in into is it its
@@ -426,7 +420,7 @@ _IDLE = frozenset(
 def words(text: str) -> frozenset[str]:
     """The words of a text that carry content, in lower case; all of its words where none does."""
     every = frozenset(re.findall(r"[^\W_]+", normalized(text).casefold()))
-    return every - _IDLE or every
+    return every - _STOP_WORDS or every
 
 
 def likeness(some: frozenset[str], others: frozenset[str]) -> Fraction:

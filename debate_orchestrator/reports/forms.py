@@ -1,69 +1,192 @@
-"""The forms a report comes in, by the ending of its file."""
+"""Report files: their forms by the ending of the file, their checksum, and writing them.
+
+A report names the version that made it, the journal as it was then (how many lines, its form, the hash of its last
+line, which stands for all before), and its own sha256. That is taken over the exact bytes of the file with the 64
+digits of the checksum itself written as zeros, whatever the form; it is the last such number in the file. So it can be
+checked with a few words of any language, or with `sed` and `sha256sum`. It covers what a report says of reviewers'
+ballots.
+
+A checksum shows that a file was not changed since, to a reader who knows the right one. It is no signature: a changed
+report can be given a new one, and `verify` then compares it with what its journal says.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import os
+import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from debate_orchestrator.reports import checksum
+from debate_orchestrator import __version__
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.util.data import name_of, read_regular
-from debate_orchestrator.util.errors import BadFile, complaint, short_repr
+from debate_orchestrator.util.errors import BadFile, short_repr
 
 Tell = Callable[[str], None]
-"""Is told a sentence for whoever looks on."""
-
-
-def _silent(said: str) -> None:
-    """Tells nobody."""
+"""Takes a sentence for the user."""
+BLANK = "0" * 64
+"""In place of a report's checksum while that is taken."""
+_VERSION, _SHA = r"(?P<version>[0-9A-Za-z.+!-]{1,60})", "[0-9a-f]{64}"
+_LINES, _FORM = r"(?P<lines>[1-9]\d{0,11})", r"(?P<form>[1-9]\d{0,5})"
+_SENTENCE = (
+    rf"(?:Made|Sealed) by debate-orchestrator {_VERSION}\. Journal: {_LINES} lines?, form {_FORM}, "
+    rf"head sha256:(?P<head>{_SHA})\. This report: sha256:(?P<digest>{_SHA}), of its bytes with these 64 digits as "
+    r"zeros\."
+)
+_MEMBERS = (
+    rf'  "version": "{_VERSION}",\n'
+    rf'  "journal": \{{\n    "lines": {_LINES},\n    "form": {_FORM},\n'
+    rf'    "head": "(?P<head>{_SHA})"\n  \}},\n'
+    rf'  "digest": "(?P<digest>{_SHA})"\n\}}\n'
+)
+_TRACES = (
+    b"Made by debate-orchestrator ",
+    b"Sealed by debate-orchestrator ",  # as earlier versions wrote it
+    b"head sha256:",
+    b"of its bytes with these 64 digits as zeros",
+)
 
 
 class Form(NamedTuple):
     """One form of report."""
 
     module: str
-    """The module whose `render(story)` makes it; imported only where it is asked for."""
+    """The module whose `render(report)` makes it; imported only where it is asked for."""
     begins: tuple[bytes, ...]
-    """How files of the form begin: what begins otherwise is no report, and is never overwritten."""
+    """How files of the form begin. A file that begins otherwise is no report, and is never overwritten."""
+    place: re.Pattern[bytes]
+    """Finds the checksum: in markdown and JSON it ends the file, in HTML it is the last of its kind."""
+    traces: tuple[bytes, ...]
+    """What is left of a checksum that was damaged in one place."""
+    around: tuple[str, str] = ("", "")
+    """What stands before and after the sentence; empty where the rendered text has the values already."""
 
 
-_PAGE = b'<!doctype html>\n<html lang="en" class="debate-report">'
 FORMS = {
-    ".md": Form("debate_orchestrator.reports.markdown", (b"# Debate Report", b"# Debate Transcript")),
-    ".html": Form("debate_orchestrator.reports.html.page", (_PAGE,)),
-    ".json": Form("debate_orchestrator.reports.json.data", (b'{\n  "schema": 1,\n  "document": "debate report",\n',)),
+    ".md": Form(
+        "debate_orchestrator.reports.markdown",
+        (b"# Debate Report", b"# Debate Transcript"),
+        re.compile(rf"\n---\n\n\*{_SENTENCE}\*\n\Z".encode()),
+        _TRACES,
+        ("\n---\n\n*", "*\n"),
+    ),
+    ".html": Form(
+        "debate_orchestrator.reports.html.page",
+        (b'<!doctype html>\n<html lang="en" class="debate-report">',),
+        re.compile(rf'<p class="(?:checksum|seal)">{_SENTENCE}</p>\n(?!.*<p class="checksum">)'.encode(), re.DOTALL),
+        _TRACES,
+        ('<p class="checksum">', "</p>\n"),
+    ),
+    ".json": Form(
+        "debate_orchestrator.reports.json",
+        tuple(b'{\n  "schema": %d,\n  "document": "debate report",\n' % schema for schema in (1, 2)),
+        re.compile(rf"\n{_MEMBERS}\Z".encode()),
+        (b'\n  "document": "debate report"', b'\n  "digest": "'),
+    ),
 }
 
 
-def write(story: ReportModel, path: str, tell: Tell = _silent) -> str:
-    """Writes the report of a story in the form that the path's ending names; the path. BadFile for another ending,
-    or where a file that is no report is in its place. A report there is replaced only where its seal shows that this
-    program wrote every byte of it; otherwise it is kept beside the new one, which is told."""
+class Checksum(NamedTuple):
+    """What a report says of itself, and whether it holds."""
+
+    version: str
+    """Of the package that made the report."""
+    lines: int
+    form: int
+    """The version of the journal's form."""
+    head: str
+    """The hash of the journal's last line then."""
+    digest: str
+    """The checksum that the report states."""
+    fits: bool
+    """Whether that is the sha256 of its bytes."""
+
+
+def checksum_sentence(report: ReportModel) -> str:
+    """The sentence that forms for people show, in ASCII without markup, and with the checksum blank."""
+    journal = report.journal
+    lines = f"{journal.lines} line{'s' * (journal.lines != 1)}"
+    return (
+        f"Made by debate-orchestrator {__version__}. Journal: {lines}, form {journal.form}, "
+        f"head sha256:{journal.head}. This report: sha256:{BLANK}, of its bytes with these 64 digits as zeros."
+    )
+
+
+def read_checksum(data: bytes, ending: str) -> Checksum | None:
+    """The checksum of a report's bytes; None where there is none, or none that can be read."""
+    found = _place(data, ending)
+    if found is None:
+        return None
+    start, end = found.span("digest")
+    digest = hashlib.sha256(data[:start] + BLANK.encode() + data[end:]).hexdigest()
+    stated = {name: value.decode() for name, value in found.groupdict().items()}
+    return Checksum(
+        version=stated["version"],
+        lines=int(stated["lines"]),
+        form=int(stated["form"]),
+        head=stated["head"],
+        digest=stated["digest"],
+        fits=stated["digest"] == digest,
+    )
+
+
+def _place(data: bytes, ending: str) -> re.Match[bytes] | None:
+    places = list(FORMS[ending].place.finditer(data))
+    return places[-1] if places else None
+
+
+def without_checksum(data: bytes, ending: str) -> bytes:
+    """A report without its checksum and what stands beside it; as it is where it has none."""
+    found = _place(data, ending)
+    return data if found is None else data[: found.start()] + data[found.end() :]
+
+
+def has_traces(data: bytes, ending: str) -> bool:
+    """Whether anything is left of a checksum, though it can't be read any more."""
+    return any(trace in data for trace in FORMS[ending].traces)
+
+
+def rendered(report: ReportModel, ending: str) -> str:
+    """A report in the form of that ending, with its checksum: in markdown below all else, in HTML before the body ends,
+    in JSON in the last values."""
+    form = FORMS[ending]
+    text: str = importlib.import_module(form.module).render(report)
+    if form.around[0]:
+        at = text.rfind("</body>") if ending == ".html" else len(text)
+        text = f"{text[:at]}{form.around[0]}{checksum_sentence(report)}{form.around[1]}{text[at:]}"
+    digest = hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
+    before, _, after = text.rpartition(BLANK)
+    return f"{before}{digest}{after}"
+
+
+def _ignore(sentence: str) -> None:
+    """Tells nothing."""
+
+
+def write(report: ReportModel, path: str, tell: Tell = _ignore) -> str:
+    """Writes a report in the form that the path's ending names; returns the path. BadFile for another ending, or where
+    a file that is no report is in its place. A report there is replaced only where its checksum shows that this program
+    wrote every byte of it; otherwise it is kept beside the new one, and `tell` gets a sentence."""
     ending = os.path.splitext(place(path))[1]
 
     def ours(there: bytes) -> bool:
-        made = checksum.read(there, ending)
-        return made is not None and made.fits
+        checksum = read_checksum(there, ending)
+        return checksum is not None and checksum.fits
 
-    if kept := write_atomic(path, rendered(story, ending), ours=ours):
+    if kept := write_atomic(path, rendered(report, ending), ours=ours):
         tell(f"{name_of(path)} was not as this program writes it: kept as {name_of(kept)}.")
     return path
 
 
-def rendered(story: ReportModel, ending: str) -> str:
-    """The report of a story in the form of that ending, sealed."""
-    return checksum.with_checksum(importlib.import_module(FORMS[ending].module).render(story), story, ending)
-
-
-def write_both(story: ReportModel, report: str, page: str, tell: Tell = _silent) -> list[str]:
-    """Writes the report of a story, and the page beside it; BadFile where the report can't be written. What keeps the
-    page from being written is told, and nothing more: the report is there."""
-    write(story, report, tell)
+def write_both(report: ReportModel, path: str, page: str, tell: Tell = _ignore) -> list[str]:
+    """Writes the report, and the page beside it; BadFile where the report can't be written. Returns what keeps the page
+    from being written: the report is there all the same."""
+    write(report, path, tell)
     try:
-        write(story, page, tell)
+        write(report, page, tell)
     except BadFile as error:
         return error.complaints
     return []
@@ -73,13 +196,16 @@ def place(path: str) -> str:
     """`path`, if a report may be written there; BadFile as `write` has it."""
     form = FORMS.get(os.path.splitext(path)[1])
     if form is None:
-        endings = " or ".join(FORMS)
-        raise BadFile(complaint("report", short_repr(path), f"a file that ends in {endings}"))
+        raise BadFile(f"A report can't be written to {short_repr(path)}. Try: a file that ends in {endings()}.")
     try:
         there = read_regular(path)
     except (OSError, ValueError):
         return path  # nothing, or what `write` keeps or refuses
     if there and not there.startswith(form.begins):
-        found = f"{short_repr(path)}, which holds something else"
-        raise BadFile(complaint("report", found, "a new file, or a report", "Give --to FILE."))
+        raise BadFile(f"{short_repr(path)} is no report and is not overwritten. Try: --to FILE.")
     return path
+
+
+def endings() -> str:
+    """The endings of reports in words: `.md or .html or .json`."""
+    return " or ".join(FORMS)

@@ -1,4 +1,4 @@
-"""The report as markdown: a fixed structure, rendered from a story alone."""
+"""The report as markdown: a fixed structure, rendered from a report alone."""
 
 from __future__ import annotations
 
@@ -12,11 +12,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from debate_orchestrator.core.phases import JUDGE, fill_label
 from debate_orchestrator.reports import compare, markup, reviewers, sections, verdict_text, wording
 from debate_orchestrator.reports.compare import Comparison
-from debate_orchestrator.reports.judging_text import judging_text
 from debate_orchestrator.reports.model import ReportModel
-from debate_orchestrator.reports.model_turns import TurnReport
+from debate_orchestrator.reports.parts import TurnReport
 from debate_orchestrator.reports.rich_text import FieldPart, FieldText, Phrase, Table, TextRun
-from debate_orchestrator.reports.sections import earlier
 from debate_orchestrator.util.numbers import decimals, percent
 
 SHOWN = {"scores", "strongest", "weakest", "winner", "justification", "feedback", "unsupported_claims", "convergence"}
@@ -38,65 +36,65 @@ _ALIKE = (
 )
 
 
-def render(story: ReportModel) -> str:
-    """The whole report, or the bare transcript where the format has that told, ending in a newline."""
-    return _rendered(story, "transcript.md.j2" if story.bare else "report.md.j2")
+def render(report: ReportModel) -> str:
+    """The whole report, or the bare transcript where the format has no other report, ending in a newline."""
+    return _rendered(report, "transcript.md.j2" if report.bare else "report.md.j2")
 
 
-def render_blind(story: ReportModel) -> str:
-    """What the sides said, what the floor asked them and what a clerk found of it, for somebody who is to judge it:
-    nobody's votes, scores or verdict, and nobody's model."""
-    return _rendered(story, "blind.md.j2", title=BLIND, speeches=_speeches(story))
+def render_blind(report: ReportModel) -> str:
+    """What the sides said, what the floor asked them and what a clerk found of it, for a reviewer: without votes,
+    scores, verdict and models."""
+    return _rendered(report, "blind.md.j2", title=BLIND, speeches=_speeches(report))
 
 
-def render_comparison(made: Comparison) -> str:
+def render_comparison(comparison: Comparison) -> str:
     """Some debates side by side."""
-    values = {"said": made, "title": COMPARED, "note": _ALIKE.format(share=percent(compare.ALIKE))}
+    values = {"comparison": comparison, "title": COMPARED, "note": _ALIKE.format(share=percent(compare.ALIKE))}
     return _ended(_environment().get_template("comparison.md.j2").render(values))
 
 
-def _ended(made: str) -> str:
-    return made.strip("\n") + "\n"
+def _ended(text: str) -> str:
+    return text.strip("\n") + "\n"
 
 
-def _speeches(story: ReportModel) -> list[tuple[str, list[TurnReport]]]:
+def _speeches(report: ReportModel) -> list[tuple[str, list[TurnReport]]]:
     """Headings to the turns under them that are no judge's."""
-    rounds = [(f"Round {one.number}", (*one.speeches, *one.forced)) for one in story.told]
-    parts = [(BEFORE, story.before), *rounds, (AFTER, story.after)]
+    rounds = [(f"Round {one.number}", (*one.speeches, *one.forced)) for one in report.rounds]
+    parts = [(BEFORE, report.before), *rounds, (AFTER, report.after)]
     kept = [(name, [turn for turn in turns if not turn.seat.startswith(JUDGE)]) for name, turns in parts]
     return [(name, turns) for name, turns in kept if turns]
 
 
-def _rendered(story: ReportModel, template: str, **more: Any) -> str:
-    anchors = _anchors(story)
-    pen = MarkdownWriter(partial(_link, story, anchors))
-    fields = FieldText(story.seats)
-    elsewhere = {"sources"} if story.looked_up is not None else set()
+def _rendered(report: ReportModel, template: str, **more: Any) -> str:
+    anchors = _anchors(report)
+    writer = MarkdownWriter(partial(_link, report, anchors))
+    fields = FieldText(report.seats)
+    elsewhere = {"sources"} if report.evidence is not None else set()
     values: dict[str, Any] = {
-        "story": story,
+        "report": report,
         "filled": fill_label,
-        "pen": pen,
-        "both": verdict_text.both(story),
-        "links": partial(_links, story, anchors),
-        "structured": partial(_structured, story, fields, pen),
-        "listed": lambda turn: pen.points(fields.points(turn.shape, turn.ballot, SHOWN | elsewhere)),
-        "listed_last": lambda turn: pen.points(fields.points(turn.shape, turn.ballot, SHOWN_LAST | elsewhere)),
-        "reading": lambda turn: wording.reading_line(turn.reading, story.judging.scales),
-        "cited": lambda turn: pen.line(markup.cited(turn.found)),
+        "writer": writer,
+        "both": verdict_text.both_sides(report),
+        "links": partial(_links, report, anchors),
+        "structured": partial(_structured, report, fields, writer),
+        "listed": lambda turn: writer.points(fields.points(turn.shape, turn.fields, SHOWN | elsewhere)),
+        "listed_last": lambda turn: writer.points(fields.points(turn.shape, turn.fields, SHOWN_LAST | elsewhere)),
+        "reading": lambda turn: wording.reading_line(turn.reading, report.judging.scales),
+        "cited": lambda turn: writer.line(markup.cited(turn.pages)),
     }
-    if not story.bare:
+    if not report.bare:
         values |= {
-            "headline": verdict_text.headline(story),
-            "outcome": verdict_text.outcome(story),
-            "remarks": verdict_text.remarks(story),
-            "worked_out": verdict_text.worked_out(story),
-            "summary": _summary(story, pen),
-            "judged": judging_text(story, fields),
+            "headline": verdict_text.headline(report),
+            "outcome": verdict_text.outcome(report),
+            "remarks": verdict_text.remarks(report),
+            "worked_out": verdict_text.worked_out(report),
+            "summary": _summary(report, writer),
+            "judged": sections.judging_text(report, fields),
             "before": BEFORE,
             "after": AFTER,
-            "ledger": sections.ledger(story),
-            "costs": sections.cost_table(story),
-            "earlier": earlier(story),
+            "evidence": sections.evidence_text(report),
+            "costs": sections.cost_table(report),
+            "earlier": verdict_text.earlier_verdict(report),
             "reviewers_note": reviewers.NOTE,
         }
     return _ended(_environment().get_template(template).render(values | more))
@@ -104,14 +102,14 @@ def _rendered(story: ReportModel, template: str, **more: Any) -> str:
 
 @cache
 def _environment() -> Environment:
-    made = Environment(
+    environment = Environment(
         loader=PackageLoader("debate_orchestrator", "reports"),
         undefined=StrictUndefined,
         autoescape=False,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {
+    environment.filters |= {
         "block": markup.block,
         "literal": markup.literal,
         "plain": markup.plain,
@@ -123,57 +121,57 @@ def _environment() -> Environment:
         "winner": wording.winner_word,
         "score_line": wording.score_line,
     }
-    return made
+    return environment
 
 
-def _structured(story: ReportModel, fields: FieldText, pen: MarkdownWriter, turn: TurnReport) -> str:
+def _structured(report: ReportModel, fields: FieldText, writer: MarkdownWriter, turn: TurnReport) -> str:
     """A speech in fields, or what a clerk found."""
-    assert turn.ballot is not None
-    if turn.seat == sections.CLERK and "checks" in turn.shape:
-        return "\n".join(f"- {pen.line(one)}" for one in sections.findings(turn, story, fields)) or sections.NOTHING
-    return pen.block(fields.block(turn.shape, turn.ballot))
+    assert turn.fields is not None
+    if sections.has_findings(turn):
+        return "\n".join(f"- {writer.line(one)}" for one in sections.findings(turn, report, fields)) or sections.NOTHING
+    return writer.block(fields.block(turn.shape, turn.fields))
 
 
-def _summary(story: ReportModel, pen: MarkdownWriter) -> str:
+def _summary(report: ReportModel, writer: MarkdownWriter) -> str:
     """The table of rounds; a rule under each head is as long as the head."""
-    table = verdict_text.summary(story)
-    heads = [pen.line(head) for head in table.heads]
-    return pen.table(table, ["-" * (len(head) + (1 if head.endswith(" Score") else 2)) for head in heads])
+    table = verdict_text.summary(report)
+    heads = [writer.line(head) for head in table.heads]
+    return writer.table(table, ["-" * (len(head) + (1 if head.endswith(" Score") else 2)) for head in heads])
 
 
-def _link(story: ReportModel, anchors: dict[str, str], turn: str) -> str:
-    """A link to a turn: `round 1, opening A`."""
-    round, name = story.places[turn]
+def _link(report: ReportModel, anchors: dict[str, str], turn: str) -> str:
+    """A link to a turn: `round 1, owritering A`."""
+    round, name = report.places[turn]
     return f"[{f'round {round}, ' if round else ''}{name}](#{anchors[turn]})"
 
 
-def _links(story: ReportModel, anchors: dict[str, str], turns: list[str]) -> str:
-    """Links to turns, by round: `round 1: opening A, challenge B; round 2: ...`."""
+def _links(report: ReportModel, anchors: dict[str, str], turns: list[str]) -> str:
+    """Links to turns, by round: `round 1: owritering A, challenge B; round 2: ...`."""
     rounds: dict[int, list[str]] = {}
     for turn in turns:
-        round, name = story.places[turn]
+        round, name = report.places[turn]
         rounds.setdefault(round, []).append(f"[{name}](#{anchors[turn]})")
     named = ((f"round {round}: " if round else "", links) for round, links in sorted(rounds.items()))
     return "; ".join(name + ", ".join(links) for name, links in named)
 
 
-def _anchors(story: ReportModel) -> dict[str, str]:
+def _anchors(report: ReportModel) -> dict[str, str]:
     """Turn id to the fragment of its heading, as GitHub numbers headings that recur. The list of headings
     follows the template's order."""
     seen: dict[str, int] = {}
-    for title in ("Debate Transcript",) if story.bare else ("Debate Report", "Final Verdict", "Debate Transcript"):
+    for title in ("Debate Transcript",) if report.bare else ("Debate Report", "Final Verdict", "Debate Transcript"):
         markup.anchor(title, seen)
     found: dict[str, str] = {}
-    if story.before and not story.bare:
+    if report.before and not report.bare:
         markup.anchor(BEFORE, seen)
-    found.update((turn.id, markup.anchor(turn.heading, seen)) for turn in story.before)
-    for told in story.told:
-        markup.anchor(f"Round {told.number}", seen)
-        for turn in (*told.speeches, *told.ballots, *told.forced):
+    found.update((turn.id, markup.anchor(turn.heading, seen)) for turn in report.before)
+    for one in report.rounds:
+        markup.anchor(f"Round {one.number}", seen)
+        for turn in (*one.speeches, *one.ballots, *one.forced):
             found[turn.id] = markup.anchor(turn.heading, seen)
-    if story.after and not story.bare:
+    if report.after and not report.bare:
         markup.anchor(AFTER, seen)
-    found.update((turn.id, markup.anchor(turn.heading, seen)) for turn in story.after)
+    found.update((turn.id, markup.anchor(turn.heading, seen)) for turn in report.after)
     return found
 
 
@@ -183,13 +181,13 @@ class MarkdownWriter:
     def __init__(self, link: Callable[[str], str]):
         self._link = link
 
-    def line(self, said: Phrase) -> str:
+    def line(self, words: Phrase) -> str:
         """A phrase, wherever phrases of its kinds may stand."""
-        made = []
-        for strong, runs in groupby(said, key=lambda run: run.strong):
+        parts: list[str] = []
+        for strong, runs in groupby(words, key=lambda run: run.strong):
             text = "".join(map(self._run, runs))
-            made.append(f"**{text}**" if strong else text)
-        return "".join(made)
+            parts.append(f"**{text}**" if strong else text)
+        return "".join(parts)
 
     def _run(self, run: TextRun) -> str:
         match run.kind:
@@ -224,19 +222,19 @@ class MarkdownWriter:
         if part.kind == "speech":
             return markup.block(part.text)
         if part.kind == "quote":
-            return f"> {self.line(part.said)}"
+            return f"> {self.line(part.words)}"
         named = f"**{markup.literal(part.label)}:**"
         if part.kind == "list":
             return "\n".join([f"{named}\n", *(f"- {self.line(item)}" for item in part.items)])
-        return f"{named} {self.line(part.said)}"
+        return f"{named} {self.line(part.words)}"
 
     def points(self, parts: Iterable[FieldPart]) -> list[str]:
         """The fields of a judge's reply, as the lines of a list."""
-        made = []
+        lines = []
         for part in parts:
             named = f"- **{markup.literal(part.label)}:**"
             if part.kind == "list":
-                made += [named, *(f"  - {self.line(item)}" for item in part.items)]
+                lines += [named, *(f"  - {self.line(item)}" for item in part.items)]
             else:
-                made.append(f"{named} {self.line(part.said)}")
-        return made
+                lines.append(f"{named} {self.line(part.words)}")
+        return lines

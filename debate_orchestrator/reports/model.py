@@ -1,321 +1,491 @@
-"""A journal made ready for telling: every report is rendered from these values and nothing else."""
+"""The report model: a journal made ready for telling, built once. Every form of report renders it and nothing else."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
-from debate_orchestrator.core.costs import Costs, costs_of
-from debate_orchestrator.core.events import EarlierCourse
-from debate_orchestrator.core.phases import CLERK, JUDGE, Slot, Turn
+from pydantic import Field
+
+from debate_orchestrator.core import transcript
+from debate_orchestrator.core.costs import CostLine, Costs, costs_of
+from debate_orchestrator.core.events import Spoke, Voted
+from debate_orchestrator.core.phases import CLERK, JUDGE, MIRRORED, NO_DECISION, Slot, Turn
+from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.core.values import Value
-from debate_orchestrator.core.verdict import RoundResult, Verdict
-from debate_orchestrator.core.votes import Vote
+from debate_orchestrator.core.verdict import Verdict
+from debate_orchestrator.core.votes import BallotReading, Vote
 from debate_orchestrator.reports import citations, wording
-from debate_orchestrator.reports.citations import Citation
-from debate_orchestrator.reports.model_turns import ArgumentLink, TurnReport, argument_links, read_vote, turn_report
+from debate_orchestrator.reports.parts import (
+    DOLLAR_DECIMALS,
+    ArgumentLink,
+    BallotResult,
+    CostReport,
+    CostsReport,
+    DisputedClaim,
+    EvidenceReport,
+    FollowUp,
+    FormatReport,
+    JournalReport,
+    JudgingReport,
+    MaterialQuote,
+    Note,
+    Part,
+    RecordedDebate,
+    RoundReport,
+    SearchPage,
+    TokenCounts,
+    TurnReport,
+    VerdictReport,
+    VoteReport,
+)
 from debate_orchestrator.reports.provenance import (
-    Appendix,
-    RunKind,
-    appendix,
-    arguing,
+    RunReport,
+    arguing_sides,
     conflicts_of_interest,
-    provenance,
-    rehearsal,
-    run_kind,
-    spoken_by,
+    provenance_notes,
+    public_cast,
+    recorded_debate,
+    run_report,
 )
 from debate_orchestrator.reports.review_files import GatheredReviews
-from debate_orchestrator.reports.reviewers import ReviewerAgreement, reviewer_agreement
-from debate_orchestrator.reports.wording import Scales
+from debate_orchestrator.reports.reviewers import ReviewerReport, reviewer_report
+from debate_orchestrator.storage.journal import SCHEMA as JOURNAL_FORM
 from debate_orchestrator.storage.journal import Entry
-from debate_orchestrator.util.sanitize import one_line
+from debate_orchestrator.util import sanitize
+
+CHALLENGE, REBUTTAL = "challenge", "rebuttal"
+"""Phases whose turns attack or answer another turn."""
 
 
-class RoundReport(Value):
-    """One round: its speeches, its ballots, what followed from them."""
-
-    number: int
-    speeches: tuple[TurnReport, ...]
-    """Of the sides, with what a clerk found of them."""
-    ballots: tuple[TurnReport, ...]
-    """What judges gave in the shape asked for."""
-    votes: tuple[Vote, ...]
-    result: RoundResult | None
-    intervened: bool
-    persisted: bool
-    forced: tuple[TurnReport, ...]
-    """Turns that answer the intervention."""
-    completed: bool
-    """Whether it was judged or, where nobody judges it by itself, is over."""
-
-    def label(self, quorum: int) -> str | None:
-        """The label that its judges give it; None where too few do, or none is given most."""
-        return wording.standing(self.result.label, self.votes, quorum) if self.result else None
-
-
-class Judging(Value):
-    """How a debate is judged, and what the votes were."""
-
-    model_config = {**Value.model_config, "arbitrary_types_allowed": True}
-
-    round_fields: frozenset[str] = frozenset()
-    """What a judge's votes in the rounds hold; empty where rounds are not judged by themselves."""
-    final_fields: frozenset[str] = frozenset()
-    """What judges give after the last round."""
-    scales: Scales = Scales()
-    most: float = 0
-    """The most that a side may be given for a criterion."""
-    labelled: bool = False
-    """Whether the votes are for labels."""
-    answers: bool = False
-    """Whether the positions are answers to a question, which nobody argues for or against."""
-    by_swing: bool = False
-    winner_of: dict[str, str] = {}
-    quorum: int = 1
-    panel: tuple[Vote, ...] = ()
-    blind: tuple[Vote, ...] = ()
-    changed: int = 0
-    mirrored: int = 0
-    """How many votes were cast in both presentations, and how many of them changed."""
-    means: dict[str, dict[str, Fraction]] = {}
-    """Side to criterion to the mean of what judges gave it."""
-    weights: dict[str, Fraction] = {}
-    abouts: dict[str, str] = {}
-    """Criterion to what it asks."""
-    kin: tuple[str, ...] = ()
-    """Judges that share a model or a vendor with those they judge."""
-    quotes: tuple[str, str] | None = None
-    """The tags that mark verified and other quotes, where the format has them."""
-
-    @property
-    def measured(self) -> bool:
-        """Whether sides are scored at all."""
-        return wording.SCORES in self.round_fields | self.final_fields
-
-    @property
-    def scores_rounds(self) -> bool:
-        return wording.SCORES in self.round_fields
-
-
-class ReportModel(Value):
-    """One debate, complete or as far as it got."""
+class ReportModel(Part):
+    """One debate, complete or as far as it got. Sides are named as their seats are (`a`, `b`), turns by their ids
+    (`2.rebuttal.a`)."""
 
     status: Literal["complete", "paused"]
-    digest: str
-    """The hash of the journal's last line, which stands for the whole of it."""
-    lines: int
-    """How many lines the journal has."""
+    """Paused: turns are due, and everything here is as far as the debate got."""
+    summary: str = ""
+    """How it ended, in a line."""
+    notes: tuple[Note, ...]
+    """How it was made, what weakens it first."""
     date: str
-    """The day it was opened, UTC."""
+    """The day it was opened, UTC, as 2026-02-03."""
+    run: RunReport
+    """How the debate was run."""
+    format: FormatReport
+    """The rules of this kind of debate."""
     topic: str
+    """What is debated, in a sentence."""
     positions: dict[str, str]
+    """Side to what it argues."""
     names: dict[str, str]
-    """Side to `Researcher A (Pro)`."""
+    """Side to the name and side it is shown by: `Researcher A (Pro)`."""
     seats: dict[str, str]
     """Seat to its bare name."""
-    format: str
-    """Its title, and what it is about."""
-    bare: bool
-    """Whether the transcript alone is told."""
-    arguing: tuple[str, ...]
-    """The sides that speak."""
-    spoken_by: dict[str, str]
-    """Side to who filled its seat, as far as it is shown."""
-    rounds: int
-    """How many were asked for; 0 where the format has none."""
     strictness: str
-    criteria: dict[str, str]
-    """Criterion to its title."""
-    provenance: tuple[str, ...]
-    before: tuple[TurnReport, ...]
-    """Turns before the first round, of formats that have them."""
-    told: tuple[RoundReport, ...]
-    after: tuple[TurnReport, ...]
-    """Turns after the last round that are neither a final vote nor a dissent record."""
-    finals: tuple[TurnReport, ...]
-    dissent: TurnReport | None
-    verdict: Verdict | None
-    conceded: str | None
-    persisted: str | None
-    """The sentence that flags convergence after an intervention; None where there was none."""
-    tag_intervention: str
-    places: dict[str, tuple[int, str]]
-    """Turn id to its round (0 outside the rounds) and its short name there: 1 and `opening A`."""
-    judging: Judging = Judging()
-    cited: tuple[Citation, ...] = ()
-    """What the sides cite for a clerk to look up."""
-    looked_up: str | None = None
-    """Who looks it up, as a clause; None where no clerk has a place."""
+    """How the judges were to judge: `strict` or `lenient`, or what the rubric has."""
     as_of: str | None = None
-    """The time to which the topic binds both sides."""
-    rehearsed: bool = False
-    """Whether stand-ins spoke."""
-    bill: Costs = Costs()
-    judges: tuple[str, ...] = ()
+    """The time to which the topic binds both sides; null where it binds to none."""
+    rounds_asked: int
+    """How many rounds were asked for; 0 where the format has no rounds."""
+    rounds_completed: int
+    """Rounds that were judged or, where rounds are not judged one by one, are over."""
+    verdict: VerdictReport | None
+    """Null where nothing was decided (yet)."""
+    conceded: str | None
+    """Who conceded the whole position: a side, or `both`; null where neither did."""
+    rounds: tuple[RoundReport, ...]
+    """The rounds in which a turn was taken."""
+    judging: JudgingReport
+    """How the judges' votes are taken."""
+    votes: tuple[VoteReport, ...]
+    """What each judge's ballots come to, in the order of the debate."""
+    dissent: tuple[DisputedClaim, ...] | None
+    """The dissent record; null where there is none (yet)."""
+    questions: tuple[str, ...] = Field(serialization_alias="unresolved_questions")
+    """The unresolved questions of the final ballots, each once."""
+    follow_up: tuple[FollowUp, ...]
+    """Of the final ballots."""
+    links: tuple[ArgumentLink, ...] = ()
+    """Which turn attacks or answers which, in the order of the debate."""
+    turns: tuple[TurnReport, ...]
+    """The transcript: every turn that was taken, in the order of the debate, the dissent record last."""
+    evidence: EvidenceReport | None = None
+    """Null where no clerk has a place."""
+    costs: CostsReport | None = None
+    """Null where no call was made, as in a debate that a host runs: what it costs the host is not known here."""
+    recorded: RecordedDebate | None = None
+    """The debate that is judged again here; null where none is."""
+    reviewers: ReviewerReport | None = None
+    """Null where there is no reviewer's ballot beside the journal."""
+    journal: JournalReport
+    """The journal that the report was made from."""
+    bare: bool = Field(default=False, exclude=True)
+    """Whether the report is the transcript alone."""
+    arguing: tuple[str, ...] = Field(exclude=True)
+    """The sides that speak."""
+    spoken_by: dict[str, str] = Field(exclude=True)
+    """Side to who filled its seat, as far as that is shown."""
+    judges: tuple[str, ...] = Field(default=(), exclude=True)
     """Who judges it, in the cast's words."""
-    course: EarlierCourse | None = None
-    """What it was before, where it is judged again."""
-    run: RunKind = RunKind()
-    reviewers: ReviewerAgreement | None = None
-    """People who reviewed it afterwards; None where nobody did."""
-    ties: tuple[ArgumentLink, ...] = ()
-    """Which turn attacks or answers which."""
-    appendix: Appendix = Appendix()
+    before: tuple[TurnReport, ...] = Field(exclude=True)
+    """Turns before the first round, of formats that have them."""
+    after: tuple[TurnReport, ...] = Field(exclude=True)
+    """Turns after the last round that are neither a final vote nor a dissent record."""
+    finals: tuple[TurnReport, ...] = Field(exclude=True)
+    """The final votes."""
+    dissent_turn: str = Field(default="", exclude=True)
+    """The turn of the dissent record."""
+    persisted: str | None = Field(default=None, exclude=True)
+    """The sentence that flags convergence after an intervention; None where there was none."""
+    intervention_label: str = Field(exclude=True)
+    places: dict[str, tuple[int, str]] = Field(exclude=True)
+    """Turn id to its round (0 outside the rounds) and its short name there: 1 and `opening A`."""
 
     @property
-    def completed(self) -> int:
-        """Rounds that were judged, or are over where rounds are not judged one by one."""
-        return sum(one.completed for one in self.told)
+    def provenance(self) -> tuple[str, ...]:
+        """The sentences on how it was made."""
+        return tuple(note.text for note in self.notes)
 
     @property
     def scored(self) -> bool:
         """Whether any ballot that gives points counts, so that there are totals."""
-        return any(one.result is not None and one.result.scores for one in self.told) or any(
-            vote.scores for vote in self.judging.panel
-        )
-
-    @property
-    def questions(self) -> list[str]:
-        """The unresolved questions of the final ballots, each once."""
-        asked = (one.ballot.get("unresolved_questions", []) for one in self.finals if one.ballot and not one.mirrored)
-        return list(dict.fromkeys(question for questions in asked for question in questions))
-
-    @property
-    def every(self) -> list[TurnReport]:
-        """All turns that are told, in the order of the debate."""
-        rounds = [turn for one in self.told for turn in (*one.speeches, *one.ballots, *one.forced)]
-        return [*self.before, *rounds, *self.after, *self.finals]
+        return any(one.scores for one in self.rounds) or any(vote.scores for vote in self.judging.panel)
 
 
-def build_report(entries: Sequence[Entry], ballots: GatheredReviews | None = None) -> ReportModel:
-    """The story of a journal, and of the reviewers' ballots that lie beside it."""
+def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = None) -> ReportModel:
+    """The report of a journal, and of the reviewers' ballots that lie beside it."""
     debate = DebateState(entry.event for entry in entries)
-    rules, setup = debate.format, debate.opened.setup
-    settled = debate.settled()
-    votes = [*debate.blind_votes(), *debate.final_votes(), *(v for n in _rounds(settled) for v in debate.votes(n))]
-    turns = {turn.id: read_vote(turn_report(debate, turn), votes) for turn in settled}
+    rules, settled = debate.format, debate.settled()
+    judging, votes = _judging(debate), _votes(debate)
+    ballots = {turn: vote for vote in votes for turn in _ballot_turns(vote)}
+    turns = {turn.id: _turn(debate, turn, ballots.get(turn.id)) for turn in settled}
+    rounds = tuple(_round(debate, n, turns) for n in _round_numbers(debate))
+    before = tuple(turns[turn.id] for turn in settled if turn.round is None and not turn.closing)
     finals = tuple(turns[turn.id] for turn in settled if turn.closing and turns[turn.id].votes)
-    records = [turns[turn.id] for turn in settled if turn.closing and "rows" in (debate.shape(turn) or {})]
-    apart = {one.id for one in (*finals, *records)}
-    return ReportModel(
+    records = [turn for turn in turns.values() if turn.kind == "record"]
+    after = tuple(turns[turn.id] for turn in settled if turn.closing and turns[turn.id] not in (*finals, *records))
+    record = records[0] if records and records[0].fields else None
+    report = ReportModel(
+        **_setup(debate),
         status="complete" if debate.complete else "paused",
-        digest=entries[-1].hash,
-        lines=entries[-1].n,
+        notes=provenance_notes(debate),
         date=entries[0].at[:10],
-        topic=setup.topic,
-        positions=setup.positions,
-        names={side: _named(rules.seats[side].name, rules.seats[side].side) for side in rules.sides},
-        seats={seat: rules.name_of(seat) for seat in (*rules.sides, *debate.judges, *_clerk(debate))},
-        format=f"{rules.title}. {rules.about}",
-        bare=rules.report == "transcript",
-        arguing=arguing(debate),
-        spoken_by={side: spoken_by(debate.cast[side]) for side in arguing(debate) if side in debate.cast},
-        rounds=setup.rounds if rules.round else 0,
-        strictness=setup.strictness,
-        criteria={name: rules.rubric.criteria[name].title for name in debate.criteria},
-        provenance=provenance(debate),
-        before=tuple(turns[turn.id] for turn in settled if turn.round is None and not turn.closing),
-        told=tuple(_round(debate, n, settled, turns) for n in _rounds(settled)),
-        after=tuple(turns[turn.id] for turn in settled if turn.closing and turn.id not in apart),
-        finals=finals,
-        dissent=records[0] if records and records[0].ballot else None,
-        verdict=debate.verdict(),
+        run=run_report(debate),
+        format=_format_report(debate, judging),
+        rounds_completed=sum(one.completed for one in rounds),
+        verdict=_verdict(debate, rounds, judging),
         conceded=debate.conceded(),
+        rounds=rounds,
+        judging=judging,
+        votes=tuple(_vote(vote, judging.scales.certain) for vote in votes),
+        dissent=tuple(_disputed(record.fields or {}, rules.sides)) if record else None,
+        questions=tuple(_questions(finals)),
+        follow_up=tuple(_follow_up(finals)),
+        links=tuple(link for turn in settled if turn.speaking for link in _links(debate, turn)),
+        turns=(*before, *_in_rounds(rounds), *after, *finals, *([record] if record else [])),
+        evidence=citations.evidence(debate),
+        costs=costs_report(costs_of(debate)),
+        recorded=recorded_debate(debate.opened.course) if debate.opened.course else None,
+        reviewers=reviewer_report(debate, reviews) if reviews else None,
+        journal=JournalReport(lines=entries[-1].n, form=JOURNAL_FORM, head=entries[-1].hash),
+        before=before,
+        after=after,
+        finals=finals,
+        dissent_turn=record.id if record else "",
         persisted=rules.labels.persisted if debate.persisted() else None,
-        tag_intervention=rules.labels.intervention,
         places={turn.id: (turn.round or 0, f"{turn.phase.name} {turn.seat.upper()}") for turn in settled},
-        judging=_judging(debate),
-        cited=citations.citations(debate),
-        looked_up=citations.who(debate) if citations.looks(debate) else None,
-        as_of=setup.as_of,
-        rehearsed=bool(rehearsal(debate)),
-        bill=costs_of(debate),
-        judges=debate.cast.get(JUDGE, ()),
-        course=debate.opened.course,
-        run=run_kind(debate),
-        reviewers=reviewer_agreement(debate, ballots) if ballots else None,
-        ties=argument_links(debate),
-        appendix=appendix(debate),
+    )
+    return report.model_copy(update={"summary": closing_line(report, None)})
+
+
+def _format_report(debate: DebateState, judging: JudgingReport) -> FormatReport:
+    rules = debate.format
+    return FormatReport(
+        name=rules.name,
+        title=rules.title,
+        about=f"{rules.title}. {rules.about}",
+        criteria={name: rules.rubric.criteria[name].title for name in debate.criteria},
+        score_most=float(judging.scales.score) if judging.scales.score else None,
     )
 
 
-def _rounds(settled: Iterable[Turn]) -> list[int]:
-    """The rounds in which somebody has had a turn."""
-    return sorted({turn.round for turn in settled if turn.round is not None})
+def _round_numbers(debate: DebateState) -> list[int]:
+    """The rounds in which a turn was taken."""
+    return sorted({turn.round for turn in debate.settled() if turn.round is not None})
 
 
-def _named(name: str, side: str) -> str:
+def _in_rounds(rounds: Sequence[RoundReport]) -> list[TurnReport]:
+    return [turn for one in rounds for turn in (*one.speeches, *one.ballots, *one.forced)]
+
+
+def _setup(debate: DebateState) -> dict[str, Any]:
+    """The fields that were settled before the first word."""
+    rules, setup, arguing = debate.format, debate.opened.setup, arguing_sides(debate)
+    seats = (*rules.sides, *debate.judges, *((CLERK,) if CLERK in rules.seats else ()))
+    return {
+        "topic": setup.topic,
+        "positions": setup.positions,
+        "names": {side: _shown_name(rules.seats[side].name, rules.seats[side].side) for side in rules.sides},
+        "seats": {seat: rules.name_of(seat) for seat in seats},
+        "strictness": setup.strictness,
+        "as_of": setup.as_of,
+        "rounds_asked": setup.rounds if rules.round else 0,
+        "bare": rules.report == "transcript",
+        "arguing": arguing,
+        "spoken_by": {side: public_cast(debate.cast[side]) for side in arguing if side in debate.cast},
+        "judges": debate.cast.get(JUDGE, ()),
+        "intervention_label": rules.labels.intervention,
+    }
+
+
+def _shown_name(name: str, side: str) -> str:
     return f"{name} ({side})" if side else name
 
 
-def _clerk(debate: DebateState) -> tuple[str, ...]:
-    return (CLERK,) if CLERK in debate.format.seats else ()
-
-
-def _round(debate: DebateState, n: int, settled: list[Turn], turns: Mapping[str, TurnReport]) -> RoundReport:
-    here = [turn for turn in settled if turn.round == n]
-    judged = [turn for turn in here if turn.judging and debate.shape(turn) is not None]
-    return RoundReport(
-        number=n,
-        speeches=tuple(turns[turn.id] for turn in here if turn not in judged and not turn.phase.on),
-        ballots=tuple(turns[turn.id] for turn in judged),
-        votes=tuple(debate.votes(n)),
-        result=debate.result(n),
-        intervened=debate.intervened(n),
-        persisted=n in debate.persisted(),
-        forced=tuple(turns[turn.id] for turn in here if turn.phase.on),
-        completed=debate.result(n) is not None or (not debate.judged(n) and all(t.round != n for t in debate.due())),
+def _turn(debate: DebateState, turn: Turn, vote: Vote | None) -> TurnReport:
+    """One settled turn: what was said in it, as others heard it."""
+    answer, shape = debate.answers[turn.id], debate.shape(turn) or {}
+    shown = transcript.entry(debate, turn)
+    fields = _fields(debate, turn, shape, answer) if isinstance(answer, Voted) else None
+    is_vote = turn.judging and debate.format.votes(turn.phase)
+    is_record = turn.closing and "rows" in shape
+    side = turn.seat in debate.format.sides
+    reading = None if vote is None else vote.mirrored if turn.id == vote.turn + MIRRORED else vote.straight
+    counted = vote is not None and (vote.winner != NO_DECISION or vote.label is not None)
+    return TurnReport(
+        id=turn.id,
+        kind="ballot" if is_vote else "record" if is_record else "speech" if side else "finding",
+        seat=turn.seat,
+        round=turn.round,
+        phase=turn.phase.name,
+        phase_title=turn.phase.title,
+        heading=debate.format.heading_of(turn),
+        tag=debate.format.tag_of(turn),
+        text=shown.text if isinstance(answer, Spoke) or shown.declined else None,
+        fields=None if shown.declined else fields,
+        shape=shape,
+        mirrored=turn.mirrored,
+        counted=counted if is_vote else None,
+        reading=reading,
+        words=shown.words if fields is None or shown.declined else _words(shape, fields),
+        most_words=turn.phase.most_words,
+        dropped=shown.dropped,
+        cut=shown.cut,
+        declined=shown.declined,
+        concedes=debate.concedes(turn),
+        private=isinstance(answer, Spoke) and debate.visible(turn).private,
+        other_lines=shown.other_lines,
+        floor=wording.new_to(debate, turn),
+        quotes=tuple(MaterialQuote(**dict(quote)) for quote in shown.quotes),
+        pages=tuple(SearchPage(**dict(page)) for page in shown.found),
     )
 
 
-def _judging(debate: DebateState) -> Judging:
+def _fields(debate: DebateState, turn: Turn, shape: Shape, answer: Voted) -> dict[str, Any]:
+    """A structured reply: a judge's as it was given, any other as it was heard; in the terms of the sides as they
+    are."""
+    fields = debate.seen(shape, answer)
+    return fields if turn.judging else {name: _heard(debate, value) for name, value in fields.items()}
+
+
+def _heard(debate: DebateState, value: Any) -> Any:
+    if isinstance(value, str):
+        return debate.aloud(value).text
+    if isinstance(value, list):
+        return [_heard(debate, item) for item in value]
+    return {name: _heard(debate, item) for name, item in value.items()} if isinstance(value, Mapping) else value
+
+
+def _words(shape: Shape, fields: Mapping[str, Any]) -> int:
+    """The words of a structured reply: those of its texts."""
+    texts = [fields.get(name) for name, field in shape.items() if field.kind == "text"]
+    return sum(sanitize.count_words(text) for text in texts if isinstance(text, str))
+
+
+def _round(debate: DebateState, n: int, turns: Mapping[str, TurnReport]) -> RoundReport:
+    own = [turn for turn in debate.settled() if turn.round == n]
+    judged = [turn for turn in own if turn.judging and debate.shape(turn) is not None]
+    votes, result = tuple(debate.votes(n)), debate.result(n)
+    forced = tuple(turns[turn.id] for turn in own if turn.phase.on)
+    quorum = debate.opened.setup.quorum
+    return RoundReport(
+        number=n,
+        completed=result is not None or (not debate.judged(n) and all(turn.round != n for turn in debate.due())),
+        ballots_counted=result.ballots if result else None,
+        scores=result.scores if result else {},
+        winner=result.winner if result else None,
+        label=wording.standing(result.label, votes, quorum) if result else None,
+        score=result.score if result else None,
+        intervened=debate.intervened(n),
+        intervention_turns=tuple(turn.id for turn in forced),
+        persisted=debate.persists(n),
+        speeches=tuple(turns[turn.id] for turn in own if turn not in judged and not turn.phase.on),
+        ballots=tuple(turns[turn.id] for turn in judged),
+        forced=forced,
+        votes=votes,
+        result=result,
+    )
+
+
+def _judging(debate: DebateState) -> JudgingReport:
     rules = debate.format
     slots = [slot for slot in debate.calendar() if JUDGE in slot.phase.seats and slot.phase.reply != "text"]
     voting = [slot for slot in slots if rules.votes(slot.phase)]
     changed, mirrored = debate.flips()
-    finals = [slot for slot in slots if slot.closing]
-    return Judging(
-        round_fields=_fields(debate, [slot for slot in voting if slot.round is not None]),
-        final_fields=_fields(debate, finals),
+    return JudgingReport(
+        quorum=debate.opened.setup.quorum,
+        mirrored=mirrored,
+        changed=changed,
+        by_swing=rules.decided_by == "swing",
+        means=debate.means(),
+        conflicts=conflicts_of_interest(debate),
+        round_fields=_asked_fields(debate, [slot for slot in voting if slot.round is not None]),
+        final_fields=_asked_fields(debate, [slot for slot in slots if slot.closing]),
         scales=wording.scales(rules),
         most=rules.rubric.most,
-        labelled=wording.LABEL in _fields(debate, voting),
+        labelled=wording.LABEL in _asked_fields(debate, voting),
         answers=not any(rules.seats[side].side for side in rules.sides),
-        by_swing=rules.decided_by == "swing",
         winner_of=rules.winner_of,
-        quorum=debate.opened.setup.quorum,
         panel=tuple(debate.final_votes()),
         blind=tuple(debate.blind_votes()),
-        changed=changed,
-        mirrored=mirrored,
-        means=debate.means(),
         weights=debate.weights,
-        abouts={name: rules.rubric.criteria[name].about for name in debate.criteria},
-        kin=conflicts_of_interest(debate),
+        criteria_about={name: rules.rubric.criteria[name].about for name in debate.criteria},
         quotes=(rules.quotes.verified, rules.quotes.unverified) if rules.quotes else None,
     )
 
 
-def _fields(debate: DebateState, slots: Iterable[Slot]) -> frozenset[str]:
+def _asked_fields(debate: DebateState, slots: Iterable[Slot]) -> frozenset[str]:
     return frozenset(name for slot in slots for name in debate.format.shapes[slot.phase.reply])
 
 
-def closing_line(one: ReportModel, report: str | None) -> str:
-    """The line that confirms a finished debate, and where its report went if it went anywhere."""
-    what = "Transcript" if one.bare else "Report"
-    if one.status == "paused":
-        return f"Debate paused. {what} so far written to {report}." if report else "Debate paused."
-    done = "Debate rehearsed." if one.rehearsed else "Debate complete."
-    said = [done, *([f"{what} written to {report}."] if report else [])]
-    if not one.bare and one.verdict is None:
-        return " ".join([*said, "Winner: not decided, since no final ballot counts."])
-    if one.verdict is not None:
-        said.append(f"{wording.decided(one.verdict, one.judging.scales)}.")
-    if one.rounds:
-        said.append(f"{one.completed} round{'s' if one.completed != 1 else ''} completed.")
-    if "unresolved_questions" in one.judging.final_fields:
-        said.append(f"Key unresolved question: {one_line(one.questions[0]) if one.questions else 'none'}")
-    return " ".join(said)
+def _votes(debate: DebateState) -> list[Vote]:
+    """Every vote, in the order of the debate."""
+    numbers = _round_numbers(debate)
+    return [*debate.blind_votes(), *(vote for n in numbers for vote in debate.votes(n)), *debate.final_votes()]
+
+
+def _ballot_turns(vote: Vote) -> tuple[str, ...]:
+    """The turns in which a vote was cast."""
+    return (vote.turn, vote.turn + MIRRORED) if vote.twice else (vote.turn,)
+
+
+def _vote(vote: Vote, certain: Fraction) -> VoteReport:
+    place, _, _ = vote.turn.partition(".")
+    return VoteReport(
+        judge=vote.judge,
+        place="start" if place == "start" else "final" if place == "final" else "round",
+        round=int(place) if place.isdigit() else None,
+        turns=_ballot_turns(vote),
+        straight=_ballot_result(vote.straight, certain),
+        mirrored=_ballot_result(vote.mirrored, certain),
+        absent=vote.absent,
+        stable=vote.stable,
+        counts_as=vote.winner,
+        label=vote.label,
+        scores=vote.scores,
+    )
+
+
+def _ballot_result(reading: BallotReading | None, certain: Fraction) -> BallotResult | None:
+    if reading is None:
+        return None
+    share = None if reading.probability is None else reading.probability / certain
+    return BallotResult(**{**dict(reading), "probability": share})
+
+
+def _verdict(debate: DebateState, rounds: Sequence[RoundReport], judging: JudgingReport) -> VerdictReport | None:
+    verdict: Verdict | None = debate.verdict()
+    if verdict is None:
+        return None
+    label = wording.label_of(verdict)
+    scored = any(one.scores for one in rounds) or any(vote.scores for vote in judging.panel)
+    own: dict[str, Any] = {
+        "decided": wording.decided(verdict, judging.scales),
+        "totals": verdict.totals if scored else {},
+        "rounds_won": verdict.rounds_won if any(one.result for one in rounds) else {},
+        "label": label,
+        "score": verdict.score if label is not None or not judging.labelled else None,
+        "share": None if verdict.probability is None else verdict.probability / judging.scales.certain,
+    }
+    return VerdictReport(**{**dict(verdict), **own})
+
+
+def _disputed(record: Mapping[str, Any], sides: Sequence[str]) -> Iterator[DisputedClaim]:
+    """The rows of the dissent record."""
+    for row in record["rows"]:
+        positions = {side: row[side] for side in sides if side in row}
+        turns = tuple(row.get("turns", ()))
+        yield DisputedClaim(
+            claim=row.get("claim", ""), positions=positions, status=row.get("status") or "", turns=turns
+        )
+
+
+def _questions(finals: Iterable[TurnReport]) -> list[str]:
+    asked = (turn.fields.get("unresolved_questions", []) for turn in finals if turn.fields and not turn.mirrored)
+    return list(dict.fromkeys(question for questions in asked for question in questions))
+
+
+def _follow_up(finals: Iterable[TurnReport]) -> Iterator[FollowUp]:
+    for turn in finals:
+        if turn.fields and not turn.mirrored and turn.fields.get("follow_up"):
+            yield FollowUp(judge=turn.seat, turn=turn.id, text=turn.fields["follow_up"])
+
+
+def _links(debate: DebateState, turn: Turn) -> Iterator[ArgumentLink]:
+    """What a turn attacks: the other side's latest case. What it answers: the challenge of its round, or else what
+    was heard last."""
+    name = turn.phase.name
+    if name not in (CHALLENGE, REBUTTAL) or debate.declined(turn.id):
+        return
+    heard = [other for other in debate.heard(turn) if other.speaking and other.seat != turn.seat]
+    if name == CHALLENGE:
+        cases = [other for other in heard if other.phase.name not in (CHALLENGE, REBUTTAL)]
+        yield from (ArgumentLink(turn=turn.id, how="attacks", to=case.id) for case in cases[-1:])
+        return
+    challenges = [other for other in heard if other.phase.name == CHALLENGE and other.round == turn.round]
+    yield from (ArgumentLink(turn=turn.id, how="answers", to=other.id) for other in (challenges or heard)[-1:])
+
+
+def costs_report(costs: Costs) -> CostsReport | None:
+    if not costs.lines:
+        return None
+    return CostsReport(
+        lines=tuple(cost_report(line, line.seat, line.phase) for line in costs.lines),
+        seats=tuple(cost_report(line, seat, None) for seat, line in costs.of_seats().items()),
+        total=cost_report(costs.total, None, None),
+    )
+
+
+def cost_report(line: CostLine, seat: str | None, phase: str | None) -> CostReport:
+    known = round(line.cost, DOLLAR_DECIMALS)
+    return CostReport(
+        seat=seat,
+        phase=phase,
+        calls=line.calls,
+        usd=None if line.unknown else known,
+        usd_known=None if line.unknown == line.calls else known,
+        calls_unknown=line.unknown,
+        tokens=TokenCounts.of(line.usage),
+    )
+
+
+def closing_line(report: ReportModel, path: str | None) -> str:
+    """The line that confirms a finished debate, and where its report went if it was written."""
+    document = "Transcript" if report.bare else "Report"
+    if report.status == "paused":
+        return f"Debate paused. {document} so far written to {path}." if path else "Debate paused."
+    sentences = ["Debate rehearsed." if report.run.rehearsed else "Debate complete."]
+    sentences += [f"{document} written to {path}."] if path else []
+    if not report.bare and report.verdict is None:
+        return " ".join([*sentences, "Winner: not decided, since no final ballot counts."])
+    if report.verdict is not None:
+        sentences.append(f"{report.verdict.decided}.")
+    if report.rounds_asked:
+        completed = report.rounds_completed
+        sentences.append(f"{completed} round{'s' if completed != 1 else ''} completed.")
+    if "unresolved_questions" in report.judging.final_fields:
+        question = sanitize.one_line(report.questions[0]) if report.questions else "none"
+        sentences.append(f"Key unresolved question: {question}")
+    return " ".join(sentences)

@@ -1,96 +1,151 @@
-"""How a debate was made, in a few short sentences, what weakens it first."""
+"""How a debate was made: the notes at the head of every report, how it was run, and which judges share a model or a
+vendor with a side."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
-from debate_orchestrator.core.events import Spoke
+from pydantic import Field
+
+from debate_orchestrator.core.events import EarlierCourse, Spoke
 from debate_orchestrator.core.phases import CLERK, JUDGE, judges
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.core.values import Value
 from debate_orchestrator.reports import citations, wording
+from debate_orchestrator.reports.parts import EarlierRoundReport, Note, Part, RecordedDebate
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.sanitize import one_line
 
-
-def provenance(debate: DebateState) -> tuple[str, ...]:
-    """The sentences that stand at the head of every report, each once."""
-    return tuple(dict.fromkeys([*_weaknesses(debate), *_made(debate)]))
+COMPLETE, PROMPTS_CHANGED = "complete", "prompts changed"
+"""Kinds of notes that a form may leave out or move."""
 
 
-def _weaknesses(debate: DebateState) -> Iterator[str]:
-    setup, due = debate.opened.setup, ", ".join(turn.id for turn in debate.due())
-    yield from rehearsal(debate)
-    yield from (f"The real cast would take: {n.detail}." for n in debate.notes if n.note == "estimate")
-    yield f"Paused: waiting for {due}." if due else "Complete."
+def provenance_notes(debate: DebateState) -> tuple[Note, ...]:
+    """The notes at the head of every report, each sentence once: what weakens the debate first."""
+    notes = [*_weaknesses(debate), *_setup_notes(debate), *_source_notes(debate)]
+    return tuple({note.text: note for note in notes}.values())
+
+
+def _warning(kind: str, text: str, turn: str | None = None) -> Note:
+    return Note(kind=kind, severity="warning", text=text, turn=turn)
+
+
+def _info(kind: str, text: str) -> Note:
+    return Note(kind=kind, severity="info", text=text)
+
+
+def _weaknesses(debate: DebateState) -> Iterator[Note]:
+    due = [turn.id for turn in debate.due()]
+    if rehearsed := _rehearsal(debate):
+        yield _warning("rehearsed", rehearsed)
+    for note in debate.notes:
+        if note.note == "estimate":
+            yield _warning("estimate", f"The real cast would take: {note.detail}.")
+    if due:
+        yield _warning("paused", f"Paused: waiting for {', '.join(due)}.", due[0] if len(due) == 1 else None)
+    else:
+        yield _info(COMPLETE, "Complete.")
     yield from _recorded(debate)
     if one_agent(debate):
-        yield "Degraded: one agent wore all hats, so the two sides are not independent."
-    unjudged = [str(n) for n in range(1, setup.rounds + 1) if debate.unjudged(n)]
+        yield _warning("degraded", "Degraded: one agent wore all hats, so the two sides are not independent.")
+    unjudged = [str(n) for n in range(1, debate.opened.setup.rounds + 1) if debate.unjudged(n)]
     if unjudged:
-        yield f"Degraded: no ballot counts for round {', '.join(unjudged)}."
-    yield from _declined(debate)
-    yield from wording.floor_note(debate)
+        yield _warning("degraded", f"Degraded: no ballot counts for round {', '.join(unjudged)}.")
+    for side in debate.format.sides:
+        declined = [turn.id for turn in debate.settled() if turn.seat == side and debate.declined(turn.id)]
+        if declined:
+            turns = f"{len(declined)} turn{'s' * (len(declined) != 1)}"
+            text = f"Degraded: {debate.format.name_of(side)} declined to argue in {turns}."
+            yield _warning("degraded", text, declined[0] if len(declined) == 1 else None)
+    yield from (_info("floor", text) for text in wording.floor_sentences(debate))
 
 
-def _made(debate: DebateState) -> Iterator[str]:
+def _recorded(debate: DebateState) -> Iterator[Note]:
+    """What is judged, where it was debated before."""
+    course, name_of = debate.opened.course, debate.format.name_of
+    if course is None:
+        return
+    text = f"This is a judging of a recorded debate: {course.source} (digest {course.digest[:12]})."
+    yield _warning("recorded", text)
+    if speakers := "; ".join(f"{name_of(side)}: {who}" for side, who in course.speakers.items()):
+        yield _info("recorded", f"Who spoke in it: {speakers}.")
+    yield from (_info("recorded", note) for note in course.notes)
+    for n, side in course.conceded.items():
+        yield _info("recorded", f"It ended after round {n}, where its judges held {name_of(side)} to have given up.")
+    if debate.judged(debate.rounds) and any(not debate.judged(n) for n in range(1, debate.rounds)):
+        yield _info("recorded", "One ballot, after the last round, covers all of it.")
+
+
+def _setup_notes(debate: DebateState) -> Iterator[Note]:
+    """Who took part, in which order, and with what."""
     rules, setup = debate.format, debate.opened.setup
     if rules.report == "report":
-        yield _cast(debate)
-    yield from _persons(debate)
-    yield from _recast(debate)
-    yield from _order(debate)
+        yield _info("cast", _cast(debate))
+    yield from (_info("people", text) for text in _people(debate))
+    yield from (_warning("reassigned", text) for text in _reassigned(debate))
+    yield _info("order", _order(debate))
     if any(reply.called for reply in debate.opened.derived):
-        yield "The positions were derived by a moderator's model, and nobody confirmed them."
+        text = "The positions were derived by a moderator's model, and were not confirmed."
+        yield _info("positions", text)
     if setup.rounds > 1 and debate.opened.course is None and _advises(debate):
         kept = "goes to both debaters" if setup.feedback else "is kept from the debaters"
-        yield f"The judge's feedback {kept}."
+        yield _info("feedback", f"The judge's feedback {kept}.")
     if setup.context:
-        yield f"{_given(debate)}: {', '.join(one_line(file.name) for file in setup.context)}."
+        names = ", ".join(one_line(file.name) for file in setup.context)
+        yield _info("material", f"{_material(debate)}: {names}.")
     if setup.search:
-        yield "Debaters could search the web."
+        yield _info("search", "Debaters could search the web.")
+
+
+def _source_notes(debate: DebateState) -> Iterator[Note]:
+    """What was left out, what was checked, and what a provider or a newer version did otherwise."""
     if any(isinstance(debate.answers[turn.id], Spoke) and debate.visible(turn).private for turn in debate.settled()):
-        yield "Private working of the speakers is left out; it is in the journal."
-    if citations.looks(debate):
-        yield from citations.provenance(debate)
-    elif debate.judges and arguing(debate) and not (rules.quotes and setup.context):
-        yield "Sources are cited by the debaters and were not checked."
-    yield from _lacked(debate)
+        yield _info("private", "Private working of the speakers is left out; it is in the journal.")
+    if citations.has_clerk(debate):
+        if checked := citations.summary(debate):
+            yield _info("sources", checked)
+    elif debate.judges and arguing_sides(debate) and not (debate.format.quotes and debate.opened.setup.context):
+        yield _info("sources", "Sources are cited by the debaters and were not checked.")
+    lacked: dict[str, dict[str, None]] = {}
+    for turn in debate.settled():
+        lacked.setdefault(turn.seat, {}).update(dict.fromkeys(debate.reply(turn).lacked))
+    for seat, features in lacked.items():
+        if features:
+            name = debate.format.name_of(seat)
+            yield _warning("unavailable", f"Not available from the provider of {name}: {', '.join(features)}.")
     changed = [note.detail for note in debate.notes if note.note == "prompts changed"]
     if changed:
         times = "" if len(changed) == 1 else f" {len(changed)} times"
-        yield f"The prompts changed on the way{times}, with a newer version of this program ({changed[-1]})."
+        text = f"The prompts changed on the way{times}, with a newer version of this program ({changed[-1]})."
+        yield _info(PROMPTS_CHANGED, text)
 
 
-def arguing(debate: DebateState) -> tuple[str, ...]:
+def arguing_sides(debate: DebateState) -> tuple[str, ...]:
     """The sides that have a turn in this debate."""
     seats = {seat for slot in debate.calendar() for seat in slot.phase.seats}
     return tuple(side for side in debate.format.sides if side in seats)
 
 
-def _order(debate: DebateState) -> Iterator[str]:
+def _order(debate: DebateState) -> str:
     """Who spoke before whom."""
-    name_of, sides = debate.format.name_of, arguing(debate)
+    name_of, sides = debate.format.name_of, arguing_sides(debate)
     together = [slot.phase for slot in debate.calendar() if set(sides) <= set(slot.phase.seats)]
     if not sides:
-        yield "Nobody argued: the judge decides without a debate."
-    elif len(sides) < len(debate.format.sides):
-        yield f"Only {name_of(sides[0])} argued, and nobody answered."
-    elif together and all(phase.order == "at once" for phase in together):
-        yield "Both spoke at once."
-    else:
-        yield f"{name_of(debate.opened.setup.first)} spoke first."
+        return "Neither side argued: the judge decides without a debate."
+    if len(sides) < len(debate.format.sides):
+        return f"Only {name_of(sides[0])} argued, without an opponent."
+    if together and all(phase.order == "at once" for phase in together):
+        return "Both spoke at once."
+    return f"{name_of(debate.opened.setup.first)} spoke first."
 
 
-def _given(debate: DebateState) -> str:
+def _material(debate: DebateState) -> str:
     """To whom the material was given."""
     heard_by = debate.format.context_heard_by
-    sides = any(side in heard_by for side in arguing(debate))
     judged = JUDGE in heard_by or not debate.judges
-    if sides:
+    if any(side in heard_by for side in arguing_sides(debate)):
         return "Material given to the debaters" + ("" if judged else ", and not to the judge")
-    return "Material given to the judge" if judged else "Material that nobody was given"
+    return "Material given to the judge" if judged else "Material that no seat was given"
 
 
 def _advises(debate: DebateState) -> bool:
@@ -104,40 +159,24 @@ def one_agent(debate: DebateState) -> bool:
     return any(note.note == "one agent" for note in debate.notes)
 
 
-def _recorded(debate: DebateState) -> list[str]:
-    """What is judged, where it was debated before."""
-    course, name_of = debate.opened.course, debate.format.name_of
-    if course is None:
-        return []
-    said = [f"This is a judging of a recorded debate: {course.source} (digest {course.digest[:12]})."]
-    spoke = "; ".join(f"{name_of(side)}: {who}" for side, who in course.speakers.items())
-    said += [f"Who spoke in it: {spoke}."] if spoke else []
-    said += course.notes
-    for round, side in course.conceded.items():
-        said.append(f"It ended after round {round}, where its judges held {name_of(side)} to have given up.")
-    if debate.judged(debate.rounds) and any(not debate.judged(n) for n in range(1, debate.rounds)):
-        said.append("One ballot, after the last round, covers all of it.")
-    return said
-
-
-def rehearsal(debate: DebateState) -> list[str]:
-    """The sentence that says so where stand-ins spoke."""
+def _rehearsal(debate: DebateState) -> str:
+    """The sentence that says that stand-ins spoke; empty where none did."""
     names = [name for cast in (debate.opened.cast, debate.cast) for name in stand_ins(debate, cast)]
     if not names:
-        return []
-    fillers = {*_fillers(debate, debate.opened.cast).values(), *_fillers(debate, debate.cast).values()}
-    if not any(model_spec.is_called(spec) or spec == model_spec.HUMAN for spec in fillers):
-        return ["Rehearsed: stand-ins spoke, and no model was called."]
-    return [f"Rehearsed in part: stand-ins spoke for {', '.join(dict.fromkeys(names))}."]
+        return ""
+    specs = {*_specs(debate, debate.opened.cast).values(), *_specs(debate, debate.cast).values()}
+    if not any(model_spec.is_called(spec) or spec == model_spec.HUMAN for spec in specs):
+        return "Rehearsed: stand-ins spoke, and no model was called."
+    return f"Rehearsed in part: stand-ins spoke for {', '.join(dict.fromkeys(names))}."
 
 
 def stand_ins(debate: DebateState, cast: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """The names of the seats that somebody stands in for in a cast of this debate."""
-    seats = _fillers(debate, cast).items()
+    """The names of the seats that a stand-in fills in a cast of this debate."""
+    seats = _specs(debate, cast).items()
     return [debate.format.name_of(seat) for seat, spec in seats if model_spec.kind(spec) == model_spec.REHEARSE]
 
 
-def _fillers(debate: DebateState, cast: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+def _specs(debate: DebateState, cast: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
     """Seat to who fills it, every judge of a panel apart."""
     return {
         seat: spec
@@ -146,94 +185,89 @@ def _fillers(debate: DebateState, cast: Mapping[str, tuple[str, ...]]) -> dict[s
     }
 
 
-def _declined(debate: DebateState) -> list[str]:
-    """How often each side declined to argue."""
-    said = []
-    for side in debate.format.sides:
-        n = sum(turn.seat == side and debate.declined(turn.id) for turn in debate.settled())
-        turns = f"{n} turn{'s' * (n != 1)}"
-        said += [f"Degraded: {debate.format.name_of(side)} declined to argue in {turns}."] if n else []
-    return said
-
-
-def _recast(debate: DebateState) -> list[str]:
-    """Who spoke for the seats in which more than one did, in the order in which they came."""
-    spoke: dict[str, dict[str, None]] = {}
+def _reassigned(debate: DebateState) -> Iterator[str]:
+    """The seats for which more than one speaker spoke, in the order in which they came."""
+    speakers: dict[str, dict[str, None]] = {}
     for turn in debate.settled():
-        spoke.setdefault(turn.seat, {})[debate.reply(turn).by] = None
-    changed = {seat: list(who) for seat, who in spoke.items() if len(who) > 1}
-    return [
-        f"Recast on the way: {debate.format.name_of(seat)} was {', then '.join(map(model_spec.public_name, who))}."
-        for seat, who in changed.items()
-    ]
+        speakers.setdefault(turn.seat, {})[debate.reply(turn).by] = None
+    for seat, specs in speakers.items():
+        if len(specs) > 1:
+            names = ", then ".join(map(model_spec.public_name, specs))
+            yield f"Reassigned on the way: {debate.format.name_of(seat)} was {names}."
 
 
-def _persons(debate: DebateState) -> list[str]:
-    """The seats that a person sits in, or sat in."""
-    sat = [seat for seat, spec in _fillers(debate, debate.cast).items() if spec == model_spec.HUMAN]
-    sat += [turn.seat for turn in debate.settled() if debate.reply(turn).by == model_spec.HUMAN]
-    sides = [debate.format.name_of(seat) for seat in dict.fromkeys(sat) if not seat.startswith(JUDGE)]
-    panel = [debate.format.name_of(seat) for seat in dict.fromkeys(sat) if seat.startswith(JUDGE)]
-    did = [f"argued as {' and as '.join(sides)}"] * bool(sides) + [f"judged as {' and as '.join(panel)}"] * bool(panel)
-    return [f"A person {did_it}." for did_it in did]
-
-
-def _lacked(debate: DebateState) -> list[str]:
-    """What was asked of each seat's provider that it could not do."""
-    wanted: dict[str, dict[str, None]] = {}
-    for turn in debate.settled():
-        wanted.setdefault(turn.seat, {}).update(dict.fromkeys(debate.reply(turn).lacked))
-    return [f"Not had from {debate.format.name_of(seat)}: {', '.join(what)}." for seat, what in wanted.items() if what]
+def _people(debate: DebateState) -> Iterator[str]:
+    """The seats that a person fills, or filled."""
+    seats = [seat for seat, spec in _specs(debate, debate.cast).items() if spec == model_spec.HUMAN]
+    seats += [turn.seat for turn in debate.settled() if debate.reply(turn).by == model_spec.HUMAN]
+    sides = [debate.format.name_of(seat) for seat in dict.fromkeys(seats) if not seat.startswith(JUDGE)]
+    panel = [debate.format.name_of(seat) for seat in dict.fromkeys(seats) if seat.startswith(JUDGE)]
+    if sides:
+        yield f"A person argued as {' and as '.join(sides)}."
+    if panel:
+        yield f"A person judged as {' and as '.join(panel)}."
 
 
 def _cast(debate: DebateState) -> str:
     """Who fills the seats. Who looks things up is told with what was found."""
-    cast = {seat: who for seat, who in debate.cast.items() if seat in debate.format.seated and seat != CLERK}
+    cast = {seat: specs for seat, specs in debate.cast.items() if seat in debate.format.seated and seat != CLERK}
     if debate.opened.course is not None:
-        return f"Judge: {spoken_by(cast[JUDGE])}; nobody was asked for a speech."
-    if all(who == model_spec.HOST for seat in cast.values() for who in seat):
+        return f"Judge: {public_cast(cast[JUDGE])}; the speeches are those on record."
+    if all(spec == model_spec.HOST for specs in cast.values() for spec in specs):
         agents = "one of the host's agents takes" if one_agent(debate) else "the host's own agents take"
         return f"Host-run: {agents} every seat; no model is on record."
-    return "; ".join(f"{debate.format.name_of(seat)}: {spoken_by(who)}" for seat, who in cast.items()) + "."
+    return "; ".join(f"{debate.format.name_of(seat)}: {public_cast(specs)}" for seat, specs in cast.items()) + "."
 
 
-def spoken_by(who: tuple[str, ...]) -> str:
+def public_cast(specs: tuple[str, ...]) -> str:
     """A seat's cast, as far as it is shown."""
-    return ", ".join(map(model_spec.public_name, who))
+    return ", ".join(map(model_spec.public_name, specs))
 
 
-class Appendix(Value):
-    """The particulars of a debate."""
+RunKind = Literal["called", "host", "people", "replayed", "rehearsed", "mixed"]
 
-    cast: tuple[tuple[str, str], ...] = ()
-    """The name of each seat, and who fills it now."""
-    models: tuple[tuple[str, str], ...] = ()
-    """The name of each seat, and the models that said they answered; seats of which nobody said are left out."""
-    settings: tuple[tuple[str, str], ...] = ()
-    """What was settled before the first word, each with its value, in plain words."""
-    context: tuple[str, ...] = ()
+
+class RunReport(Part):
+    """How the debate was run, and with what."""
+
+    kind: RunKind
+    """`called`: models and programs were asked; `host`: an agent host took the turns; `people`: people did; `replayed`:
+    a recording spoke; `rehearsed`: stand-ins did, and no model was called; `mixed`: more than one of these. Of a debate
+    that is judged again, it tells of the judges alone."""
+    rehearsed: bool
+    """Whether stand-ins spoke at all."""
+    cast: dict[str, tuple[str, ...]]
+    """Seat to who fills it, as far as that is shown: of a program its name alone."""
+    models: dict[str, tuple[str, ...]]
+    """Seat to the models that said they answered; seats without any are left out."""
+    role_names: dict[str, str] = Field(exclude=True)
+    """Role to its name, of roles that take a turn."""
+    settings: dict[str, str]
+    """What was settled before the first word, in plain words."""
+    context: tuple[str, ...]
     """The files that speakers could draw on."""
-    prompts: tuple[tuple[str, str], ...] = ()
-    """Template to the sha256 of its text."""
-    version: str = ""
-    """Of the program that opened it."""
+    prompts: dict[str, str]
+    """Template to the sha256 of its text when the debate was opened."""
+    version: str
+    """The version of this package that opened the debate."""
 
 
-def appendix(debate: DebateState) -> Appendix:
-    """The particulars of a debate as they stand on record."""
-    opened, name_of = debate.opened, debate.format.name_of
+def run_report(debate: DebateState) -> RunReport:
+    """How that debate is run, and with what."""
+    opened = debate.opened
     models: dict[str, dict[str, None]] = {}
     for turn in debate.settled():
-        model = debate.reply(turn).model
-        models.setdefault(name_of(turn.seat), {}).update({model: None} if model else {})
-    return Appendix(
-        cast=tuple(
-            (name_of(seat), ", ".join(map(model_spec.public_name, debate.cast[seat]))) for seat in debate.format.seated
-        ),
-        models=tuple((name, ", ".join(which)) for name, which in models.items() if which),
-        settings=tuple(_settings(debate)),
+        if model := debate.reply(turn).model:
+            models.setdefault(turn.seat, {})[model] = None
+    return RunReport(
+        kind=_kind(debate),
+        rehearsed=bool(_rehearsal(debate)),
+        cast={seat: tuple(map(model_spec.public_name, specs)) for seat, specs in debate.cast.items()},
+        models={seat: tuple(names) for seat, names in models.items()},
+        role_names={role: debate.format.name_of(role) for role in debate.format.seated},
+        settings=dict(_settings(debate)),
         context=tuple(file.name for file in opened.setup.context),
-        prompts=tuple(sorted(opened.prompts.items())),
+        prompts=dict(sorted(opened.prompts.items())),
         version=opened.version,
     )
 
@@ -244,7 +278,7 @@ def _settings(debate: DebateState) -> Iterator[tuple[str, str]]:
     if rules.round:
         yield "Rounds asked for", str(setup.rounds)
     yield "Strictness", setup.strictness
-    if len(arguing(debate)) > 1:
+    if len(arguing_sides(debate)) > 1:
         yield "Spoke first", rules.name_of(setup.first)
     yield "Feedback to the debaters", "on" if setup.feedback else "off"
     yield "Web search", "on" if setup.search else "off"
@@ -257,11 +291,45 @@ def _settings(debate: DebateState) -> Iterator[tuple[str, str]]:
         yield "Cap on cost", f"${debate.max_cost:.2f}"
 
 
-_SAY_NOTHING = (model_spec.HOST, model_spec.REPLAY, model_spec.HUMAN)
-"""Kinds of casts that don't tell who really speaks."""
+def recorded_debate(course: EarlierCourse) -> RecordedDebate:
+    """The recorded debate that is judged again."""
+    return RecordedDebate(
+        source=course.source,
+        digest=course.digest,
+        debated=course.debated,
+        speakers=course.speakers,
+        notes=course.notes,
+        judges=course.judges,
+        winner=course.winner,
+        strength=course.strength,
+        totals=course.totals,
+        rounds=tuple(
+            EarlierRoundReport(number=n, scores=one.scores, winner=one.winner)
+            for n, one in sorted(course.rounds.items())
+        ),
+    )
 
 
-class _Who(NamedTuple):
+_KINDS: dict[str, RunKind] = {
+    model_spec.HOST: "host",
+    model_spec.HUMAN: "people",
+    model_spec.REPLAY: "replayed",
+    model_spec.REHEARSE: "rehearsed",
+}
+
+
+def _kind(debate: DebateState) -> RunKind:
+    """What all who have a seat, or have spoken, have in common. A clerk only looks things up, and the speakers of a
+    recorded debate were not called."""
+    again = debate.opened.course is not None
+    seats = [seat for seat in debate.format.seated if (seat == JUDGE if again else seat != CLERK)]
+    specs = {spec for cast in (debate.opened.cast, debate.cast) for seat in seats for spec in cast.get(seat, ())}
+    specs |= {debate.reply(turn).by for turn in debate.settled() if turn.role in seats}
+    kinds = {_KINDS.get(model_spec.kind(spec), "called") for spec in specs}
+    return kinds.pop() if len(kinds) == 1 else "mixed"
+
+
+class _Speakers(NamedTuple):
     """Who answered for a seat, as far as it is known."""
 
     specs: frozenset[str] = frozenset()
@@ -273,95 +341,38 @@ class _Who(NamedTuple):
 
 
 def conflicts_of_interest(debate: DebateState) -> tuple[str, ...]:
-    """A sentence for each model and each vendor that a judge shares with sides; none for who is unknown."""
-    spoke = _who(debate)
+    """A sentence for each model and each vendor that a judge shares with sides; none for unknown speakers."""
+    speakers: dict[str, _Speakers] = {}
+    for turn in debate.settled():
+        reply, before = debate.reply(turn), speakers.get(turn.seat, _Speakers())
+        own = _known([reply.by], [reply.model] if model_spec.is_called(reply.by) else [])
+        speakers[turn.seat] = _Speakers(before.specs | own.specs, before.models | own.models)
     if debate.opened.course is not None:
-        spoke |= {side: _known(who.split(", ")) for side, who in debate.opened.course.speakers.items()}
-    return tuple(said for judge in debate.judges if judge in spoke for said in _of(debate, judge, spoke))
+        speakers |= {side: _known(who.split(", ")) for side, who in debate.opened.course.speakers.items()}
+    judges_known = [judge for judge in debate.judges if judge in speakers]
+    return tuple(text for judge in judges_known for text in _shared(debate, judge, speakers))
 
 
-def _of(debate: DebateState, judge: str, spoke: Mapping[str, _Who]) -> Iterator[str]:
-    """What one judge shares."""
-    own, names = spoke[judge], debate.format.name_of
+def _known(specs: Iterable[str], models: Iterable[str | None] = ()) -> _Speakers:
+    real = (model_spec.real(spec) for spec in specs)
+    # These kinds do not tell which model answers.
+    unknown = (model_spec.HOST, model_spec.REPLAY, model_spec.HUMAN)
+    named = frozenset(spec for spec in real if ":" in spec and model_spec.kind(spec) not in unknown)
+    return _Speakers(named, frozenset(model for model in models if model))
+
+
+def _shared(debate: DebateState, judge: str, speakers: Mapping[str, _Speakers]) -> Iterator[str]:
+    """What one judge shares with the sides."""
+    own, name_of = speakers[judge], debate.format.name_of
     models, vendors = dict[str, list[str]](), dict[str, list[str]]()
     for side in debate.format.sides:
-        who = spoke.get(side, _Who())
-        if same := sorted(own.specs & who.specs) or sorted(own.models & who.models):
-            models.setdefault(same[0], []).append(names(side))
-        elif alike := sorted(own.vendors & who.vendors):
-            vendors.setdefault(alike[0], []).append(names(side))
-    for spec, sides in models.items():
+        other = speakers.get(side, _Speakers())
+        if same := sorted(own.specs & other.specs) or sorted(own.models & other.models):
+            models.setdefault(same[0], []).append(name_of(side))
+        elif alike := sorted(own.vendors & other.vendors):
+            vendors.setdefault(alike[0], []).append(name_of(side))
+    for spec, names in models.items():
         what = "program" if model_spec.kind(spec) == model_spec.COMMAND else "model"
-        yield f"{names(judge)} is the same {what} as {' and '.join(sides)}: {model_spec.public_name(spec)}."
-    for vendor, sides in vendors.items():
-        yield f"{names(judge)} is a model of the same vendor as {' and '.join(sides)}: {vendor}."
-
-
-def _who(debate: DebateState) -> dict[str, _Who]:
-    """Seat to those who answered for it."""
-    found: dict[str, _Who] = {}
-    for turn in debate.settled():
-        reply, before = debate.reply(turn), found.get(turn.seat, _Who())
-        one = _known([reply.by], [reply.model] if model_spec.is_called(reply.by) else [])
-        found[turn.seat] = _Who(before.specs | one.specs, before.models | one.models)
-    return found
-
-
-def _known(specs: Iterable[str], models: Iterable[str | None] = ()) -> _Who:
-    real = (model_spec.real(spec) for spec in specs)
-    named = frozenset(spec for spec in real if ":" in spec and model_spec.kind(spec) not in _SAY_NOTHING)
-    return _Who(named, frozenset(model for model in models if model))
-
-
-Kind = Literal["called", "host", "people", "replayed", "rehearsed", "mixed"]
-
-
-class RunKind(Value):
-    """How a debate was run."""
-
-    kind: Kind = "host"
-    """Called: models and programs were asked. Host: an agent host took the turns. People: persons did. Replayed: a
-    recording spoke. Rehearsed: stand-ins did. Mixed: more than one of these. Where a debate is judged again, it tells
-    of its judges alone."""
-    format: str = ""
-    """The short name of its format: `adversarial`."""
-    cast: dict[str, tuple[str, ...]] = {}
-    """Seat to who fills it, as far as it is shown."""
-    version: str = ""
-    """The version of this package that opened it."""
-
-
-def run_kind(debate: DebateState) -> RunKind:
-    """How that debate is run."""
-    return RunKind(
-        kind=_kind(debate),
-        format=debate.format.name,
-        cast={seat: tuple(map(model_spec.public_name, who)) for seat, who in debate.cast.items()},
-        version=debate.opened.version,
-    )
-
-
-def _kind(debate: DebateState) -> Kind:
-    """What whoever has a seat, and whoever has spoken, has in common. A clerk only looks things up, and who spoke in
-    a recorded debate was asked for nothing."""
-    again = debate.opened.course is not None
-    seats = [seat for seat in debate.format.seated if (seat == JUDGE if again else seat != CLERK)]
-    who = {one for cast in (debate.opened.cast, debate.cast) for seat in seats for one in cast.get(seat, ())}
-    who |= {debate.reply(turn).by for turn in debate.settled() if turn.role in seats}
-    kinds = set(_kinds(who))
-    return kinds.pop() if len(kinds) == 1 else "mixed"
-
-
-def _kinds(who: Iterable[str]) -> Iterable[Kind]:
-    for spec in who:
-        match model_spec.kind(spec):
-            case model_spec.HOST:
-                yield "host"
-            case "human":
-                yield "people"
-            case model_spec.REPLAY:
-                yield "replayed"
-            case model_spec.REHEARSE:
-                yield "rehearsed"
-            case _:
-                yield "called"
+        yield f"{name_of(judge)} is the same {what} as {' and '.join(names)}: {model_spec.public_name(spec)}."
+    for vendor, names in vendors.items():
+        yield f"{name_of(judge)} is a model of the same vendor as {' and '.join(names)}: {vendor}."

@@ -1,6 +1,6 @@
 """The files of reviewers' ballots: one each, in a folder beside the journal, which itself is never touched.
 
-`debate-report.ballots/ada.yaml` is the ballot of somebody called ada, `ada.draft.yaml` one that is not finished. A
+`debate-report.ballots/ada.yaml` is the ballot of a reviewer called ada, `ada.draft.yaml` one that is not finished. A
 ballot counts for the journal as it stood when it was cast, known by the digest of its last line.
 """
 
@@ -19,7 +19,7 @@ from debate_orchestrator.reports.reviews import Review, ReviewForm
 from debate_orchestrator.storage.files import make_folder, write_atomic, write_new
 from debate_orchestrator.storage.journal import Entry
 from debate_orchestrator.util.data import is_link, name_of, read_mapping_with_lines, to_yaml
-from debate_orchestrator.util.errors import BadFile, complaint, short_repr
+from debate_orchestrator.util.errors import BadFile, short_repr
 from debate_orchestrator.util.sanitize import normalized, one_line
 
 ENDING, DRAFT = ".yaml", ".draft.yaml"
@@ -40,51 +40,54 @@ class GatheredReviews(Value):
 def gather_reviews(folder: str, entries: Sequence[Entry]) -> GatheredReviews:
     """Every ballot in a folder that counts for a journal, by the names of their files, and why others don't."""
     if is_link(folder):
-        return GatheredReviews(left_out=(complaint(name_of(folder), "a symbolic link", "the folder of the ballots"),))
+        return GatheredReviews(left_out=(f"{name_of(folder)}: the folder of the ballots can't be a symbolic link.",))
     try:
         names = sorted(name for name in os.listdir(folder) if name.endswith(ENDING) and not name.endswith(DRAFT))
     except OSError:
         return GatheredReviews()
     counted: list[Review] = []
     left_out: list[str] = []
-    paper = ReviewForm(DebateState(entry.event for entry in entries)) if names else None
+    form = ReviewForm(DebateState(entry.event for entry in entries)) if names else None
     for name in names[:MOST]:
-        assert paper is not None
+        assert form is not None
         try:
-            counted.append(_read(os.path.join(folder, name), name, paper, entries))
+            counted.append(_read(os.path.join(folder, name), name, form, entries))
         except BadFile as error:
             left_out += error.complaints
     if len(names) > MOST:
-        left_out.append(complaint(name_of(folder), f"{len(names):,} ballots", f"at most {MOST:,}"))
+        left_out.append(f"{name_of(folder)}: {len(names):,} ballots are too many; the first {MOST:,} are read.")
     return GatheredReviews(counted=tuple(counted), left_out=tuple(left_out))
 
 
-def _read(path: str, name: str, paper: ReviewForm, entries: Sequence[Entry]) -> Review:
+def _read(path: str, name: str, form: ReviewForm, entries: Sequence[Entry]) -> Review:
     try:
         value = read_mapping_with_lines(path, follow=False)[0]
     except BadFile as error:
-        raise BadFile([one.replace(name_of(path), name_of(name), 1) for one in error.complaints]) from None
-    ballot = checked_review(value, name_of(name), paper, entries)
+        raise BadFile([text.replace(name_of(path), name_of(name), 1) for text in error.complaints]) from None
+    ballot = checked_review(value, name_of(name), form, entries)
     if name != stem_of(ballot.reviewer) + ENDING:
-        hint = "One reviewer has one ballot; `debate ballot JOURNAL --take FILE` gives it its name."
-        got = f"the ballot of {short_repr(ballot.reviewer)}"
-        raise BadFile(complaint(name_of(name), got, f"it as {stem_of(ballot.reviewer)}{ENDING}", hint))
+        raise BadFile(
+            f"{name_of(name)}: the ballot of {short_repr(ballot.reviewer)} must be called "
+            f"{stem_of(ballot.reviewer)}{ENDING}. Try: `debate ballot JOURNAL --take FILE`, which gives it its name."
+        )
     return ballot
 
 
-def checked_review(value: Mapping[str, Any], where: str, paper: ReviewForm, entries: Sequence[Entry]) -> Review:
+def checked_review(value: Mapping[str, Any], where: str, form: ReviewForm, entries: Sequence[Entry]) -> Review:
     """The ballot that a value is; BadFile with everything that is wrong with it, and where it was not cast on the
     journal as it stands."""
     digest = value.get("journal")
-    wrong = paper.complaints(value, f"{where}: ")
+    problems = form.complaints(value, f"{where}: ")
     if isinstance(digest, str) and digest.strip() and digest != entries[-1].hash:
         earlier = any(entry.hash == digest for entry in entries)
-        got = "a ballot on an earlier state of this debate" if earlier else "a ballot on another journal"
-        hint = "It must be cast again; `debate ballot JOURNAL --form` prints the form."
-        wrong.append(complaint(f"{where}: journal", got, f"the digest {entries[-1].hash[:16]}...", hint))
-    if wrong:
-        raise BadFile(wrong)
-    return paper.ballot(value)
+        cast_on = "an earlier state of this debate" if earlier else "another journal"
+        problems.append(
+            f"{where}: journal: this is a ballot on {cast_on}; this journal's digest is {entries[-1].hash[:16]}... "
+            "Try: `debate ballot JOURNAL --form`, and cast it again."
+        )
+    if problems:
+        raise BadFile(problems)
+    return form.ballot(value)
 
 
 def stem_of(reviewer: str) -> str:
@@ -108,8 +111,10 @@ def must_be_free(folder: str, reviewer: str) -> None:
     """BadFile where that reviewer's ballot has been cast: it is never overwritten."""
     path = path_of(folder, reviewer)
     if os.path.lexists(path):
-        hint = "It stands. To cast another, move that file away first, or sign with another name."
-        raise BadFile(complaint(name_of(path), f"a ballot that {short_repr(reviewer)} has cast", "a new one", hint))
+        raise BadFile(
+            f"{name_of(path)}: this is a ballot that {short_repr(reviewer)} has cast, and it stands. Try: move that "
+            "file away first, or sign with another name."
+        )
 
 
 def file(folder: str, value: Mapping[str, Any]) -> str:
@@ -139,6 +144,7 @@ def draft(folder: str, reviewer: str, digest: str) -> dict[str, Any]:
         return {}
     value, _ = read_mapping_with_lines(path, follow=False)
     if value.get("journal") != digest:
-        hint = "Move it away, and begin again."
-        raise BadFile(complaint(name_of(path), "a draft on another state of the debate", "this one", hint))
+        raise BadFile(
+            f"{name_of(path)}: this is a draft on another state of the debate. Try: move it away, and begin again."
+        )
     return value

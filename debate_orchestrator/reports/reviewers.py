@@ -1,8 +1,5 @@
-"""People who reviewed a debate, beside its judges: tables and sentences as plain data, which every form of report can
-show in its own way. All of it is text as it was given, so that whoever shows it must make it safe.
-
-The panel's verdict is never changed by any of it.
-"""
+"""How reviewers of a debate agree with its judges, as tables and sentences of text as it was given: each form of report
+makes it safe to show. Nothing of it changes the panel's verdict."""
 
 from __future__ import annotations
 
@@ -13,12 +10,12 @@ from typing import NamedTuple
 
 from debate_orchestrator.core.phases import TIE
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.core.values import Value
 from debate_orchestrator.core.verdict import RoundResult
 from debate_orchestrator.core.votes import BallotReading, Vote, leader, mean
 from debate_orchestrator.reports import wording
+from debate_orchestrator.reports.parts import Number, Part
 from debate_orchestrator.reports.review_files import GatheredReviews
-from debate_orchestrator.reports.reviews import UNDECIDED, Review, judges_marks
+from debate_orchestrator.reports.reviews import UNDECIDED, Marks, Review, judges_marks
 from debate_orchestrator.reports.rich_text import PlainTable, plain_table
 from debate_orchestrator.reports.wording import Scales, winner_word
 from debate_orchestrator.util.numbers import decimals
@@ -28,42 +25,50 @@ _JUDGE, _REVIEWER, _SEEN = "judge", "reviewer", "reviewer, who knew the verdict"
 _COUNTED = "no ballot that counts"
 
 
-class ReviewerAgreement(Value):
-    """What there is to say of a debate's reviewers."""
+class ReviewReason(Part):
+    """Why a reviewer holds what they do."""
 
-    model_config = {**Value.model_config, "arbitrary_types_allowed": True}
+    reviewer: str
+    """The name that they sign with."""
+    why: str
+    """In their own words."""
 
-    table: PlainTable
-    """A row for the panel, for each judge and for each reviewer: rounds, totals, winner, before and after. Empty of
-    rows where no ballot counts."""
-    words: tuple[tuple[str, str], ...]
-    """Each reviewer's name and reason."""
-    scores: PlainTable | None
-    """Criterion by criterion the means of reviewers and judges, and how far they lie apart."""
-    agreement: tuple[str, ...]
-    """How far they agree, a sentence each."""
-    swing: tuple[str, ...]
-    """Whose minds the debate moved, a sentence each; empty where nobody voted before and after."""
-    left_out: tuple[str, ...]
-    """Ballots that lie beside the journal and don't count, with the reason, a complaint each."""
+
+class ReviewerReport(Part):
+    """People who reviewed the debate afterwards. Nothing of it changes the verdict."""
+
     count: int
+    """Ballots that count."""
     agreeing: int | None
-    """How many name the panel's winner; None where there is none."""
+    """How many name the panel's winner, or label; null where there is none."""
     winners: dict[str, int]
     """Winner, or label, to how many reviewers name it."""
     moved: int
+    """How many held something else after reading it than before."""
     gained: dict[str, int]
-    """Side to the minds that it gained between the votes before and after; empty where nobody voted twice."""
+    """Side to the minds that it gained between the votes before and after; empty where no reviewer voted twice."""
     by_swing: str | None
-    """The side that gained more, or `tie`; None where nobody voted twice."""
-    differences: dict[str, Fraction]
-    """Criterion to the mean difference between reviewers and judges."""
-    alpha: Fraction | None
-    """Krippendorff's alpha of all marks by reviewers and judges; None where there are too few to say."""
+    """The side that gained more, or `tie`; null where no reviewer voted twice."""
+    differences: dict[str, Number]
+    """Criterion to the mean difference between reviewers and judges, in points of its scale."""
+    alpha: Number | None
+    """Krippendorff's alpha of all marks by reviewers and judges, 1 at most; null where there are too few."""
+    table: PlainTable
+    """The panel, each judge and each reviewer: what they gave, as the report shows it."""
+    scores: PlainTable | None
+    """Criterion by criterion the means of reviewers and judges, and how far they lie apart; null without scores."""
+    agreement: tuple[str, ...]
+    """How far they agree, in sentences."""
+    swing: tuple[str, ...]
+    """Whose minds the debate moved, in sentences; empty where no reviewer voted before and after."""
+    reasons: tuple[ReviewReason, ...]
+    """Why each of them holds what they do."""
+    left_out: tuple[str, ...]
+    """Why other ballots do not count."""
 
 
 class _Rater(NamedTuple):
-    """A row of the table: somebody's votes, as they count."""
+    """A row of the table: the votes of a judge or reviewer, as they count."""
 
     name: str
     what: str
@@ -73,45 +78,44 @@ class _Rater(NamedTuple):
     after: str = ""
 
 
-def reviewer_agreement(debate: DebateState, found: GatheredReviews) -> ReviewerAgreement | None:
-    """The reviewers of a debate; None where nobody has left a ballot."""
+def reviewer_report(debate: DebateState, found: GatheredReviews) -> ReviewerReport | None:
+    """The reviewers of a debate; None where there is no ballot."""
     if not found.counted and not found.left_out:
         return None
-    ballots, judges = found.counted, judges_marks(debate)
-    panel = _panel(debate)
-    given = [ballot.marks for ballot in ballots]
-    gained = _gained(debate, ballots)
-    twice = [one for one in ballots if one.before and one.after]
-    differences = score_differences(given, list(judges.values()))
-    alpha = krippendorff_alpha([*given, *judges.values()])
-    agreeing = None if panel is None else sum(_named(one.final) == panel for one in ballots)
+    reviews, judges = found.counted, list(judges_marks(debate).values())
+    panel = _panel_winner(debate)
+    marks = [review.marks for review in reviews]
+    twice = [review for review in reviews if review.before and review.after]
+    gained = _gained(debate, twice)
+    differences = score_differences(marks, judges)
+    alpha = krippendorff_alpha([*marks, *judges])
     by_swing = leader({side: Fraction(n) for side, n in gained.items()}) if gained else None
-    scored = any(given) or bool(judges)
-    return ReviewerAgreement(
-        table=_table(debate, ballots),
-        words=tuple((one.reviewer, one.why) for one in ballots),
-        scores=_scores(debate, given, list(judges.values()), differences) if ballots and scored else None,
-        agreement=tuple(_agreement(debate, ballots, panel, alpha, scored=scored)) if ballots else (),
-        swing=tuple(_swing(debate, twice, gained, by_swing)) if twice else (),
-        left_out=found.left_out,
-        count=len(ballots),
-        agreeing=agreeing if ballots else None,
-        winners=dict(Counter(_named(one.final) for one in ballots)),
-        moved=sum(one.before != one.after for one in twice),
+    scored = any(marks) or bool(judges)
+    return ReviewerReport(
+        count=len(reviews),
+        agreeing=None if panel is None or not reviews else sum(_named(one.final) == panel for one in reviews),
+        winners=dict(Counter(_named(review.final) for review in reviews)),
+        moved=sum(review.before != review.after for review in twice),
         gained=gained,
         by_swing=by_swing,
         differences=differences,
         alpha=alpha,
+        table=_table(debate, reviews),
+        scores=_scores(debate, marks, judges, differences) if reviews and scored else None,
+        agreement=tuple(_agreement(debate, reviews, panel, alpha, scored=scored)) if reviews else (),
+        swing=tuple(_swing(debate, twice, gained, by_swing)) if twice else (),
+        reasons=tuple(ReviewReason(reviewer=review.reviewer, why=review.why) for review in reviews),
+        left_out=found.left_out,
     )
 
 
 def _named(reading: BallotReading) -> str:
-    """Whom, or which label, a ballot on the whole debate is for."""
+    """The side, or the label, that a ballot on the whole debate is for."""
     return reading.label or reading.winner
 
 
-def _panel(debate: DebateState) -> str | None:
-    """Whom, or which label, the panel decided for; None where it did not vote."""
+def _panel_winner(debate: DebateState) -> str | None:
+    """The side, or the label, that the panel decided for; None where it did not vote."""
     verdict = debate.verdict()
     if verdict is None:
         return None
@@ -121,9 +125,6 @@ def _panel(debate: DebateState) -> str | None:
 def _word(named: str) -> str:
     """A winner as reports write it; a label as it is."""
     return winner_word(named) if len(named) == 1 or named in (TIE, "consensus") else named
-
-
-# The table
 
 
 def _table(debate: DebateState, ballots: Sequence[Review]) -> PlainTable:
@@ -188,7 +189,7 @@ def _cell(reading: BallotReading | None, scales: Scales) -> str:
 
 
 def _totals(debate: DebateState, one: _Rater) -> str:
-    """The sum of somebody's scores, of the debate as a whole too where that is scored."""
+    """The sum of a judge's or reviewer's scores, of the debate as a whole too where that is scored."""
     readings = [reading for reading in (*one.rounds.values(), one.final) if reading and reading.scores]
     sums = {side: sum((one.scores[side] for one in readings), Fraction(0)) for side in debate.format.sides}
     return _points(sums) if readings else ""
@@ -196,9 +197,6 @@ def _totals(debate: DebateState, one: _Rater) -> str:
 
 def _points(scores: Mapping[str, Fraction]) -> str:
     return ", ".join(f"{side.upper()} {decimals(points)}" for side, points in scores.items())
-
-
-# How far they agree
 
 
 def _scores(
@@ -254,9 +252,9 @@ def _agreement(
         )
 
 
-def _gained(debate: DebateState, ballots: Sequence[Review]) -> dict[str, int]:
-    twice = [one for one in ballots if one.before and one.after]
-    had, has = Counter(one.before for one in twice), Counter(one.after for one in twice)
+def _gained(debate: DebateState, twice: Sequence[Review]) -> dict[str, int]:
+    """Side to the minds it gained, among the reviewers who voted before and after."""
+    had, has = Counter(review.before for review in twice), Counter(review.after for review in twice)
     return {side: has[side] - had[side] for side in debate.format.sides} if twice else {}
 
 
@@ -276,16 +274,12 @@ def _swing(
     yield "That is the reviewers' alone; the panel's verdict stands."
 
 
-Item = tuple[int, str, str]
-"""Round (0 for the whole debate), side, criterion."""
-Marks = Mapping[Item, Fraction]
-"""What one person or judge gave."""
 LEAST_RATERS = 3
 LEAST_ITEMS = 10
 """Fewer who gave marks, or fewer items that two of them marked, and alpha says nothing."""
 
 
-def means(raters: Iterable[Marks]) -> dict[Item, Fraction]:
+def means(raters: Iterable[Marks]) -> dict[tuple[int, str, str], Fraction]:
     """Item to the mean of what it was given."""
     return {item: mean(given) for item, given in _items(raters).items()}
 
@@ -301,7 +295,7 @@ def score_differences(some: Sequence[Marks], others: Sequence[Marks]) -> dict[st
 
 
 def krippendorff_alpha(raters: Sequence[Marks]) -> Fraction | None:
-    """Krippendorff's alpha of everybody's marks; None where there are too few, or all marks are one."""
+    """Krippendorff's alpha of all marks; None where there are too few, or all marks are one."""
     items = [given for given in _items(raters).values() if len(given) > 1]
     if sum(bool(one) for one in raters) < LEAST_RATERS or len(items) < LEAST_ITEMS:
         return None
@@ -316,8 +310,8 @@ def _squares(marks: Sequence[Fraction]) -> Fraction:
     return 2 * (len(marks) * sum((one * one for one in marks), Fraction(0)) - sum(marks, Fraction(0)) ** 2)
 
 
-def _items(raters: Iterable[Marks]) -> dict[Item, list[Fraction]]:
-    found: dict[Item, list[Fraction]] = {}
+def _items(raters: Iterable[Marks]) -> dict[tuple[int, str, str], list[Fraction]]:
+    found: dict[tuple[int, str, str], list[Fraction]] = {}
     for marks in raters:
         for item, mark in marks.items():
             found.setdefault(item, []).append(mark)

@@ -1,4 +1,4 @@
-"""A reviewer's ballot: somebody who was not there reads the debate and judges it by the judges' own rubric.
+"""A reviewer's ballot: a person who was not there reads the debate and judges it by the judges' own rubric.
 
 It asks what the debate's judges are asked to vote on, on the same scale and round by round, and two things more:
 which position the reviewer held before reading, and which after. Nothing is repaired and nothing is guessed, as with
@@ -22,12 +22,14 @@ from debate_orchestrator.core.values import Value
 from debate_orchestrator.core.votes import BallotReading, mean, read_ballot
 from debate_orchestrator.setup.session import QuestionText
 from debate_orchestrator.util import resources
-from debate_orchestrator.util.errors import complaint, short_repr
+from debate_orchestrator.util.errors import short_repr
 from debate_orchestrator.util.sanitize import one_line
 
 VERSION = 1
 """The form of ballot files."""
 UNDECIDED = "undecided"
+Marks = Mapping[tuple[int, str, str], Fraction]
+"""What one reviewer or judge gave: round (0 for the whole debate), side and criterion to the mark."""
 FINAL = 0
 """The number under which the ballot on the debate as a whole stands among those on rounds."""
 LONGEST_NAME = 80
@@ -47,7 +49,7 @@ class Review(Value):
     seen: bool
     """Whether the reviewer says to have known the verdict before."""
     before: str | None
-    """The position held before reading: a side or `undecided`; None where nobody asked."""
+    """The position held before reading: a side or `undecided`; None where that was not asked."""
     after: str | None
     """The same after it."""
     rounds: dict[int, BallotReading]
@@ -124,10 +126,10 @@ class ReviewForm:
         found = schema.check(self.shape, given, self.terms, where)
         name, day = given.get("reviewer"), given.get("date")
         if isinstance(name, str) and not _is_name(name):
-            expected = f"a name on one line, of at most {LONGEST_NAME} characters"
-            found.append(complaint(f"{where}reviewer", short_repr(name), expected))
+            text = f"{short_repr(name)} is no name on one line of at most {LONGEST_NAME} characters."
+            found.append(f"{where}reviewer: {text}")
         if isinstance(day, str) and not _is_day(day):
-            found.append(complaint(f"{where}date", short_repr(day), "a day, as 2026-02-03"))
+            found.append(f"{where}date: {short_repr(day)} is no day. Try: 2026-02-03.")
         return found
 
     def ballot(self, value: Mapping[str, Any]) -> Review:
@@ -157,7 +159,7 @@ class ReviewForm:
 
 
 def judges_marks(debate: DebateState) -> dict[str, dict[tuple[int, str, str], Fraction]]:
-    """Judge to what it gave, in the same terms as `Ballot.marks`: the mean of both presentations where it saw two.
+    """Judge to what it gave, in the same terms as `Review.marks`: the mean of both presentations where it saw two.
     A judge whose ballots don't count has none."""
     votes = {n: debate.votes(n) for n in range(1, debate.rounds + 1)} | {FINAL: debate.final_votes()}
     absent = {(n, vote.judge) for n, cast in votes.items() for vote in cast if vote.absent}
@@ -219,36 +221,36 @@ def review_texts() -> ReviewTexts:
     return ReviewTexts.model_validate(resources.read_yaml("reviewing.yaml"))
 
 
-def form_text(paper: ReviewForm, digest: str, journal: str, day: str, reviewer: str = "") -> str:
-    """The empty form of a ballot on that debate, which `datafiles.read_mapping` reads."""
+def form_text(form: ReviewForm, digest: str, journal: str, day: str, reviewer: str = "") -> str:
+    """The empty form of a ballot on that debate, which `util.data.read_mapping` reads."""
     from debate_orchestrator.util.data import to_yaml
 
-    said = review_texts()
-    held = _or([*paper.sides, UNDECIDED])
-    lines = [*_head(paper, said, journal), f"ballot: {VERSION}", f"journal: {digest}"]
+    texts = review_texts()
+    held = _or([*form.sides, UNDECIDED])
+    lines = [*_head(form, texts, journal), f"ballot: {VERSION}", f"journal: {digest}"]
     name = to_yaml({"reviewer": reviewer}).strip() if reviewer else "reviewer:"
-    lines += [f"{name}  # {said.name_hint}", f"date: {day}", f"seen: false  # {said.seen_hint}"]
-    lines += [f"before:  # {said.before_hint.format(held=held)}"]
-    lines += ["rounds:"] if paper.rounds else []
-    for n, shape in paper.rounds.items():
-        lines += [f"  {n}:", *(f"    {line}" for line in _fields(paper, shape))]
-    lines += ["final:", *(f"  {line}" for line in _fields(paper, paper.final))]
-    lines += [f"why:  # {said.why_hint.format(words=WORDS)}", f"after:  # {said.after_hint.format(held=held)}"]
+    lines += [f"{name}  # {texts.name_hint}", f"date: {day}", f"seen: false  # {texts.seen_hint}"]
+    lines += [f"before:  # {texts.before_hint.format(held=held)}"]
+    lines += ["rounds:"] if form.rounds else []
+    for n, shape in form.rounds.items():
+        lines += [f"  {n}:", *(f"    {line}" for line in _fields(form, shape))]
+    lines += ["final:", *(f"  {line}" for line in _fields(form, form.final))]
+    lines += [f"why:  # {texts.why_hint.format(words=WORDS)}", f"after:  # {texts.after_hint.format(held=held)}"]
     return "\n".join(lines) + "\n"
 
 
-def _head(paper: ReviewForm, said: ReviewTexts, journal: str) -> Iterator[str]:
-    rules, setup = paper.debate.format, paper.debate.opened.setup
-    for one in said.form:
-        yield from _comment(one.format(journal=one_line(journal)))
+def _head(form: ReviewForm, texts: ReviewTexts, journal: str) -> Iterator[str]:
+    rules, setup = form.debate.format, form.debate.opened.setup
+    for line in texts.form:
+        yield from _comment(line.format(journal=one_line(journal)))
     yield "#"
     yield from _comment(f"Topic: {setup.topic}")
-    for side in paper.sides:
+    for side in form.sides:
         yield from _comment(f"{side}, {rules.name_of(side)}: {setup.positions[side]}")
-    if any("scores" in shape for shape in (*paper.rounds.values(), paper.final)):
+    if any("scores" in shape for shape in (*form.rounds.values(), form.final)):
         yield "#"
-        for name in paper.terms.criteria:
-            yield from _comment(f"{name}, {scale(paper, name)}: {rules.rubric.criteria[name].about}")
+        for name in form.terms.criteria:
+            yield from _comment(f"{name}, {scale(form, name)}: {rules.rubric.criteria[name].about}")
     yield ""
 
 
@@ -257,31 +259,31 @@ def _comment(text: str) -> list[str]:
     return [f"# {line}" for line in lines]
 
 
-def _fields(paper: ReviewForm, shape: Shape) -> Iterator[str]:
+def _fields(form: ReviewForm, shape: Shape) -> Iterator[str]:
     for name, field in shape.items():
         if field.kind == "scores":
             yield "scores:"
-            for side in paper.sides:
+            for side in form.sides:
                 yield f"  {side}:"
-                yield from (f"    {one}:  # {scale(paper, one)}" for one in paper.terms.criteria)
+                yield from (f"    {name}:  # {scale(form, name)}" for name in form.terms.criteria)
         else:
-            yield f"{name}:  # {one_line(hint(field, paper))}"
+            yield f"{name}:  # {one_line(hint(field, form))}"
 
 
-def scale(paper: ReviewForm, criterion: str) -> str:
+def scale(form: ReviewForm, criterion: str) -> str:
     """The scale of a criterion: `1 to 10`."""
-    least, most = paper.terms.scale(criterion)
+    least, most = form.terms.scale(criterion)
     return f"{least:g} to {most:g}"
 
 
-def hint(field: Field, paper: ReviewForm) -> str:
+def hint(field: Field, form: ReviewForm) -> str:
     """What a field may hold: `a, b or tie: who won the round`."""
     if field.kind == "number":
         bounded = field.least is not None and field.most is not None
-        said = f"{field.least:g} to {field.most:g}" if bounded else "a number"
+        values = f"{field.least:g} to {field.most:g}" if bounded else "a number"
     else:
-        said = _or(field.of or paper.sides)
-    return f"{said}: {field.about}" if field.about else said
+        values = _or(field.of or form.sides)
+    return f"{values}: {field.about}" if field.about else values
 
 
 def _or(names: Any) -> str:
@@ -289,6 +291,6 @@ def _or(names: Any) -> str:
     return f"{', '.join(most)} or {last}" if most else str(last)
 
 
-def empty(paper: ReviewForm, digest: str, reviewer: str, day: str) -> dict[str, Any]:
+def empty(form: ReviewForm, digest: str, reviewer: str, day: str) -> dict[str, Any]:
     """A ballot of which nothing is filled in but what is known."""
     return {"ballot": VERSION, "journal": digest, "reviewer": reviewer, "date": day}

@@ -1,5 +1,5 @@
-"""Lines of a report as runs of words, each told by whose words they are. What makes a run safe, and how strong words
-and links look, is up to the form that writes it down: a report's forms share the values, and never the text."""
+"""Lines of a report as runs of words, each marked by whose words they are. Each form of report makes a run safe in its
+own way, and draws strong words and links."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from debate_orchestrator.core.schema import Field, Shape
 from debate_orchestrator.core.transcript import as_text, title
-from debate_orchestrator.core.values import Value
+from debate_orchestrator.reports.parts import Part
 
 Kind = Literal["own", "literal", "plain", "prose", "cell", "turn", "page", "found"]
 
@@ -32,10 +32,10 @@ Phrase = tuple[TextRun, ...]
 
 def phrase(*parts: str | Phrase) -> Phrase:
     """Parts in a row; plain strings are the report's own words."""
-    made: list[TextRun] = []
+    runs: list[TextRun] = []
     for part in parts:
-        made += ([TextRun(part)] if part else []) if isinstance(part, str) else part
-    return tuple(made)
+        runs += ([TextRun(part)] if part else []) if isinstance(part, str) else part
+    return tuple(runs)
 
 
 def strong(*parts: str | Phrase) -> Phrase:
@@ -45,38 +45,38 @@ def strong(*parts: str | Phrase) -> Phrase:
 
 def joined(between: str, phrases: Iterable[str | Phrase]) -> Phrase:
     """Phrases with the same words between each two."""
-    made: list[str | Phrase] = []
-    for one in phrases:
-        made += [between, one] if made else [one]
-    return phrase(*made)
+    parts: list[str | Phrase] = []
+    for part in phrases:
+        parts += [between, part] if parts else [part]
+    return phrase(*parts)
 
 
-def resting(said: Phrase, turn_id: str | None) -> Phrase:
+def resting(words: Phrase, turn_id: str | None) -> Phrase:
     """The same with the turn that its words rest on: a number's ballot."""
-    return tuple(run._replace(to=turn_id) for run in said) if turn_id else said
+    return tuple(run._replace(to=turn_id) for run in words) if turn_id else words
 
 
 def literal(text: str) -> Phrase:
-    """Somebody's words, character for character."""
-    return _said(text, "literal")
+    """A speaker's or judge's words, character for character."""
+    return _others(text, "literal")
 
 
 def plain(text: str) -> Phrase:
     """The same at the start of a line."""
-    return _said(text, "plain")
+    return _others(text, "plain")
 
 
 def prose(text: str) -> Phrase:
-    """Somebody's sentence, with its emphasis, code and links."""
-    return _said(text, "prose")
+    """A sentence of a speaker or judge, with its emphasis, code and links."""
+    return _others(text, "prose")
 
 
 def cell(text: str) -> Phrase:
     """The same in a table."""
-    return _said(text, "cell")
+    return _others(text, "cell")
 
 
-def _said(text: str, kind: Kind) -> Phrase:
+def _others(text: str, kind: Kind) -> Phrase:
     return (TextRun(text, kind),) if text else ()
 
 
@@ -108,11 +108,13 @@ def without_empty(heads: Sequence[Phrase], rows: Sequence[Sequence[Phrase]], *, 
     return Table(tuple(heads[n] for n in kept), tuple(tuple(row[n] for n in kept) for row in rows))
 
 
-class PlainTable(Value):
-    """A table of plain text as it was given, in rows as long as the heads; whoever shows it must make it safe."""
+class PlainTable(Part):
+    """A table of text as it was given, in rows as long as the heads. Each form makes it safe to show."""
 
     heads: tuple[str, ...]
+    """What each column holds."""
     rows: tuple[tuple[str, ...], ...]
+    """The cells."""
 
 
 def plain_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> PlainTable:
@@ -132,7 +134,7 @@ class FieldPart(NamedTuple):
 
     kind: Literal["speech", "quote", "line", "list"]
     label: str = ""
-    said: Phrase = ()
+    words: Phrase = ()
     """What stands on the line of the label, or is quoted."""
     items: tuple[Phrase, ...] = ()
     """Of a list."""
@@ -141,84 +143,84 @@ class FieldPart(NamedTuple):
 
 
 class FieldText:
-    """Tells structured replies of one debate."""
+    """Writes the structured replies of one debate as phrases. `seats` maps each seat to its name."""
 
     def __init__(self, seats: Mapping[str, str]):
         self._seats = seats
 
-    def block(self, shape: Shape, value: Mapping[str, Any]) -> list[FieldPart]:
+    def block(self, shape: Shape, fields: Mapping[str, Any]) -> list[FieldPart]:
         """A side's structured speech: where its evidence is from, what is quoted, the rest, and the argument last."""
-        made, whole = list[FieldPart](), list[FieldPart]()
+        parts, speeches = list[FieldPart](), list[FieldPart]()
         for name, field in shape.items():
-            said = value.get(name)
-            if said is None or said == [] or name == "refused":
+            value = fields.get(name)
+            if value is None or value == [] or name == "refused":
                 continue
             if field.kind == "text" and name in _WHOLE:
-                whole.append(FieldPart("speech", text=str(said)))
+                speeches.append(FieldPart("speech", text=str(value)))
             elif field.kind == "text" and name == "quote":
-                made.append(FieldPart("quote", said=prose(str(said))))
+                parts.append(FieldPart("quote", words=prose(str(value))))
             elif field.kind == "url":
-                made.append(FieldPart("line", "Evidence", page(str(said))))
+                parts.append(FieldPart("line", "Evidence", page(str(value))))
             else:
-                made.append(self._part(title(name), field, said))
-        return [*made, *whole]
+                parts.append(self._part(title(name), field, value))
+        return [*parts, *speeches]
 
-    def points(self, shape: Shape, value: Mapping[str, Any], without: Collection[str] = ()) -> list[FieldPart]:
-        """The fields of a judge's reply, without those that are told elsewhere, and those that are empty."""
-        made: list[FieldPart] = []
+    def points(self, shape: Shape, fields: Mapping[str, Any], without: Collection[str] = ()) -> list[FieldPart]:
+        """The fields of a judge's reply, except empty ones and those shown elsewhere."""
+        parts: list[FieldPart] = []
         for name, field in shape.items():
-            said = value.get(name)
-            if name not in without and said is not None and said != []:
-                made += self._points(title(name), field, said)
-        return made
+            value = fields.get(name)
+            if name not in without and value is not None and value != []:
+                parts += self._points(title(name), field, value)
+        return parts
 
-    def _points(self, label: str, field: Field, said: Any) -> Iterator[FieldPart]:
-        if field.per_side and isinstance(said, Mapping):
-            one = field.model_copy(update={"per_side": False})
-            for side, own in said.items():
-                yield self._part(f"{label}, {self._seats.get(side, side)}", one, own)
+    def _points(self, label: str, field: Field, value: Any) -> Iterator[FieldPart]:
+        if field.per_side and isinstance(value, Mapping):
+            of_side = field.model_copy(update={"per_side": False})
+            for side, own in value.items():
+                yield self._part(f"{label}, {self._seats.get(side, side)}", of_side, own)
         else:
-            yield self._part(label, field, said)
+            yield self._part(label, field, value)
 
-    def _part(self, label: str, field: Field, said: Any) -> FieldPart:
-        if field.kind == "list" and isinstance(said, list):
-            items = [self.row(field.fields, one) if field.fields else prose(str(one)) for one in said]
+    def _part(self, label: str, field: Field, value: Any) -> FieldPart:
+        if field.kind == "list" and isinstance(value, list):
+            items = [self.row(field.fields, item) if field.fields else prose(str(item)) for item in value]
             return FieldPart("list", label, items=tuple(items))
-        return FieldPart("line", label, self._inline(field, said))
+        return FieldPart("line", label, self._inline(field, value))
 
-    def row(self, shape: Shape, value: Mapping[str, Any]) -> Phrase:
+    def row(self, shape: Shape, record: Mapping[str, Any]) -> Phrase:
         """A record in one line: whom it is about, then the rest."""
-        given = [(field, said) for name, field in shape.items() if (said := value.get(name)) is not None and said != []]
-        about = [field.kind == "turn" or (field.kind == "choice" and not field.of) for field, _ in given]
-        lead = [self._inline(*one) for one, leads in zip(given, about, strict=True) if leads]
-        rest = [one for one, leads in zip(given, about, strict=True) if not leads]
-        said = [self._inline(*one) if n == len(rest) else self._plain(*one) for n, one in enumerate(rest, start=1)]
-        return joined(": ", [part for part in (joined(", ", lead), joined("; ", said)) if part])
+        given = [(field, record.get(name)) for name, field in shape.items() if record.get(name) not in (None, [])]
+        leads = [field.kind == "turn" or (field.kind == "choice" and not field.of) for field, _ in given]
+        about = [self._inline(*pair) for pair, lead in zip(given, leads, strict=True) if lead]
+        rest = [pair for pair, lead in zip(given, leads, strict=True) if not lead]
+        words = [self._inline(*pair) if n == len(rest) else self._plain(*pair) for n, pair in enumerate(rest, start=1)]
+        return joined(": ", [part for part in (joined(", ", about), joined("; ", words)) if part])
 
-    def _plain(self, field: Field, said: Any) -> Phrase:
-        """A value that others follow on its line: what is left open in it must not reach into them."""
-        if field.kind == "record" and isinstance(said, Mapping):
-            return plain(as_text(field.fields, said).replace("\n", "; "))
-        return plain(str(said)) if field.kind == "text" else self._inline(field, said)
+    def _plain(self, field: Field, value: Any) -> Phrase:
+        """A value that others follow on its line: markup left open in it must not reach into them."""
+        if field.kind == "record" and isinstance(value, Mapping):
+            return plain(as_text(field.fields, value).replace("\n", "; "))
+        return plain(str(value)) if field.kind == "text" else self._inline(field, value)
 
-    def _inline(self, field: Field, said: Any) -> Phrase:
+    def _inline(self, field: Field, value: Any) -> Phrase:
         """A value on a line. Of several texts all but the last are shown as they are written."""
         match field.kind:
             case "url":
-                return page(str(said))
+                return page(str(value))
             case "flag":
-                return phrase("yes" if said else "no")
+                return phrase("yes" if value else "no")
             case "number":
-                return phrase(f"{said:g}")
+                return phrase(f"{value:g}")
             case "choice":
-                return plain(str(said) if field.of else self._seats.get(str(said), str(said)))
+                return plain(str(value) if field.of else self._seats.get(str(value), str(value)))
             case "turn":
-                return turn(str(said))
-            case "choices" | "turns" if isinstance(said, list):
-                one = turn if field.kind == "turns" else plain
-                return joined(", ", [one(str(each)) for each in said])
-            case "record" if isinstance(said, Mapping):
-                return self.row(field.fields, said)
-            case "list" if isinstance(said, list):
-                return joined(", ", [plain(str(one)) for one in said])
-        return prose(str(said))
+                return turn(str(value))
+            case "choices" | "turns" if isinstance(value, list):
+                as_phrase = turn if field.kind == "turns" else plain
+                return joined(", ", [as_phrase(str(item)) for item in value])
+            case "record" if isinstance(value, Mapping):
+                return self.row(field.fields, value)
+            case "list" if isinstance(value, list):
+                return joined(", ", [plain(str(item)) for item in value])
+        return prose(str(value))

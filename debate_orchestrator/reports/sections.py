@@ -1,16 +1,17 @@
-"""The ledger of what was cited: a row a page, with what a clerk found there and what the judges think of the source."""
+"""The other sections of a report as tables and sentences: how it was judged, the evidence, calls and cost."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from debate_orchestrator.core import phases
-from debate_orchestrator.core.costs import CostLine, Costs
-from debate_orchestrator.core.events import Usage
-from debate_orchestrator.reports.citations import VERIFIED, Citation
+from debate_orchestrator.core.phases import CLERK, MIRRORED
+from debate_orchestrator.core.votes import Vote, valid_votes
+from debate_orchestrator.reports import wording
+from debate_orchestrator.reports.citations import VERIFIED
 from debate_orchestrator.reports.model import ReportModel
-from debate_orchestrator.reports.model_turns import TurnReport
+from debate_orchestrator.reports.parts import Citation, CostReport, TurnReport
 from debate_orchestrator.reports.rich_text import (
     FieldText,
     Phrase,
@@ -20,88 +21,274 @@ from debate_orchestrator.reports.rich_text import (
     literal,
     page,
     phrase,
+    prose,
+    resting,
     strong,
     turn,
     without_empty,
 )
-from debate_orchestrator.reports.wording import winner_word
 from debate_orchestrator.util.numbers import decimals, percent
 
-CLERK = phases.CLERK
+BEFORE, AFTER = "Before round 1", "After the last round"
+
+
+class JudgingText(NamedTuple):
+    """The section on how it was judged; a part is empty where it has nothing to say."""
+
+    votes: Table | None
+    counts: tuple[Phrase, ...]
+    """Quorum, and what the mirror changed, a sentence each."""
+    blind: Table | None
+    gained: Phrase
+    means: Table | None
+    criteria_about: tuple[Phrase, ...]
+    words: Table | None
+    conflicts: tuple[Phrase, ...]
+    faults: tuple[Phrase, ...]
+
+
+def judging_text(report: ReportModel, fields: FieldText) -> JudgingText:
+    """What there is to say of a debate's judging."""
+    means, judging = _means(report), report.judging
+    about = [
+        phrase(strong(literal(title), ":"), " ", prose(judging.criteria_about[name]))
+        for name, title in report.format.criteria.items()
+    ]
+    return JudgingText(
+        votes=_votes(report),
+        counts=tuple(map(phrase, _counts(report))),
+        blind=_blind(report),
+        gained=phrase(_gained(report)),
+        means=means,
+        criteria_about=tuple(about) if means else (),
+        words=_words(report),
+        conflicts=tuple(map(prose, judging.conflicts)),
+        faults=(*map(phrase, _conduct(report)), *_named_faults(report, fields)),
+    )
+
+
+def _votes(report: ReportModel) -> Table | None:
+    """A row for each vote, where there is more than one judge, or the judge voted twice."""
+    rounds = [(str(one.number), vote) for one in report.rounds for vote in one.votes]
+    votes = [*rounds, *(("Final", vote) for vote in report.judging.panel)]
+    twice = any(vote.twice for _, vote in votes)
+    if len({vote.judge for _, vote in votes}) < 2 and not twice:
+        return None
+    rows = [_vote_row(report, place if rounds else "", vote) for place, vote in votes]
+    heads = ("Round", "Judge", "Straight" if twice else "Vote", "Mirrored", "Stable", "Counts as")
+    return without_empty(tuple(map(phrase, heads)), rows, keep=0)
+
+
+def _vote_row(report: ReportModel, place: str, vote: Vote) -> tuple[Phrase, ...]:
+    scales = report.judging.scales
+    straight, mirrored = (
+        resting(cell(wording.reading_line(reading, scales)), ballot) if reading else phrase("no ballot that counts")
+        for reading, ballot in ((vote.straight, vote.turn), (vote.mirrored, vote.turn + MIRRORED))
+    )
+    stable = "yes" if vote.stable else "no"
+    twice = (mirrored, phrase("-" if vote.absent else stable)) if vote.twice else ((), ())
+    return (phrase(place), cell(report.seats[vote.judge]), straight, *twice, cell(wording.vote_line(vote)))
+
+
+def _counts(report: ReportModel) -> Iterator[str]:
+    """What a reader must know to add the votes up."""
+    panel, judging = report.judging.panel, report.judging
+    if len(panel) > 1:
+        what = "Labels" if judging.labelled else "Votes"
+        n = sum(vote.label is not None for vote in panel) if judging.labelled else len(valid_votes(panel))
+        least = max(1, judging.quorum)
+        yield f"{what} that count: {n} of {len(panel)}; at least {least} must, for anything to be decided."
+    if judging.mirrored:
+        yield "Each judge also voted on the debate with the sides exchanged. A vote that changed is an abstention."
+        yield wording.flips_line(judging.changed, judging.mirrored)
+
+
+def _blind(report: ReportModel) -> Table | None:
+    """What each judge held before the first word and after the last."""
+    if not report.judging.blind:
+        return None
+    after = {vote.judge: vote for vote in report.judging.panel}
+    rows = [
+        (cell(report.seats[vote.judge]), _held(report, vote), _held(report, after.get(vote.judge)))
+        for vote in report.judging.blind
+    ]
+    return Table((phrase("Judge"), phrase("Before the debate"), phrase("After it")), tuple(rows))
+
+
+def _held(report: ReportModel, vote: Vote | None) -> Phrase:
+    """What a judge held: the ballot on the debate as it was, and whether the vote is none for all that."""
+    if vote is None:
+        return phrase("not yet")
+    if vote.absent or vote.straight is None:
+        return phrase("absent")
+    ballot = resting(cell(wording.reading_line(vote.straight, report.judging.scales)), vote.turn)
+    return ballot if vote.stable else phrase(ballot, ", changed in the mirror")
+
+
+def _gained(report: ReportModel) -> str:
+    """The votes that each side gained, where votes are for sides."""
+    swing = report.verdict.swing if report.verdict else {}
+    if not swing or report.judging.labelled:
+        return ""
+    gains = ", ".join(f"{report.seats[side]} {n:+d}" for side, n in swing.items())
+    return f"Votes gained by the debate: {gains}." + (
+        " In this format that decides." if report.judging.by_swing else ""
+    )
+
+
+def _means(report: ReportModel) -> Table | None:
+    """The mean of each criterion by side, where the ballots alone don't show it at a glance."""
+    judging = report.judging
+    weighed = len(set(judging.weights.values())) > 1
+    many = len(report.judges) > 1 or judging.mirrored > 0
+    if not judging.means or not (many or weighed or not judging.scores_rounds):
+        return None
+    sides = list(judging.means)
+    heads = (phrase("Criterion"), *([phrase("Weight")] if weighed else []), *(cell(report.seats[s]) for s in sides))
+    rows = []
+    for name, title in report.format.criteria.items():
+        weight = [phrase(decimals(judging.weights[name]))] if weighed else []
+        rows.append((cell(title), *weight, *(phrase(decimals(judging.means[side][name])) for side in sides)))
+    return Table(heads, tuple(rows))
+
+
+def _words(report: ReportModel) -> Table | None:
+    """The words of each side by round, beside the scores: longer speeches may look stronger than they are."""
+    sides = [side for side in report.arguing if any(turn.seat == side for turn in report.turns)]
+    rows = [_words_row(sides, BEFORE, report.before, {}, ())]
+    for one in report.rounds:
+        label: Phrase = ()
+        if one.winner is not None and wording.LABEL in report.judging.round_fields:
+            label = cell(report.judging.scales.labelled(one.label, one.score if one.label else None))
+        rows.append(_words_row(sides, str(one.number), (*one.speeches, *one.forced), one.scores, label))
+    rows.append(_words_row(sides, AFTER, report.after, {}, ()))
+    rows = [row for row in rows if row]
+    if not rows:
+        return None
+    totals = report.verdict.totals if report.verdict else {}
+    _, *total = _words_row(sides, "", report.turns, totals, ())
+    names = [cell(report.seats[side]) for side in sides]
+    counts, scored = [phrase(name, ", words") for name in names], [phrase(name, ", score") for name in names]
+    heads = (phrase("Round"), *counts, *scored, phrase("Verdict"))
+    return without_empty(heads, [*rows, (strong("Total"), *total)], keep=1 + len(sides))
+
+
+def _words_row(
+    sides: Sequence[str], place: str, turns: Sequence[TurnReport], scores: dict[str, Fraction], label: Phrase
+) -> tuple[Phrase, ...]:
+    """The words of each side in some turns, with its score; empty where neither side spoke."""
+    words = [sum(turn.words for turn in turns if turn.seat == side) for side in sides]
+    points = [phrase(decimals(scores[side])) if side in scores else () for side in sides]
+    return (phrase(place), *(phrase(f"{n:,}") for n in words), *points, label) if any(words) else ()
+
+
+def _conduct(report: ReportModel) -> Iterator[str]:
+    """What the engine saw each side do that its format does not allow."""
+    for side in report.arguing:
+        own, name = [turn for turn in report.turns if turn.seat == side], report.seats[side]
+        if lines_for := [turn.id for turn in own if turn.other_lines]:
+            yield f"{name} wrote lines for the other side in {', '.join(lines_for)}."
+        if dropped := {turn.id: turn.dropped for turn in own if turn.dropped}:
+            n = sum(dropped.values())
+            words = f"{n:,} word{'s' * (n != 1)}"
+            yield f"{name} went over the limit, and {words} were not heard, in {', '.join(dropped)}."
+        if quotes := [quote for turn in own for quote in turn.quotes]:
+            verified = sum(quote.verified for quote in quotes)
+            times = "once" if len(quotes) == 1 else f"{len(quotes)} times"
+            yield f"{name} quoted the material {times}; {verified:,} of these the material holds."
+
+
+def _named_faults(report: ReportModel, fields: FieldText) -> Iterator[Phrase]:
+    """The faults that judges name, each once."""
+    named: dict[Phrase, None] = {}
+    for ballot in report.turns:
+        for row in (ballot.fields or {}).get("faults") or [] if ballot.votes else ():
+            fault = fields.row(ballot.shape["faults"].fields, row)
+            named[phrase(f"{report.seats[ballot.seat]} names a fault: ", fault)] = None
+    yield from named
+
+
 NOTHING = "Nothing was cited to be looked up."
 _LATE = " (dated later than the topic)"
 _DIGITS = 12
 """Of a digest, as it is shown."""
 
 
-class Ledger(NamedTuple):
-    """The section on evidence."""
+class EvidenceText(NamedTuple):
+    """The section on evidence: a row for each page, with what a clerk found there and what the judges think of it."""
 
     table: Table | None
-    said: tuple[Phrase, ...]
+    sentences: tuple[Phrase, ...]
 
 
-def ledger(story: ReportModel) -> Ledger | None:
+def evidence_text(report: ReportModel) -> EvidenceText | None:
     """Everything that was cited; None where no clerk has a place."""
-    if story.looked_up is None:
+    if report.evidence is None:
         return None
-    if not story.cited:
-        return Ledger(None, (phrase("Nothing was cited."),))
+    cited = report.evidence.citations
+    if not cited:
+        return EvidenceText(None, (phrase("Nothing was cited."),))
     rows = [
         (
             turn(one.turn),
             page(one.url),
             strong(literal(one.state)),
-            _found(one, story.as_of),
+            _found(one, report.as_of),
             _kept(one),
-            _weighed(story, one),
+            _ratings(report, one),
         )
-        for one in story.cited
+        for one in cited
     ]
     heads = ("Turn", "Page", "Quote", "What was found", "Kept as", "How judges weigh the source")
-    verified = sum(one.state == VERIFIED for one in story.cited)
-    said = [phrase(f"Verified: {verified} of {len(story.cited)}; {story.looked_up}.")]
-    if story.as_of:
-        said.append(phrase("The topic binds both sides to what was known as of ", literal(story.as_of), "."))
-    return Ledger(without_empty(tuple(map(phrase, heads)), rows, keep=3), tuple(said))
+    verified = sum(one.state == VERIFIED for one in cited)
+    sentences = [phrase(f"Verified: {verified} of {len(cited)}; {report.evidence.looked_up_by}.")]
+    if report.as_of:
+        sentences.append(phrase("The topic binds both sides to what was known as of ", literal(report.as_of), "."))
+    return EvidenceText(without_empty(tuple(map(phrase, heads)), rows, keep=3), tuple(sentences))
 
 
-def findings(clerks: TurnReport, story: ReportModel, fields: FieldText) -> list[Phrase]:
-    """What a clerk found in its turn, a line each: the turn that cites, the state, and why. None where nothing was
+def has_findings(report: TurnReport) -> bool:
+    """Whether a turn is a clerk's report on what was cited."""
+    return report.seat == CLERK and "checks" in report.shape
+
+
+def findings(clerk_turn: TurnReport, report: ReportModel, fields: FieldText) -> list[Phrase]:
+    """What a clerk found in its turn, a line each: the turn that cites, the state, and why. Empty where nothing was
     cited."""
-    known = {name: field for name, field in clerks.shape["checks"].fields.items() if name in ("turn", "state", "why")}
-    late = {one.turn for one in story.cited if one.late}
-    rows = (clerks.ballot or {}).get("checks") or []
+    shape = clerk_turn.shape["checks"].fields
+    known = {name: field for name, field in shape.items() if name in ("turn", "state", "why")}
+    late = {one.turn for one in report.evidence.citations if one.late} if report.evidence else set()
+    rows = (clerk_turn.fields or {}).get("checks") or []
     return [phrase(fields.row(known, row), _LATE if row.get("turn") in late else "") for row in rows]
 
 
-def _found(one: Citation, as_of: str | None) -> Phrase:
+def _found(cited: Citation, as_of: str | None) -> Phrase:
     """Title, date, the nearest passage and what stood in the way."""
-    said = [literal(one.title)] if one.title else []
-    if one.date:
-        late = phrase(" (", strong("later than ", literal(as_of or "")), ")") if one.late else ()
-        said.append(phrase("dated ", literal(one.date), late))
-    if one.passage:
-        alike = f" ({percent(Fraction(str(one.similarity)))} alike)" if one.similarity is not None else ""
-        said.append(phrase(f"the nearest passage{alike}: “", literal(one.passage), "”"))
-    if one.why:
-        said.append(literal(one.why))
-    return joined("; ", said)
+    parts = [literal(cited.title)] if cited.title else []
+    if cited.date:
+        late = phrase(" (", strong("later than ", literal(as_of or "")), ")") if cited.late else ()
+        parts.append(phrase("dated ", literal(cited.date), late))
+    if cited.passage:
+        alike = f" ({percent(Fraction(str(cited.similarity)))} alike)" if cited.similarity is not None else ""
+        parts.append(phrase(f"the nearest passage{alike}: “", literal(cited.passage), "”"))
+    if cited.why:
+        parts.append(literal(cited.why))
+    return joined("; ", parts)
 
 
-def _kept(one: Citation) -> Phrase:
+def _kept(cited: Citation) -> Phrase:
     """The file in the archive, and the beginning of its digest."""
-    parts = [literal(one.archived)] if one.archived else []
-    parts += [phrase("sha256 ", literal(one.digest[:_DIGITS]))] if one.digest else []
+    parts = [literal(cited.archived)] if cited.archived else []
+    parts += [phrase("sha256 ", literal(cited.sha256[:_DIGITS]))] if cited.sha256 else []
     return joined(", ", parts)
 
 
-def _weighed(story: ReportModel, one: Citation) -> Phrase:
-    said = []
-    for own in one.weighed:
-        why = phrase(", ", literal(own.why)) if own.why else ()
-        said.append(phrase(literal(story.seats[own.seat]), ": ", literal(own.credibility), why))
-    return joined("; ", said)
+def _ratings(report: ReportModel, cited: Citation) -> Phrase:
+    parts = []
+    for rating in cited.ratings:
+        why = phrase(", ", literal(rating.why)) if rating.why else ()
+        parts.append(phrase(literal(report.seats[rating.judge]), ": ", literal(rating.credibility), why))
+    return joined("; ", parts)
 
 
 _COLUMNS = ("Seat", "Phase", "Calls", "Input, fresh", "Read from cache", "Written to cache", "Output")
@@ -117,127 +304,40 @@ class CostTable(NamedTuple):
     """What a reader must know to understand the numbers, a sentence each."""
 
 
-def cost_table(story: ReportModel) -> CostTable | None:
-    """The bill of a debate; None where nobody was called."""
-    bill = story.bill
-    if not bill.lines:
+def cost_table(report: ReportModel) -> CostTable | None:
+    """What a debate cost; None where no call was made."""
+    costs = report.costs
+    if costs is None:
         return None
-    searched = bill.total.usage.searches > 0
+    searched = costs.total.tokens is not None and costs.total.tokens.searches > 0
     heads = (*_COLUMNS, *(("Searches",) if searched else ()), "Cost")
-    rows = [
-        (story.seats.get(line.seat, line.seat.capitalize()), line.phase, *_numbers(line, searched=searched))
-        for line in bill.lines
-    ]
-    total = ("Total", "", *_numbers(bill.total, searched=searched))
-    return CostTable(heads, tuple(rows), total, tuple(_notes(bill, rehearsed=story.rehearsed)))
-
-
-def _numbers(line: CostLine, *, searched: bool) -> tuple[str, ...]:
-    usage = line.usage
-    counts = [usage.fresh, usage.cached, usage.written + usage.written_hour, usage.output]
-    counts += [usage.searches] if searched else []
-    tokens = ["–"] * len(counts) if usage == Usage() else [f"{n:,}" for n in counts]
-    return (f"{line.calls:,}", *tokens, money(line))
-
-
-def money(line: CostLine) -> str:
-    """What the calls of a line cost. What nobody knows is unknown, and never nothing."""
-    if line.unknown == line.calls:
-        return "unknown"
-    known = f"${line.cost:.4f}" if line.cost else "$0"
-    return f"{known}, and {line.unknown} unknown" if line.unknown else known
-
-
-def _notes(bill: Costs, *, rehearsed: bool) -> list[str]:
+    rows = []
+    for line in costs.lines:
+        seat = str(line.seat)
+        rows.append((report.seats.get(seat, seat.capitalize()), str(line.phase), *_numbers(line, searched=searched)))
     notes = ["Prices are those known when each answer was given."]
-    if bill.total.unknown:
-        n = bill.total.unknown
+    if n := costs.total.calls_unknown:
         notes.append(f"The price of {n} call{'s' * (n != 1)} is unknown and in none of the sums.")
-    if any(line.usage == Usage() for line in bill.lines):
-        notes.append("A dash stands where nobody counted tokens.")
-    if rehearsed:
+    if any(line.tokens is None for line in costs.lines):
+        notes.append("A dash stands where tokens were not counted.")
+    if report.run.rehearsed:
         notes.append("A stand-in calls no model and costs nothing.")
-    return notes
+    total = ("Total", "", *_numbers(costs.total, searched=searched))
+    return CostTable(heads, tuple(rows), total, tuple(notes))
 
 
-UNDECIDED = "not decided"
-_NONE = phrase("-")
-_FINEST = 1_000_000
-"""The largest denominator that a score can have; it is kept as a number with a fraction's worth of digits."""
+def _numbers(line: CostReport, *, searched: bool) -> tuple[str, ...]:
+    cells = ["–"] * (5 if searched else 4)
+    if line.tokens is not None:
+        tokens = line.tokens
+        counts = [tokens.input_fresh, tokens.input_cached, tokens.input_written, tokens.output]
+        cells = [f"{n:,}" for n in (*counts, *([tokens.searches] if searched else []))]
+    return (f"{line.calls:,}", *cells, money(line))
 
 
-class Earlier(NamedTuple):
-    """Both verdicts, as rows: what it is about, what was said then, what is said now."""
-
-    verdicts: tuple[tuple[str, Phrase, Phrase], ...]
-    rounds: tuple[tuple[Phrase, ...], ...]
-    """Round, each side's score then, the winner then, each side's score now, the winner now; without scores where
-    sides are not scored."""
-    scored: tuple[str, ...]
-    """The sides whose scores stand in the rows."""
-    agreement: Phrase
-    """Where they differ, in a sentence."""
-
-
-def earlier(story: ReportModel) -> Earlier | None:
-    """The comparison for a debate that is judged again; None where nobody had judged it."""
-    course, verdict = story.course, story.verdict
-    if course is None or not course.judges:
-        return None
-    measured = story.judging.measured
-    sides = list(story.names) if measured else []
-    totals = verdict.totals if verdict else {}
-    verdicts = [
-        ("Judges", cell(", ".join(course.judges)), cell(", ".join(story.judges))),
-        ("Winner", _winner(course.winner), _winner(verdict.winner if verdict else None)),
-    ]
-    if measured:
-        strength = (verdict.strength if verdict else None) or UNDECIDED
-        verdicts.append(("Strength", literal(course.strength or UNDECIDED), literal(strength)))
-    for side in sides:
-        verdicts.append((f"Total, {story.seats[side]}", _points(course.totals.get(side)), _points(totals.get(side))))
-    now = {told.number: told.result for told in story.told if told.result}
-    rounds = []
-    for n in sorted({*course.rounds, *now}):
-        then, result = course.rounds.get(n), now.get(n)
-        before = [_points(then.scores.get(side) if then else None) for side in sides]
-        scores = [_points(result.scores.get(side) if result else None) for side in sides]
-        winners = (_winner(then.winner) if then else _NONE, _winner(result.winner) if result else _NONE)
-        rounds.append((phrase(str(n)), *before, winners[0], *scores, winners[1]))
-    rounds = rounds if story.judging.round_fields else []
-    said = _agreement(verdicts, rounds, len(sides))
-    return Earlier(verdicts=tuple(verdicts), rounds=tuple(rounds), scored=tuple(sides), agreement=said)
-
-
-def _winner(winner: str | None) -> Phrase:
-    return literal(UNDECIDED if winner is None else winner_word(winner))
-
-
-def _points(score: float | Fraction | None) -> Phrase:
-    return _NONE if score is None else phrase(decimals(Fraction(score).limit_denominator(_FINEST)))
-
-
-def _agreement(verdicts: list[tuple[str, Phrase, Phrase]], rounds: list[tuple[Phrase, ...]], sides: int) -> Phrase:
-    """A sentence on where two judgings differ."""
-    differing = [
-        phrase(f"the {what.lower()} (", then, " then, ", now, " now)")
-        for what, then, now in verdicts
-        if what in ("Winner", "Strength") and then != now
-    ]
-    for n, *cells in rounds:
-        then, now = cells[: sides + 1], cells[sides + 1 :]
-        if then[-1] != now[-1]:
-            differing.append(phrase("the winner of round ", n, " (", then[-1], " then, ", now[-1], " now)"))
-    if differing:
-        return phrase("The two judgings differ in ", joined(", ", differing), ".")
-    agreed = [f"the {what.lower()}" for what, _, _ in verdicts if what in ("Winner", "Strength")]
-    *most, last = [*agreed, *(["every round"] if rounds else [])]
-    said = f"The two judgings agree on {', '.join(most)} and {last}" if most else f"The two judgings agree on {last}"
-    if not sides:
-        return phrase(f"{said}.")
-    same = all(cells[1 : sides + 2] == cells[sides + 2 :] for cells in rounds) and _same_totals(verdicts)
-    return phrase(f"{said}, to the point." if same else f"{said}; they differ in the scores alone.")
-
-
-def _same_totals(verdicts: list[tuple[str, Phrase, Phrase]]) -> bool:
-    return all(then == now for what, then, now in verdicts if what.startswith("Total"))
+def money(line: CostReport) -> str:
+    """What the calls of a line cost. An unknown price is unknown, and never 0."""
+    if line.usd_known is None:
+        return "unknown"
+    known = f"${line.usd_known:.4f}" if line.usd_known else "$0"
+    return f"{known}, and {line.calls_unknown} unknown" if line.calls_unknown else known

@@ -1,14 +1,18 @@
-"""The verdict of a story in words: its fields, what they mean, how they were worked out, and the summary of rounds."""
+"""The verdict of a report in words: its fields, what they mean, how they were worked out, the summary of rounds, and
+the comparison with an earlier verdict."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
+from typing import NamedTuple
 
 from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, TIE
-from debate_orchestrator.core.verdict import Remark, Verdict
+from debate_orchestrator.core.verdict import Remark
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.model import ReportModel
-from debate_orchestrator.reports.rich_text import Phrase, Table, joined, literal, phrase, resting, strong
+from debate_orchestrator.reports.parts import RecordedDebate, VerdictReport
+from debate_orchestrator.reports.rich_text import Phrase, Table, cell, joined, literal, phrase, resting, strong
 from debate_orchestrator.reports.wording import winner_word
 from debate_orchestrator.util.numbers import decimals, percent
 
@@ -34,154 +38,139 @@ _UNDECLARED: dict[Remark, str] = {
     "winner is behind on points": "The winner has more votes and fewer points; by rule the votes decide.",
     "scores are equal": "The mean scores are equal: the votes alone decide.",
 }
-"""The same where nobody declares a winner."""
+"""The same where judges do not declare a winner."""
 _FIRMLY = {"decisive": " decisively", "narrow": " narrowly"}
 
 
-def headline(story: ReportModel) -> list[tuple[str, Phrase]]:
+def headline(report: ReportModel) -> list[tuple[str, Phrase]]:
     """The fields at the head of the verdict, each a name and a value."""
-    verdict = story.verdict
-    if verdict is None:
-        undecided = "not decided, since no final ballot counts" if story.status == "complete" else "not decided yet"
-        names = ["Label", "Score"] if story.judging.labelled else ["Winner"]
-        return [
-            (name, phrase(undecided))
-            for name in [*names, *(["Strength", "Overall Scores"] if _measured(story) else [])]
-        ]
-    return list(_labelled(story, verdict) if story.judging.labelled else _won(story, verdict))
+    if report.verdict is not None:
+        fields = _label_fields if report.judging.labelled else _winner_fields
+        return list(fields(report, report.verdict))
+    undecided = "not decided, since no final ballot counts" if report.status == "complete" else "not decided yet"
+    names = ["Label", "Score"] if report.judging.labelled else ["Winner"]
+    names += ["Strength", "Overall Scores"] if report.judging.measured else []
+    return [(name, phrase(undecided)) for name in names]
 
 
-def _measured(story: ReportModel) -> bool:
-    return story.judging.measured
+def _label_fields(report: ReportModel, verdict: VerdictReport) -> Iterator[tuple[str, Phrase]]:
+    yield "Label", literal(verdict.label) if verdict.label else phrase(NO_DECISION)
+    yield "Score", phrase(report.judging.scales.of(verdict.score if verdict.label else None, " / "))
 
 
-def _labelled(story: ReportModel, verdict: Verdict) -> Iterator[tuple[str, Phrase]]:
-    label = wording.label_of(verdict)
-    yield "Label", literal(label) if label else phrase(NO_DECISION)
-    yield "Score", phrase(story.judging.scales.of(verdict.score if label else None, " / "))
-
-
-def _won(story: ReportModel, verdict: Verdict) -> Iterator[tuple[str, Phrase]]:
+def _winner_fields(report: ReportModel, verdict: VerdictReport) -> Iterator[tuple[str, Phrase]]:
     yield "Winner", phrase(winner_word(verdict.winner))
-    if story.judging.answers and verdict.winner in story.positions:
-        yield "Answer", literal(story.positions[verdict.winner])
-    if verdict.probability is not None:
-        yield "Probability", phrase(story.judging.scales.likely(verdict.probability))
-    if verdict.strength is not None or _measured(story):
+    if report.judging.answers and verdict.winner in report.positions:
+        yield "Answer", literal(report.positions[verdict.winner])
+    if verdict.share is not None:
+        yield "Probability", phrase(percent(verdict.share))
+    if verdict.strength is not None or report.judging.measured:
         yield "Strength", phrase(verdict.strength or "none")
-    if _measured(story):
-        totals = [f"{story.seats[side]}: {decimals(total)}" for side, total in verdict.totals.items()]
-        yield "Overall Scores", phrase(" | ".join(totals) if story.scored else "none, since no round was scored")
+    if report.judging.measured:
+        totals = [f"{report.seats[side]}: {decimals(total)}" for side, total in verdict.totals.items()]
+        yield "Overall Scores", phrase(" | ".join(totals) if report.scored else "none, since no round was scored")
 
 
-def outcome(story: ReportModel) -> Phrase:
-    """What was decided, in a sentence or two for somebody who reads nothing else."""
-    verdict = story.verdict
+def outcome(report: ReportModel) -> Phrase:
+    """What was decided, in a sentence or two, for a reader who reads nothing else."""
+    verdict = report.verdict
     if verdict is None:
         return ()
-    if story.judging.labelled:
-        return _of_label(story, verdict)
-    said: list[str | Phrase] = [_of_winner(story, verdict)]
-    if "winner" in story.judging.round_fields or story.judging.scores_rounds:
-        said.append(_of_rounds(story, verdict))
+    if report.judging.labelled:
+        return _label_outcome(report, verdict)
+    sentences: list[str | Phrase] = [_winner_outcome(report, verdict)]
+    if "winner" in report.judging.round_fields or report.judging.scores_rounds:
+        sentences.append(_rounds_won(report, verdict))
     if len(verdict.panel) > 1:
-        said.append(f"Judges' votes: {wording.tally(verdict.votes)}.")
-    if story.judging.by_swing and verdict.swing:
-        gained = ", ".join(f"{story.seats[side]} {votes:+d}" for side, votes in verdict.swing.items())
-        said.append(f"It is decided by the votes gained since the first word: {gained}.")
-    return joined(" ", filter(None, said))
+        sentences.append(f"Judges' votes: {wording.tally(verdict.votes)}.")
+    if report.judging.by_swing and verdict.swing:
+        gained = ", ".join(f"{report.seats[side]} {votes:+d}" for side, votes in verdict.swing.items())
+        sentences.append(f"It is decided by the votes gained since the first word: {gained}.")
+    return joined(" ", filter(None, sentences))
 
 
-def _of_rounds(story: ReportModel, verdict: Verdict) -> str:
-    """Who won how many rounds; that the final ballot stands alone, where no round counts."""
-    if any(one.result for one in story.told):
-        won = [f"{story.seats[side]} {verdict.rounds_won[side]}" for side in story.positions]
+def _rounds_won(report: ReportModel, verdict: VerdictReport) -> str:
+    """How many rounds each side won; that the final ballot stands alone, where no round counts."""
+    if verdict.rounds_won:
+        won = [f"{report.seats[side]} {verdict.rounds_won[side]}" for side in report.positions]
         return f"Rounds won: {', '.join(won)}, tied {verdict.rounds_won[TIE]}."
-    if verdict.winner == NO_DECISION or story.conceded:
+    if verdict.winner == NO_DECISION or report.conceded:
         return ""
-    ballots, done = "ballots" if len(verdict.panel) > 1 else "ballot", "scored" if _measured(story) else "voted on"
+    ballots = "ballots" if len(verdict.panel) > 1 else "ballot"
+    done = "scored" if report.judging.measured else "voted on"
     return f"It was decided on the final {ballots} alone, since no round was {done}."
 
 
-def _of_winner(story: ReportModel, verdict: Verdict) -> Phrase:
-    if verdict.winner in story.positions:
-        position, name = literal(story.positions[verdict.winner].rstrip(".")), story.seats[verdict.winner]
-        if story.judging.answers:
-            likely = verdict.probability
-            held = "" if likely is None else f", held {story.judging.scales.likely(likely)} likely"
-            return phrase(strong(f"{name}'s answer was chosen{held}:"), " ", position, ".")
-        return phrase(strong(f"{name} prevailed{_how(story, verdict)}"), ", arguing: ", position, ".")
+def _winner_outcome(report: ReportModel, verdict: VerdictReport) -> Phrase:
+    if verdict.winner in report.positions:
+        position, name = literal(report.positions[verdict.winner].rstrip(".")), report.seats[verdict.winner]
+        if report.judging.answers:
+            likely = "" if verdict.share is None else f", held {percent(verdict.share)} likely"
+            return phrase(strong(f"{name}'s answer was chosen{likely}:"), " ", position, ".")
+        return phrase(strong(f"{name} prevailed{_firmness(report, verdict)}"), ", arguing: ", position, ".")
     if verdict.winner == TIE:
         return strong("Neither side prevailed.")
     if verdict.winner == CONSENSUS:
-        who = f": {_who_conceded(story)}." if story.conceded else "."
-        return phrase(strong("The sides ended in consensus"), who)
-    return phrase(strong("Nothing was decided."), f" {_why_not(story, verdict)}")
+        conceded = f": {_concession(report)}." if report.conceded else "."
+        return phrase(strong("The sides ended in consensus"), conceded)
+    why = wording.shortfall(verdict.panel, verdict.quorum, report.seats.__getitem__)
+    why = why or "No vote before the debate counts, so that nothing can have been gained by it."
+    return phrase(strong("Nothing was decided."), f" {why}")
 
 
-def _how(story: ReportModel, verdict: Verdict) -> str:
+def _firmness(report: ReportModel, verdict: VerdictReport) -> str:
     """How firmly a side prevailed, by the points; by the votes, where several judges give none."""
     if "winner is behind on points" in verdict.remarks:
         return ", though behind on points"
-    if verdict.strength in _FIRMLY and story.scored:
+    if verdict.strength in _FIRMLY and report.scored:
         return _FIRMLY[verdict.strength]
-    if len(verdict.panel) > 1 and not story.judging.by_swing:
+    if len(verdict.panel) > 1 and not report.judging.by_swing:
         won = verdict.votes.get(verdict.winner, 0)
-        lost = sum(verdict.votes.get(side, 0) for side in story.positions if side != verdict.winner)
+        lost = sum(verdict.votes.get(side, 0) for side in report.positions if side != verdict.winner)
         return f" by {won} vote{'s' * (won != 1)} to {lost}"
     return ""
 
 
-def _why_not(story: ReportModel, verdict: Verdict) -> str:
-    said = wording.shortfall(verdict.panel, verdict.quorum, story.seats.__getitem__)
-    return said or "No vote before the debate counts, so that nothing can have been gained by it."
-
-
-def _of_label(story: ReportModel, verdict: Verdict) -> Phrase:
-    """What a label comes to."""
-    label = wording.label_of(verdict)
-    if label is None:
-        few = wording.shortfall(verdict.panel, verdict.quorum, story.seats.__getitem__)
+def _label_outcome(report: ReportModel, verdict: VerdictReport) -> Phrase:
+    if verdict.label is None:
+        few = wording.shortfall(verdict.panel, verdict.quorum, report.seats.__getitem__)
         return phrase(strong("No label stands."), f" {few or 'No label was given by more judges than any other.'}")
-    counts = story.judging.winner_of.get(label, verdict.winner)
-    if counts in story.seats:
-        meant = f"for {story.seats[counts]}"
-    else:
-        meant = "as a tie" if counts == TIE else "for neither side"
-    score = "" if verdict.score is None else f" ({story.judging.scales.of(verdict.score)})"
-    said = phrase(
-        strong("The verdict: ", literal(label), f"{score}."), f" Where sides are counted, that counts {meant}."
-    )
+    winner = report.judging.winner_of.get(verdict.label, verdict.winner)
+    counts = "as a tie" if winner == TIE else "for neither side"
+    counts = f"for {report.seats[winner]}" if winner in report.seats else counts
+    score = "" if verdict.score is None else f" ({report.judging.scales.of(verdict.score)})"
+    stated = strong("The verdict: ", literal(verdict.label), f"{score}.")
+    sentences: list[str | Phrase] = [stated, f"Where sides are counted, that counts {counts}."]
     if len(verdict.panel) > 1:
         labels = [vote.label for vote in verdict.panel if vote.label is not None]
-        tally = joined(", ", [phrase(literal(one), f" {labels.count(one)}") for one in dict.fromkeys(labels)])
-        said = phrase(said, " Judges' labels: ", tally, ".")
-    return said
+        tally = joined(", ", [phrase(literal(label), f" {labels.count(label)}") for label in dict.fromkeys(labels)])
+        sentences.append(phrase("Judges' labels: ", tally, "."))
+    return joined(" ", sentences)
 
 
-def _who_conceded(story: ReportModel) -> str:
-    who = both(story) if story.conceded == "both" else story.seats[str(story.conceded)]
-    return f"{who} conceded the whole position after {story.completed} judged round{'s' * (story.completed != 1)}"
+def _concession(report: ReportModel) -> str:
+    who = both_sides(report) if report.conceded == "both" else report.seats[str(report.conceded)]
+    n = report.rounds_completed
+    return f"{who} conceded the whole position after {n} judged round{'s' * (n != 1)}"
 
 
-def both(story: ReportModel) -> str:
+def both_sides(report: ReportModel) -> str:
     """What both sides are called together: `both researchers`."""
-    kinds = {story.seats[side].rpartition(" ")[0].lower() for side in story.names}
+    kinds = {report.seats[side].rpartition(" ")[0].lower() for side in report.names}
     return f"both {kinds.pop()}s" if len(kinds) == 1 and "" not in kinds else "both sides"
 
 
-def remarks(story: ReportModel) -> list[str]:
+def remarks(report: ReportModel) -> list[str]:
     """What a reader should know of how the declarations and the numbers go together."""
-    if story.verdict is None or story.judging.labelled:
+    if report.verdict is None or report.judging.labelled:
         return []
-    declared = "winner" in story.judging.final_fields
-    said = _REMARKS if declared else {**_REMARKS, **_UNDECLARED}
-    return [said[one] for one in story.verdict.remarks if one in said]
+    texts = _REMARKS if "winner" in report.judging.final_fields else {**_REMARKS, **_UNDECLARED}
+    return [texts[remark] for remark in report.verdict.remarks if remark in texts]
 
 
-def worked_out(story: ReportModel) -> str:
+def worked_out(report: ReportModel) -> str:
     """How the numbers come about; empty where there are none."""
-    verdict, judging = story.verdict, story.judging
+    verdict, judging = report.verdict, report.judging
     if verdict is None or not judging.measured:
         return ""
     apart = f"the totals differ by {percent(verdict.gap)} of the larger one. " if verdict.gap is not None else ""
@@ -199,31 +188,114 @@ def worked_out(story: ReportModel) -> str:
     return f"{strength}{voted} {scores} {shown}"
 
 
-def summary(story: ReportModel) -> Table:
+def summary(report: ReportModel) -> Table:
     """The table of rounds: scores, or labels, or winners."""
-    sides, told = list(story.names), [one for one in story.told if one.result]
+    sides, judging = list(report.names), report.judging
     heads: list[Phrase] = [phrase("Round")]
-    if story.judging.scores_rounds:
-        heads += [phrase(literal(story.seats[side]), " Score") for side in sides] + [phrase("Winner")]
+    if judging.scores_rounds:
+        heads += [phrase(literal(report.seats[side]), " Score") for side in sides] + [phrase("Winner")]
     else:
-        heads += map(phrase, ["Label", "Score"] if story.judging.labelled else ["Winner"])
+        heads += map(phrase, ["Label", "Score"] if judging.labelled else ["Winner"])
     rows = []
-    for one in told:
-        result = one.result
-        assert result is not None
+    for one in report.rounds:
+        if one.winner is None:
+            continue
         ballot = one.ballots[0].id if one.ballots else None
-        number, winner = phrase(str(one.number)), resting(phrase(winner_word(result.winner)), ballot)
-        if story.judging.scores_rounds:
-            points = [phrase(decimals(result.scores[side]) if result.scores else "none") for side in sides]
-            rows.append((number, *(resting(points_of, ballot) for points_of in points), winner))
-        elif story.judging.labelled:
-            label = one.label(story.judging.quorum)
-            score = story.judging.scales.of(result.score if label else None, " / ")
-            said = literal(label) if label else phrase(NO_DECISION)
-            rows.append((number, resting(said, ballot), resting(phrase(score), ballot)))
-        else:
-            rows.append((number, winner))
-    if story.verdict and story.judging.scores_rounds:
-        totals = [decimals(story.verdict.totals[side]) if story.scored else "none" for side in sides]
-        rows.append(tuple(map(strong, ("Total", *totals, winner_word(story.verdict.winner)))))
+        cells = [phrase(winner_word(one.winner))]
+        if judging.scores_rounds:
+            cells = [phrase(decimals(one.scores[side]) if one.scores else "none") for side in sides] + cells
+        elif judging.labelled:
+            score = judging.scales.of(one.score if one.label else None, " / ")
+            cells = [literal(one.label) if one.label else phrase(NO_DECISION), phrase(score)]
+        # Winners alone lead nowhere: the table would only repeat the transcript's links.
+        linked = [resting(text, ballot) for text in cells] if judging.scores_rounds or judging.labelled else cells
+        rows.append((phrase(str(one.number)), *linked))
+    if report.verdict and judging.scores_rounds:
+        totals = [decimals(report.verdict.totals[side]) if report.scored else "none" for side in sides]
+        rows.append(tuple(map(strong, ("Total", *totals, winner_word(report.verdict.winner)))))
     return Table(tuple(heads), tuple(rows))
+
+
+UNDECIDED = "not decided"
+_NONE = phrase("-")
+_FINEST = 1_000_000
+"""The largest denominator that a score can have; a journal keeps it as a number with a fraction's worth of digits."""
+
+
+class EarlierVerdict(NamedTuple):
+    """The verdict of a recorded debate beside that of its second judging."""
+
+    verdicts: tuple[tuple[str, Phrase, Phrase], ...]
+    """What it is about, what was decided then, what is decided now."""
+    rounds: tuple[tuple[Phrase, ...], ...]
+    """Round, each side's score then, the winner then, each side's score now, the winner now; without scores where
+    sides are not scored."""
+    scored: tuple[str, ...]
+    """The sides whose scores stand in the rows."""
+    agreement: Phrase
+    """Where they differ, in a sentence."""
+
+
+def earlier_verdict(report: ReportModel) -> EarlierVerdict | None:
+    """The comparison for a debate that is judged again; None where it had not been judged."""
+    recorded, verdict = report.recorded, report.verdict
+    if recorded is None or not recorded.judges:
+        return None
+    measured = report.judging.measured
+    sides = list(report.names) if measured else []
+    totals = verdict.totals if verdict else {}
+    verdicts = [
+        ("Judges", cell(", ".join(recorded.judges)), cell(", ".join(report.judges))),
+        ("Winner", _winner(recorded.winner), _winner(verdict.winner if verdict else None)),
+    ]
+    if measured:
+        strength = (verdict.strength if verdict else None) or UNDECIDED
+        verdicts.append(("Strength", literal(recorded.strength or UNDECIDED), literal(strength)))
+    for side in sides:
+        verdicts.append((f"Total, {report.seats[side]}", _points(recorded.totals.get(side)), _points(totals.get(side))))
+    rounds = _round_pairs(report, recorded, sides) if report.judging.round_fields else []
+    agreement = _agreement(verdicts, rounds, len(sides))
+    return EarlierVerdict(tuple(verdicts), tuple(rounds), tuple(sides), agreement)
+
+
+def _round_pairs(report: ReportModel, recorded: RecordedDebate, sides: list[str]) -> list[tuple[Phrase, ...]]:
+    then = {one.number: one for one in recorded.rounds}
+    now = {one.number: one for one in report.rounds if one.winner is not None}
+    rows = []
+    for n in sorted({*then, *now}):
+        before, after = then.get(n), now.get(n)
+        scores_before = [_points(before.scores.get(side) if before else None) for side in sides]
+        scores_after = [_points(after.scores.get(side) if after else None) for side in sides]
+        winners = [_winner(one.winner) if one else _NONE for one in (before, after)]
+        rows.append((phrase(str(n)), *scores_before, winners[0], *scores_after, winners[1]))
+    return rows
+
+
+def _winner(winner: str | None) -> Phrase:
+    return literal(UNDECIDED if winner is None else winner_word(winner))
+
+
+def _points(score: float | Fraction | None) -> Phrase:
+    return _NONE if score is None else phrase(decimals(Fraction(score).limit_denominator(_FINEST)))
+
+
+def _agreement(verdicts: list[tuple[str, Phrase, Phrase]], rounds: list[tuple[Phrase, ...]], sides: int) -> Phrase:
+    """A sentence on where two judgings differ."""
+    decided = [row for row in verdicts if row[0] in ("Winner", "Strength")]
+    differing = [
+        phrase(f"the {what.lower()} (", then, " then, ", now, " now)") for what, then, now in decided if then != now
+    ]
+    for n, *cells in rounds:
+        then, now = cells[sides], cells[-1]
+        if then != now:
+            differing.append(phrase("the winner of round ", n, " (", then, " then, ", now, " now)"))
+    if differing:
+        return phrase("The two judgings differ in ", joined(", ", differing), ".")
+    *most, last = [*(f"the {what.lower()}" for what, _, _ in decided), *(["every round"] if rounds else [])]
+    agreed = f"{', '.join(most)} and {last}" if most else last
+    if not sides:
+        return phrase(f"The two judgings agree on {agreed}.")
+    same_totals = all(then == now for what, then, now in verdicts if what.startswith("Total"))
+    same = same_totals and all(cells[1 : sides + 2] == cells[sides + 2 :] for cells in rounds)
+    end = ", to the point." if same else "; they differ in the scores alone."
+    return phrase(f"The two judgings agree on {agreed}{end}")

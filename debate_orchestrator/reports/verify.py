@@ -1,8 +1,8 @@
-"""Whether a report is what its journal tells: by its seal, by the chain of the journal, and by making it again.
+"""Whether a report says what its journal says: by its checksum, by the journal's hash chain, and by rendering it again.
 
-The seal tells whether the file was changed since; the hash that it names, which line of the journal it was made at, for
-that hash stands for every line before. A report that somebody changed and sealed anew passes both: so the same version
-makes it again, and compares the bytes.
+The checksum shows whether the file was changed since. The hash it names shows at which line of the journal it was made,
+for that hash stands for every line before. A report that was changed and given a new checksum passes both, so the same
+version renders it again and compares the bytes.
 """
 
 from __future__ import annotations
@@ -13,18 +13,25 @@ from typing import Literal, NamedTuple
 
 from debate_orchestrator import __version__
 from debate_orchestrator.core.events import Opened
-from debate_orchestrator.reports import checksum, forms
-from debate_orchestrator.reports.checksum import Checksum
+from debate_orchestrator.reports.forms import (
+    FORMS,
+    Checksum,
+    endings,
+    has_traces,
+    read_checksum,
+    rendered,
+    without_checksum,
+)
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.reports.review_files import GatheredReviews, gather_reviews
 from debate_orchestrator.storage.journal import SCHEMA, Entry
 from debate_orchestrator.util.data import read_regular
-from debate_orchestrator.util.errors import BadFile, complaint, short_repr
+from debate_orchestrator.util.errors import BadFile, short_repr
 
-State = Literal["unchanged", "earlier", "longer", "another", "changed", "unsealed", "contradicts", "reviewed"]
-"""Of this journal as it is; of this journal as it was some lines ago; of a journal with more lines; of another; changed
-after it was sealed; without a seal; sealed, and not saying what the journal says; or the same where reviewers have left
-ballots, so that it may have been made before one of them."""
+State = Literal["unchanged", "earlier", "longer", "another", "changed", "no checksum", "contradicts", "reviewed"]
+"""Made of this journal as it is; of this journal some lines ago; of a journal with more lines; of another; changed
+after it was written; without a checksum; with one, and not saying what the journal says; or the same where there are
+reviewers' ballots, so that it may have been made before one of them."""
 Remade = Literal["same", "different", "not compared"]
 _JUDGED_HERE = "of another journal: that of the debate which is judged again in this one."
 
@@ -35,40 +42,40 @@ class Verification(NamedTuple):
     path: str
     state: State
     remade: Remade
-    """Whether making it again gives the same bytes."""
-    said: str
+    """Whether rendering it again gives the same bytes."""
+    text: str
     """The same for people, in a sentence or two that the report's name begins."""
-    seal: Checksum | None = None
+    checksum: Checksum | None = None
 
     @property
     def well(self) -> bool:
         """Whether nothing speaks against it."""
-        if self.state == "unsealed":
+        if self.state == "no checksum":
             return self.remade == "same"
         return self.state in ("unchanged", "earlier")
 
     @property
     def data(self) -> dict[str, object]:
         """The same for a program; what is not known is None."""
-        made = self.seal
+        checksum = self.checksum
         return {
             "report": self.path,
             "well": self.well,
             "state": self.state,
             "remade": self.remade,
-            "version": made.version if made else None,
-            "lines": made.lines if made else None,
-            "head": made.head if made else None,
-            "digest": made.digest if made else None,
-            "said": self.said,
+            "version": checksum.version if checksum else None,
+            "lines": checksum.lines if checksum else None,
+            "head": checksum.head if checksum else None,
+            "digest": checksum.digest if checksum else None,
+            "said": self.text,
         }
 
 
 def beside(report: str) -> list[str]:
-    """The reports that lie beside a journal, `report` and those that differ from it in their ending alone. What was
-    never a report is not among them, though it has the name of one."""
+    """The reports beside a journal: `report` and those that differ from it in their ending alone. A file that was never
+    a report is not among them, though it has the name of one."""
     stem = os.path.splitext(report)[0]
-    return [path for path in (f"{stem}{ending}" for ending in forms.FORMS) if _was_a_report(path)]
+    return [path for path in (f"{stem}{ending}" for ending in FORMS) if _was_a_report(path)]
 
 
 def _was_a_report(path: str) -> bool:
@@ -76,131 +83,121 @@ def _was_a_report(path: str) -> bool:
         data = read_regular(path, follow=True)
     except OSError:
         return os.path.lexists(path)
-    form = os.path.splitext(path)[1]
-    return data.startswith(forms.FORMS[form].begins) or checksum.marked(data, form)
+    ending = os.path.splitext(path)[1]
+    return data.startswith(FORMS[ending].begins) or has_traces(data, ending)
 
 
 def given(paths: Sequence[str]) -> list[tuple[str, bytes]]:
-    """The files of these names, which must be of some form of report. BadFile with all that can't be had."""
-    wrong, read = list[str](), list[tuple[str, bytes]]()
+    """The files of these names, which must be of some form of report. BadFile with all that can't be read."""
+    problems, files = list[str](), list[tuple[str, bytes]]()
     for path in paths:
-        if os.path.splitext(path)[1] not in forms.FORMS:
-            wrong.append(complaint("report", short_repr(path), f"a file that ends in {' or '.join(forms.FORMS)}"))
+        if os.path.splitext(path)[1] not in FORMS:
+            problems.append(f"{short_repr(path)} is no report. Try: a file that ends in {endings()}.")
             continue
         try:
-            read.append((path, read_regular(path, follow=True)))
+            files.append((path, read_regular(path, follow=True)))
         except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or "a name that no file can have"
-            wrong.append(complaint(short_repr(path), why, "a report that can be read"))
-    if wrong:
-        raise BadFile(wrong)
-    return read
+            why = getattr(error, "strerror", None) or "no file can have that name"
+            problems.append(f"{short_repr(path)} can't be read: {why}.")
+    if problems:
+        raise BadFile(problems)
+    return files
 
 
-def verify(path: str, data: bytes, entries: Sequence[Entry], ballots: str = "") -> Verification:
-    """What there is to say of a report beside the lines of a journal that verified, and the folder of reviewers'
-    `ballots` on it."""
-    form = os.path.splitext(path)[1]
-    made = checksum.read(data, form)
-    if made is None:
-        return _without(path, data, form, entries, ballots)
-    if not made.fits:
-        said = "changed after it was written: its bytes do not have the digest that its seal names."
-        return Verification(path, "changed", "not compared", said, made)
-    if made.lines > len(entries):
-        return Verification(path, "longer", "not compared", _of_longer(made, entries), made)
-    if entries[made.lines - 1].hash != made.head:
-        return Verification(path, "another", "not compared", _of_another(made, entries), made)
-    return _belonging(path, data, form, entries, made, ballots)
+def verify(path: str, data: bytes, entries: Sequence[Entry], reviews: str = "") -> Verification:
+    """What there is to say of a report beside the lines of a journal that verified, and the folder of `reviews`."""
+    ending = os.path.splitext(path)[1]
+    checksum = read_checksum(data, ending)
+    if checksum is None:
+        return _without_checksum(path, data, _renderings(entries, ending, reviews))
+    if not checksum.fits:
+        text = "changed after it was written: its bytes do not have the checksum that it states."
+        return Verification(path, "changed", "not compared", text, checksum)
+    if checksum.lines <= len(entries) and entries[checksum.lines - 1].hash == checksum.head:
+        renderings = _renderings(entries[: checksum.lines], ending, reviews)
+        return _belonging(path, data, len(entries), checksum, renderings)
+    first = entries[0].event
+    judged_here = isinstance(first, Opened) and first.course is not None and first.course.digest == checksum.head
+    if checksum.lines > len(entries):
+        text = (
+            f"made from {_lines(checksum.lines)}, and here {'are' if len(entries) != 1 else 'is'} {len(entries)}: "
+            "lines are missing at the end of this journal, or it is the report of another."
+        )
+        return Verification(path, "longer", "not compared", _JUDGED_HERE if judged_here else text, checksum)
+    text = (
+        f"of another journal, or this one was rewritten: its line {checksum.lines} does not have the hash that the "
+        "report names."
+    )
+    return Verification(path, "another", "not compared", _JUDGED_HERE if judged_here else text, checksum)
 
 
 def integrity(path: str, data: bytes) -> str:
-    """What a report's own bytes tell where its journal can't be read, in a sentence."""
-    made = checksum.read(data, os.path.splitext(path)[1])
-    if made is None:
-        return "has no seal that can be read."
-    if not made.fits:
+    """What a report's own bytes show where its journal can't be read, in a sentence."""
+    checksum = read_checksum(data, os.path.splitext(path)[1])
+    if checksum is None:
+        return "has no checksum that can be read."
+    if not checksum.fits:
         return "changed after it was written."
-    return f"unchanged since it was written, from a journal of {_lines(made.lines)} with the head {made.head[:16]}."
+    lines = _lines(checksum.lines)
+    return f"unchanged since it was written, from a journal of {lines} with the head {checksum.head[:16]}."
 
 
-def _without(path: str, data: bytes, form: str, entries: Sequence[Entry], ballots: str) -> Verification:
-    """A report without a seal that can be read."""
-    if data in [checksum.without_checksum(one, form) for one in _again(entries, form, ballots)]:
-        said = "has no seal, and says what this journal says."
-        return Verification(path, "unsealed", "same", said)
-    if checksum.marked(data, form):
-        said = "changed after it was written: its seal is damaged, or is not where it was set."
-        return Verification(path, "changed", "not compared", said)
-    said = (
-        "has no seal: an older version made it, or somebody cut it off. This version makes another report of the "
-        "journal, so nothing shows that it was not changed."
+def _without_checksum(path: str, data: bytes, renderings: list[bytes]) -> Verification:
+    """A report without a checksum that can be read."""
+    ending = os.path.splitext(path)[1]
+    if ending != ".json" and data in [without_checksum(text, ending) for text in renderings]:
+        return Verification(path, "no checksum", "same", "has no checksum, and says what this journal says.")
+    if has_traces(data, ending):
+        text = "changed after it was written: its checksum is damaged, or is not where it was put."
+        return Verification(path, "changed", "not compared", text)
+    text = (
+        "has no checksum: an older version made it, or the checksum was cut off. This version makes another report of "
+        "the journal, so nothing shows that it was not changed."
     )
-    return Verification(path, "unsealed", "different", said)
+    return Verification(path, "no checksum", "different", text)
 
 
-def _of_longer(made: Checksum, entries: Sequence[Entry]) -> str:
-    if _is_judged_here(made, entries):
-        return _JUDGED_HERE
-    return (
-        f"made from {_lines(made.lines)}, and here {'are' if len(entries) != 1 else 'is'} {len(entries)}: lines are "
-        "missing at the end of this journal, or it is the report of another."
-    )
-
-
-def _of_another(made: Checksum, entries: Sequence[Entry]) -> str:
-    if _is_judged_here(made, entries):
-        return _JUDGED_HERE
-    return (
-        f"of another journal, or this one was written anew: its line {made.lines} does not have the hash that the "
-        "report names."
-    )
-
-
-def _is_judged_here(made: Checksum, entries: Sequence[Entry]) -> bool:
-    """Whether it is a report of the debate that is judged again in this journal."""
-    first = entries[0].event
-    return isinstance(first, Opened) and first.course is not None and first.course.digest == made.head
-
-
-def _belonging(
-    path: str, data: bytes, form: str, entries: Sequence[Entry], made: Checksum, ballots: str
-) -> Verification:
-    """A report whose seal fits, and whose journal this is."""
-    latest = made.lines == len(entries)
+def _belonging(path: str, data: bytes, lines: int, checksum: Checksum, renderings: list[bytes]) -> Verification:
+    """A report whose checksum fits, and whose journal this is. `lines` is how many the journal has now."""
+    ending = os.path.splitext(path)[1]
+    latest = checksum.lines == lines
     state: State = "unchanged" if latest else "earlier"
-    said = "belongs to this journal, and is unchanged since it was written"
+    text = "belongs to this journal, and is unchanged since it was written"
     if not latest:
-        said = f"unchanged, and made from this journal when it had {made.lines} of its {_lines(len(entries))}"
-    again = _again(entries[: made.lines], form, ballots)
-    if (now := checksum.made_by(__version__, data, form)) == again[-1]:
-        return Verification(path, state, "same", f"{said}; made again, it is the same to the byte.", made)
-    if now in again:
-        why = "Reviewers have left ballots since, of which it does not tell: `debate report` makes it with them."
-        return Verification(path, "reviewed", "same", f"{said}. {why}", made)
-    if made.version != __version__ or made.form != SCHEMA:
-        why = (
-            f"Version {made.version} made it, and this is {__version__}, which tells it otherwise: whether it says "
-            "what the journal says, only that version can compare."
+        text = f"unchanged, and made from this journal when it had {checksum.lines} of its {_lines(lines)}"
+    # The version and the checksum itself may differ: everything else is compared byte for byte.
+    bodies = [without_checksum(rendering, ending) for rendering in renderings]
+    body = without_checksum(data, ending)
+    if body == bodies[-1]:
+        return Verification(path, state, "same", f"{text}; made again, it is the same to the byte.", checksum)
+    if body in bodies:
+        text += ". Reviewers have left ballots since, of which it does not tell: `debate report` makes it with them."
+        return Verification(path, "reviewed", "same", text, checksum)
+    if checksum.version != __version__ or checksum.form != SCHEMA:
+        text += (
+            f". Version {checksum.version} made it, and this is {__version__}, which tells it otherwise: whether it "
+            "says what the journal says, only that version can compare."
         )
-        return Verification(path, state, "not compared", f"{said}. {why}", made)
-    if len(again) > 1:
-        why = "Reviewers' ballots beside the journal have changed since, or somebody changed it and sealed it anew"
-        said = f"{said}; but made again it is another report. {why}: `debate report` makes it as they are now."
-        return Verification(path, "reviewed", "different", said, made)
-    said = (
-        "does not say what the journal says: its seal fits, but made again it is another report. Somebody changed it "
-        "and sealed it anew, ballots of reviewers that it tells of are not beside the journal any more, or another "
-        "build of the same version made it."
+        return Verification(path, state, "not compared", text, checksum)
+    if len(renderings) > 1:
+        text += (
+            "; but made again it is another report. Reviewers' ballots beside the journal have changed since, or it "
+            "was changed and given a new checksum: `debate report` makes it as they are now."
+        )
+        return Verification(path, "reviewed", "different", text, checksum)
+    text = (
+        "does not say what the journal says: its checksum fits, but made again it is another report. It was changed "
+        "and given a new checksum, ballots of reviewers that it tells of are not beside the journal any more, or "
+        "another build of the same version made it."
     )
-    return Verification(path, "contradicts", "different", said, made)
+    return Verification(path, "contradicts", "different", text, checksum)
 
 
-def _again(entries: Sequence[Entry], form: str, ballots: str) -> list[bytes]:
-    """The report that this version makes of these lines; where reviewers have left ballots, with them and without."""
-    found = gather_reviews(ballots, entries) if ballots else GatheredReviews()
-    told = [build_report(entries), *([build_report(entries, found)] if found.counted or found.left_out else [])]
-    return [forms.rendered(one, form).encode("utf-8", "backslashreplace") for one in told]
+def _renderings(entries: Sequence[Entry], ending: str, reviews: str) -> list[bytes]:
+    """The report that this version makes of these lines; where there are reviewers' ballots, without them and with."""
+    found = gather_reviews(reviews, entries) if reviews else GatheredReviews()
+    reports = [build_report(entries), *([build_report(entries, found)] if found.counted or found.left_out else [])]
+    return [rendered(report, ending).encode("utf-8", "backslashreplace") for report in reports]
 
 
 def _lines(n: int) -> str:

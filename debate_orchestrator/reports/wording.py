@@ -20,7 +20,7 @@ from debate_orchestrator.util.sanitize import one_line
 
 SCORES, LABEL, WINNER, SCORE, PROBABILITY = "scores", "label", "winner", "score", "probability"
 ENDS = ("the lowest", "the highest")
-"""What the ends of a scale are called where the format says nothing of them."""
+"""What the ends of a scale are called where the format does not name them."""
 _SPAN = re.compile(
     r"\b(?P<least>\d[\d.]*) (?P<low>[^\d;.,]{3,30}?),? to (?P<most>\d[\d.]*) (?P<high>[^\d;.,]{3,30})(?=[;.,]|$)"
 )
@@ -46,8 +46,8 @@ class Scales(Value):
 
     def labelled(self, label: str | None, score: Fraction | None) -> str:
         """A label with its score: `misleading (4/10)`."""
-        said = one_line(label) if label else NO_DECISION
-        return said if score is None else f"{said} ({self.of(score)})"
+        text = one_line(label) if label else NO_DECISION
+        return text if score is None else f"{text} ({self.of(score)})"
 
     def likely(self, probability: Fraction) -> str:
         """A probability: `85%`."""
@@ -65,7 +65,7 @@ def scales(rules: Format) -> Scales:
     return Scales(
         score="" if most is None else f"{most:g}",
         certain=Fraction(str(share)) if share else Fraction(1),
-        ends=next((one for one in reversed(ends) if one != ENDS), ENDS),
+        ends=next((named for named in reversed(ends) if named != ENDS), ENDS),
     )
 
 
@@ -91,7 +91,7 @@ def score_line(result: RoundResult) -> str:
 
 
 def tally(votes: Mapping[str, int]) -> str:
-    """Votes by winner: `A 2, B 1`; `none` where nobody voted for anything."""
+    """Votes by winner: `A 2, B 1`; `none` where there are none."""
     return ", ".join(f"{winner_word(name)} {n}" for name, n in votes.items()) or "none"
 
 
@@ -148,12 +148,12 @@ def decided(verdict: Verdict, scales: Scales) -> str:
 
 def outcome_line(verdict: Verdict, rules: Format) -> str:
     """What was decided and the totals, where there are any, as the screen shows them."""
-    said = f"{decided(verdict, scales(rules))}."
+    line = f"{decided(verdict, scales(rules))}."
     if not measures(rules):
-        return said
+        return line
     scored = any(verdict.totals.values())
     totals = " | ".join(f"{rules.name_of(side)}: {decimals(points)}" for side, points in verdict.totals.items())
-    return f"{said} {totals if scored else 'No round was scored.'}"
+    return f"{line} {totals if scored else 'No round was scored.'}"
 
 
 def measures(rules: Format) -> bool:
@@ -182,12 +182,12 @@ def _lost(vote: Vote) -> str:
 
 
 def flips_line(changed: int, of: int) -> str:
-    """How many votes changed in the mirror."""
+    """How many votes changed when the sides were exchanged."""
     return f"{changed} of {of} vote{'s' * (of != 1)} changed when the sides were exchanged."
 
 
 def announced(debate: DebateState, event: Event) -> str | None:
-    """The line that tells everybody of such an event, when it happens; None for any other."""
+    """The line that announces a question from the floor or an early end when it happens; None for other events."""
     if isinstance(event, QuestionAsked):
         return f"From the floor, to {names(debate, event.to)}: {one_line(event.question)}"
     if isinstance(event, EndedEarly):
@@ -206,25 +206,26 @@ def ended_early(debate: DebateState) -> str | None:
 
 def new_to(debate: DebateState, turn: Turn) -> tuple[str, ...]:
     """The questions that the taker of a turn heard for the first time before it."""
-    return tuple(one.text for one in debate.new_to(turn))
+    return tuple(question.text for question in debate.new_to(turn))
 
 
-def floor_note(debate: DebateState) -> Iterator[str]:
-    """What a report's head says of both."""
+def floor_sentences(debate: DebateState) -> Iterator[str]:
+    """What a report's head says of an early end and of questions from the floor."""
     if ended := ended_early(debate):
         yield ended
         yield from _unscored(debate)
     if count := len(debate.raised):
         yield f"{count} question{'s were' if count != 1 else ' was'} put from the floor."
-    heard = {one.number for turn in debate.settled() for one in debate.new_to(turn)}
+    heard = {question.number for turn in debate.settled() for question in debate.new_to(turn)}
     for number, event in enumerate(debate.raised):
         if number not in heard:
             to = f"A question from the floor, to {names(debate, event.to)},"
-            yield f"{to} was heard by nobody{'' if debate.complete else ' yet'}: {one_line(event.question)}"
+            heard_yet = "was not heard" if debate.complete else "has not been heard yet"
+            yield f"{to} {heard_yet}: {one_line(event.question)}"
 
 
 def _unscored(debate: DebateState) -> Iterator[str]:
-    """The rounds of an early end in which sides spoke, and nobody voted any more."""
+    """The rounds of an early end in which sides spoke, and which were not voted on."""
     spoken = {turn.round for turn in debate.settled() if turn.speaking and turn.round}
     voting = [slot for slot in debate.calendar() if debate.format.votes(slot.phase) and slot.round in spoken]
     for slot in voting:

@@ -13,7 +13,7 @@ from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.phases import Turn, fill_label
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports import wording
-from debate_orchestrator.reports.announcements import announcements
+from debate_orchestrator.reports.announcements import Announcement, announcements
 from debate_orchestrator.rostrum import WIDEST
 from debate_orchestrator.terminal import outcomes
 from debate_orchestrator.terminal.display import ALARM, JUDGE, Display, Row, packed, paragraph
@@ -21,10 +21,6 @@ from debate_orchestrator.terminal.keys import QuestionPrompt
 from debate_orchestrator.terminal.speeches import INDENT, Speech, Stage, column_width
 from debate_orchestrator.util.sanitize import one_line
 
-_REASONS = ("justification", "reasons")
-"""The fields of a ballot that announcements quote."""
-_RESULTS = ("Scores: ", "Winner: ")
-"""How the announcements begin that are shown in bold."""
 _STATUS_ROWS = 3
 """Rows at most of each part of the status."""
 
@@ -166,7 +162,8 @@ class Live:
         self._say(f"{turns} turn{'s' * (turns != 1)} on record; here is what follows.")
         *_, stage = self._debate.stages()
         if stage[0].round and not self._debate.complete:
-            self._banner(fill_label(self._debate.format.labels.round, round=stage[0].round, rounds=self._debate.rounds))
+            banner = fill_label(self._debate.format.labels.round, round=stage[0].round, rounds=self._debate.rounds)
+            self._banner(Announcement("round", banner))
 
     def _speech(self, turn_id: str) -> Speech:
         """The speech of a turn; all that are due beside it come with it."""
@@ -251,35 +248,26 @@ class Live:
 
     def _announce(self) -> None:
         """Prints what was announced since the last time."""
-        lines = announcements(self._debate)
-        labels, rounds = self._debate.format.labels, range(1, self._debate.rounds + 1)
-        banners = {fill_label(labels.round, round=n, rounds=self._debate.rounds) for n in rounds} | {labels.final}
-        interventions = {fill_label(labels.intervention, round=n) for n in rounds}
-        reasons = self._reasons()
-        for n, line in enumerate(lines[self._announced :]):
-            if line in reasons:  # a judge's words: indented, so that they pass for no announcement
-                self._say(line, indent=INDENT, gap=False, of_ballots=True)
-            elif line in banners:
+        found = announcements(self._debate)
+        for n, line in enumerate(found[self._announced :]):
+            if line.kind == "reason":  # a judge's words: indented, so that they pass for no announcement
+                self._say(line.text, indent=INDENT, gap=False, of_ballots=True)
+            elif line.kind in ("round", "final"):
                 self._banner(line)
-            elif line in interventions:
-                self._say(line, ALARM)
+            elif line.heading:
+                self._say(line.text, ALARM)
             else:
-                self._say(line, "bold" if line.startswith(_RESULTS) else "", gap=n == 0, of_ballots=True)
-        self._announced = len(lines)
+                style = "bold" if line.kind in ("scores", "verdict") else ""
+                self._say(line.text, style, gap=n == 0, of_ballots=True)
+        self._announced = len(found)
 
-    def _banner(self, line: str) -> None:
-        self._say(line, "bold")
+    def _banner(self, line: Announcement) -> None:
+        self._say(line.text, "bold")
         verdict = self._debate.verdict()
-        if line == self._debate.format.labels.final and verdict is not None:
+        if line.kind == "final" and verdict is not None:
             self._put(outcomes.totals(self._debate, verdict, self._width), gap=False, of_ballots=True)
         else:
             self._put([])
-
-    def _reasons(self) -> set[str]:
-        """What judges gave as their reasons so far."""
-        ballots = [answer.ballot for answer in self._debate.answers.values() if isinstance(answer, events.Voted)]
-        found = (ballot.get(name) for ballot in ballots for name in _REASONS)
-        return {one_line(reason) for reason in found if isinstance(reason, str)}
 
     def _say(self, text: str, style: str = "", *, indent: int = 0, gap: bool = True, of_ballots: bool = False) -> None:
         rows = paragraph(text, min(self._width, WIDEST), style, indent=indent)

@@ -1,4 +1,4 @@
-"""Writes phrases, tables and structured replies in HTML."""
+"""Phrases, tables, speeches and structured replies in HTML; nothing in a speech can leave its place."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def anchor(turn_id: str) -> str:
 class HtmlWriter:
     """Writes for one page, on which the turns in `places` can be linked: turn id to its round and its name there."""
 
-    def __init__(self, places: Mapping[str, tuple[int, str]], told: Collection[str]):
-        self._places, self._told = places, frozenset(told)
+    def __init__(self, places: Mapping[str, tuple[int, str]], turns: Collection[str]):
+        self._places, self._turns = places, frozenset(turns)
 
-    def line(self, said: Phrase) -> Markup:
+    def line(self, words: Phrase) -> Markup:
         """A phrase on its line."""
         made = Markup()
-        for strong, runs in groupby(said, key=lambda run: run.strong):
+        for strong, runs in groupby(words, key=lambda run: run.strong):
             text = Markup().join(map(self._run, runs))
             made += Markup("<strong>{}</strong>").format(text) if strong else text
         return made
@@ -69,13 +69,13 @@ class HtmlWriter:
         return Markup('<a href="{}" rel="{}"{}>{}</a>').format(address, REL, whole, shown)
 
     def turn(self, turn_id: str, *, within: bool = False) -> Markup:
-        """A link to a turn: `round 1, opening A`; without its round where that is told already."""
+        """A link to a turn: `round 1, opening A`; without its round where that stands already."""
         round, name = self._places.get(turn_id, (0, turn_id))
         return self.to(turn_id, escape(f"round {round}, {name}" if round and not within else name))
 
     def to(self, turn_id: str, said: str) -> Markup:
         """Words that lead to a turn, if it is on the page."""
-        if turn_id not in self._told:
+        if turn_id not in self._turns:
             return escape(said)
         return Markup('<a href="#{}">{}</a>').format(anchor(turn_id), said)
 
@@ -131,7 +131,7 @@ class HtmlWriter:
         if part.kind == "speech":
             return block(part.text, quotes)
         if part.kind == "quote":
-            return Markup("<blockquote><p>{}</p></blockquote>").format(self.line(part.said))
+            return Markup("<blockquote><p>{}</p></blockquote>").format(self.line(part.words))
         tag = "div" if part.kind == "list" else "p"
         return Markup("<{0}>{1}</{0}>").format(tag, self._point(part))
 
@@ -141,7 +141,7 @@ class HtmlWriter:
 
     def _point(self, part: FieldPart) -> Markup:
         named = Markup("<strong>{}:</strong> ").format(literal_html(part.label))
-        return named + (self.items(part.items) if part.kind == "list" else self.line(part.said))
+        return named + (self.items(part.items) if part.kind == "list" else self.line(part.words))
 
     def items(self, said: Iterable[Phrase]) -> Markup:
         """Lines as a list."""
@@ -202,7 +202,7 @@ class _Renderer(RendererHTML):
     def quote_close(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         seen = "found in the material" if tokens[idx].info == "held" else "not found in the material"
         mark = "✓" if tokens[idx].info == "held" else "✗"
-        return f'</q><span class="sealed {tokens[idx].info}">{mark}<span class="unseen"> {seen}</span></span>'
+        return f'</q><span class="looked-up {tokens[idx].info}">{mark}<span class="unseen"> {seen}</span></span>'
 
 
 def _code(text: str) -> str:

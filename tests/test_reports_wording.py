@@ -9,7 +9,7 @@ from core.folding import absent
 from tellings import events, label, rules
 
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.core.verdict import RoundResult, Verdict
+from debate_orchestrator.core.verdict import Verdict
 from debate_orchestrator.core.votes import BallotReading, Vote
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.wording import Scales
@@ -38,21 +38,6 @@ def verdict(name: str, script: object = None, **how: object) -> Verdict:
     made = DebateState(events(name, script, **how)).verdict()  # type: ignore[arg-type]
     assert made is not None
     return made
-
-
-def test_winners_have_their_words() -> None:
-    """A side is a capital, everything else a word."""
-    said = [wording.winner_word(one) for one in ("a", "b", "tie", "consensus", "no decision")]
-
-    assert said == ["A", "B", "Tie", "Consensus", "no decision"]
-
-
-def test_scores_stand_on_a_line() -> None:
-    """Scores are shown with two decimals at most, trailing zeros dropped."""
-    scores = {"a": Fraction(22, 3), "b": Fraction(13, 2)}
-    result = RoundResult(round=1, scores=scores, winner="a", ballots=1)
-
-    assert wording.score_line(result) == "A: 7.33 | B: 6.5 | Winner: A"
 
 
 def test_the_scales_of_a_format() -> None:
@@ -144,30 +129,6 @@ def test_a_label_needs_a_quorum() -> None:
     assert wording.label_of(verdict("claim", script, panel=3, quorum=1)) == "supported"
     assert wording.label_of(verdict("claim", script, panel=3, quorum=2)) is None
     assert wording.label_of(verdict("claim", apart, panel=2)) is None
-
-
-def test_votes_are_counted() -> None:
-    """A tally names every winner with its votes, in the order in which they came; abstentions are none."""
-    votes = [vote("b"), vote("a"), vote("b"), vote("a", "b"), missing()]
-
-    assert wording.tally(wording.count(votes)) == "B 2, A 1"
-    assert wording.tally({}) == "none"
-
-
-def test_what_the_screen_says_last() -> None:
-    """Totals follow the outcome only where sides are scored."""
-    assert wording.outcome_line(verdict("claim", {"final.verdict.judge": label("misleading", 4)}), rules("claim")) == (
-        "Verdict: misleading (4/10)."
-    )
-    assert wording.outcome_line(verdict("adversarial", rounds=1), rules("adversarial")).startswith(
-        "Winner: A (narrow). Researcher A: 5.5 | "
-    )
-
-
-def test_how_many_changed() -> None:
-    """The flip rate is told in a sentence."""
-    assert wording.flips_line(3, 4) == "3 of 4 votes changed when the sides were exchanged."
-    assert wording.flips_line(0, 1) == "0 of 1 vote changed when the sides were exchanged."
 
 
 @pytest.mark.parametrize(

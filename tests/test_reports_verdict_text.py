@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 import reading
-from core.folding import absent, marks
-from tellings import label, refusal, report, rules, section, told
+from core.folding import absent
+from tellings import label, report, rules, section, told
 
 from debate_orchestrator.reports.model import closing_line
 
@@ -50,23 +50,6 @@ def test_an_answer() -> None:
 def test_a_label(ballot: dict[str, Any], head: str) -> None:
     """A claim ends with its label and its score, if the label has one."""
     assert verdict("claim", {"final.verdict.judge": ballot}).startswith(f"{head}\n\n**The verdict: ")
-
-
-@pytest.mark.parametrize(
-    ("name", "counts"),
-    [
-        ("supported", "for Debater A"),
-        ("contradicted", "for Debater B"),
-        ("misleading", "as a tie"),
-        ("needs more evidence", "for neither side"),
-    ],
-)
-def test_what_a_label_comes_to(name: str, counts: str) -> None:
-    """The report says which side a label counts for."""
-    made = verdict("claim", {"final.verdict.judge": label(name, None if "needs" in name else 4)})
-
-    score = "" if "needs" in name else " (4/10)"
-    assert f"**The verdict: {name}{score}.** Where sides are counted, that counts {counts}." in made
 
 
 def test_labels_of_a_panel() -> None:
@@ -118,16 +101,6 @@ def test_how_firmly_a_side_prevailed(a: float, b: float, said: str) -> None:
     assert said in verdict("panel", {"final.verdict.judge": scored(a, b)})
 
 
-def test_a_panel_without_scores_prevails_by_votes() -> None:
-    """Where judges only vote, the statement says by how many votes."""
-    seats = rules("question").model_dump()["seats"]
-    seats["a"]["side"], seats["b"]["side"] = "Pro", "Con"
-    script = {f"final.verdict.judge-{n}": {"winner": side, "probability": 0.7} for n, side in enumerate("aba", 1)}
-    made = verdict(rules("question", seats=seats), script, panel=3, mirror=False)
-
-    assert "**Debater A prevailed by 2 votes to 1**, arguing: " in made
-
-
 def test_no_round_that_counts() -> None:
     """Where no round was scored, no rounds are counted, and the report says that the final ballot stands alone."""
     none = {"1.verdict.judge": absent("1.verdict.judge")}
@@ -176,24 +149,6 @@ def test_no_swing() -> None:
     )
 
 
-def test_an_adversarial_debate_without_a_quorum() -> None:
-    """The structure of the report stays what it is where nothing was decided."""
-    script = {"1.verdict.judge": marks(rounds=1), "1.verdict.judge.mirrored": marks(rounds=1)}
-    script |= {"final.verdict.judge.mirrored": {"winner": "a"}}
-    made = report("adversarial", script, mirror=True)
-
-    assert "**Winner:** no decision  \n**Strength:** none  \n**Overall Scores:** Researcher A: 6.5 | " in made
-    assert "**Scores:** A: 6.5 | B: 6.5 | Winner: no decision\n\n#" not in made.replace("\n---\n", "#")
-    assert "| **Total** | **6.5** | **6.5** | **no decision** |" in made
-    assert "The declared winner and the scores disagree" not in made
-
-
-def test_before_there_is_a_verdict() -> None:
-    """A debate that waits claims nothing, in the fields of its format."""
-    assert verdict("question", until="1.argument.a") == "**Winner:** not decided yet"
-    assert verdict("claim", until="1.argument.a") == "**Label:** not decided yet  \n**Score:** not decided yet"
-
-
 def test_sections_that_a_format_has_no_shape_for() -> None:
     """A report has the sections that its format can fill, and no others."""
     always = ["Final Verdict", "Debate Transcript"]
@@ -229,27 +184,6 @@ def test_the_summary_of_labels() -> None:
     ]
 
 
-def test_the_summary_of_winners() -> None:
-    """Rounds that have winners and no scores are summed up with those."""
-    data = rules("question").model_dump()
-    vote = data["after"][0] | {"name": "vote", "title": "Vote", "tag": "VOTE"}
-    voted = rules("question", round=(*data["round"], vote))
-    made = report(voted, {"1.vote.judge": {"winner": "b", "probability": 0.5}})
-
-    assert reading.tables(section(made, "Per-Round Score Summary")) == [[["Round", "Winner"], ["1", "B"]]]
-    assert " Rounds won: Debater A 0, Debater B 1, tied 0.\n" in made
-
-
-def test_the_heads_of_tables_are_the_seats() -> None:
-    """Seats by other names are so called in every table and sentence."""
-    seats = rules("adversarial").model_dump()["seats"]
-    seats["a"]["name"], seats["b"]["name"] = "Speaker One", "Speaker Two"
-    made = report(rules("adversarial", seats=seats), {"1.verdict.judge": marks(rounds=1)})
-
-    assert "| Round | Speaker One Score | Speaker Two Score | Winner |" in made
-    assert "Researcher A" not in made.partition("## How It Was Judged")[0]
-
-
 @pytest.mark.parametrize(
     ("name", "script", "how", "said"),
     [
@@ -283,11 +217,3 @@ def test_the_heads_of_tables_are_the_seats() -> None:
 def test_the_closing_line(name: str, script: Any, how: dict[str, Any], said: str) -> None:
     """The line that confirms a debate says what its format decides, and asks no question that nobody asked."""
     assert closing_line(told(name, script, **how), "r.md") == f"Debate complete. Report written to r.md. {said}"
-
-
-def test_refusals_of_both_sides() -> None:
-    """A debate that a refusal ends is judged, and says that it is degraded."""
-    made = report("claim", {"1.argument.a": refusal("No.")}, rounds=3)
-
-    assert "**Rounds Completed:** 1 / 3" in made
-    assert "Degraded: Debater A declined to argue in 1 turn." in made

@@ -74,19 +74,19 @@ def test_a_story_holds_the_setup() -> None:
     assert (one.topic, one.positions) == (" {{ x }}\n", {"a": "<b>", "b": "*"})
     assert one.names == {"a": "Researcher A (Pro)", "b": "Researcher B (Con)"}
     assert one.seats == {"a": "Researcher A", "b": "Researcher B", "judge": "Judge"}
-    assert (one.rounds, one.strictness, one.date, one.status) == (2, "lenient", "2026-02-03", "complete")
+    assert (one.rounds_asked, one.strictness, one.date, one.status) == (2, "lenient", "2026-02-03", "complete")
 
 
 def test_criteria_that_do_not_apply_are_left_out() -> None:
     """In a debate of one round nothing can be rebutted, so nothing is scored for it."""
-    assert list(told(rounds=1).criteria) == ["argument_quality", "use_of_evidence"]
-    assert list(told(rounds=2).criteria) == ["argument_quality", "use_of_evidence", "directness_of_rebuttals"]
+    assert list(told(rounds=1).format.criteria) == ["argument_quality", "use_of_evidence"]
+    assert list(told(rounds=2).format.criteria) == ["argument_quality", "use_of_evidence", "directness_of_rebuttals"]
 
 
 def test_a_round_holds_its_turns_in_order() -> None:
     """Speeches, ballots and the forced turn of a round stand apart, each in the agenda's order."""
     two_of_three = saying(_1_verdict_judge_1=puppets.converging(), _1_verdict_judge_2=puppets.converging())
-    one = told(two_of_three, judges=3).told[0]
+    one = told(two_of_three, judges=3).rounds[0]
 
     assert [turn.id for turn in one.speeches] == [
         f"1.{phase}.{side}" for phase in ("opening", "challenge", "rebuttal") for side in "ab"
@@ -100,32 +100,32 @@ def test_b_may_speak_first() -> None:
     """Where B speaks first its turns come first, and the story says so."""
     one = told(first="b", rounds=1)
 
-    assert [turn.seat for turn in one.told[0].speeches] == ["b", "a"]
+    assert [turn.seat for turn in one.rounds[0].speeches] == ["b", "a"]
     assert "Researcher B spoke first." in one.provenance
 
 
 def test_refusals_and_concessions_are_told_apart() -> None:
     """A speech that declines does not concede, and the other way round."""
     one = told(saying(_1_opening_a=DECLINE, _2_rebuttal_b=f"So be it.\n\n{CONCEDE}  "))
-    marked = {turn.id: (turn.declined, turn.concedes) for told in one.told for turn in told.speeches}
+    marked = {turn.id: (turn.declined, turn.concedes) for part in one.rounds for turn in part.speeches}
 
     assert [key for key, value in marked.items() if value == (True, False)] == ["1.opening.a"]
     assert [key for key, value in marked.items() if value == (False, True)] == ["2.rebuttal.b"]
-    assert (one.conceded, one.completed, len(one.told)) == ("b", 1, 2)
+    assert (one.conceded, one.rounds_completed, len(one.rounds)) == ("b", 1, 2)
 
 
 def test_a_speech_is_what_others_heard() -> None:
     """A story keeps a speech as it was heard; making it safe in a report is left to those who show it."""
     text = "\x1b[1m<b>\r\n## x\u202e"
 
-    assert told(saying(_1_opening_a=text), rounds=1).told[0].speeches[0].text == sanitize.sanitize(text)
+    assert told(saying(_1_opening_a=text), rounds=1).rounds[0].speeches[0].text == sanitize.sanitize(text)
 
 
 def test_questions_of_a_panel_stand_once() -> None:
     """The questions of all final ballots are told in order, each once."""
     say = saying(_final_verdict_judge_2=puppets.final(unresolved_questions=["Who maintains it?", "When?"]))
 
-    assert told(say, rounds=1, judges=2).questions == ["What does it cost in year two?", "Who maintains it?", "When?"]
+    assert told(say, rounds=1, judges=2).questions == ("What does it cost in year two?", "Who maintains it?", "When?")
 
 
 def test_convergence_that_persists_has_its_sentence() -> None:
@@ -134,9 +134,9 @@ def test_convergence_that_persists_has_its_sentence() -> None:
     apart = saying(_1_verdict_judge=puppets.converging(), _3_verdict_judge=puppets.converging())
 
     assert told(both).persisted is not None
-    assert [one.persisted for one in told(both).told] == [False, True, False]
+    assert [one.persisted for one in told(both).rounds] == [False, True, False]
     assert told(apart).persisted is None
-    assert [one.intervened for one in told(apart).told] == [True, False, True]
+    assert [one.intervened for one in told(apart).rounds] == [True, False, True]
 
 
 def test_where_it_came_from_is_told() -> None:

@@ -9,7 +9,7 @@ from core.folding import absent, marks
 from debates import report as adversarial
 from debates import saying
 from puppets import ballot, final
-from tellings import evidence, label, report, rules, section
+from tellings import label, report, rules, section
 
 PASSAGE = "The sky was green that morning, the captain wrote."
 SCORES = dict.fromkeys(rules("panel").rubric.criteria, 7)
@@ -23,21 +23,6 @@ def judged(name: Any, script: Any = None, **how: Any) -> str:
 def scored(a: float, b: float) -> dict[str, Any]:
     """The fields of a panel's ballot."""
     return {"scores": {"a": dict.fromkeys(SCORES, a), "b": dict.fromkeys(SCORES, b)}}
-
-
-def test_a_plain_debate_tells_its_words() -> None:
-    """One judge who votes once leaves nothing to tell but what the format is, and the words beside the scores."""
-    made = section(adversarial(rounds=2), "How It Was Judged")
-
-    assert made.startswith("*Adversarial debate. Two researchers, ")
-    assert reading.tables(made) == [
-        [
-            ["Round", *(f"Researcher {side}, {what}" for what in ("words", "score") for side in "AB")],
-            ["1", "33", "33", "7", "6"],
-            ["2", "33", "33", "7", "6"],
-            ["Total", "66", "66", "14", "12"],
-        ]
-    ]
 
 
 def test_a_panel_tells_every_vote() -> None:
@@ -112,22 +97,6 @@ def test_the_swing_may_decide() -> None:
     assert " In this format that decides." in judged(swing, blind=True)
 
 
-def test_before_the_end_nobody_has_changed() -> None:
-    """A debate that is not finished tells what was held before it."""
-    made = judged("claim", {"start.blind.judge": label("misleading", 4)}, blind=True, until="final.verdict.judge")
-
-    assert reading.tables(made)[0][1] == ["Judge", "misleading (4/10)", "not yet"]
-
-
-def test_labels_are_told_before_and_after() -> None:
-    """Labels are told with their scores, and are not counted as votes gained."""
-    script = {"start.blind.judge": label("misleading", 4), "final.verdict.judge": label("supported", 9)}
-    made = judged("claim", script, blind=True)
-
-    assert reading.tables(made)[0][1] == ["Judge", "misleading (4/10)", "supported (9/10)"]
-    assert "Votes gained" not in made
-
-
 def test_a_labels_panel() -> None:
     """A vote for a label counts as that label."""
     script = {"final.verdict.judge-1": label("needs more evidence"), "final.verdict.judge-2": label("misleading", 5)}
@@ -154,26 +123,6 @@ def test_weights_are_told_where_they_differ() -> None:
 
     assert reading.tables(made)[0][0] == ["Criterion", "Weight", "Debater A", "Debater B"]
     assert ["Clarity", "2.5", "8", "6"] in reading.tables(made)[0]
-
-
-def test_words_outside_the_rounds() -> None:
-    """Openings and closings have rows of their own, and scores that are given at the end stand in the sum."""
-    script = {"final.verdict.judge": scored(8, 6), "final.closing.a": "One two three."}
-    words = reading.tables(judged("panel", script))[-1]
-
-    assert [row[0] for row in words] == ["Round", "Before round 1", "1", "After the last round", "Total"]
-    assert words[-2][1:] == ["3", "3", "", ""]
-    assert words[-1][-2:] == ["8", "6"]
-
-
-def test_words_beside_labels() -> None:
-    """Where rounds are labelled, the label stands beside the words."""
-    script = {"1.argument.a": evidence(argument="One two three four."), "1.verdict.judge": label("misleading", 4)}
-    words = reading.tables(judged("claim", script, rounds=2, each_round=True))[-1]
-
-    assert words[0] == ["Round", "Debater A, words", "Debater B, words", "Verdict"]
-    assert words[1] == ["1", "11", "9", "misleading (4/10)"]
-    assert words[2][-1] == ""
 
 
 def test_what_the_engine_saw() -> None:

@@ -1,0 +1,83 @@
+"""The report as JSON, for programs: the report model dumped, and its schema.
+
+The file is ASCII with everything else escaped: whatever was said moves no cursor and hides nothing in a terminal, a log
+or a diff, and every JSON reader gives it back as it was. Numbers are unrounded, except dollars.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal
+
+from pydantic import Field
+from pydantic.json_schema import GenerateJsonSchema
+
+from debate_orchestrator import __version__
+from debate_orchestrator.reports.model import ReportModel
+
+SCHEMA: Literal[2] = 2
+"""The version of this form. Within one version fields may be added; none is removed, renamed or given another
+meaning."""
+SHA256 = r"^[0-9a-f]{64}$"
+
+
+class JsonReport(ReportModel):
+    """One debate, complete or as far as it got, as a report of debate_orchestrator tells it. Sides are named as their
+    seats are (`a`, `b`), turns by their ids (`2.rebuttal.a`)."""
+
+    schema_: Literal[2] = Field(default=SCHEMA, serialization_alias="schema")
+    """The version of this form."""
+    document: Literal["debate report"] = "debate report"
+    """What this object is."""
+    version: str = __version__
+    """The version of this package that made this report."""
+    digest: str = Field(default="0" * 64, pattern=SHA256)
+    """The sha256, in hex, of this file's bytes with these 64 digits as zeros: it stands last, and `debate check`
+    compares it."""
+
+
+_FIRST, _LAST = ("schema", "document"), ("version", "journal", "digest")
+"""Keys that a reader of the file finds by their place: `forms` looks for them there."""
+
+
+def render(report: ReportModel) -> str:
+    """The whole report, ending in a newline. The checksum in it is blank, and its last value."""
+    data = JsonReport.model_construct(**dict(report)).model_dump(mode="json", by_alias=True)
+    return json.dumps(_ordered(data), ensure_ascii=True, allow_nan=False, indent=2) + "\n"
+
+
+def _ordered(data: dict[str, Any]) -> dict[str, Any]:
+    keys = (*_FIRST, *(key for key in data if key not in _FIRST + _LAST), *_LAST)
+    return {key: data[key] for key in keys}
+
+
+class _Published(GenerateJsonSchema):
+    """Titles made of field names would only repeat them."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of a report, draft 2020-12."""
+    made = JsonReport.model_json_schema(mode="serialization", schema_generator=_Published)
+    made["properties"] = _ordered(made["properties"])
+    head = {
+        "$schema": _Published.schema_dialect,
+        "$id": f"urn:debate-orchestrator:report:{SCHEMA}",
+        "title": "A report of debate_orchestrator",
+    }
+    return {**head, **_tidy({name: value for name, value in made.items() if name != "title"})}
+
+
+def _tidy(value: Any) -> Any:
+    """The same with every description on one line, and without a ban on fields that a later version may add."""
+    if isinstance(value, list):
+        return [_tidy(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: " ".join(item.split()) if name == "description" and isinstance(item, str) else _tidy(item)
+        for name, item in value.items()
+        if (name, item) != ("additionalProperties", False)
+    }

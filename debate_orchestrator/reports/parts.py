@@ -1,0 +1,485 @@
+"""The typed parts of a report model: turns, rounds, votes, the verdict, evidence, costs and how the debate was run.
+
+The docstring below a field is also its description in the JSON schema. Fields with `exclude` serve the other forms.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field, PlainSerializer
+
+from debate_orchestrator.core.events import FoundPage, Usage
+from debate_orchestrator.core.schema import Shape
+from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.verdict import Remark, RoundResult, Verdict
+from debate_orchestrator.core.visible_text import Quote
+from debate_orchestrator.core.votes import BallotReading, Vote
+from debate_orchestrator.reports import wording
+from debate_orchestrator.reports.wording import Scales
+
+Number = Annotated[Fraction, PlainSerializer(float, return_type=float)]
+"""An exact number; a float in JSON."""
+DOLLAR_DECIMALS = 9
+"""Sums of prices mean nothing beyond."""
+
+
+class Part(Value):
+    """A part of the model whose fields are described where they stand."""
+
+    model_config = ConfigDict(
+        use_attribute_docstrings=True, arbitrary_types_allowed=True, json_schema_serialization_defaults_required=True
+    )
+
+
+class Note(Part):
+    """One sentence on how the debate was made."""
+
+    kind: str
+    """What it is about, such as `degraded`, `rehearsed` or `sources`."""
+    severity: Literal["warning", "info"]
+    """A warning weakens the debate, or must not be overlooked."""
+    text: str
+    """The sentence."""
+    turn: str | None = None
+    """The turn it is about; null where it is about none, or about several."""
+
+
+class MaterialQuote(Quote, Part):
+    """A quote from the material."""
+
+    text: str
+    """As the speech has it."""
+    verified: bool
+    """Whether the material holds it, word for word."""
+
+
+class SearchPage(FoundPage, Part):
+    """A page that a search returned while a speech was written."""
+
+    url: str
+    """Its address, as the search gave it."""
+    title: str = ""
+    """What the search calls it; may be empty."""
+    quote: str = ""
+    """What the speech cites of it; empty for a page that was only found."""
+
+
+class TurnReport(Part):
+    """One turn that was taken."""
+
+    id: str
+    """`ROUND.PHASE.SEAT`, with `start` or `final` outside the rounds."""
+    kind: Literal["speech", "ballot", "finding", "record"] = "speech"
+    """A side's speech, a judge's vote, what a clerk or a judge found, or the dissent record."""
+    seat: str
+    """The seat that took it."""
+    round: int | None = None
+    """Counted from 1; null outside the rounds."""
+    phase: str = ""
+    """The short name of the phase, as in the id."""
+    phase_title: str = Field(default="", exclude=True)
+    heading: str
+    """Its heading in reports for people."""
+    tag: str = Field(exclude=True)
+    text: str | None = None
+    """A speech as others heard it, or why a side declined; null for a reply with fields."""
+    fields: dict[str, Any] | None = None
+    """A structured reply, in the terms of the sides as they are, mirrored or not; null for a speech, and where no valid
+    reply came."""
+    shape: Shape = Field(default={}, exclude=True)
+    mirrored: bool = False
+    """Whether a judge saw the debate with the sides exchanged."""
+    counted: bool | None = None
+    """Whether the vote of this ballot counts: all its ballots are valid and say the same. Null for other turns."""
+    reading: BallotReading | None = Field(default=None, exclude=True)
+    """What the ballot says."""
+    words: int = 0
+    """Words that others heard."""
+    most_words: int | None = None
+    """The limit of words; null where there is none."""
+    dropped: int = 0
+    """Words over that limit, which were not heard."""
+    cut: bool = False
+    """Whether a limit of tokens cut it short."""
+    declined: bool = False
+    """Whether the side declined to argue. That is no concession."""
+    concedes: bool = False
+    """Whether the side conceded its whole position in it."""
+    private: bool = False
+    """Whether private working was left out."""
+    other_lines: bool = False
+    """Whether it writes lines for the other side, where the format forbids that."""
+    floor: tuple[str, ...] = ()
+    """Questions from the floor that were put to its speaker since its turn before."""
+    quotes: tuple[MaterialQuote, ...] = ()
+    """What it quotes from the material, where that was looked up."""
+    pages: tuple[SearchPage, ...] = ()
+    """Pages that a search returned while it was written."""
+
+    @property
+    def votes(self) -> bool:
+        """Whether it is a judge's vote."""
+        return self.kind == "ballot"
+
+
+class RoundReport(Part):
+    """One round, and what its ballots come to."""
+
+    number: int
+    """Counted from 1."""
+    completed: bool
+    """Whether it was judged or, where rounds are not judged one by one, is over."""
+    ballots_counted: int | None = None
+    """Judges that are not absent; null where it was not judged."""
+    scores: dict[str, Number] = {}
+    """Side to points: the mean over the judges, unrounded; empty where there are none."""
+    winner: str | None = None
+    """A side, `tie`, `consensus` or `no decision`; null where it was not judged."""
+    label: str | None = None
+    """The label that its judges give it; null where no label stands."""
+    score: Number | None = None
+    """The mean of the numbers they give it; null where they give none."""
+    intervened: bool
+    """Whether the engine intervened after it against convergence."""
+    intervention_turns: tuple[str, ...] = ()
+    """The turns that answer the intervention, as far as they were taken."""
+    persisted: bool
+    """Whether the sides converged in it although the engine had intervened before."""
+    speeches: tuple[TurnReport, ...] = Field(exclude=True)
+    """Of the sides, with what a clerk found of them."""
+    ballots: tuple[TurnReport, ...] = Field(exclude=True)
+    """What judges gave in the shape asked for."""
+    forced: tuple[TurnReport, ...] = Field(default=(), exclude=True)
+    """Turns that answer the intervention."""
+    votes: tuple[Vote, ...] = Field(default=(), exclude=True)
+    result: RoundResult | None = Field(default=None, exclude=True)
+
+
+class BallotResult(Part):
+    """What one ballot says, in the terms of the sides as they are."""
+
+    winner: str
+    """A side, `tie`, `consensus` or `no decision`."""
+    scores: dict[str, Number]
+    """Side to points: the mean of its criteria by their weights; empty where sides are not scored."""
+    label: str | None
+    """The label it gives a claim; null where it gives none."""
+    score: Number | None
+    """The number it gives a claim; null where it gives none."""
+    probability: Number | None
+    """What it gives the winner it declares, from 0 to 1; null where it does not bet."""
+
+
+class VoteReport(Part):
+    """One judge's vote: on a round, on the debate, or before its first word."""
+
+    judge: str
+    """The judge's seat."""
+    place: Literal["start", "round", "final"]
+    """Before the first word, on a round, or after the last word."""
+    round: int | None
+    """Counted from 1; null outside the rounds."""
+    turns: tuple[str, ...]
+    """The turns in which it was cast: two where it was also cast with the sides exchanged."""
+    straight: BallotResult | None
+    """The ballot on the debate as it was; null where none is valid."""
+    mirrored: BallotResult | None
+    """The ballot on the debate with the sides exchanged; null where none is valid, or none was asked for."""
+    absent: bool
+    """Whether a ballot is missing, so that nothing of it counts."""
+    stable: bool
+    """Whether every ballot of it says the same; false makes it an abstention."""
+    counts_as: str
+    """A side, `tie`, `consensus`, or `no decision` for an abstention or an absent judge."""
+    label: str | None
+    """The label it counts as; null where it counts as none."""
+    scores: dict[str, Number]
+    """Side to the mean of its points in both presentations; empty where the judge is absent or scores nothing."""
+
+
+class JudgingReport(Part):
+    """How the judges' votes are taken."""
+
+    quorum: int = 1
+    """Judges whose votes must count for there to be a decision."""
+    mirrored: int = 0
+    """Votes that were cast in both presentations, as the debate was and with the sides exchanged."""
+    changed: int = 0
+    """How many of those said something else in the mirror, and so do not count."""
+    by_swing: bool = False
+    """Whether votes gained since the first word decide, and not votes."""
+    means: dict[str, dict[str, Number]] = {}
+    """Side to criterion to the mean of what judges gave it, in points; empty where nothing is scored."""
+    conflicts: tuple[str, ...] = ()
+    """A sentence for each judge that shares a model or a vendor with a side."""
+    round_fields: frozenset[str] = Field(default=frozenset(), exclude=True)
+    """What a judge's votes in the rounds hold; empty where rounds are not judged one by one."""
+    final_fields: frozenset[str] = Field(default=frozenset(), exclude=True)
+    """What judges give after the last round."""
+    scales: Scales = Field(default=Scales(), exclude=True)
+    most: float = Field(default=0, exclude=True)
+    """The most that a side may be given for a criterion."""
+    labelled: bool = Field(default=False, exclude=True)
+    """Whether the votes are for labels."""
+    answers: bool = Field(default=False, exclude=True)
+    """Whether the positions are answers to a question, so that no side is for or against anything."""
+    winner_of: dict[str, str] = Field(default={}, exclude=True)
+    """Label to the winner it stands for."""
+    panel: tuple[Vote, ...] = Field(default=(), exclude=True)
+    blind: tuple[Vote, ...] = Field(default=(), exclude=True)
+    weights: dict[str, Fraction] = Field(default={}, exclude=True)
+    criteria_about: dict[str, str] = Field(default={}, exclude=True)
+    """Criterion to what it asks."""
+    quotes: tuple[str, str] | None = Field(default=None, exclude=True)
+    """The tags that mark verified and other quotes, where the format has them."""
+
+    @property
+    def measured(self) -> bool:
+        """Whether sides are scored at all."""
+        return wording.SCORES in self.round_fields | self.final_fields
+
+    @property
+    def scores_rounds(self) -> bool:
+        """Whether sides are scored round by round."""
+        return wording.SCORES in self.round_fields
+
+
+class VerdictReport(Verdict, Part):
+    """What the final ballots come to, by arithmetic."""
+
+    decided: str
+    """In a few words: `Winner: A (narrow)`."""
+    winner: str
+    """A side, `tie`, `consensus` or `no decision`."""
+    strength: Literal["decisive", "narrow", "consensus"] | None
+    """Decisive is a lead of more than 20 % of the larger total; null where nothing was decided or scored."""
+    totals: dict[str, Number]
+    """Side to points: the sum of its round scores, or the mean of its final ones, unrounded; empty where there are
+    none."""
+    gap: Number | None
+    """How far the totals are apart, as a share of the larger one, from 0 to 1; null where there are none."""
+    rounds_won: dict[str, int]
+    """Side, or `tie`, to rounds; empty where no round was judged by itself."""
+    votes: dict[str, int]
+    """Winner to the judges that vote for it; abstentions are not among them."""
+    label: str | None
+    """The label that the panel gives a claim; null where no label stands."""
+    score: Number | None
+    """The mean of the numbers that its judges give the claim; null where they give none, or no label stands."""
+    share: Number | None = Field(serialization_alias="probability")
+    """The mean of what judges give the winner, from 0 to 1; null where they do not bet."""
+    swing: dict[str, int]
+    """Side to the votes it gained since the first word; empty where no judge voted both times."""
+    remarks: tuple[Remark, ...]
+    """Where declarations and numbers disagree."""
+    probability: Fraction | None = Field(exclude=True)
+    """The same in the format's own units."""
+    panel: tuple[Vote, ...] = Field(exclude=True)
+    blind: tuple[Vote, ...] = Field(exclude=True)
+    quorum: int = Field(exclude=True)
+
+
+class DisputedClaim(Part):
+    """One claim that was disputed."""
+
+    claim: str
+    """What is disputed."""
+    positions: dict[str, str]
+    """Side to what it holds."""
+    status: str
+    """`unresolved`, `partially resolved` or `resolved by consensus`; empty where the format asks for none."""
+    turns: tuple[str, ...]
+    """The turns in which it was made and contested."""
+
+
+class FollowUp(Part):
+    """What a judge recommends to do next."""
+
+    judge: str
+    """The judge's seat."""
+    turn: str
+    """The turn of the ballot that says so."""
+    text: str
+    """In the judge's words."""
+
+
+class ArgumentLink(Part):
+    """A turn and the one that it is about."""
+
+    turn: str
+    """The later turn."""
+    how: Literal["attacks", "answers"]
+    """What it does to the other."""
+    to: str
+    """The earlier turn."""
+
+
+class SourceRating(Part):
+    """What one judge thinks of a source."""
+
+    judge: str
+    """The judge's seat."""
+    credibility: str
+    """In a word."""
+    why: str = ""
+    """In the judge's words; empty where it gives no reason."""
+
+
+class Citation(Part):
+    """A page that a side cites, with what a clerk found there."""
+
+    turn: str
+    """The turn that cites it."""
+    url: str
+    """Its address, as the side gave it: nothing vouches for where it leads."""
+    state: str
+    """`verified`, or what stood in the way."""
+    title: str = ""
+    """What the page calls itself; empty where it was not seen."""
+    date: str = ""
+    """As the page has it: 2026, 2026-02 or 2026-02-03; empty where it has none."""
+    late: bool = False
+    """Whether the page is later than the time to which the topic binds both sides."""
+    passage: str = ""
+    """The nearest passage that the page holds; empty where none was found."""
+    similarity: float | None = None
+    """How alike passage and quote are, from 0 to 1; null where they were not compared."""
+    why: str = ""
+    """What stood in the way; empty where nothing did."""
+    archived: str = ""
+    """The file that keeps the page, in the debate's evidence folder; empty where it was not kept."""
+    sha256: str = ""
+    """Of that file, in hex; empty where it was not kept."""
+    ratings: tuple[SourceRating, ...] = ()
+    """What the judges think of the source."""
+
+
+class EvidenceReport(Part):
+    """What was cited for a clerk to look up."""
+
+    looked_up_by: str
+    """Who looked it up, as a clause."""
+    citations: tuple[Citation, ...]
+    """In the order of the debate."""
+
+
+class TokenCounts(Part):
+    """Tokens as providers counted them."""
+
+    input_fresh: int
+    """Input at the plain price."""
+    input_cached: int
+    """Input read from a cache."""
+    input_written: int
+    """Input written to a cache."""
+    output: int
+    """Tokens of the replies."""
+    searches: int
+    """Searches of the web, which are no tokens."""
+
+    @classmethod
+    def of(cls, usage: Usage) -> TokenCounts | None:
+        """The counts of some usage; None where nothing was counted."""
+        if usage == Usage():
+            return None
+        return cls(
+            input_fresh=usage.fresh,
+            input_cached=usage.cached,
+            input_written=usage.written + usage.written_hour,
+            output=usage.output,
+            searches=usage.searches,
+        )
+
+
+class CostReport(Part):
+    """What some calls took and cost."""
+
+    seat: str | None
+    """Null for all seats."""
+    phase: str | None
+    """Null for all phases."""
+    calls: int
+    """How many were made."""
+    usd: float | None
+    """US dollars, by the prices known when each answer was given; null where the price of any call is unknown."""
+    usd_known: float | None
+    """US dollars of the calls whose price is known; null where none is."""
+    calls_unknown: int
+    """Calls whose price is unknown."""
+    tokens: TokenCounts | None
+    """Of the calls whose tokens were counted; null where none were."""
+
+
+class CostsReport(Part):
+    """The costs of all calls."""
+
+    lines: tuple[CostReport, ...]
+    """A line for each seat and phase with a call."""
+    seats: tuple[CostReport, ...]
+    """The same for each seat, all its phases together."""
+    total: CostReport
+    """All of it."""
+
+
+class EarlierRoundReport(Part):
+    """What an earlier panel made of a round."""
+
+    number: int
+    """Counted from 1."""
+    scores: dict[str, float]
+    """Side to points; empty where there were none."""
+    winner: str
+    """A side, `tie`, `consensus` or `no decision`."""
+
+
+class RecordedDebate(Part):
+    """The recorded debate that is judged again here."""
+
+    source: str
+    """The journal or transcript that it comes from."""
+    digest: str
+    """The hash of that journal's last line, or the sha256 of the transcript."""
+    debated: str
+    """The same of the debate that was really held, however often it was judged since."""
+    speakers: dict[str, str]
+    """Side to who spoke for it, as far as it is known."""
+    notes: tuple[str, ...]
+    """What weakens the record, in sentences."""
+    judges: tuple[str, ...]
+    """Who judged it before, as far as it is shown; empty where it was not judged."""
+    winner: str | None
+    """Of the earlier verdict; null where nothing was decided."""
+    strength: str | None
+    """Of the earlier verdict; null where nothing was decided or scored."""
+    totals: dict[str, float]
+    """Side to points in the earlier verdict."""
+    rounds: tuple[EarlierRoundReport, ...]
+    """What the earlier judges made of each round that they judged."""
+
+
+class FormatReport(Part):
+    """The rules of this kind of debate."""
+
+    name: str
+    """Short name, such as `adversarial`."""
+    title: str
+    """Its title."""
+    about: str
+    """Title and what it is about, in sentences."""
+    criteria: dict[str, str]
+    """Criterion, as ballots name it, to its title; empty where nothing is scored."""
+    score_most: float | None
+    """The most that the single score of a ballot may be, as of a claim; null where ballots have no such score."""
+
+
+class JournalReport(Part):
+    """The journal that the report was made from, as it was then."""
+
+    lines: int
+    """How many it had."""
+    form: int
+    """The version of the journal's own form."""
+    head: str
+    """The hash of its last line, a sha256 in hex, which stands for the whole of it."""

@@ -1,0 +1,205 @@
+"""The report as JSON holds all that there is to tell, in the published form, whatever the debate and what was said."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import puppets
+import pytest
+import reviewers
+from conftest import Run
+from dealing import Deal, deals, hold
+from debates import DECLINE, hostile, saying, told
+from jsonschema import Draft202012Validator
+from nasty import SAID
+from shapes import SHAPES, again
+from tellings import FETCHED, check, checks, evidence
+from tellings import told as any_told
+
+from debate_orchestrator.reports import forms
+from debate_orchestrator.reports.json import SCHEMA, render, schema
+from debate_orchestrator.reports.model import ReportModel, build_report, closing_line
+
+PUBLISHED = Path(__file__).parent.parent / "docs" / "report.schema.json"
+VALIDATOR = Draft202012Validator(schema())
+OBJECTS = {"Report": schema(), **schema()["$defs"]}
+
+
+def read(report: ReportModel) -> dict[str, Any]:
+    """A report as a program reads it, which must be in the published form."""
+    data = json.loads(render(report))
+    assert [error.message for error in VALIDATOR.iter_errors(data)] == []
+    assert isinstance(data, dict)
+    return data
+
+
+def test_the_published_schema_is_that_of_the_model(debate: Run) -> None:
+    """docs/report.schema.json and the model agree; `debate report --schema` prints it and takes nothing else."""
+    assert json.loads(PUBLISHED.read_text(encoding="utf-8")) == schema()
+    assert debate("report", "--schema").json == schema()
+    assert debate("report", "--schema", "x.journal.jsonl").code == 2
+
+
+def test_the_schema_describes_and_requires_every_field() -> None:
+    """Each field has a sentence or is of a described kind; what may be null says when. Fields may be added later."""
+    Draft202012Validator.check_schema(schema())
+    for name, data in OBJECTS.items():
+        assert set(data["required"]) == set(data["properties"]), name
+        for field, about in data["properties"].items():
+            text = about.get("description", "")
+            assert text or "$ref" in about, f"{name}.{field}"
+            assert {"type": "null"} not in about.get("anyOf", []) or "null" in text.lower(), f"{name}.{field}"
+            assert "\n" not in text
+    assert '"additionalProperties": false' not in json.dumps(schema())
+    assert schema()["properties"]["schema"]["const"] == SCHEMA
+
+
+@pytest.mark.parametrize("other", [{}, {"schema": 1}, {"schema": 2, "document": "debate report"}, []])
+def test_other_json_is_refused(other: Any) -> None:
+    """What is no report does not validate."""
+    assert not VALIDATOR.is_valid(other)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_shape_has_the_published_form(shape: str) -> None:
+    """Whole, paused, mirrored, judged again or rehearsed, in any format: it validates, and says what the model says."""
+    report = SHAPES[shape]()
+    data = read(report)
+
+    assert json.loads(forms.rendered(report, ".json")) | {"digest": ""} == data | {"digest": ""}
+    assert (data["status"], data["topic"], data["positions"]) == (report.status, report.topic, report.positions)
+    assert [note["text"] for note in data["notes"]] == list(report.provenance)
+    assert data["summary"] == closing_line(report, None)
+    assert [turn["id"] for turn in data["turns"]] == [turn.id for turn in report.turns]
+    cast_in = [turn for vote in data["votes"] for turn in vote["turns"]]
+    ballots = [turn["id"] for turn in data["turns"] if turn["kind"] == "ballot"]
+    assert set(ballots) <= set(cast_in) and len(cast_in) == len(set(cast_in))
+
+
+def test_it_is_ascii_and_begins_and_ends_as_promised() -> None:
+    """It is indented, in printable ASCII; the form and the checksum have their places."""
+    text = render(told(hostile("\x1b[2J\x85\u2028\u202e \U0001f600 é \x7f"), rounds=1))
+
+    assert text.startswith('{\n  "schema": 2,\n  "document": "debate report",\n')
+    assert text.endswith(f'"digest": "{"0" * 64}"\n}}\n')
+    assert text.isascii() and text.replace("\n", "").isprintable() and "\\u001b[2J" in text
+
+
+def test_the_transcript() -> None:
+    """Every turn stands in the order of the debate with its seat, its place and what others heard."""
+    data = read(told(saying(_1_opening_b=DECLINE), rounds=1))
+    turns = {turn["id"]: turn for turn in data["turns"]}
+    first, refusal, last = turns["1.opening.a"], turns["1.opening.b"], turns["final.verdict.judge"]
+
+    assert [turn["kind"] for turn in data["turns"]] == ["speech", "speech", "ballot", "ballot", "record"]
+    assert (first["seat"], first["round"], first["phase"]) == ("a", 1, "opening")
+    assert first["words"] == len(first["text"].split()) and not first["declined"]
+    assert refusal["declined"] and not refusal["concedes"]
+    assert (last["round"], last["phase"], last["text"], last["fields"]["winner"]) == (None, "verdict", None, "a")
+    assert "degraded" in {note["kind"] for note in data["notes"] if note["severity"] == "warning"}
+
+
+def test_numbers_are_not_rounded_and_the_undecided_is_null() -> None:
+    """A round score is the mean itself; before the final vote there is no verdict."""
+    ballot = puppets.ballot()
+    ballot["scores"]["a"] = {"argument_quality": 8, "use_of_evidence": 7, "directness_of_rebuttals": 7}
+    data = read(told(saying(_1_verdict_judge=ballot, _2_verdict_judge=ballot), rounds=2))
+    paused = read(SHAPES["paused"]())
+
+    assert data["rounds"][0]["scores"]["a"] == 22 / 3
+    assert (data["verdict"]["totals"]["a"], data["verdict"]["gap"]) == (44 / 3, 2 / 11)
+    assert paused["verdict"] is None
+    assert [(one["completed"], one["winner"]) for one in paused["rounds"]] == [(True, "a"), (False, None)]
+
+
+def test_a_ballot_that_is_not_valid_is_not_counted() -> None:
+    """It is in the transcript without fields, and its judge is absent from that vote."""
+    data = read(told(saying(_1_verdict_judge="no"), rounds=1))
+    first, last = (turn for turn in data["turns"] if turn["kind"] == "ballot")
+
+    assert (first["counted"], first["fields"], last["counted"]) == (False, None, True)
+    assert [(vote["absent"], vote["counts_as"]) for vote in data["votes"]] == [(True, "no decision"), (False, "a")]
+
+
+def test_a_vote_that_changes_in_the_mirror_is_an_abstention() -> None:
+    """Both its ballots are valid and neither is counted; their scores still are."""
+    data = read(SHAPES["mirrored panel that changes"]())
+    vote = next(vote for vote in data["votes"] if vote["judge"] == "judge-2")
+    counted = {turn["id"]: turn["counted"] for turn in data["turns"] if turn["kind"] == "ballot"}
+
+    assert vote["turns"] == ["final.verdict.judge-2", "final.verdict.judge-2.mirrored"]
+    assert (vote["place"], vote["absent"], vote["stable"], vote["counts_as"]) == ("final", False, False, "no decision")
+    assert (vote["straight"]["winner"], vote["mirrored"]["winner"]) == ("b", "tie") and vote["scores"]
+    assert not counted[vote["turns"][0]] and not counted[vote["turns"][1]]
+    assert (data["judging"]["mirrored"], data["judging"]["changed"], data["judging"]["quorum"]) == (3, 1, 2)
+
+
+def test_probabilities_are_shares() -> None:
+    """A bet is told from 0 to 1, and a blind vote has its place."""
+    bet = {"final.verdict.judge": {"winner": "b", "probability": 0.85}}
+    data = read(any_told("question", bet, blind=True))
+
+    assert data["verdict"]["probability"] == 0.85
+    assert data["votes"][0]["place"] == "start"
+    assert data["votes"][-1]["straight"]["probability"] == 0.85
+
+
+def test_unknown_prices_are_null() -> None:
+    """A bill with an unknown price has no sum, and what is known stands beside it."""
+    known, unknown = read(SHAPES["paid for"]())["costs"], read(SHAPES["paid for, nobody knows how much"]())["costs"]
+
+    assert known["total"]["usd"] == known["total"]["usd_known"] == 1.25
+    assert (unknown["total"]["usd"], unknown["total"]["usd_known"], unknown["total"]["tokens"]) == (None, None, None)
+    assert read(told(rounds=1))["costs"] is None
+
+
+def test_evidence_recorded_debates_and_reviewers_are_told() -> None:
+    """A page that was kept has its hash; a second judging names the first; ballots that don't count say why."""
+    row = check("1.argument.a", archived="so.html", digest="1" * 64)
+    script = {"1.argument.a": evidence(), "1.check.clerk": checks(row)}
+    cited = read(any_told("claim", script, cast=FETCHED))["evidence"]["citations"][0]
+    recorded = read(again())["recorded"]
+    debate = reviewers.debated(rounds=1)
+    form = reviewers.paper(debate)
+    given = reviewers.gathered(form, reviewers.filled(form, "ada"), left_out=("x.yaml: no ballot.",))
+    reviewed = read(build_report(debate, given))["reviewers"]
+
+    assert (cited["archived"], cited["sha256"]) == ("so.html", "1" * 64)
+    assert (recorded["source"], recorded["speakers"]) == ("old.journal.jsonl", {"a": "host", "b": "host"})
+    assert (reviewed["count"], reviewed["left_out"]) == (1, ["x.yaml: no ballot."])
+    assert read(SHAPES["rehearsed"]())["run"]["kind"] == "rehearsed"
+
+
+def test_the_setup_is_told_without_what_is_private() -> None:
+    """Settings, prompts and the names of files are there; a program's arguments and the files' text are not."""
+    cast = {"a": ("command:/opt/bin/speak --key secret",), "b": ("host",), "judge": ("host",)}
+    run = read(told(rounds=1, cast=cast, feedback=False))["run"]
+    material = read(any_told("question", material="A secret passage."))["run"]
+
+    assert run["cast"]["a"] == ["command:speak"] and run["settings"]["Feedback to the debaters"] == "off"
+    assert all(len(digest) == 64 for digest in run["prompts"].values())
+    assert material["context"] == ["passage.txt"]
+    assert "secret" not in json.dumps([run, material])
+
+
+def must_come_back(deal: Deal) -> None:
+    """What was said in a debate of two rounds is in its report, to the character."""
+    hand = deal.hand()
+    topic, positions = hand(), (hand(), hand())
+    report = told(hostile(deal), rounds=2, topic=topic, positions=positions)
+    data = read(report)
+
+    assert [turn["text"] for turn in data["turns"]] == [turn.text for turn in report.turns]
+    assert [turn["fields"] for turn in data["turns"]] == [turn.fields for turn in report.turns]
+    assert data["topic"] == topic and data["positions"] == dict(zip("ab", positions, strict=True))
+    assert re.search(r"[^\x20-\x7e\n]", render(report)) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("deal", deals(SAID))
+def test_hostile_text_comes_back_as_it_was(deal: Deal) -> None:
+    """Whatever is said, in speeches and in every field of a ballot, is given back to the character."""
+    hold(must_come_back, deal)
