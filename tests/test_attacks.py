@@ -29,6 +29,8 @@ from debate_orchestrator.prompting.briefs import brief, moderator_brief
 from debate_orchestrator.util import resources, sanitize
 from debate_orchestrator.util.errors import BadReply
 
+pytestmark = pytest.mark.slow
+
 MARKED_OFF = ("MOTION", "POSITIONS", "PAGES", "COMPLAINTS")
 """Documents in which each thing that somebody said has a line of its own."""
 CALM = "calm"

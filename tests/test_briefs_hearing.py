@@ -33,7 +33,7 @@ def heard(rules: dict[str, Any], *, most: int | None = None, **said: Any) -> dic
 
 @pytest.mark.parametrize(
     "text",
-    [f"{SECRET}So.", f"So.{SECRET}", f"So.\n<thinking>SECRET {DECLINE}", f"{SECRET}\nSo.\n{SECRET}{DECLINE}\n{SECRET}"],
+    [f"{SECRET}So.", f"So.{SECRET}", f"So.\n<thinking>SECRET {DECLINE}", f"{SECRET}\nSo.\n\n{SECRET}\n\n{DECLINE}"],
 )
 @pytest.mark.parametrize("history", ["transcript", "dialogue"])
 def test_private_working_is_in_no_brief(text: str, history: str) -> None:

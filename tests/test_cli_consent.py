@@ -425,6 +425,7 @@ def test_a_plain_journal_asks_nothing(debate: Run) -> None:
     assert len(read(path).events) > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "line", ["python3 -m bot", "sh -c 'python3 bot.py'", 'python3 "bot.py"', "env python3 -mbot", "cat -u"]
 )

@@ -11,6 +11,7 @@ from viewer import watching
 EXAMPLE = str(Path(__file__).parent.parent / "examples" / "friday-deploys" / "debate-report.journal.jsonl")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", [("demo", "--name=friday-deploys"), ("replay", EXAMPLE)])
 def test_played_live(verb: tuple[str, ...]) -> None:
     """At a terminal a recording is played live to its end, with its scores drawn, and its closing line last."""

@@ -17,6 +17,8 @@ from debate_orchestrator.core.events import Asked
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.storage.journal import read
 
+pytestmark = pytest.mark.slow
+
 J = "r.journal.jsonl"
 RUN = ("run", "--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--rounds=1", "--output=r.md")
 

@@ -7,6 +7,7 @@ import shlex
 import shutil
 from pathlib import Path
 
+import pytest
 from conftest import Run
 from reviewers import filled, paper
 
@@ -25,6 +26,7 @@ def commands() -> list[list[str]]:
     return [shlex.split(line)[1:] for line in lines]
 
 
+@pytest.mark.slow
 def test_the_commands_run(debate: Run, here: Path) -> None:
     """Who follows the page in a script has a report with a reviewer in it."""
     examples = resources.folder("examples")

@@ -68,6 +68,7 @@ def test_every_brief_is_rendered(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {loader.task_template(made, phase) for phase in made.phases()} <= seen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("said", "where"),
     [

@@ -81,6 +81,7 @@ def test_what_is_inherited_is_told_where_it_stands(here: Path) -> None:
     assert told.startswith(f"prompts/formats/adversarial/format.yaml:{line}: lines.decline: '{decline[:5]}")
 
 
+@pytest.mark.slow
 def test_extending_is_enough(here: Path) -> None:
     """A format that is nothing but what it changes is whole: its templates are those of the one that it extends."""
     (here / "mine").mkdir()
@@ -90,6 +91,7 @@ def test_extending_is_enough(here: Path) -> None:
     assert made.round[0].template == "adversarial/opening"
 
 
+@pytest.mark.slow
 def test_an_inherited_template_is_told_where_it_is_used(here: Path) -> None:
     """A shipped template that can't be taken by a seat is told at the phase that gives it to that seat."""
     asking = "before:\n  - name: opening\n    title: Question\n    tag: Q\n    seats: [judge]\n"

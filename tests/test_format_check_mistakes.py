@@ -96,6 +96,7 @@ def mistakes() -> list[str]:
         return error.complaints
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("file", "old", "new", "said"), MISTAKES)
 def test_a_mistake_is_told_where_it_stands(here: Path, file: str, old: str, new: str, said: str) -> None:
     """What is wrong is told in a line that begins with the file and the line of the mistake."""

@@ -10,6 +10,8 @@ from pathlib import Path
 import linear
 import pytest
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("name", linear.FUNCTIONS)
 def test_time_grows_with_the_text(name: str) -> None:

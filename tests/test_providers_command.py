@@ -348,6 +348,7 @@ print(json.dumps(said[kind]) if kind else "This is what I say.")
     assert debate.result(1) is not None
 
 
+@pytest.mark.slow
 def test_a_program_that_ends_its_supervisor_ends_too(tmp_path: Path) -> None:
     """A program that kills the process which watches over it, and goes on, is ended with its turn."""
     pid = tmp_path / "pid"

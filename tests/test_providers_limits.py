@@ -23,6 +23,8 @@ from debate_orchestrator.providers.registry import make_provider
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util.errors import ExternalError, ProviderFailed, TransientError
 
+pytestmark = pytest.mark.slow
+
 SETUP = ("--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--output=r.md", "--rounds=1")
 SECONDS = 25.0
 """What stopping an endless answer may take here, on a busy machine."""

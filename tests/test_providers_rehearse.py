@@ -42,6 +42,7 @@ def rehearsed(path: Path, judges: int = 1, **setup: object) -> DebateState:
         return asyncio.run(run_loop(journal, debate, make_providers(debate)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rounds", "strictness", "judges"), [(1, "lenient", 1), (2, "strict", 3), (6, "strict", 1)])
 def test_it_goes_through_a_whole_debate(tmp_path: Path, rounds: int, strictness: str, judges: int) -> None:
     """Every turn is settled at the first attempt, in the shape asked for, and nothing converges or is conceded."""

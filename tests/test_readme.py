@@ -29,6 +29,7 @@ def commands() -> list[list[str]]:
     return [shlex.split(line, comments=True)[1:] for line in lines]
 
 
+@pytest.mark.slow
 def test_the_commands_run(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every `debate` command of these pages does what its comment says, in the order in which they stand, where
     a server of models can be reached."""

@@ -111,6 +111,7 @@ def test_escapes(kind: str) -> None:
         assert len(made) < len("It is ([key]).") + 20
 
 
+@pytest.mark.slow
 @many
 @given(
     st.lists(st.tuples(st.sampled_from(ESCAPES), st.sampled_from(HIDDEN)), min_size=len(KEY), max_size=len(KEY)),

@@ -87,6 +87,7 @@ def test_what_is_a_secret(name: str, value: str, secret: str) -> None:
     assert secret in set(secrets(name, value))
 
 
+@pytest.mark.slow
 @many
 @given(
     st.lists(

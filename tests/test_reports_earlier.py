@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import puppets
+import pytest
 from debates import answers, entries, opening, played, saying
 from nasty import HTML
 from reading import headings, tables
@@ -141,6 +142,7 @@ def test_where_nobody_is_scored() -> None:
     assert agreed is not None and agreed.agreement == "The two judgings agree on the winner."
 
 
+@pytest.mark.slow
 def test_hostile_words_stay_in_their_cells() -> None:
     """What an earlier record calls its judges or its winner forges nothing."""
     for text in HTML:

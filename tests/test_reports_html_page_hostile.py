@@ -22,6 +22,8 @@ from debate_orchestrator.reports.html.page import render
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.util.sanitize import sanitize
 
+pytestmark = pytest.mark.slow
+
 Made = Callable[[Deal], ReportModel]
 
 

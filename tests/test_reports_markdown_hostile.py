@@ -14,6 +14,8 @@ from debate_orchestrator.reports import markdown, markup
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.util import sanitize
 
+pytestmark = pytest.mark.slow
+
 GOLDEN = """\
 # Debate Report
 

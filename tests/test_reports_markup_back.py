@@ -9,6 +9,8 @@ from nasty import HUGE, NASTY, texts
 
 from debate_orchestrator.reports.markup import LONGEST, block, literal, outline, unescaped, unliteral
 
+pytestmark = pytest.mark.slow
+
 ORDINARY = [
     "Plain words.\n\nAnd *more* of `them`.",
     "# A heading\n\ntext",

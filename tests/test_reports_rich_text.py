@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 import reading
 from dealing import for_each
 from hypothesis import given
@@ -131,6 +132,7 @@ def stays(text: str) -> None:
     assert (len(items), {token.level for token in items}) == (5, {1, 3})
 
 
+@pytest.mark.slow
 @for_each(SAID)
 def test_nobody_leaves_their_field(text: str) -> None:
     """A hostile text in any field forges nothing and begins no item."""

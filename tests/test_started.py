@@ -11,6 +11,8 @@ import pytest
 import started as beginning
 from started import started
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def fresh() -> Iterator[None]:

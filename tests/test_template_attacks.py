@@ -26,6 +26,8 @@ from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util import confine
 from debate_orchestrator.util.errors import BadFormat, ProviderFailed
 
+pytestmark = pytest.mark.slow
+
 SETUP = ("--topic", "Tea", "--position-a", "Tea is.", "--position-b", "It is not.", "--output", "r.md")
 NAME = "formats/x/one.j2"
 

@@ -303,6 +303,7 @@ def test_names_are_no_orders() -> None:
     assert "␛[2JEvil␇ a ███" in shown.terminal.text
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(dealt_by_chance(nasty.alike("word")))
 def test_whatever_is_said_nothing_is_forged(deal: Deal) -> None:

@@ -67,6 +67,7 @@ class Play:
         return self.shown.terminal
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("pace", "columns"), [(None, 60), (600.0, 160)])
 def test_all_of_it_is_played(pace: float | None, columns: int) -> None:
     """At whatever pace and width, all of the debate is shown."""
@@ -89,6 +90,7 @@ def test_the_pace(waits: list[float]) -> None:
     assert taken[2] == 0
 
 
+@pytest.mark.slow
 def test_words_come_one_after_the_other() -> None:
     """A speech grows word by word, and both of a stage grow together where they stand beside each other."""
     speeches = {f"_1_{phase}": "so it is " * 15 for phase in ("opening_a", "challenge_a", "challenge_b")}

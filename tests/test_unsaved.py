@@ -20,6 +20,8 @@ from debate_orchestrator.core.events import Asked, Voted
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.storage.journal import read
 
+pytestmark = pytest.mark.slow
+
 J = "r.journal.jsonl"
 JUDGES = ["1.verdict.judge-1", "1.verdict.judge-2", "1.verdict.judge-3"]
 RUN = (

@@ -65,6 +65,7 @@ def test_back_through_the_seats(here: Path) -> None:
     assert cast("seats", BACK, "usual") == BEST
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("named", "complaint"),
     [

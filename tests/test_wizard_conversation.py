@@ -119,6 +119,7 @@ class TestBack:
 
 
 class TestChange:
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("which", "answers", "key", "expected"),
         [
@@ -161,6 +162,7 @@ class TestChange:
 
 
 class TestLeaving:
+    @pytest.mark.slow
     @pytest.mark.parametrize("key", [CTRL_C, CTRL_D])
     @pytest.mark.parametrize("answered", range(len(TO_CAST) + 1))
     def test_at_every_question(self, here: Path, answered: int, key: str) -> None:
@@ -241,6 +243,7 @@ class TestFiles:
         assert settled(held) == {**GIVEN, "topic": "Tabs?", "max_cost": 2}
         assert held.text.count("?") < 40
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "text",
         [
@@ -282,6 +285,7 @@ class TestOptions:
         assert (held.draft.given["format"], held.draft.given["rounds"]) == ("transcript", 40)
         assert held.sitting.interview.rules == loader.load("transcript")
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", [name for name in resources.format_names() if name != "transcript"])
     def test_every_format(self, here: Path, name: str) -> None:
         """Every format is set up by the same conversation, with as many sides, rounds and judges as it has."""
@@ -295,6 +299,7 @@ class TestOptions:
         assert set(answers.cast) == set(rules.seated)
         assert len(answers.cast.get("judge", ())) == (rules.panel if "judge" in rules.seated else 0)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("columns", [40, 80, 160])
     def test_every_width(self, here: Path, columns: int) -> None:
         """The whole conversation is held at 40, 80 and 160 columns."""

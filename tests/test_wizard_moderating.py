@@ -155,6 +155,7 @@ def test_a_topic_that_changes_has_its_positions_derived_anew(moderator: Moderato
     assert held.draft.given["positions"]["a"] == "Cats."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trouble", [{"status": 401}, {"status": 400, "message": "no"}])
 def test_a_moderator_that_can_not_be_asked(moderator: Moderator, trouble: dict[str, Any]) -> None:
     """Where the call fails, that is told; it can be made again, or the conversation goes on without."""

@@ -22,6 +22,7 @@ def given(held: Held, key: str) -> object:
 
 
 class TestEveryQuestion:
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("before", "answer", "key", "expected", "source"),
         [
@@ -44,6 +45,7 @@ class TestEveryQuestion:
         assert given(held, key) == expected
         assert held.draft.sources[key] == source
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("before", "answer", "told"),
         [

@@ -63,6 +63,7 @@ class Script:
         return said or question.now
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
 @given(st.lists(st.sampled_from(SAID) | st.just(BACK) | st.text(max_size=8), max_size=25))
 def test_no_answer_is_ever_lost(here: Path, said: list[str]) -> None:
@@ -107,6 +108,7 @@ KEYS = [
 ]
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
 @given(st.lists(st.sampled_from([*KEYS, *(f"{one}\r" for one in SAID)]) | st.text(max_size=5), max_size=20))
 def test_no_key_breaks_it(here: Path, keys: list[str]) -> None:

@@ -303,6 +303,7 @@ HEAVY = {"spaces": "<" + " " * 200_000 + "y", "attributes": "<quote" + " a='b'" 
 HEAVY |= {"closing": "</thinking" * 20_000, "equals": "<quote" + " " * 200_000 + "=", "names": "Ben " * 50_000}
 
 
+@pytest.mark.slow
 @for_each([*HUGE, *HEAVY])
 def test_no_speech_is_too_much_to_hear(name: str) -> None:
     """However long and repetitive a speech is, hearing it comes to an end."""

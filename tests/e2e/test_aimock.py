@@ -22,6 +22,8 @@ from debate_orchestrator.storage.journal import read
 
 from .npm import program
 
+pytestmark = pytest.mark.slow
+
 VERSION = "1.43.0"
 SETUP = ("--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--rounds=1", "--output=r.md")
 SAID = {

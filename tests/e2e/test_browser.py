@@ -24,6 +24,8 @@ from debate_orchestrator.util import resources
 
 from .ending import within
 
+pytestmark = pytest.mark.slow
+
 AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]

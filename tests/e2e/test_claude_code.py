@@ -23,6 +23,8 @@ from .ending import kill, started_by
 from .npm import program
 from .scripted_model import BRIEF, Conversation, Script, serve
 
+pytestmark = pytest.mark.slow
+
 VERSION = "2.1.329"
 SKILL = Path(__file__).parents[2] / "skill" / "debate-orchestrator"
 DEBATE = Path(sys.executable).with_name("debate")

@@ -17,6 +17,8 @@ from debate_orchestrator.storage.journal import read
 from .test_tmux_screen import at_rest, reaching
 from .tmux import Screen, awaited, screen
 
+pytestmark = pytest.mark.slow
+
 SETUP = ("--topic", "Tabs", "--position-a", "Use tabs.", "--position-b", "Use spaces.", "--output", "r.md")
 J = "r.journal.jsonl"
 PLAIN = {"VISUAL": "", "EDITOR": "", "PAGER": "cat"}

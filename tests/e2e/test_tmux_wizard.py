@@ -8,6 +8,8 @@ import pytest
 
 from .tmux import Screen, screen
 
+pytestmark = pytest.mark.slow
+
 ANSWERS = [
     ("What is the debate topic or question?", "Should our team write new services in Rust instead of Go?"),
     ("Is this accurate?", "1"),
