@@ -21,7 +21,14 @@ import pytest
 
 PATIENCE = 150
 """Seconds that an installation may take."""
-FLAGS = ["--no-audit", "--no-fund", "--fetch-retries=1", "--fetch-timeout=30000", "--fetch-retry-maxtimeout=5000"]
+FLAGS = [
+    "--no-audit",
+    "--no-fund",
+    "--fetch-retries=1",
+    "--fetch-timeout=30000",
+    "--fetch-retry-mintimeout=1000",
+    "--fetch-retry-maxtimeout=5000",
+]
 
 
 class CantBeHad(Exception):
