@@ -16,9 +16,9 @@ from prompt_toolkit.output import DummyOutput
 
 from debate_orchestrator.cli.settings import questionnaire as interview
 from debate_orchestrator.providers.discovery import Available
-from debate_orchestrator.rostrum import Later
 from debate_orchestrator.setup.session import SetupState
 from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.util.terminal_text import Later
 from debate_orchestrator.wizard import conversation
 from debate_orchestrator.wizard.asking import Terminal
 from debate_orchestrator.wizard.hall import Choice, Hall

@@ -12,7 +12,7 @@ from podiums import Script, lines, run, standing, taken
 
 from debate_orchestrator.podium.filling import Filling
 from debate_orchestrator.podium.lectern import Elsewhere, Left
-from debate_orchestrator.rostrum import Back
+from debate_orchestrator.util.terminal_text import Back
 
 SCORES = ("7", "6", "8", "5", "5.5", "4")
 TEXTS = ("start of A", "start of B", "end of A", "end of B")

@@ -13,7 +13,7 @@ from podiums import run
 from debate_orchestrator.podium.briefing import Line
 from debate_orchestrator.podium.lectern import Below, Blank, Elsewhere, Left
 from debate_orchestrator.podium.slate import Slate
-from debate_orchestrator.rostrum import Back
+from debate_orchestrator.util.terminal_text import Back
 
 
 def at(typed: str, do: Callable[[Slate], Any]) -> tuple[Any, str]:

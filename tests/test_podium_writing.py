@@ -16,7 +16,7 @@ from debate_orchestrator.podium.briefing import Line
 from debate_orchestrator.podium.lectern import Below, Blank, Elsewhere, Left
 from debate_orchestrator.podium.slate import Slate
 from debate_orchestrator.podium.writing import Terminal
-from debate_orchestrator.rostrum import Back
+from debate_orchestrator.util.terminal_text import Back
 
 LONG = Blank(long=True)
 

@@ -12,7 +12,7 @@ from persons import BACK, BREAK, CTRL_C, CTRL_D, ERASE, UP, Screen, typing
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
-from debate_orchestrator.rostrum import Back
+from debate_orchestrator.util.terminal_text import Back
 from debate_orchestrator.wizard import asking
 from debate_orchestrator.wizard.asking import Plain, Question, meant
 

@@ -11,7 +11,7 @@ from persons import BACK, CTRL_C, CTRL_D, typing
 from reviewers import DIGEST, debated, kind, paper
 
 from debate_orchestrator.reports.reviews import ReviewForm, empty, review_texts
-from debate_orchestrator.rostrum import Later
+from debate_orchestrator.util.terminal_text import Later
 from debate_orchestrator.wizard.reviewing import Review, named
 
 ONE = paper(debated(rounds=1))

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from persons import BACK, BREAK, CTRL_C, ERASE, NOBODY, TO_CAST, UP, coming, hold, no_check, trusting
 
 from debate_orchestrator.cli.settings import questionnaire as interview
-from debate_orchestrator.rostrum import Back, Later
 from debate_orchestrator.setup.session import SetupProgress, SetupState, load, save
+from debate_orchestrator.util.terminal_text import Back, Later
 from debate_orchestrator.wizard import conversation
 from debate_orchestrator.wizard.asking import Live, Question
 from debate_orchestrator.wizard.saving import named

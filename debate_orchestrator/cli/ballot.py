@@ -20,7 +20,6 @@ from debate_orchestrator.core.schema import json_schema
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports import review_files, reviews
 from debate_orchestrator.reports.reviews import ReviewForm
-from debate_orchestrator.rostrum import Later
 from debate_orchestrator.storage import journal
 from debate_orchestrator.storage.files import write_over
 from debate_orchestrator.storage.journal import Entry
@@ -29,6 +28,7 @@ from debate_orchestrator.util.data import name_of, read_mapping_with_lines
 from debate_orchestrator.util.errors import BadSettings, short_repr
 from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import sanitize
+from debate_orchestrator.util.terminal_text import Later
 
 EXAMPLE = "debate ballot debate-report.journal.jsonl --as ada"
 

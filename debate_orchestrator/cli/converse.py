@@ -42,9 +42,9 @@ def _converse(arguments: argparse.Namespace) -> int:
     from debate_orchestrator.cli.run import run_settings
     from debate_orchestrator.cli.settings import questionnaire
     from debate_orchestrator.engine.start import rehearsed
-    from debate_orchestrator.rostrum import Later
     from debate_orchestrator.setup.session import SetupState
     from debate_orchestrator.storage.paths import DebateFiles
+    from debate_orchestrator.util.terminal_text import Later
     from debate_orchestrator.wizard import asking, conversation, moderating
     from debate_orchestrator.wizard.beside import beside
     from debate_orchestrator.wizard.hall import look

@@ -9,9 +9,9 @@ import warnings
 from collections.abc import Iterable
 from typing import Any, TextIO
 
-from debate_orchestrator.rostrum import WIDEST, filled
 from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import sanitize
+from debate_orchestrator.util.terminal_text import WIDEST, filled
 
 
 class _Redacted:

@@ -13,9 +13,9 @@ from debate_orchestrator.podium.form import GATE, Place, Step
 from debate_orchestrator.podium.lectern import Below, Blank, Elsewhere, editor
 from debate_orchestrator.podium.papers import Entered
 from debate_orchestrator.podium.turn import Keeping, Taken
-from debate_orchestrator.rostrum import Back, numbered
 from debate_orchestrator.util.data import LARGEST, read_text
 from debate_orchestrator.util.errors import BadFile, BadReply, short_repr
+from debate_orchestrator.util.terminal_text import Back, numbered
 
 _TYPING = ("",)
 """Begins the place of what is typed and not entered yet."""

@@ -22,8 +22,8 @@ from debate_orchestrator.core.schema import (
     empty_value,
     fields_asked,
 )
-from debate_orchestrator.rostrum import chosen
 from debate_orchestrator.util.errors import BadReply, short_repr
+from debate_orchestrator.util.terminal_text import chosen
 
 Place = tuple[str, ...]
 Entered = Mapping[Place, str]

@@ -20,9 +20,9 @@ from debate_orchestrator.podium.speaking import Speech
 from debate_orchestrator.podium.turn import Taken
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import caching
-from debate_orchestrator.rostrum import Back
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import Paused
+from debate_orchestrator.util.terminal_text import Back
 
 Watch = Callable[[DebateState, Event], None]
 

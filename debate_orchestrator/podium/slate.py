@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 
 from debate_orchestrator.podium.briefing import Line
 from debate_orchestrator.podium.lectern import Blank, Elsewhere, Left, opened
-from debate_orchestrator.rostrum import Back
 from debate_orchestrator.util.sanitize import sanitize
+from debate_orchestrator.util.terminal_text import Back
 
 _MOST = 65536
 """Bytes that are read at once."""

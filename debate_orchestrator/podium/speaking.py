@@ -10,11 +10,11 @@ from debate_orchestrator.podium import briefing
 from debate_orchestrator.podium.briefing import Line
 from debate_orchestrator.podium.lectern import Below, Blank, Elsewhere, editor
 from debate_orchestrator.podium.turn import Keeping, Taken
-from debate_orchestrator.rostrum import Back
 from debate_orchestrator.storage.files import make_folder
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import LARGEST, read_text
 from debate_orchestrator.util.errors import BadFile
+from debate_orchestrator.util.terminal_text import Back
 
 _EDITORS = ("nano", "vi")
 """Editors for those who have chosen none and ask for one."""

@@ -24,8 +24,8 @@ from prompt_toolkit.styles import Style
 from debate_orchestrator.podium.briefing import Line
 from debate_orchestrator.podium.lectern import Blank, Elsewhere, Lectern, Left, opened, paged
 from debate_orchestrator.podium.slate import Slate
-from debate_orchestrator.rostrum import Back, moves, wrapped
 from debate_orchestrator.util.sanitize import sanitize
+from debate_orchestrator.util.terminal_text import Back, moves, wrapped
 
 _STYLE = Style.from_dict({"bottom-toolbar": "noreverse", "strong": "bold", "over": "bold ansired"})
 

@@ -18,8 +18,8 @@ from rich.console import Console
 from rich.segment import Segment
 from rich.text import Text
 
-from debate_orchestrator.rostrum import moves
 from debate_orchestrator.util.sanitize import sanitize
+from debate_orchestrator.util.terminal_text import moves
 
 Row = tuple[Text, ...]
 """One row: a text, or the cells of its columns, each padded to its column's width."""

@@ -14,12 +14,12 @@ from debate_orchestrator.core.phases import Turn, fill_label
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.announcements import Announcement, announcements
-from debate_orchestrator.rostrum import WIDEST
 from debate_orchestrator.terminal import outcomes
 from debate_orchestrator.terminal.display import ALARM, JUDGE, Display, Row, packed, paragraph
 from debate_orchestrator.terminal.keys import QuestionPrompt
 from debate_orchestrator.terminal.speeches import INDENT, Speech, Stage, column_width
 from debate_orchestrator.util.sanitize import one_line
+from debate_orchestrator.util.terminal_text import WIDEST
 
 _STATUS_ROWS = 3
 """Rows at most of each part of the status."""

@@ -13,11 +13,11 @@ from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import Verdict
 from debate_orchestrator.core.votes import read_ballot
-from debate_orchestrator.rostrum import WIDEST
 from debate_orchestrator.terminal.display import SIDES, Row, paragraph
 from debate_orchestrator.terminal.speeches import INDENT
 from debate_orchestrator.util.numbers import decimals
 from debate_orchestrator.util.sanitize import one_line
+from debate_orchestrator.util.terminal_text import WIDEST
 
 _LONGEST = 20
 """Columns of a bar at most."""

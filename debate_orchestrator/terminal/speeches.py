@@ -15,10 +15,10 @@ from rich.text import Text
 
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.private_text import PrivateFilter, without_private
-from debate_orchestrator.rostrum import WIDEST
 from debate_orchestrator.terminal.display import ALARM, Row, wrap
 from debate_orchestrator.util.redact import StreamRedactor
 from debate_orchestrator.util.sanitize import one_line, sanitize
+from debate_orchestrator.util.terminal_text import WIDEST
 
 COLUMN = 58
 """Width of a column at least: two of them and the separator in 120 columns, less the last one."""

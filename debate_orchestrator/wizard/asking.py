@@ -22,8 +22,8 @@ from prompt_toolkit.output import Output, create_output
 from prompt_toolkit.shortcuts import print_formatted_text
 from prompt_toolkit.styles import Style
 
-from debate_orchestrator.rostrum import WIDEST, Back, chosen, moves, wrapped
 from debate_orchestrator.util.sanitize import one_line
+from debate_orchestrator.util.terminal_text import WIDEST, Back, chosen, moves, wrapped
 
 _STYLE = Style.from_dict({"bottom-toolbar": "noreverse", "strong": "bold"})
 

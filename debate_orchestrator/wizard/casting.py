@@ -9,11 +9,11 @@ from debate_orchestrator.core.events import MOST_JUDGES
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.providers import registry
-from debate_orchestrator.rostrum import Back
 from debate_orchestrator.setup.settings import MODERATOR
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.util.sanitize import one_line
+from debate_orchestrator.util.terminal_text import Back
 from debate_orchestrator.wizard.asking import Question
 from debate_orchestrator.wizard.hall import EXAMPLES, Cast, Choice, Hall, filled, seats
 from debate_orchestrator.wizard.sitting import Sitting

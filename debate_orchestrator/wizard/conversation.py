@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from debate_orchestrator.engine import rejudge
-from debate_orchestrator.rostrum import Back, Later
 from debate_orchestrator.setup.questions import Questionnaire
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.setup.risks import told as told_risks
@@ -19,6 +18,7 @@ from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import DebateError
 from debate_orchestrator.util.sanitize import one_line
+from debate_orchestrator.util.terminal_text import Back, Later
 from debate_orchestrator.wizard import moderating, saving
 from debate_orchestrator.wizard.asking import Question
 from debate_orchestrator.wizard.casting import Casting, stand_ins, told

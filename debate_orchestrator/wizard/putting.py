@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
-from debate_orchestrator.rostrum import Back
 from debate_orchestrator.setup.session import Ask, SetupState, with_progress
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.util.sanitize import one_line
+from debate_orchestrator.util.terminal_text import Back
 from debate_orchestrator.wizard.asking import Question
 from debate_orchestrator.wizard.sitting import Leads, Sitting
 from debate_orchestrator.wizard.stating import shoulds

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from debate_orchestrator.core import schema
 from debate_orchestrator.core.schema import Field, Shape
 from debate_orchestrator.reports.reviews import FINAL, UNDECIDED, WORDS, ReviewForm, ReviewTexts, scale
-from debate_orchestrator.rostrum import BACK, Back, Later
 from debate_orchestrator.util.sanitize import one_line
+from debate_orchestrator.util.terminal_text import BACK, Back, Later
 from debate_orchestrator.wizard.asking import Asker, Question, meant
 
 _SEEN, _BEFORE, _READ, _AFTER, _WHY = "seen", "before", "read", "after", "why"

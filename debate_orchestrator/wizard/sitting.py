@@ -10,13 +10,13 @@ from typing import Any
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.values import Value
-from debate_orchestrator.rostrum import BACK, Back
 from debate_orchestrator.setup.questions import Questionnaire
 from debate_orchestrator.setup.session import QuestionText, SetupState, without_answers
 from debate_orchestrator.setup.settings import MODERATOR, format_of
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.util.sanitize import one_line
+from debate_orchestrator.util.terminal_text import BACK, Back
 from debate_orchestrator.wizard import moderating
 from debate_orchestrator.wizard.asking import Asker, Question, meant
 from debate_orchestrator.wizard.hall import Hall, seats

@@ -1,6 +1,4 @@
-"""What every room shares that has a person at a terminal: how wide a line of prose may be, whether the cursor can be
-moved, which choice was meant, and the ways to leave a question.
-"""
+"""What all rooms at a terminal share: the width of a line, choices by number, and the ways to go back or leave."""
 
 from __future__ import annotations
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.rostrum import WIDEST, chosen, moves, numbered, wrapped
 from debate_orchestrator.util.sanitize import sanitize
+from debate_orchestrator.util.terminal_text import WIDEST, chosen, moves, numbered, wrapped
 
 OPTIONS = ("lenient", "strict", "stricter", "3", "A")
 
