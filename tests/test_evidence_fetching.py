@@ -289,7 +289,8 @@ def test_a_few_at_a_time_in_all(site: Site) -> None:
         await asyncio.gather(*(fetcher.fetch(site.url("/slow", f"host{place}.example.org")) for place in range(12)))
 
     run(visits())
-    assert 1 < site.most_at_once <= AT_ONCE
+    # The site may notice the end of a request after the next one has begun; without a limit it would count 12.
+    assert 1 < site.most_at_once < 2 * AT_ONCE
 
 
 def test_hosts_that_lead_to_each_other_do_not_wait_for_each_other(site: Site) -> None:
