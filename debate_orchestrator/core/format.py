@@ -67,16 +67,16 @@ _SPOKEN = {"refused": "flag", "url": "url", "quote": "text"}
 """Fields by which the engine goes, with their kinds: in a judge's replies, and in a side's."""
 _CONVERGENCE = {"detected": "flag", "side": "choice", "criteria": "choices"}
 
-Misfit = tuple[tuple[str | int, ...], str]
+Problem = tuple[tuple[str | int, ...], str]
 """Something that does not fit the rest of a format: the keys that lead to it, and what is wrong with it."""
 
 
 class InvalidFormat(ValueError):
     """A format that does not hang together, with every misfit."""
 
-    def __init__(self, misfits: Sequence[Misfit]):
-        self.misfits = tuple(misfits)
-        super().__init__("; ".join(said for _, said in misfits))
+    def __init__(self, problems: Sequence[Problem]):
+        self.problems = tuple(problems)
+        super().__init__("; ".join(said for _, said in problems))
 
 
 class Format(Value):
@@ -188,7 +188,7 @@ class Format(Value):
             raise InvalidFormat(wrong)
         return self
 
-    def _seats_wrong(self) -> Iterator[Misfit]:
+    def _seats_wrong(self) -> Iterator[Problem]:
         for seat in self.seats:
             if seat not in SEATS:
                 yield ("seats", seat), f"{seat!r} is no seat: there are {', '.join(SEATS)}"
@@ -200,7 +200,7 @@ class Format(Value):
             if seat not in EVERYBODY:
                 yield ("context_heard_by", n), f"context_heard_by names {seat!r}, no seat"
 
-    def _phases_wrong(self) -> Iterator[Misfit]:
+    def _phases_wrong(self) -> Iterator[Problem]:
         seen = False
         groups = (("before", self.before), ("round", self.round), ("after", self.after))
         if crowded := [(group, len(phases)) for group, phases in groups if len(phases) > MOST_PHASES]:
@@ -253,7 +253,7 @@ class Format(Value):
             )
             yield voting[-1], said
 
-    def _phase_wrong(self, phase: Phase) -> Iterator[Misfit]:
+    def _phase_wrong(self, phase: Phase) -> Iterator[Problem]:
         which = f"phase {phase.name!r}"
         if not phase.seats:
             yield ("seats",), f"{which} has no seats"
@@ -275,7 +275,7 @@ class Format(Value):
             if phase.reply != "text" and getattr(phase, key):
                 yield (key,), f"{which} holds the length of a structured reply; its fields have `words` of their own"
 
-    def _shapes_wrong(self) -> Iterator[Misfit]:
+    def _shapes_wrong(self) -> Iterator[Problem]:
         known = ("a", "b", *OUTCOMES)
         for label, winner in self.winner_of.items():
             if winner not in known:
@@ -325,7 +325,7 @@ class Format(Value):
             if one not in known:
                 yield "winner", f"shape {name!r} has the winner {one!r}, no side"
 
-    def _rubric_wrong(self) -> Iterator[Misfit]:
+    def _rubric_wrong(self) -> Iterator[Problem]:
         if not 0 <= self.rubric.least < self.rubric.most:
             yield ("rubric", "least"), "the rubric's scale must go from 0 or more to something larger"
         scored = any(field.kind == "scores" for shape in self.shapes.values() for field in shape.values())
@@ -357,7 +357,7 @@ def _convergence_wrong(field: Field) -> Iterator[tuple[tuple[str, ...], str]]:
             yield (*place, "when"), f"got {key!r} on a condition; expected one that is always asked for"
 
 
-def _size_wrong(name: str, shape: Shape) -> Misfit | None:
+def _size_wrong(name: str, shape: Shape) -> Problem | None:
     """What makes a shape deeper or larger than its schema and its checks may become."""
     waiting: list[tuple[tuple[str, ...], Field, int, int]] = [
         ((name, key), field, 1, 1) for key, field in shape.items()

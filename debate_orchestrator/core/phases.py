@@ -88,7 +88,7 @@ class Rounds(Value):
     default: int = Default(default=3, ge=1, le=LARGEST_COUNT)
     most: int = Default(default=6, ge=1, le=LARGEST_COUNT)
     insist: int = Default(default=8, ge=1, le=LARGEST_COUNT)
-    """The most that is taken from somebody who insists."""
+    """The most rounds that may be had with `insist`."""
 
 
 class Phase(Value):
@@ -221,7 +221,7 @@ class ReservedLines(Value):
 
 
 class Turn(Value):
-    """One thing somebody must now do. Its id is derived, never drawn, so the same journal always
+    """One thing that a seat must do now. Its id is derived, never drawn, so the same journal always
     awaits the same turns."""
 
     id: str

@@ -24,7 +24,7 @@ MAIN = 6.0
 
 
 class _Enough(BaseException):
-    """The time for the main text is over. No Exception, so that nobody on the way takes it for one of theirs."""
+    """The time for the main text is over. Not an Exception, so that no `except Exception` on the way catches it."""
 
 
 def main() -> None:
@@ -59,7 +59,7 @@ def _in_time(page: pages.Page, tree: Any) -> pages.Page:
         raise _Enough
 
     signal.signal(signal.SIGALRM, enough)
-    signal.setitimer(signal.ITIMER_REAL, MAIN, 0.5)  # again and again, until nobody holds it back
+    signal.setitimer(signal.ITIMER_REAL, MAIN, 0.5)  # repeated, in case a library catches the first one
     try:
         return pages.with_main(page, tree)
     except (Exception, _Enough):  # what trafilatura stumbles over is the page's doing

@@ -121,11 +121,11 @@ def read_source(given: str) -> FormatSource:
         data, lines = merge(data, lines, own, places)
     texts = _texts(folder, errors)
     _inherit(data, lines, folders, errors)
-    made, misfits = validate(Format, data | {"name": folder.name}, lambda keys: location(lines, keys))
+    made, problems = validate(Format, data | {"name": folder.name}, lambda keys: location(lines, keys))
     if not re.fullmatch(NAME, folder.name):  # said already, where the name stands
-        misfits = [one for one in misfits if not one.partition(": ")[2].startswith("name: ")]
+        problems = [one for one in problems if not one.partition(": ")[2].startswith("name: ")]
     made = made if made is not None and made.rubric.name else None
-    return FormatSource(tuple(folders), data, lines, texts, made, [*errors, *misfits])
+    return FormatSource(tuple(folders), data, lines, texts, made, [*errors, *problems])
 
 
 def _name_errors(folder: FormatFolder) -> list[str]:

@@ -76,7 +76,7 @@ def _model_errors(found: Sequence[Any], where: Callable[[Keys], str], changed: S
     places = set(changed)
     for item in found:
         if isinstance(invalid := item.get("ctx", {}).get("error"), InvalidFormat):
-            for keys, message in invalid.misfits:
+            for keys, message in invalid.problems:
                 if not any(keys[:n] in places for n in range(len(keys) + 1)):
                     yield f"{where(keys)}: {message}."
 

@@ -42,7 +42,7 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
         rules(round=[phase("x", "c"), phase("y", "a", reply="poem")], before=[phase("z", "a", heard_by=["c"])])
     assert all(f"phase {name!r}" in str(refused.value) for name in "xyz")
     (error,) = refused.value.errors()
-    assert [keys for keys, _ in error["ctx"]["error"].misfits] == [
+    assert [keys for keys, _ in error["ctx"]["error"].problems] == [
         ("before", 0, "heard_by", 0),
         ("round", 0, "seats", 0),
         ("round", 1, "reply"),
