@@ -38,6 +38,7 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
 
 def add_cast(parser: argparse.ArgumentParser) -> None:
     """The models of the seats."""
+    parser.add_argument("--model", metavar="MODEL", help="one model for every seat that no other flag names")
     parser.add_argument(
         "--a", metavar="MODEL", help="the model that argues A, such as anthropic:NAME; `debate models` lists models"
     )

@@ -42,7 +42,7 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
     files = DebateFiles.of_output(settings.output)
     if rehearse := arguments.rehearse or _has_only_stand_ins(settings):
         settings = start.rehearsed(settings)
-        files = files.beside(".rehearsed")  # the place of the real debate stays free
+        files = free_files(files.beside(".rehearsed"))  # the place of the real debate stays free
     permissions = flags.permitted(arguments)
     check_settings(settings, files, permissions=permissions, events=arguments.events)
     quiet = is_quiet(arguments)
@@ -56,6 +56,12 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
             for line in (*setup_lines(arguments, settings, files), cast_line(settings)):
                 remark(line)
         return drive_to_report(debate, arguments, expected)
+
+
+def free_files(files: DebateFiles) -> DebateFiles:
+    """These files, or the first with a number in their names that no debate has yet."""
+    numbered = (files.beside(f"-{n}") for n in range(2, 1000))
+    return next((free for free in (files, *numbered) if not free.there()), files)
 
 
 def _has_only_stand_ins(settings: Settings) -> bool:

@@ -13,7 +13,7 @@ from debate_orchestrator.cli import consent
 from debate_orchestrator.cli.consent import STANDARD_INPUT, STDIN
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import EVERYBODY
+from debate_orchestrator.core.phases import EVERYBODY, JUDGE
 from debate_orchestrator.engine import format_check
 from debate_orchestrator.formats import loader
 from debate_orchestrator.setup import risks
@@ -139,7 +139,7 @@ def _from_file(given: Mapping[str, Any], arguments: argparse.Namespace) -> dict[
     cast = _by_seat(kept.get("cast"), EVERYBODY)
     if getattr(arguments, "rehearse", False) or not isinstance(cast, dict):
         cast = {}
-    named = {seat for seat in EVERYBODY if getattr(arguments, seat) is not None}
+    named = {seat for seat in EVERYBODY if getattr(arguments, seat) is not None or arguments.model is not None}
     return kept | {"cast": {seat: models for seat, models in cast.items() if seat not in named}}
 
 
@@ -170,15 +170,21 @@ def _flags(arguments: argparse.Namespace, given: Mapping[str, Any], format: Form
         positions = given.get("positions")
         replaced = {side: text for side, text in sides.items() if text}
         flags["positions"] = {**(positions if isinstance(positions, dict) else {}), **replaced}
-    if seats := seat_flags(arguments):
+    if seats := seat_flags(arguments, format):
         cast = _by_seat(given.get("cast"), [seat for seat in EVERYBODY if seat in format.seated])
         flags["cast"] = {**(cast if isinstance(cast, dict) else {}), **seats}
     return flags
 
 
-def seat_flags(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The models that --a, --b and --judge name, by seat."""
-    return {seat: models for seat in EVERYBODY if (models := getattr(arguments, seat)) is not None}
+def seat_flags(arguments: argparse.Namespace, format: Format) -> dict[str, Any]:
+    """The models that --model, --a, --b and --judge name, by seat."""
+    named = {seat: models for seat in EVERYBODY if (models := getattr(arguments, seat)) is not None}
+    if arguments.model is None:
+        return named
+    every = {seat: arguments.model for seat in EVERYBODY if seat in format.seated}
+    if format.panel > 1 and JUDGE in every:
+        every[JUDGE] = [arguments.model] * format.panel
+    return {**every, **named}
 
 
 def panel_flags(arguments: argparse.Namespace) -> dict[str, Any]:
