@@ -34,7 +34,7 @@ def test_formats_are_listed(debate: Run) -> None:
 def test_ones_own_is_unrolled(debate: Run, mine: Path) -> None:
     """A format of the user's is shown like a shipped one: its turns, its rubric, how strict a judge may be."""
     ran = debate("formats", "./mine", "--rounds", "1")
-    assert (ran.code, ran.err) == (0, "")
+    assert ran.code == 0 and ran.err.startswith("Next: `debate run --format ./mine")
     assert ran.out.startswith("Small (mine)\n")
     assert "\nround 1\n  1.speech.a\n" in ran.out and "Rubric mine, 0 to 5:\n  wit: Is it funny" in ran.out
     told = debate("formats", "mine/format.yaml", "--json").json

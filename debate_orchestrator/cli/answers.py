@@ -6,6 +6,7 @@ import argparse
 import os
 from typing import Any
 
+from debate_orchestrator.cli.output import next_step
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.storage.journal import read
@@ -43,6 +44,7 @@ leader_first: false        # true: calls that share a cache wait for the first o
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--from", dest="journal", metavar="JOURNAL", help="the answers that made this journal instead")
+    parser.add_argument("--model", metavar="MODEL", help="the model for every seat")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -51,7 +53,12 @@ def run(arguments: argparse.Namespace) -> int:
         report = DebateFiles.of_journal(arguments.journal).report
         print(to_yaml(_answers_of(debate, os.path.basename(report)), ascii_only=True), end="")
     else:
-        print(_SAMPLE, end="")
+        sample = _SAMPLE
+        if arguments.model:
+            line = next(line for line in sample.split("\n") if line.startswith("# cast:"))
+            sample = sample.replace(line, to_yaml({"cast": arguments.model}).strip())
+        print(sample, end="")
+    next_step("save this as answers.yaml, edit it, then `debate run --answers answers.yaml`.")
     return 0
 
 

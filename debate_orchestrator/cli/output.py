@@ -66,6 +66,11 @@ def remark(text: str) -> None:
     _write(text, sys.stderr)
 
 
+def next_step(text: str) -> None:
+    """Prints the closing line of a verb, on stderr: what to do next, as a command in backticks or a short sentence."""
+    remark(f"Next: {text}")
+
+
 def print_errors(complaints: Iterable[str]) -> None:
     """Prints errors, one line each, on stderr."""
     for complaint in complaints:

@@ -7,6 +7,7 @@ import argparse
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.debates import existing_debate
 from debate_orchestrator.cli.driving import drive_to_report
+from debate_orchestrator.cli.journals import journal_named
 from debate_orchestrator.cli.people import people_errors
 from debate_orchestrator.cli.settings import cap, seat_flags
 from debate_orchestrator.core.events import BudgetChanged, Event, Reassigned
@@ -19,7 +20,7 @@ EXAMPLE = "debate resume debate-report.journal.jsonl"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("journal", metavar="JOURNAL")
+    parser.add_argument("journal", metavar="JOURNAL", nargs="?", help="by default the newest debate of the folder")
     parser.add_argument("--max-cost", metavar="USD", help="what calls may cost from now on, in all; none for no cap")
     flags.add_cast(parser)
     flags.add_permissions(parser)
@@ -29,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    arguments.journal = journal_named(arguments.journal)
     with existing_debate(
         arguments.journal, lambda state: _changes(arguments, state), trusted=arguments.trust
     ) as debate:

@@ -16,6 +16,7 @@ from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import EVERYBODY, JUDGE
 from debate_orchestrator.engine import format_check
 from debate_orchestrator.formats import loader
+from debate_orchestrator.providers import registry
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.questions import Questionnaire
 from debate_orchestrator.setup.session import Propose, QuestionTexts, Ready, load
@@ -23,7 +24,7 @@ from debate_orchestrator.setup.settings import LARGEST_CAP, Settings, format_of,
 from debate_orchestrator.storage.paths import REPORT
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.data import LARGEST, error_text, name_of, parse_mapping, read_mapping
-from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, short_repr
+from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, short_repr, with_hint
 from debate_orchestrator.util.model_spec import HOST
 
 DEFAULT_FORMAT = "adversarial"
@@ -68,7 +69,7 @@ def read_settings(arguments: argparse.Namespace, filler: Callable[[str], str] = 
     try:
         settings = settings_from(whole, format, REPORT, filler)
     except BadSettings as error:
-        raise BadSettings(errors + error.complaints) from None
+        raise BadSettings(errors + _for_named_seats(error.complaints, flags.get("cast", {}), format)) from None
     if errors:
         raise BadSettings(errors)
     if given.get("setup") is not None:
@@ -141,6 +142,22 @@ def _from_file(given: Mapping[str, Any], arguments: argparse.Namespace) -> dict[
         cast = {}
     named = {seat for seat in EVERYBODY if getattr(arguments, seat) is not None or arguments.model is not None}
     return kept | {"cast": {seat: models for seat, models in cast.items() if seat not in named}}
+
+
+def _for_named_seats(problems: list[str], cast: dict[str, Any], format: Format) -> list[str]:
+    """The problems of settings in which some seats have a model: what is wrong with these, or which others lack one."""
+    unfilled = [problem for problem in problems if problem.startswith("cast: no model is named")]
+    if not cast or not unfilled:
+        return problems
+    named = {seat: tuple(who) if isinstance(who, list) else (who,) for seat, who in cast.items()}
+    others = [problem for problem in problems if problem not in unfilled]
+    if wrong := registry.complaints(named):
+        return [*wrong, *others]
+    left = [seat for seat in EVERYBODY if seat in format.seated and seat not in cast]
+    flags = " and ".join(f"--{seat} MODEL" for seat in left)
+    model = next(iter(named.values()))[0]
+    problem = f"cast: there is no model for {' and '.join(left)}."
+    return [with_hint(problem, f'--model "{model}" for every seat, or {flags}'), *others]
 
 
 def _by_seat(cast: Any, seats: tuple[str, ...] | list[str]) -> Any:

@@ -10,6 +10,7 @@ from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.debates import ConsentedDebate, existing_debate
 from debate_orchestrator.cli.driving import write_reports
 from debate_orchestrator.cli.interrupts import terminated_like_interrupted
+from debate_orchestrator.cli.journals import journal_named
 from debate_orchestrator.cli.output import print_errors, print_json, remark, say
 from debate_orchestrator.cli.people import people_errors
 from debate_orchestrator.core.events import Event
@@ -23,7 +24,7 @@ EXAMPLE = "debate step debate-report.journal.jsonl --json"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("journal", metavar="JOURNAL")
+    parser.add_argument("journal", metavar="JOURNAL", nargs="?", help="by default the newest debate of the folder")
     about = "a reply that lies elsewhere; TURN=- reads standard input"
     parser.add_argument("given", nargs="*", metavar="TURN=FILE", help=about)
     parser.add_argument("--one-agent", action="store_true", help="record that one agent takes every turn")
@@ -32,6 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    arguments.journal = journal_named(arguments.journal)
+
     def refuse_people(state: DebateState) -> list[Event]:
         """Raises BadSettings if a person has a seat, since a step asks nothing; changes nothing."""
         if state.due() and people_errors(state.cast, terminal=False):

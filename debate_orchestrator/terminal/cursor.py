@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import termios
+from contextlib import suppress
 from typing import Any, TextIO
 
 from prompt_toolkit import PromptSession
@@ -146,8 +147,9 @@ class Cursor(Prompter):
             session.app.exit(exception=Leave())
 
     def refresh(self) -> None:
-        if self._session is not None:
-            self._session.app.invalidate()
+        if self._session is not None and self._session.app.is_running:
+            with suppress(RuntimeError):  # it ends at this moment, in its own thread
+                self._session.app.invalidate()
 
     def __enter__(self) -> Cursor:
         """What is typed between two questions is not echoed; the next question takes it."""
