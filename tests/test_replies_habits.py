@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 import pytest
+import sloppy_judges
 from core.folding import converging, debated, filled, many, marks
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -271,3 +272,15 @@ def test_hostile_text_takes_no_time(text: str) -> None:
     with pytest.raises(BadReply):
         read(text, FINAL)
     assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize("winner", ["a", "b"])
+def test_sloppy_judges_are_understood(winner: str) -> None:
+    """Whatever habits come together in the replies of a judge, all say who it meant, and none has to be asked for
+    again."""
+    turns = ("1.verdict.judge", "final.verdict.judge", "final.dissent.judge")
+    due = {turn: debated(1, until=turn) for turn in turns}
+    for n in range(60):
+        for turn, debate in due.items():
+            ballot = read(sloppy_judges.written(debate.format.heading_of(debate.due()[0]), winner, n), debate).ballot
+            assert turn == turns[-1] or ballot["winner"] == winner

@@ -84,7 +84,7 @@ class _Reading:
             vacant = empty_value(field)
             if idle and (name not in made or made[name] != vacant):
                 why = "must be empty here" if conditional and name in made else "was missing"
-                self.note(f"{where}{name}", f"{short_repr(made.get(name))} read as {vacant!r}, since it {why}")
+                self.note(f"{where}{name}", f"{_shown(made.get(name))} read as {_shown(vacant)}, since it {why}")
                 made[name] = vacant
         return made
 
@@ -178,7 +178,7 @@ class _Reading:
         """The turns of the transcript that a list names; what is none is dropped."""
         read = [self._turn(item) for item in value]
         for item in [item for item, turn in zip(value, read, strict=True) if turn is None]:
-            self.note(where, f"{short_repr(item)} dropped, since there is no such turn")
+            self.note(where, f"{_shown(item)} dropped, since there is no such turn")
         return [turn for turn in read if turn is not None]
 
     def _turn(self, value: Any) -> str | None:
@@ -211,7 +211,7 @@ class _Reading:
 
     def _changed(self, where: str, old: Any, new: Any) -> Any:
         if type(old) is not type(new) or old != new:
-            self.note(where, f"{short_repr(old)} read as {short_repr(new)}")
+            self.note(where, f"{_shown(old)} read as {_shown(new)}")
         return new
 
 
@@ -220,6 +220,11 @@ def _means_nothing(field: Field, value: Any) -> bool:
     if field.kind == "choice":
         return value is False or (isinstance(value, str) and value not in field.of and phrase(value) in _NO_OPTION)
     return isinstance(value, str) and phrase(value) in _NOTHING
+
+
+def _shown(value: Any) -> str:
+    """A value of a reply for a message."""
+    return "null" if value is None else short_repr(value)
 
 
 def _only_text(value: Any) -> Any:
