@@ -178,6 +178,8 @@ ASKED_AGAIN = {
     "cut off": TEXT[:-1],
     "cut off in a text": TEXT[:-20],
     "cut off in a list": TEXT[: TEXT.index("Who pays?") + 4],
+    "a damaged key": TEXT.replace('"winner": "a"', '"wi\nner": "a"').replace(', "just', '"winner": "b", "just', 1),
+    "a damaged value": TEXT.replace('"winner": "a",', '"winner":"winner": "b" "a",'),
     "two ballots": TEXT + json.dumps(VERDICT | {"winner": "b"}),
     "two fences": f"```json\n{TEXT}\n```\nor\n```json\n{json.dumps(VERDICT | {'winner': 'b'})}\n```",
     "a draft before it": f'First I thought {{"winner": "b"}}, now: {TEXT}',

@@ -19,6 +19,7 @@ MOST_CHANGES = 40
 _NUMBER = re.compile(
     r"(\d{1,9}(?:\.\d{1,9})?)\s*(?:(?:/|out of)\s*(\d{1,9}(?:\.\d{1,9})?)|(%)|points?)?", re.IGNORECASE
 )
+_PLAIN_KEY = re.compile(r"[\w .()/-]{1,80}")
 _FLAGS = {"yes": True, "true": True, "no": False, "false": False}
 _NOTHING = frozenset({"", "none", "null", "n a"})
 _NO_OPTION = _NOTHING | {"nobody", "no one", "neither", "neither side", "no"}
@@ -83,23 +84,23 @@ class _Reading:
             idle = not applies(field, made) if conditional else field.optional and name not in made
             vacant = empty_value(field)
             if idle and (name not in made or made[name] != vacant):
-                why = "must be empty here" if conditional and name in made else "was missing"
-                self.note(f"{where}{name}", f"{_shown(made.get(name))} read as {_shown(vacant)}, since it {why}")
+                found = f"{_shown(made[name])} read" if name in made else "missing, taken"
+                self.note(f"{where}{name}", f"{found} as {_shown(vacant)}{', since it must be empty' * conditional}")
                 made[name] = vacant
         return made
 
     def _keyed(self, value: Mapping[str, Any], names: Iterable[str], where: str) -> dict[str, Any]:
-        """A mapping with the keys that are meant. What is no key is dropped; a key that is there twice stays, to be
-        complained about."""
+        """A mapping with the keys that are meant. Others are dropped. A key that is there twice, or that no model would
+        name a field, stays, to be complained about."""
         known = {phrase(name): name for name in names}
         known |= {one: side for side in self.sides if side in names for one in self.sides[side]}
         meant = {key: key if key in known.values() else known.get(phrase(str(key))) for key in value}
         made: dict[str, Any] = {}
         for key, item in value.items():
             name = meant[key]
-            if name is None:
+            if name is None and _PLAIN_KEY.fullmatch(key):
                 self.note(f"{where}{short_repr(key, 40)}", "dropped, since there is no such field")
-            elif list(meant.values()).count(name) > 1:
+            elif name is None or list(meant.values()).count(name) > 1:
                 made[key] = item
             else:
                 made[name] = item
@@ -190,6 +191,8 @@ class _Reading:
         options = field.of or self.terms.sides
         if not isinstance(value, str) or value in options:
             return value if isinstance(value, str) else None
+        if set(value) & set('"{}[]'):
+            return None  # a repair may have joined two values
         said = phrase(value).removeprefix("winner ").removeprefix("the ")
         said = re.sub(r" (?:wins|won|is the winner)$", "", said)
         meant = {
