@@ -19,13 +19,13 @@ from debate_orchestrator.util.data import LARGEST, read_mapping
 @pytest.mark.parametrize(
     ("flags", "expected"),
     [
-        (["--rounds", "0"], "rounds: got '0'; expected a whole number from 1 to 6"),
+        (["--rounds", "0"], "rounds: 0 is not a whole number from 1 to 6"),
         (["--rounds", "7"], "insist: true"),
-        (["--strictness", "harsh"], "strictness: got 'harsh'; expected lenient or strict"),
+        (["--strictness", "harsh"], "strictness: 'harsh' is not lenient or strict"),
         (["--output", "/proc/nowhere/x.md"], "output: can't write '/proc/nowhere/x.md'"),
         (["--context", "missing.md"], "context: missing.md: can't be read (No such file or directory)"),
         (["--a", "martian:x"], "cast: a: 'martian:x' is no model spec; use one of host"),
-        (["--max-cost", "-1"], "max_cost: got -1.0"),
+        (["--max-cost", "-1"], "max_cost: -1.0 is not an amount in US dollars above 0"),
     ],
 )
 def test_bad_answers_are_told_and_nothing_is_written(

@@ -232,7 +232,7 @@ def test_more_rounds_than_the_format_takes_need_consent() -> None:
     """Going on with a journal of more rounds than an answers file may ask for is a risk; reading it is none."""
     rules = loader.load("adversarial")
     most = opening(rounds=rules.rounds.insist)
-    more = most.model_copy(update={"setup": most.setup.model_copy(update={"rounds": most.setup.rounds + 1})})
+    more = most.with_settings(rounds=most.setup.rounds + 1)
     assert risks.of_going_on(most, most.cast) == risks.of_opening(more, more.cast) == ()
     [risk] = risks.of_going_on(more, more.cast)
     assert risk.said == "setup.rounds: the debate of 9 rounds, where its format takes 8"

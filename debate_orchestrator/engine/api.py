@@ -171,7 +171,7 @@ async def rejudge(
         opened, speeches = _from_transcript(path, panel, strictness, topic, positions)
     files = DebateFiles.of_output(output or rejudging.output_path(path))
     files.must_be_new()
-    debate = DebateState([opened])
+    debate = DebateState([opened := opened.with_settings(output=os.path.basename(files.report))])
     registry.make_providers(debate)  # raises before anything is written
     with JournalWriter.create(files.journal, opened) as journal:
         for event in speeches:
