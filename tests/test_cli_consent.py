@@ -58,6 +58,15 @@ def journal(path: str = "r.journal.jsonl", spec: str = MARKS, **setup: object) -
 # Answers files, without a terminal
 
 
+def test_a_seat_that_the_format_lacks_is_refused_before_any_question(debate: Run, here: Path) -> None:
+    """An answers file that casts a seat its format lacks is refused for that, and no consent is asked for."""
+    answers(f'cast: {{referee: "{MARKS}"}}\n')
+    ran = debate("open", "--answers", "a.yaml")
+
+    assert ran.code == 2 and "no seat 'referee'" in ran.err
+    assert "--trust" not in ran.err and "touch marker" not in ran.err
+
+
 @pytest.mark.parametrize("verb", ["run", "open"])
 @pytest.mark.parametrize("positions", ["", "positions: auto\n"])
 def test_a_program_is_not_run(debate: Run, verb: str, positions: str) -> None:

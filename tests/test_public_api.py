@@ -24,7 +24,7 @@ def test_the_examples_run(here: Path) -> None:
     for block in blocks:
         exec(block, names)  # noqa: S102
 
-    assert len(blocks) == 8
+    assert len(blocks) == 9
     assert {"grpc.rehearsed.md", "grpc.rehearsed.html", "own.journal.jsonl"} <= {path.name for path in here.iterdir()}
 
 

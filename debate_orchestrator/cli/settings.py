@@ -125,7 +125,7 @@ def questionnaire_of(path: str, used_format: str = "") -> Questionnaire:
     """The setup conversation of a file, in its format. If that is a folder, its prompts may be a stranger's: it is
     used only if the user agreed to it, or if it is the `used_format`; otherwise the default is used, with a remark."""
     name = format_of(read_mapping(path) if os.path.exists(path) else {}, DEFAULT_FORMAT)
-    if name != used_format and consent.lacking(consent.of_file(path), risks.of_answers({"format": name})):
+    if name != used_format and consent.lacking(consent.of_file(path), risks.of_settings({"format": name})):
         hint = "`debate open --trust` agrees to it."
         remark(f"{short_repr(name)} has prompts of its own, so the questions are those of {DEFAULT_FORMAT}. {hint}")
         name = DEFAULT_FORMAT

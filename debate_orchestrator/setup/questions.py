@@ -164,7 +164,7 @@ class Questionnaire:
 
     def beyond(self, settled: dict[str, Any]) -> list[str]:
         """A line for each thing in a setup that reaches beyond the debate."""
-        return [self.words.beyond.format(what=one.said) for one in risks.of_answers(settled)]
+        return [self.words.beyond.format(what=one.said) for one in risks.of_settings(settled)]
 
     def who(self, side: str) -> str:
         """What a side is called, with what it stands for: `Researcher A (Pro)`."""
