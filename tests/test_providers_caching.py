@@ -31,7 +31,7 @@ NOTHING, MINUTES, HOUR = CachePlan(), CachePlan(write=True), CachePlan(write=Tru
 def debate(a: str = SONNET, b: str = SONNET, *judge: str, rounds: int = 3, **more: object) -> DebateState:
     """A debate with this cast, as it is opened."""
     cast = {"a": (a,), "b": (b,), "judge": judge or (OPUS,)}
-    return DebateState([opening(rounds=rounds, cast=cast).model_copy(update=more)])
+    return DebateState([opening(rounds=rounds, cast=cast).with_settings(**more)])
 
 
 def test_what_will_be_read_again_is_written() -> None:

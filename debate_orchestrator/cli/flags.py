@@ -41,13 +41,13 @@ def add_settings(parser: argparse.ArgumentParser, *names: str) -> None:
             parser.add_argument(flag, metavar=setting.metavar, action=action, help=setting.help)
 
 
-def given_settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The settings that flags were given for, by name. A mapping holds only the keys that have flags."""
+def given_settings(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """Those of these settings, or else of all, that flags were given for. A mapping has only the keys with flags."""
     from debate_orchestrator.core.settings import DECLARED
 
     found: dict[str, Any] = {}
-    for name, setting in DECLARED.items():
-        if setting.parts:
+    for name in names or DECLARED:
+        if (setting := DECLARED[name]).parts:
             attributes = {part: setting.part_flag.format(part)[2:].replace("-", "_") for part in setting.parts}
             texts = {part: getattr(arguments, attribute, None) for part, attribute in attributes.items()}
             value: Any = {part: text for part, text in texts.items() if text is not None}

@@ -94,7 +94,8 @@ def _of_journal(arguments: argparse.Namespace, entries: list[Entry], judges: Seq
     }
     if named := ", ".join(flag for flag, text in given.items() if text):
         raise BadSettings(f"{arguments.source} says what was debated, so leave out {named}: they are for a transcript.")
-    return rejudge.of_journal(entries, arguments.source, judges, arguments.strictness, _voting(arguments))
+    panel = flags.given_settings(arguments, *VOTING)
+    return rejudge.of_journal(entries, arguments.source, judges, arguments.strictness, panel)
 
 
 def _of_transcript(arguments: argparse.Namespace, judges: Sequence[str]) -> rejudge.Opening:
@@ -104,7 +105,7 @@ def _of_transcript(arguments: argparse.Namespace, judges: Sequence[str]) -> reju
     digest = hashlib.sha256(read_regular(path, follow=True)).hexdigest()
     sides = {"a": arguments.position_a, "b": arguments.position_b}
     positions = {side: text for side, text in sides.items() if text is not None}
-    strictness, topic, panel = arguments.strictness, arguments.topic, _voting(arguments)
+    strictness, topic, panel = arguments.strictness, arguments.topic, flags.given_settings(arguments, *VOTING)
     opening = rejudge.of_transcript(transcript, path, digest, judges, strictness, topic, positions, panel=panel)
     if not is_quiet(arguments):
         for note in transcript.notes:
@@ -112,14 +113,9 @@ def _of_transcript(arguments: argparse.Namespace, judges: Sequence[str]) -> reju
     return opening
 
 
-def _voting(arguments: argparse.Namespace) -> dict[str, Any]:
-    """How the judges vote, as far as flags say."""
-    return {name: value for name, value in flags.given_settings(arguments).items() if name in VOTING}
-
-
 def _call_settings(arguments: argparse.Namespace, opening: Opened) -> dict[str, Any]:
     """How the judges are called, as far as flags say. Raises BadSettings with every error."""
-    given = {name: value for name, value in flags.given_settings(arguments).items() if name in _CALLS}
+    given = flags.given_settings(arguments, *_CALLS)
     errors: list[str] = []
     if arguments.max_cost is not None:
         given["max_cost"] = cap(arguments.max_cost)

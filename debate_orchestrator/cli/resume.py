@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _changes(arguments: argparse.Namespace, state: DebateState) -> list[Event]:
     """The events that the flags ask for. Raises BadSettings with every error."""
-    models = given_settings(arguments).get("cast", {})
+    models = given_settings(arguments, "cast").get("cast", {})
     typed = {seat: tuple(specs) if isinstance(specs, list) else (specs,) for seat, specs in models.items()}
     cast = {**state.cast, **typed}
     errors = registry.complaints(typed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, get_args
+from typing import Any
 
 import pydantic
 
@@ -16,7 +16,6 @@ from debate_orchestrator.core.settings import (
     MOST_JUDGES,
     Setting,
     Settings,
-    Source,
     default_of,
     duplicate_positions,
     line_problems,
@@ -66,15 +65,14 @@ def settings_from(
         del values["positions"]
     elif values.get("positions") == {}:
         problems.append(unwanted("positions", {}, rules))
-    values["rounds"] = number if (number := rounds(values["rounds"], 999)) is not None else values["rounds"]
+    values["rounds"] = rounds(values["rounds"], 999) or values["rounds"]
     context = values.get("context")
     values["context"] = [context] if isinstance(context, str) else () if context is None else context
     values["cast"] = _seated(values.get("cast"), rules, filler, problems)
     noted = values.get("sources") or {}
-    values["sources"] = noted
     if isinstance(noted, dict):
-        kept = {key: noted.get(key, "file" if key in given else "default") for key in SOURCED}
-        values["sources"] = noted if set(map(str, noted.values())) - set(get_args(Source)) else kept
+        noted = {key: noted.get(key, "file" if key in given else "default") for key in SOURCED}
+    values["sources"] = noted
     return _validated(values, rules, problems)
 
 
