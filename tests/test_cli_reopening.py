@@ -32,10 +32,10 @@ def test_a_debate_stops_and_goes_on_with_another_judge(debate: Run) -> None:
 
 def undecided() -> None:
     """A journal as an older version left it: complete, with no ballot that counts."""
-    opened, *events = played(lambda turn: "A wins." if turn["seat"] == "judge" else None, rounds=1)
-    assert isinstance(opened, Opened)
     cast = {"a": (STAND_IN,), "b": (STAND_IN,), "judge": ("command:echo no",)}
-    with JournalWriter.create(J, opened.model_copy(update={"cast": cast})) as journal:
+    opened, *events = played(lambda turn: "A wins." if turn["seat"] == "judge" else None, rounds=1, cast=cast)
+    assert isinstance(opened, Opened)
+    with JournalWriter.create(J, opened) as journal:
         for event in events:
             old = event.model_copy(update={"absent": None}) if isinstance(event, Rejected) else event
             journal.append(old)
