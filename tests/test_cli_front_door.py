@@ -73,7 +73,7 @@ def test_one_model_for_every_seat(debate: Run) -> None:
     answers = debate("answers", "--model", "command:claude -p")
 
     assert "Cast: a rehearse:openai:gpt-5, b rehearse:openai:gpt-5, judge rehearse:anthropic:claude-opus" in ran.err
-    assert "cast: command:claude -p" in answers.out and "# cast:" not in answers.out
+    assert "cast: command:claude -p" in answers.out and "# cast: {" not in answers.out
 
 
 @pytest.mark.parametrize("verb", ["report", "check", "replay"])

@@ -12,6 +12,7 @@ from human_turns import due, taken
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from debate_orchestrator.core.events import Rejected, Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.terminal.drafts import SOON, Drafts, Keeping
@@ -22,7 +23,8 @@ TEXT = st.text(st.characters(codec="utf-8"), max_size=60)
 
 def two(debate: DebateState) -> tuple[Drafts, object, object]:
     turn = debate.turn("1.opening.a")
-    return Drafts("r.drafts"), brief(debate, turn), brief(debate, turn, ["too short"])
+    short = Rejected(turn=turn.id, complaints=("too short",), reply=Reply(text="So.", brief="", by="host"))
+    return Drafts("r.drafts"), brief(debate, turn), brief(debate, turn, short)
 
 
 def test_a_speech_comes_back(here: Path) -> None:

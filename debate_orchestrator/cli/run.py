@@ -15,12 +15,13 @@ from debate_orchestrator.cli.driving import drive_to_report, is_quiet
 from debate_orchestrator.cli.output import next_step, remark
 from debate_orchestrator.cli.settings import read_settings
 from debate_orchestrator.core.events import Noted
+from debate_orchestrator.core.settings import LONGEST_LINE
 from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.engine.estimate import estimate
 from debate_orchestrator.engine.turn import record_event
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.setup.plain_positions import plain_positions
-from debate_orchestrator.setup.settings import LONGEST_LINE, Settings
+from debate_orchestrator.setup.settings import Settings
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings
@@ -29,7 +30,7 @@ EXAMPLE = 'debate run --topic "Should we move to gRPC?" --rehearse'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    flags.add_settings(parser)
+    flags.add_answers(parser)
     about = "use stand-ins that call no model; the briefs are kept, to be read"
     parser.add_argument("--rehearse", action="store_true", help=about)
     flags.add_permissions(parser)
@@ -62,7 +63,7 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
     files = DebateFiles.of_output(settings.output)
     if rehearse := arguments.rehearse or _has_only_stand_ins(settings):
         settings = start.rehearsed(settings)
-        if settings.positions is None:
+        if not settings.positions:
             sides = format_check.load(settings.format).sides
             settings = settings.model_copy(update={"positions": plain_positions(settings.topic, sides)})
         files = free_files(files.beside(".rehearsed"))  # the place of the real debate stays free

@@ -9,9 +9,9 @@ from functools import partial
 from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from debate_orchestrator.core.events import MOST_JUDGES
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CLERK, EVERYBODY, JUDGE
+from debate_orchestrator.core.settings import MOST_JUDGES
 from debate_orchestrator.engine import start
 from debate_orchestrator.engine.estimate import Estimate, estimate
 from debate_orchestrator.providers import discovery, pricing, registry
@@ -33,7 +33,7 @@ EXAMPLES = {"vendor": "anthropic:MODEL", "local": "ollama:MODEL", "key": "ANTHRO
 _LISTED = 3
 """Models of one server that are choices; Tab completes the others."""
 _COUNTED = (
-    *("rounds", "insist", "strictness", "cast", "context", "search", "leader_first"),
+    *("rounds", "insist", "strictness", "cast", "context", "search", "share_cache"),
     *("mirror", "quorum", "each_round", "blind"),
 )
 """Answers on which the estimate depends."""
