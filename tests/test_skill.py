@@ -67,7 +67,7 @@ def test_it_names_every_question(debate: Run) -> None:
 
     page = (SKILL / "references" / "setup.md").read_text(encoding="utf-8")
 
-    assert [key for key in resources.read_yaml("interview.yaml")["questions"] if f"`{key}`" not in page] == []
+    assert [key for key in resources.read_yaml("setup.yaml")["questions"] if f"`{key}`" not in page] == []
 
 
 def test_the_plugin_carries_the_skill() -> None:
