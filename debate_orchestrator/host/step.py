@@ -30,8 +30,8 @@ from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec, sanitize
 from debate_orchestrator.util.errors import BadReply, OutOfTurn
 
-_FRAME = re.compile(r"\s*\[Subagent hand-back\]", re.IGNORECASE)
-"""How what a host's tool returns of an agent begins, where it is not the agent's words alone."""
+_FRAME = re.compile(r"^\s*\[Subagent hand-back\] ", re.MULTILINE)
+"""The line before an agent's words in what the tool of a host returns, where they do not stand alone."""
 
 
 class DueTurn(Value):
@@ -262,6 +262,6 @@ class _Stepper:
 def _must_be_the_reply_alone(turn_id: str, text: str) -> None:
     """Raises BadReply if a host pasted what its tool returned, with the frame that the tool puts around an agent's
     words."""
-    if _FRAME.match(text):
+    if _FRAME.search(text):
         problem = f"{turn_id}: this is not the reply alone, but also what a tool put around it."
         raise BadReply(problem, hint="write only the agent's own words, without indentation")
