@@ -278,3 +278,12 @@ def test_schemas_are_printed_on_request(debate: Run) -> None:
     assert "json_schema" not in told["turns"][0]
     assert "restated" in ask(debate, "--schemas")["turns"][0]["json_schema"]["properties"]
     assert '"restated"' in Path(told["turns"][0]["brief"]).read_text(encoding="utf-8")
+
+
+def test_a_file_makes_no_folder_elsewhere(debate: Run, here: Path) -> None:
+    """An output that a file names makes no folder before the user has agreed to it."""
+    Path("setup.yaml").write_text("topic: tabs?\noutput: elsewhere/deep/r.md\n", encoding="utf-8")
+    told = ask(debate)
+
+    assert told["settled"]["output"] == "elsewhere/deep/r.md"
+    assert not Path("elsewhere").exists()

@@ -107,7 +107,7 @@ def _open_debate(draft: SetupState, questions: Questionnaire) -> str | None:
         return None
     try:
         journal = DebateFiles.named_by(draft.given["output"]).journal
-        opened = read(journal).events[0] if os.path.exists(journal) else None
+        opened = read(journal).events[0] if os.path.isfile(journal) else None
     except DebateError:
         return None
     same = isinstance(opened, Opened) and opened.setup.topic == draft.given.get("topic")
@@ -118,7 +118,7 @@ def _with_free_output(draft: SetupState, complaints: list[str]) -> SetupState:
     """The draft without an output at which a debate can't be opened any more, so that it is asked for again."""
     try:
         if "output" in draft.given:
-            DebateFiles.of_output(draft.given["output"]).must_be_new()
+            DebateFiles.named_by(draft.given["output"]).must_be_new()  # makes no folder: a file may name one elsewhere
         return draft
     except BadFile as error:
         complaints += error.complaints

@@ -255,7 +255,10 @@ class Questionnaire:
             text = _ADDED.sub("", text)
         if text.lower() == "default" and wording.default:
             text, source = str({"rounds": self.rules.rounds.default, "output": self.default_output}[key]), "default"
-        after: SetupState = getattr(self, f"_take_{key}")(draft, text, source)
+        if key.startswith("position_"):
+            after = self._take_position(draft, text, source, key.removeprefix("position_"))
+        else:
+            after = getattr(self, f"_take_{key}")(draft, text, source)
         return with_progress(after, asked={other: put for other, put in after.talk.asked.items() if other != key})
 
     def proposed(self, draft: SetupState, name: str, value: Any) -> SetupState:
@@ -332,13 +335,7 @@ class Questionnaire:
         own = {**talk.own, **standing} if talk.positions == "own" else talk.own or standing
         return with_progress(without_answers(draft, "positions"), own=own, positions_ok=False, positions=chosen)
 
-    def _take_position_a(self, draft: SetupState, text: str, source: Source) -> SetupState:
-        return self._position(draft, "a", text, source)
-
-    def _take_position_b(self, draft: SetupState, text: str, source: Source) -> SetupState:
-        return self._position(draft, "b", text, source)
-
-    def _position(self, draft: SetupState, side: str, text: str, source: Source) -> SetupState:
+    def _take_position(self, draft: SetupState, text: str, source: Source, side: str) -> SetupState:
         before = draft.given.get("positions", {})
         if before.get(side) == (line := settings.message_line(f"position_{side}", text)):
             return draft

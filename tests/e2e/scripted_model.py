@@ -111,6 +111,8 @@ class Script:
     skill: str = "debate-orchestrator"
     agent: str = "general-purpose"
     """The type of its sub-agents."""
+    background: bool = False
+    """Whether its sub-agents are started in the background, as in the terminal client."""
     stops_at: str = ""
     """The turn before which it ends the session, if there is one."""
     written: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -150,7 +152,7 @@ class Script:
                 if self.stops_at in [turn["turn"] for turn in now["turns"]]:
                     return [say("I stop here.")]
                 handed = [call.given["description"] for call in talk.calls if call.tool == "Agent"]
-                agents = [_agent(turn, talk, self.agent) for turn in now["turns"] if turn["turn"] not in handed]
+                agents = [_agent(turn, talk, self) for turn in now["turns"] if turn["turn"] not in handed]
                 return [*agents, _bash("debate ask debate.yaml --wait") if "answers" in now else _step(now)]
             case "done":
                 return [say(now["summary"])]
@@ -200,12 +202,12 @@ def _bash(command: str) -> Block:
     return use("Bash", command=command, description="Go on with the debate")
 
 
-def _agent(turn: dict[str, Any], talk: Conversation, agent: str) -> Block:
+def _agent(turn: dict[str, Any], talk: Conversation, script: Script) -> Block:
     wording = re.search(r"(?m)^ {4,}(.*<turn\.brief>.*)$", talk.shown)
     if wording is None:
         raise Lost("the skill does not say how to put a turn to a sub-agent")
     prompt = wording[1].replace("<turn.brief>", turn["brief"])
-    kind = {"subagent_type": agent, "run_in_background": False}
+    kind = {"subagent_type": script.agent, "run_in_background": script.background}
     return use("Agent", description=turn["turn"], prompt=prompt, **kind)
 
 

@@ -71,14 +71,16 @@ def sent(served: Served, *, by_sub_agents: bool) -> list[dict[str, Any]]:
     return [one for one in served.requests if bool(BRIEF.search(Conversation.of(one).begun)) == by_sub_agents]
 
 
-def test_a_debate_runs_from_the_users_words_to_the_report(claude: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("background", [False, True])
+def test_a_debate_runs_from_the_users_words_to_the_report(claude: Path, tmp_path: Path, background: bool) -> None:
     """Claude Code finds the skill, puts its questions to the user in two dialogs, gives every turn to a sub-agent of
-    its own, and ends with the summary; within the approvals, calls and characters that a debate may take."""
+    its own, and ends with the summary; within the approvals, calls and characters that a debate may take. Its
+    sub-agents run in the background or are awaited."""
     project, environment = _project(tmp_path, os.pathsep.join([str(DEBATE.parent), os.environ["PATH"]]))
     skills = project / ".claude" / "skills"
     skills.mkdir(parents=True)
     (skills / SKILL.name).symlink_to(SKILL)
-    script = Script(_reply)
+    script = Script(_reply, background=background)
     with _served(script) as served:
         session = _talk([str(claude)], project, environment | {"ANTHROPIC_BASE_URL": served.url}, OPENING + TOPIC)
 
