@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise BadSettings(f"{pair!r} is not an answer.", hint='KEY=VALUE, quoted as in topic="..."')
         given[key] = sys.stdin.read(LARGEST) if value == "-" else value
     result = ask_host(arguments.file, given, questionnaire_of(arguments.file), remark, arguments.wait or 0.0)
-    lacking = consent.lacking(consent.of_file(arguments.file), risks.of_answers(result.settled))
+    lacking = consent.lacking(consent.of_file(arguments.file), risks.of_settings(result.settled))
     if isinstance(result.now, Ready) and not lacking:
         _check_opening(result)
     print_json(_as_json(arguments.file, result, lacking, schemas=arguments.schemas))
