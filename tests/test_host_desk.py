@@ -1,4 +1,4 @@
-"""The desk: a reply counts only beside the very brief that is due."""
+"""The turns folder: a reply counts only beside the very brief that is due."""
 
 from __future__ import annotations
 
