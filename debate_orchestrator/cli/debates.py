@@ -83,10 +83,11 @@ def existing_debate(
     with JournalWriter(path) as journal:
         state = DebateState(journal.events)
         changes = changes_of(state)
+        changed = DebateState(journal.events)
         for event in changes:
-            state.admits(event)  # all of them, before the first is written
+            changed.take(event)  # all of them, before the first is written: one may allow the next
         typed = {event.seat: event.who for event in changes if isinstance(event, Reassigned)}
-        consent.agree_to_debate(journal, state, typed, trusted=trusted)
+        consent.agree_to_debate(journal, changed, typed, trusted=trusted)
         for event in changes:
             record_event(journal, state, event)
         if changes:

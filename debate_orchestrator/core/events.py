@@ -303,15 +303,20 @@ class Voted(Value):
     turn: str
     ballot: Annotated[dict[str, Any], FREE]
     reply: Reply
+    changes: Annotated[tuple[str, ...], FREE] = ()
+    """How the ballot differs from the reply as it was written, a short line each; empty where it does not."""
 
 
 class Rejected(Value):
-    """A reply would not do. It is kept and asked for again once; a second spoiled ballot is not counted."""
+    """A reply can't be used. It is kept, and the turn is asked again."""
 
     kind: Literal["spoiled"] = "spoiled"
     turn: str
     complaints: Annotated[tuple[str, ...], FREE]
     reply: Reply
+    absent: bool | None = None
+    """Whether the judge counts as absent in this turn from here on. None, as in journals that do not say: it does with
+    the second reply that can't be used."""
 
 
 class CallFailed(Value):
@@ -365,6 +370,13 @@ class EndedEarly(Value):
     kind: Literal["closed"] = "closed"
 
 
+class Reopened(Value):
+    """A debate that ended without a decision, for want of a usable ballot, goes on: the judges who were absent in its
+    last turns are asked again."""
+
+    kind: Literal["reopened"] = "reopened"
+
+
 class Noted(Value):
     """Something a reader of the record should know about how it was made."""
 
@@ -386,6 +398,7 @@ Event = (
     | BudgetChanged
     | QuestionAsked
     | EndedEarly
+    | Reopened
     | Noted
 )
 

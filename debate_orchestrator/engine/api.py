@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple
 
-from debate_orchestrator.core.events import BudgetChanged, Noted, Opened
+from debate_orchestrator.core.events import BudgetChanged, Noted, Opened, Reopened
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.state import DebateState
@@ -104,7 +104,8 @@ async def resume(
         on_event, on_text: as in `run`.
 
     Returns:
-        The finished debate, as `run` does. A complete debate is only reported again.
+        The finished debate, as `run` does. A complete debate is only reported again, unless it is undecided because no
+        ballot could be used: then its last ballots are asked for again.
 
     Raises:
         BadSettings: the journal needs your consent (`trust`), or a cap can't be held.
@@ -114,7 +115,7 @@ async def resume(
     Example:
         result = await resume("debate-report.journal.jsonl", max_cost=5.00)
     """
-    with continued(journal, trust=trust) as (writer, debate, files):
+    with continued(journal, trust=trust, reopen=True) as (writer, debate, files):
         if max_cost is not None:
             if errors := unpriced_seats(debate.cast):
                 raise BadSettings(errors)
@@ -123,14 +124,21 @@ async def resume(
 
 
 @contextmanager
-def continued(journal: Path, *, trust: bool) -> Iterator[tuple[JournalWriter, DebateState, DebateFiles]]:
+def continued(
+    journal: Path, *, trust: bool, reopen: bool = False
+) -> Iterator[tuple[JournalWriter, DebateState, DebateFiles]]:
     """The debate of a journal, to go on with: the journal, which no other process writes meanwhile, its state, and its
-    files. Raises BadSettings if the journal needs the caller's consent, and BadJournal as `resume`."""
+    files. With `reopen`, turns at the end that stayed without an answer are due again.
+
+    Raises BadSettings if the journal needs the caller's consent, and BadJournal as `resume`."""
     path = os.fspath(journal)
     with JournalWriter(path) as writer:
         debate = DebateState(writer.events)
-        if debate.due():  # before any provider is made: a recording that the journal names would be read then
+        reopened = reopen and bool(debate.unanswered_at_the_end())
+        if debate.due() or reopened:  # before any provider is made: a recording that the journal names would be read
             must_be_trusted(path, risks.of_going_on(debate.opened, debate.cast), trust)
+        if reopened:
+            record_event(writer, debate, Reopened())
         yield writer, debate, DebateFiles.of_journal(path)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import Field
 
-from debate_orchestrator.core.events import Asked, Noted, Reply
+from debate_orchestrator.core.events import Asked, Noted, Reply, Voted
 from debate_orchestrator.core.phases import JUDGE, Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import Value
@@ -28,10 +28,13 @@ from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec, sanitize
-from debate_orchestrator.util.errors import BadReply, OutOfTurn
+from debate_orchestrator.util.errors import BadReply, OutOfTurn, short_repr
 
-_FRAME = re.compile(r"^\s*\[Subagent hand-back\] ", re.MULTILINE)
-"""The line before an agent's words in what the tool of a host returns, where they do not stand alone."""
+_WRAPPER = re.compile(
+    r"\A\s*\[(?:sub)?agent hand-?back\b[^\]\n]*\]?|^[ \t]*agentId: ?[\w-]+(?=[^\n]*(?:\n[^\n]*){0,5}\Z)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""What agent hosts write around what an agent said: a first line, or one among the last."""
 
 
 class DueTurn(Value):
@@ -53,6 +56,8 @@ class Accepted(Value):
     words: int
     remark: str | None = None
     """What its writer should know: a reserved line in it that does not count."""
+    changes: tuple[str, ...] | None = None
+    """What was changed to read a structured reply; None where nothing was."""
 
 
 class StepResult(Value):
@@ -210,9 +215,13 @@ class _Stepper:
         settled = self.debate.answers.get(turn_id)
         if settled is not None and settled.reply.text == text:
             return
-        _must_be_the_reply_alone(turn_id, text)
         asked = self._brief(turn)
-        reply = Reply(text=text, brief=asked.digest, by=model_spec.HOST)
+        if line := _WRAPPER.search(text):
+            problem = (
+                f"{turn_id}: the reply is wrapped in text of the host's own tools ({short_repr(line[0].strip())})."
+            )
+            raise BadReply(problem, hint="hand in what the agent wrote, and nothing around it")
+        reply = replies.storable(Reply(text=text, brief=asked.digest, by=model_spec.HOST))
         event = replies.parse_reply(self.debate, turn, reply)
         if turn_id not in self.debate.answers:
             self._ask_once(turn, asked)
@@ -220,7 +229,8 @@ class _Stepper:
             ignored = self.debate.ignored(turn, reply)
             remark = self.debate.format.lines.remark(ignored) if ignored else None
             words = sanitize.count_words(self.debate.public(text))
-            self.accepted.append(Accepted(turn=turn_id, words=words, remark=remark))
+            changes = (event.changes if isinstance(event, Voted) else ()) or None
+            self.accepted.append(Accepted(turn=turn_id, words=words, remark=remark, changes=changes))
 
     def _refuse(self, turn_id: str, complaints: list[str]) -> None:
         self.refused.add(turn_id)
@@ -257,11 +267,3 @@ class _Stepper:
             wants=asked.wants,
             json_schema=asked.json_schema,
         )
-
-
-def _must_be_the_reply_alone(turn_id: str, text: str) -> None:
-    """Raises BadReply if a host pasted what its tool returned, with the frame that the tool puts around an agent's
-    words."""
-    if _FRAME.search(text):
-        problem = f"{turn_id}: this is not the reply alone, but also what a tool put around it."
-        raise BadReply(problem, hint="write only the agent's own words, without indentation")

@@ -16,6 +16,7 @@ from typing import Any
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.schema import ShapeContext, check, json_schema
 from debate_orchestrator.core.settings import Source
+from debate_orchestrator.prompting.normalize import normalize
 from debate_orchestrator.setup import risks, settings
 from debate_orchestrator.setup.session import (
     Ask,
@@ -263,6 +264,7 @@ class Questionnaire:
 
     def proposed(self, draft: SetupState, name: str, value: Any) -> SetupState:
         """The draft with the moderator's work. Raises BadSettings where it is not in the shape asked for."""
+        value, _ = normalize(self.words.shapes[name], value, _NO_TERMS, {})
         if errors := check(self.words.shapes[name], value, _NO_TERMS):
             raise BadSettings([f"setup.{name}.moderator: {error}" for error in errors])
         if name == "topic":
