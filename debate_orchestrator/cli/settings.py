@@ -6,7 +6,6 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Any
 
 from debate_orchestrator.cli import consent
@@ -21,11 +20,10 @@ from debate_orchestrator.formats import loader
 from debate_orchestrator.formats.source import is_path
 from debate_orchestrator.providers import registry
 from debate_orchestrator.setup import risks
-from debate_orchestrator.setup.questions import Questionnaire
-from debate_orchestrator.setup.session import Propose, QuestionTexts, Ready, load
+from debate_orchestrator.setup.questions import Questionnaire, question_texts
+from debate_orchestrator.setup.session import Propose, Ready, load
 from debate_orchestrator.setup.settings import SOURCED, Settings, format_of, settings_from
 from debate_orchestrator.storage.paths import REPORT
-from debate_orchestrator.util import resources
 from debate_orchestrator.util.data import LARGEST, error_text, name_of, parse_mapping, read_mapping
 from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, short_repr, with_hint
 from debate_orchestrator.util.model_spec import HOST
@@ -127,7 +125,7 @@ def read_standard_input() -> dict[str, Any]:
 
 def questionnaire(format_name: str = DEFAULT_FORMAT, default_output: str = REPORT) -> Questionnaire:
     """The setup conversation in the words of prompts/ and the limits of a format."""
-    return Questionnaire(_question_texts(), loader.load(format_name), default_output)
+    return Questionnaire(question_texts(), loader.load(format_name), default_output)
 
 
 def questionnaire_of(path: str, used_format: str = "") -> Questionnaire:
@@ -139,11 +137,6 @@ def questionnaire_of(path: str, used_format: str = "") -> Questionnaire:
         remark(f"{short_repr(name)} has prompts of its own, so the questions are those of {DEFAULT_FORMAT}. {hint}")
         name = DEFAULT_FORMAT
     return questionnaire(name)
-
-
-@cache
-def _question_texts() -> QuestionTexts:
-    return QuestionTexts.model_validate(resources.read_yaml("interview.yaml"))
 
 
 def _from_file(given: Mapping[str, Any], flags: Mapping[str, Any], *, rehearsal: bool) -> dict[str, Any]:

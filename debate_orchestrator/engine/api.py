@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple
 
 from debate_orchestrator.core.events import BudgetChanged, Noted, Opened, Reopened
@@ -22,12 +23,11 @@ from debate_orchestrator.reports import forms
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.review_files import gather_reviews
 from debate_orchestrator.setup import risks
-from debate_orchestrator.setup.questions import Questionnaire
-from debate_orchestrator.setup.session import QuestionTexts
+from debate_orchestrator.setup.questions import Questionnaire, question_texts
 from debate_orchestrator.setup.settings import Settings, format_of, settings_from
 from debate_orchestrator.storage.journal import JournalContents, JournalWriter, read
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
-from debate_orchestrator.util import model_spec, resources
+from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import read_regular, read_text
 from debate_orchestrator.util.errors import BadSettings, ExternalError, Paused
 
@@ -83,7 +83,7 @@ async def run(
     filler = discovery.best if rehearse else discovery.default
     files = await _open(_settings(settings, filler), rehearse=rehearse)
     with JournalWriter(files.journal) as journal:
-        return await _drive(journal, files, on_event, on_text)
+        return await _drive(journal, DebateState(journal.events), files, on_event, on_text)
 
 
 async def resume(
@@ -115,20 +115,31 @@ async def resume(
     Example:
         result = await resume("debate-report.journal.jsonl", max_cost=5.00)
     """
-    path = os.fspath(journal)
-    files = DebateFiles.of_journal(path)
-    with JournalWriter(path) as writer:
-        debate = DebateState(writer.events)
-        reopened = bool(debate.unanswered_at_the_end())
-        if debate.due() or reopened:
-            must_be_trusted(path, risks.of_going_on(debate.opened, debate.cast), trust)
-        if reopened:
-            record_event(writer, debate, Reopened())
+    with continued(journal, trust=trust, reopen=True) as (writer, debate, files):
         if max_cost is not None:
             if errors := unpriced_seats(debate.cast):
                 raise BadSettings(errors)
             record_event(writer, debate, BudgetChanged(max_cost=max_cost))
-        return await _drive(writer, files, on_event, on_text)
+        return await _drive(writer, debate, files, on_event, on_text)
+
+
+@contextmanager
+def continued(
+    journal: Path, *, trust: bool, reopen: bool = False
+) -> Iterator[tuple[JournalWriter, DebateState, DebateFiles]]:
+    """The debate of a journal, to go on with: the journal, which no other process writes meanwhile, its state, and its
+    files. With `reopen`, turns at the end that stayed without an answer are due again.
+
+    Raises BadSettings if the journal needs the caller's consent, and BadJournal as `resume`."""
+    path = os.fspath(journal)
+    with JournalWriter(path) as writer:
+        debate = DebateState(writer.events)
+        reopened = reopen and bool(debate.unanswered_at_the_end())
+        if debate.due() or reopened:  # before any provider is made: a recording that the journal names would be read
+            must_be_trusted(path, risks.of_going_on(debate.opened, debate.cast), trust)
+        if reopened:
+            record_event(writer, debate, Reopened())
+        yield writer, debate, DebateFiles.of_journal(path)
 
 
 async def rejudge(
@@ -180,7 +191,7 @@ async def rejudge(
     with JournalWriter.create(files.journal, opened) as journal:
         for event in speeches:
             record_event(journal, debate, event)
-        return await _drive(journal, files, on_event, on_text)
+        return await _drive(journal, debate, files, on_event, on_text)
 
 
 def _from_journal(path: str, judges: tuple[str, ...], strictness: str | None, trust: bool) -> rejudging.Opening:
@@ -309,8 +320,7 @@ async def _open(settings: Settings, *, rehearse: bool = False) -> DebateFiles:
     if rehearse:
         settings, files = start.rehearsed(settings), files.beside(".rehearsed")
     start.check_settings(settings, files, _people(settings.cast))
-    texts = QuestionTexts.model_validate(resources.read_yaml("interview.yaml"))
-    questionnaire = Questionnaire(texts, format_check.load(settings.format), REPORT)
+    questionnaire = Questionnaire(question_texts(), format_check.load(settings.format), REPORT)
     settings, derived = await start.settle_positions(settings, questionnaire, lambda message: None)
     opened = start.make_opening(settings, derived)
     with JournalWriter.create(files.journal, opened) as journal:
@@ -322,10 +332,10 @@ async def _open(settings: Settings, *, rehearse: bool = False) -> DebateFiles:
 
 
 async def _drive(
-    journal: JournalWriter, files: DebateFiles, on_event: OnEvent | None, on_text: OnText | None
+    journal: JournalWriter, debate: DebateState, files: DebateFiles, on_event: OnEvent | None, on_text: OnText | None
 ) -> DebateResult:
-    """Runs what can be run, and writes the report when no turn is left."""
-    debate = DebateState(journal.events)
+    """Runs what can be run, and writes the report when no turn is left. `debate` is the state of the journal's
+    events."""
     if debate.due():
         must_be_callable(debate.cast)
         if (note := start.changed_prompts(debate)) is not None:
