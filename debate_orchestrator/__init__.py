@@ -12,11 +12,12 @@ Functions:
     open_debate             write the journal of a new debate and run nothing (a coroutine)
     step                    hand in replies of your own and get the turns now due
     read_journal            read and verify a journal
+    fold                    the state that events add up to
     render                  the report of a journal as markdown, HTML or JSON
     load_format             the rules of one kind of debate
 
 docs/library.md shows each of them. Importing this package loads none of its modules; each name is loaded on first use.
-The way through the code: `setup.settings`, `engine.start`, `engine.loop`, `engine.turn`, `core.state`,
+The way through the code: `setup.settings`, `engine.start`, `engine.loop`, `engine.turn`, `core.state`, `core.fold`,
 `reports.model`.
 """
 
@@ -27,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from debate_orchestrator.core.events import Event
+    from debate_orchestrator.core.fold import fold
     from debate_orchestrator.core.format import Format
     from debate_orchestrator.core.state import DebateState
     from debate_orchestrator.engine.api import (
@@ -62,6 +64,7 @@ __version__ = "0.1.0"
 
 _MODULES = {
     "core.events": ("Event",),
+    "core.fold": ("fold",),
     "core.format": ("Format",),
     "core.state": ("DebateState",),
     "engine.api": (
@@ -116,6 +119,7 @@ __all__ = [
     "Settings",
     "StepResult",
     "UserError",
+    "fold",
     "load_format",
     "open_debate",
     "read_journal",

@@ -9,8 +9,9 @@ import puppets
 import pytest
 from speakers import Speaker, begun, driven
 
+from debate_orchestrator.core import tally
 from debate_orchestrator.core.events import Asked, Rejected
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util.errors import ProviderFailed
@@ -22,7 +23,7 @@ def test_a_whole_debate(tmp_path: Path) -> None:
         debate = driven(journal, Speaker())
 
         assert debate.complete
-        assert DebateState(read(tmp_path / "j").events).answers == debate.answers
+        assert fold(read(tmp_path / "j").events).answers == debate.answers
 
 
 def test_independent_turns_run_at_once(tmp_path: Path) -> None:
@@ -39,7 +40,7 @@ def test_seats_without_a_provider_stay_due(tmp_path: Path) -> None:
     with begun(tmp_path / "j") as journal:
         debate = driven(journal, Speaker(), "a")
 
-        assert [turn.id for turn in debate.due()] == ["1.opening.b"]
+        assert [turn.id for turn in debate.due] == ["1.opening.b"]
 
 
 def test_siblings_answers_survive_a_failure(tmp_path: Path) -> None:
@@ -52,9 +53,9 @@ def test_siblings_answers_survive_a_failure(tmp_path: Path) -> None:
 
     with begun(tmp_path / "j") as journal, pytest.raises(ProviderFailed, match="the line is dead"):
         driven(journal, Speaker(say))
-    debate = DebateState(read(tmp_path / "j").events)
+    debate = fold(read(tmp_path / "j").events)
 
-    assert [turn.id for turn in debate.due()] == ["1.challenge.a"]
+    assert [turn.id for turn in debate.due] == ["1.challenge.a"]
     assert "1.challenge.b" in debate.answers
 
 
@@ -105,7 +106,7 @@ def test_a_ballot_spoiled_twice_is_an_absence(tmp_path: Path) -> None:
         debate = driven(journal, speaker)
         spoiled = [event for event in journal.events if isinstance(event, Rejected)]
 
-    result = debate.result(1)
+    result = tally.result(debate, 1)
     assert len(spoiled) == 2
     assert result is not None and result.ballots == 2
     assert debate.complete

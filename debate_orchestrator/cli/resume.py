@@ -41,7 +41,7 @@ def _changes(arguments: argparse.Namespace, state: DebateState) -> list[Event]:
     typed = {seat: tuple(specs) if isinstance(specs, list) else (specs,) for seat, specs in models.items()}
     cast = {**state.cast, **typed}
     errors = registry.complaints(typed)
-    errors += people_errors(cast, events=arguments.events) if state.due() else []
+    errors += people_errors(cast, events=arguments.events) if state.due else []
     max_cost = state.max_cost if arguments.max_cost is None else cap(arguments.max_cost)
     if max_cost is not None:
         errors += budget.unpriced_seats(cast)

@@ -65,12 +65,12 @@ def _lines(debate: DebateState) -> Iterator[CostLine]:
     """A line for each call, in the order of the agenda."""
     if debate.opened.derived:
         yield from (_line("moderator", SETUP, reply) for reply in debate.opened.derived if reply.called)
-    for turn in (turn for stage in debate.stages() for turn in stage):
+    for turn in (turn for stage in debate.stages for turn in stage):
         seat, phase = turn.seat, turn.phase.name
         settled = debate.answers.get(turn.id)
-        replies = [one.reply for one in debate.spoiled.get(turn.id, []) if one is not settled]
+        replies = [one.reply for one in debate.rejected.get(turn.id, []) if one is not settled]
         replies += [] if settled is None else [settled.reply]
-        lost = debate.unanswered.get(turn.id, [])
+        lost = debate.failed.get(turn.id, [])
         yield from (_line(seat, phase, reply) for reply in replies if reply.called)
         for one in lost:
             if one.unsure:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import Any
 
+from debate_orchestrator.core import hearing, schedule
 from debate_orchestrator.core.events import FoundPage, Spoke, Voted
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.schema import Field, Shape
@@ -41,7 +42,7 @@ class TranscriptEntry(Value):
 
 def entries_for(debate: DebateState, listener: Turn) -> list[TranscriptEntry]:
     """What the taker of a turn has heard, in the order in which it is shown."""
-    turns = debate.heard(listener)
+    turns = schedule.heard(debate, listener)
     if not listener.mirrored:
         return [entry(debate, turn) for turn in turns]
     made: list[TranscriptEntry] = []
@@ -69,13 +70,13 @@ def entry(debate: DebateState, turn: Turn, *, mirrored: bool = False) -> Transcr
     if isinstance(answer, Voted):
         said = _spoken(debate, turn, answer.ballot, mirrored=mirrored)
     else:
-        said = debate.visible(turn)
+        said = hearing.visible(debate, turn)
         said = said.model_copy(update={"text": exchange.text(said.text)}) if mirrored else said
     spoke = isinstance(answer, Spoke)
     return TranscriptEntry(
         turn=exchange.turn(turn) if mirrored else turn,
         text=said.text,
-        declined=debate.declined(turn.id),
+        declined=hearing.declined(debate, turn.id),
         cut=spoke and reply.ended == "cut",
         dropped=said.dropped,
         words=said.words,
@@ -83,7 +84,7 @@ def entry(debate: DebateState, turn: Turn, *, mirrored: bool = False) -> Transcr
         if mirrored
         else said.quotes,
         found=reply.found if spoke else (),
-        other_lines=debate.writes_for_the_other(turn),
+        other_lines=hearing.writes_for_the_other(debate, turn),
     )
 
 
@@ -93,7 +94,7 @@ def _spoken(debate: DebateState, turn: Turn, ballot: Mapping[str, Any], *, mirro
 
     def aloud(value: Any) -> Any:
         if isinstance(value, str):
-            said = debate.aloud(value)
+            said = hearing.text_heard(debate, value)
             quotes.extend(said.quotes)
             return said.text
         if isinstance(value, list):

@@ -141,7 +141,7 @@ def round_result(
     )
 
 
-def finding(ballots: Sequence[Voted], sides: Sequence[str]) -> ConvergenceFinding:
+def find_convergence(ballots: Sequence[Voted], sides: Sequence[str]) -> ConvergenceFinding:
     """Convergence as more than half of the ballots see it, and the sides that more than half of
     those name; where no side is named so often, all of them."""
     told = [b.ballot.get("convergence") or {} for b in ballots]
@@ -154,7 +154,7 @@ def finding(ballots: Sequence[Voted], sides: Sequence[str]) -> ConvergenceFindin
     return ConvergenceFinding(detected=True, sides=moved, criteria=tuple(criteria))
 
 
-def conceded(ballots: Sequence[Voted]) -> str | None:
+def majority_concession(ballots: Sequence[Voted]) -> str | None:
     """The side that more than half of a round's ballots hold to have given up its whole position."""
     counts = Counter(b.ballot.get("conceded") for b in ballots)
     return next((side for side, n in counts.items() if side is not None and 2 * n > len(ballots)), None)
@@ -172,10 +172,10 @@ def final_verdict(
     winner_of: Mapping[str, str] | None = None,
     concession: str | None = None,
     persisted: bool = False,
-    said: Sequence[str] = (),
+    strengths: Sequence[str] = (),
 ) -> Verdict:
     """The verdict from the final votes (of at least one judge) and the rounds' results. `measured` says whether
-    the format scores the sides at all; `said` are the judges' own words for the strength."""
+    the format scores the sides at all; `strengths` are the judges' own words for the strength."""
     totals = score_totals(results, sides)
     winner = panel_winner(votes, sides, quorum, winner_of)
     gained = swing(blind, votes, sides) if blind else {}
@@ -194,7 +194,7 @@ def final_verdict(
         totals=totals,
         rounds_won=rounds_won([one for one in results if one.round], sides),
         gap=apart,
-        remarks=tuple(_remarks(winner, strength, totals, votes, concession, persisted, said, quorum)),
+        remarks=tuple(_remarks(winner, strength, totals, votes, concession, persisted, strengths, quorum)),
         votes=dict(Counter(vote.winner for vote in decided)),
         panel=tuple(votes),
         quorum=quorum,
@@ -225,7 +225,7 @@ def _remarks(
     votes: Sequence[Vote],
     concession: str | None,
     persisted: bool,
-    said: Sequence[str],
+    strengths: Sequence[str],
     quorum: int,
 ) -> list[Remark]:
     declared = {vote.winner for vote in valid_votes(votes)}
@@ -244,7 +244,7 @@ def _remarks(
         found.append("scores are equal")
     if winner == TIE and ahead != TIE:
         found.append("tie declared on unequal scores")
-    if strength is not None and scored and any(word != strength for word in said):
+    if strength is not None and scored and any(word != strength for word in strengths):
         found.append("strength differs from the judge's word")
     if len(declared) > 1:
         found.append("judges disagree")

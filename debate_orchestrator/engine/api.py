@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from debate_orchestrator.core.events import BudgetChanged, Noted, Opened
+from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.state import DebateState
@@ -117,13 +118,14 @@ async def resume(
     path = os.fspath(journal)
     files = DebateFiles.of_journal(path)
     with JournalWriter(path) as writer:
-        debate = DebateState(writer.events)
-        if debate.due():
+        current = CurrentState(fold(writer.events))
+        debate = current.state
+        if debate.due:
             must_be_trusted(path, risks.of_going_on(debate.opened, debate.cast), trust)
         if max_cost is not None:
             if errors := unpriced_seats(debate.cast):
                 raise BadSettings(errors)
-            record_event(writer, debate, BudgetChanged(max_cost=max_cost))
+            record_event(writer, current, BudgetChanged(max_cost=max_cost))
         return await _drive(writer, files, on_event, on_text)
 
 
@@ -171,11 +173,11 @@ async def rejudge(
         opened, speeches = _from_transcript(path, panel, strictness, topic, positions)
     files = DebateFiles.of_output(output or rejudging.output_path(path))
     files.must_be_new()
-    debate = DebateState([opened])
-    registry.make_providers(debate)  # raises before anything is written
+    current = CurrentState(fold([opened]))
+    registry.make_providers(current)  # raises before anything is written
     with JournalWriter.create(files.journal, opened) as journal:
         for event in speeches:
-            record_event(journal, debate, event)
+            record_event(journal, current, event)
         return await _drive(journal, files, on_event, on_text)
 
 
@@ -298,21 +300,21 @@ async def _drive(
     journal: JournalWriter, files: DebateFiles, on_event: OnEvent | None, on_text: OnText | None
 ) -> DebateResult:
     """Runs what can be run, and writes the report when no turn is left."""
-    debate = DebateState(journal.events)
-    if debate.due():
-        must_be_callable(debate.cast)
-        if (note := start.changed_prompts(debate)) is not None:
-            record_event(journal, debate, note, on_event)
-        providers = registry.make_providers(debate, files.evidence)
+    current = CurrentState(fold(journal.events))
+    if current.state.due:
+        must_be_callable(current.state.cast)
+        if (note := start.changed_prompts(current.state)) is not None:
+            record_event(journal, current, note, on_event)
+        providers = registry.make_providers(current, files.evidence)
         try:
-            await run_loop(journal, debate, providers, on_event, on_text)
+            await run_loop(journal, current, providers, on_event, on_text)
         except ExternalError as error:
-            saved = f"{files.journal}: the turns answered so far ({len(debate.answers)}) are saved."
+            saved = f"{files.journal}: the turns answered so far ({len(current.state.answers)}) are saved."
             raise type(error)([*error.complaints, saved]) from error
         journal.sync()
-    if waiting := ", ".join(turn.id for turn in debate.due()):
+    if waiting := ", ".join(turn.id for turn in current.state.due):
         raise Paused(f"{files.journal}: these turns wait for the host: {waiting}. Hand in their replies with `step`.")
-    return DebateResult(files, debate, write_report(journal, files))
+    return DebateResult(files, current.state, write_report(journal, files))
 
 
 def write_report(journal: JournalWriter, files: DebateFiles) -> ReportModel:

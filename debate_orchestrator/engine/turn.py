@@ -11,8 +11,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 from debate_orchestrator.core.events import Answer, Asked, CallFailed, Event, Rejected, Reply
+from debate_orchestrator.core.fold import ATTEMPTS, CurrentState, admits
 from debate_orchestrator.core.phases import Turn
-from debate_orchestrator.core.state import ATTEMPTS, DebateState
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.budget import Budget
 from debate_orchestrator.engine.retry import call_with_retry
 from debate_orchestrator.prompting import replies
@@ -37,7 +38,7 @@ class TurnRunner:
     def __init__(
         self,
         journal: JournalWriter,
-        debate: DebateState,
+        current: CurrentState,
         stop: asyncio.Event,
         *,
         on_event: OnEvent | None = None,
@@ -46,10 +47,14 @@ class TurnRunner:
         budget: Budget | None = None,
         unsaved: UnsavedEvents | None = None,
     ):
-        self.journal, self.debate, self.stop = journal, debate, stop
+        self.journal, self.current, self.stop = journal, current, stop
         self.on_event, self.on_text, self.on_brief = on_event, on_text, on_brief
-        self.budget = budget or Budget(debate)
+        self.budget = budget or Budget(current)
         self.unsaved = unsaved or UnsavedEvents()
+
+    @property
+    def debate(self) -> DebateState:
+        return self.current.state
 
     def start_stage(self, seated: Sequence[tuple[Turn, Provider]]) -> list[Awaitable[None]]:
         """One awaitable for each turn, which returns when the turn has its answer.
@@ -75,8 +80,8 @@ class TurnRunner:
             if leader is not None:
                 await leader.wait()
             attempts = 0
-            while turn in self.debate.due() and not self.stop.is_set():
-                rejected = self.debate.spoiled.get(turn.id, [])
+            while turn in self.debate.due and not self.stop.is_set():
+                rejected = self.debate.rejected.get(turn.id, [])
                 if attempts == ATTEMPTS:
                     raise ProviderFailed(rejected[-1].complaints)
                 attempts += 1
@@ -101,7 +106,7 @@ class TurnRunner:
         """
 
         def write() -> None:
-            record_event(self.journal, self.debate, event, self.on_event)
+            record_event(self.journal, self.current, event, self.on_event)
 
         if isinstance(event, Asked):
             write()
@@ -201,16 +206,16 @@ def _summary(event: Answer | CallFailed) -> str:
     return f"{event.turn}: its answer ({words:,} word{'s' * (words != 1)})"
 
 
-def record_event(journal: JournalWriter, debate: DebateState, event: Event, on_event: OnEvent | None = None) -> bool:
+def record_event(journal: JournalWriter, current: CurrentState, event: Event, on_event: OnEvent | None = None) -> bool:
     """Writes an event to the journal and folds it into the state; False if it is on record already.
 
     OutOfTurn if the event does not fit, JournalWriteError if it can't be written. In both cases journal and state
     are unchanged.
     """
-    if not debate.admits(event):
+    if not admits(current.state, event):
         return False
     event = journal.append(event).event
-    debate.take(event)
+    current.apply(event)
     if on_event is not None:
-        on_event(debate, event)
+        on_event(current.state, event)
     return True

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from debate_orchestrator.core import hearing, schedule
 from debate_orchestrator.core.events import Declined, Reply, Spoke, Voted
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.private_text import without_private
@@ -56,7 +57,7 @@ def parse_reply(debate: DebateState, turn: Turn, reply: Reply) -> Spoke | Declin
         return Declined(turn=turn.id, reply=reply)
     _check_text(turn.id, reply.text)
     if shape is None:
-        if turn.speaking and debate.says(debate.format.lines.decline, turn, reply):
+        if turn.speaking and hearing.says(debate, debate.format.lines.decline, turn, reply):
             return Declined(turn=turn.id, reply=reply)
         _check_speech(debate, turn, reply.text)
         return Spoke(turn=turn.id, reply=reply)
@@ -64,7 +65,7 @@ def parse_reply(debate: DebateState, turn: Turn, reply: Reply) -> Spoke | Declin
         hint = "reply with the JSON object alone, and more briefly"
         raise BadReply(f"{turn.id}: the reply was cut short by a limit of tokens.", hint=hint)
     ballot = parse_structured(turn.id, reply.text)
-    if complaints := check(shape, ballot, debate.terms(turn)):
+    if complaints := check(shape, ballot, schedule.terms(debate, turn)):
         raise BadReply([f"{turn.id}: {text}" for text in complaints])
     return Voted(turn=turn.id, ballot=ballot, reply=reply)
 
@@ -72,14 +73,14 @@ def parse_reply(debate: DebateState, turn: Turn, reply: Reply) -> Spoke | Declin
 def _check_speech(debate: DebateState, turn: Turn, text: str) -> None:
     """Raises BadReply for a speech with nothing that others can hear, or, the first time, one that is too short."""
     phase = turn.phase
-    speech = debate.spoken(text, phase)
+    speech = hearing.as_spoken(debate, text, phase)
     if not speech.text.strip() and not speech.private:
         raise BadReply(f"{turn.id}: the speech has no visible character.")
     if not speech.text.strip():
         raise _private_alone(turn.id, debate.format.private)
     least = phase.least_words
     # Asked once only: a seat that has no more to say keeps its short speech.
-    if least is not None and speech.words + speech.dropped < least and not debate.spoiled.get(turn.id):
+    if least is not None and speech.words + speech.dropped < least and not debate.rejected.get(turn.id):
         problem = f"{turn.id}: the speech has {speech.words} words; at least {least} are needed."
         raise BadReply(problem, hint="make the argument")
 
