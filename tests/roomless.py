@@ -27,11 +27,11 @@ CUTS = 12
 def held(journal: JournalWriter, make_room: Callable[[], None]) -> dict[str, Any]:
     """A debate driven to its end, with room made once everything that is under way waits for it."""
     speaker, waited, most = Speaker(rounds=1), list[str](), 0
-    debate = fold(journal.events)
+    current = CurrentState(fold(journal.events))
 
     async def run() -> None:
         driving = asyncio.create_task(
-            run_loop(journal, CurrentState(debate), seats, speaker_watch, unsaved=UnsavedEvents(waited.append))
+            run_loop(journal, current, seats, speaker_watch, unsaved=UnsavedEvents(waited.append))
         )
         while not driving.done():
             before = len(waited)
@@ -45,7 +45,7 @@ def held(journal: JournalWriter, make_room: Callable[[], None]) -> dict[str, Any
     def speaker_watch(debate: DebateState, event: Any) -> None:
         """Nobody looks on."""
 
-    seats = dict.fromkeys(("a", "b", *debate.judges), speaker)
+    seats = dict.fromkeys(("a", "b", *current.state.judges), speaker)
     try:
         asyncio.run(run())
     except ProviderFailed:  # before a call: it is gone on with when there is room

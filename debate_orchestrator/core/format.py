@@ -109,7 +109,7 @@ class Format(Value):
     winner_of: dict[str, str] = {}
     """The winner that each label stands for, where ballots have a `label` and no `winner`."""
     judged_by: str = Default(default="", pattern=rf"{NAME}|^$")
-    """The format in which `debate judge` judges a debate of this one, which has no judge of its own."""
+    """The format in which a debate of this one, which has no judge of its own, is judged later."""
     report: Literal["report", "transcript"] = "report"
     """What is left of a debate: a report, or the bare transcript."""
     before: tuple[Phase, ...] = ()

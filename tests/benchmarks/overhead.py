@@ -82,12 +82,12 @@ async def debated(path: str, begun: Opened) -> DebateState:
 
 
 async def _driven(journal: JournalWriter, debate: DebateState) -> DebateState:
+    current = CurrentState(debate)
     try:
-        current = CurrentState(debate)
-        debate = await run_loop(journal, current, registry.make_providers(current))
+        await run_loop(journal, current, registry.make_providers(current))
     except ExternalError:
         pass
-    return debate
+    return current.state
 
 
 def timed(work: Callable[[], Awaitable[object]]) -> tuple[float, float]:
