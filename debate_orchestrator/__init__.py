@@ -15,9 +15,10 @@ Functions:
     fold                    the state that events add up to
     render                  the report of a journal as markdown, HTML or JSON
     load_format             the rules of one kind of debate
+    find_risks              what settings or a journal would do beyond the debate
 
 docs/library.md shows each of them. Importing this package loads none of its modules; each name is loaded on first use.
-The way through the code: `setup.settings`, `engine.start`, `engine.loop`, `engine.turn`, `core.state`, `core.fold`,
+The way through the code: `core.settings`, `engine.start`, `engine.loop`, `engine.turn`, `core.state`, `core.fold`,
 `reports.model`.
 """
 
@@ -30,9 +31,11 @@ if TYPE_CHECKING:
     from debate_orchestrator.core.events import Event
     from debate_orchestrator.core.fold import fold
     from debate_orchestrator.core.format import Format
+    from debate_orchestrator.core.settings import Settings
     from debate_orchestrator.core.state import DebateState
     from debate_orchestrator.engine.api import (
         DebateResult,
+        find_risks,
         load_format,
         open_debate,
         read_journal,
@@ -43,7 +46,7 @@ if TYPE_CHECKING:
     )
     from debate_orchestrator.host.step import StepResult, step
     from debate_orchestrator.reports.model import ReportModel
-    from debate_orchestrator.setup.settings import Settings
+    from debate_orchestrator.setup.risks import Risk
     from debate_orchestrator.storage.journal import JournalContents
     from debate_orchestrator.util.errors import (
         BadFile,
@@ -69,6 +72,8 @@ _MODULES = {
     "core.state": ("DebateState",),
     "engine.api": (
         "DebateResult",
+        "find_risks",
+        "fold",
         "load_format",
         "open_debate",
         "read_journal",
@@ -79,7 +84,8 @@ _MODULES = {
     ),
     "host.step": ("StepResult", "step"),
     "reports.model": ("ReportModel",),
-    "setup.settings": ("Settings",),
+    "core.settings": ("Settings",),
+    "setup.risks": ("Risk",),
     "storage.journal": ("JournalContents",),
     "util.errors": (
         "BadFile",
@@ -116,9 +122,11 @@ __all__ = [
     "Paused",
     "ProviderFailed",
     "ReportModel",
+    "Risk",
     "Settings",
     "StepResult",
     "UserError",
+    "find_risks",
     "fold",
     "load_format",
     "open_debate",

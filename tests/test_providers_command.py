@@ -49,7 +49,7 @@ def program(tmp_path: Path) -> Callable[[str], str]:
 
 
 def provider(spec: str, patience: float = 30.0) -> command.Command:
-    debate = fold([opening().model_copy(update={"patience": patience})])
+    debate = fold([opening().with_settings(retry_for=patience)])
     return command.provider(spec, CurrentState(debate), NO_PERMISSIONS)
 
 

@@ -7,8 +7,9 @@ import argparse
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.debates import existing_debate
 from debate_orchestrator.cli.driving import drive_to_report
+from debate_orchestrator.cli.flags import given_settings
 from debate_orchestrator.cli.people import people_errors
-from debate_orchestrator.cli.settings import cap, seat_flags
+from debate_orchestrator.cli.settings import cap
 from debate_orchestrator.core.events import BudgetChanged, Event, Reassigned
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import budget
@@ -21,7 +22,7 @@ EXAMPLE = "debate resume debate-report.journal.jsonl"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("journal", metavar="JOURNAL")
     parser.add_argument("--max-cost", metavar="USD", help="what calls may cost from now on, in all; none for no cap")
-    flags.add_cast(parser)
+    flags.add_settings(parser, "cast")
     flags.add_permissions(parser)
     flags.add_trust(parser)
     flags.add_progress(parser)
@@ -37,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _changes(arguments: argparse.Namespace, state: DebateState) -> list[Event]:
     """The events that the flags ask for. Raises BadSettings with every error."""
-    models = seat_flags(arguments)
+    models = given_settings(arguments, "cast").get("cast", {})
     typed = {seat: tuple(specs) if isinstance(specs, list) else (specs,) for seat, specs in models.items()}
     cast = {**state.cast, **typed}
     errors = registry.complaints(typed)

@@ -176,7 +176,7 @@ def _opening(opened: Opened) -> DebateState:
         opened=opened,
         plan=make_plan(opened),
         cast=opened.cast,
-        max_cost=opened.max_cost,
+        max_cost=opened.setup.max_cost,
         closed_after=course.closed_after if course else None,
         notes=[],
         questions=[],

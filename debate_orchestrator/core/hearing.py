@@ -23,7 +23,7 @@ def visible(debate: DebateState, turn: Turn) -> VisibleText:
 
 def text_heard(debate: DebateState, text: str, phase: Phase | None = None) -> VisibleText:
     """What others hear of a text, which is held to the length of a phase where one is named."""
-    rules, material = debate.format, [file.text for file in debate.opened.setup.context]
+    rules, material = debate.format, [file.text for file in debate.opened.context]
     return make_visible(
         text, phase, private=rules.private, quotes=rules.quotes, material=material, known=debate.knows_marks
     )

@@ -173,7 +173,7 @@ async def rejudge(
         opened, speeches = _from_transcript(path, panel, strictness, topic, positions)
     files = DebateFiles.of_output(output or rejudging.output_path(path))
     files.must_be_new()
-    current = CurrentState(fold([opened]))
+    current = CurrentState(fold([opened := opened.with_settings(output=os.path.basename(files.report))]))
     registry.make_providers(current)  # raises before anything is written
     with JournalWriter.create(files.journal, opened) as journal:
         for event in speeches:
@@ -277,6 +277,29 @@ def load_format(name: str) -> Format:
         sides = load_format("adversarial").sides
     """
     return format_check.load(name)
+
+
+def find_risks(source: Settings | Mapping[str, Any] | Path) -> tuple[risks.Risk, ...]:
+    """What a debate would do beyond debating: run programs, call servers by address, use files elsewhere, send prompts
+    that did not ship with this package. Nothing is done. For settings or a journal from others, show it to the user.
+
+    Args:
+        source: settings, as in `run`, or the path of a journal with which you would go on.
+
+    Returns:
+        The risks; `said` of each is a line for a person. Empty where there is nothing to consent to.
+
+    Raises:
+        BadJournal: as `read_journal`.
+
+    Example:
+        for risk in find_risks({"topic": "Tabs or spaces?", "cast": {"a": "command:my-debater"}}):
+            print(risk.said)
+    """
+    if isinstance(source, Settings | Mapping):
+        return risks.of_settings(source)
+    debate = fold(read(source).events)
+    return risks.of_going_on(debate.opened, debate.cast)
 
 
 async def _open(settings: Settings, *, rehearse: bool = False) -> DebateFiles:

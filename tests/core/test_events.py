@@ -24,9 +24,9 @@ from debate_orchestrator.core.events import (
     QuestionAsked,
     Reassigned,
     Reply,
-    Setup,
     Usage,
 )
+from debate_orchestrator.core.settings import Settings
 
 TURN = "1.opening.a"
 FULL = Reply(
@@ -102,7 +102,7 @@ def test_what_is_no_event(data: Any) -> None:
 def test_a_debate_has_at_least_one_round(rounds: Any) -> None:
     """A setup without a whole number of rounds from 1 is refused."""
     with pytest.raises(ValidationError, match="rounds"):
-        Setup(topic="t", positions={}, rounds=rounds, strictness="strict", first="a")
+        Settings(topic="t", positions={}, rounds=rounds, strictness="strict", first="a")
 
 
 @many
