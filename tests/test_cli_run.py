@@ -14,6 +14,7 @@ from messages_server import Server, serving
 
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import BudgetChanged, Reassigned
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.storage.journal import read
 
@@ -31,7 +32,7 @@ def server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 
 def debate_of(journal: str = J) -> DebateState:
-    return DebateState(read(journal).events)
+    return fold(read(journal).events)
 
 
 def test_with_an_address_and_any_key(debate: Run, server: Server) -> None:

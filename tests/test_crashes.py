@@ -14,7 +14,7 @@ from messages_server import Server, serving
 from started import started
 
 from debate_orchestrator.core.events import Asked
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.storage.journal import read
 
 pytestmark = pytest.mark.slow
@@ -42,7 +42,7 @@ def test_killed_again_and_again(server: Server, tmp_path: Path) -> None:
     """Debates killed at any moment are finished by `resume`: each crash repeats no more calls than it left under way,
     nothing that was answered is asked for again, and the report is that of a debate that was left alone."""
     debates = crash(tmp_path, 3, 7)
-    needed = len(DebateState(read(tmp_path / "whole" / J).events).answers)
+    needed = len(fold(read(tmp_path / "whole" / J).events).answers)
 
     assert [one.code for one in debates] == [0] * 3
     assert all(one.kills for one in debates)
@@ -70,7 +70,7 @@ def test_an_interrupt_awaits_what_is_paid_for(sign: signal.Signals, server: Serv
         process.hear("Stopping: answers under way are awaited")
         server.held = 0
         ended = process.end()
-    debate = DebateState(read(J).events)
+    debate = fold(read(J).events)
 
     assert ended.code == 130
     assert f"debate resume {J}" in ended.err

@@ -20,8 +20,9 @@ from llmock.pytest_plugin import LLMock
 from llmock.scenarios import Match
 from llmock.scenarios import Reply as Said
 
+from debate_orchestrator.core import tally
 from debate_orchestrator.core.events import CallFailed, Reply, Usage
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.prompting.briefs import Brief, Message, brief
 from debate_orchestrator.providers.registry import complaints, make_provider, make_providers
@@ -40,8 +41,8 @@ TOLD = [{"content": "Hel"}, {"content": "lo."}]
 
 def ask(spec: str = SPEC, *asked: Brief, patience: float = 20.0, on_text: Callable[[str], Any] = str) -> list[Reply]:
     """The replies of one provider to these briefs, each in an event loop of its own."""
-    debate = DebateState([opening().with_settings(retry_for=patience)])
-    provider = make_provider(spec, debate)
+    debate = fold([opening().with_settings(retry_for=patience)])
+    provider = make_provider(spec, CurrentState(debate))
 
     async def reply(one: Brief) -> Reply:
         try:
@@ -296,12 +297,13 @@ def test_a_whole_debate(llmock: LLMock, tmp_path: Path, monkeypatch: pytest.Monk
     cast: dict[str, tuple[str, ...]] = {"a": (SPEC,), "b": (SPEC,), "judge": ("openai:gpt-judge",)}
     begun = opening(rounds=1, cast=cast).with_settings(retry_for=60.0)
     with JournalWriter.create(tmp_path / "j", begun) as journal:
-        debate = DebateState(journal.events)
-        first = brief(debate, debate.due()[0])
-        asyncio.run(run_loop(journal, debate, make_providers(debate)))
+        debate = fold(journal.events)
+        first = brief(debate, debate.due[0])
+        current = CurrentState(debate)
+        debate = asyncio.run(run_loop(journal, current, make_providers(current)))
         failed = [event for event in journal.events if isinstance(event, CallFailed)]
 
-    assert debate.complete and debate.result(1) is not None
+    assert debate.complete and tally.result(debate, 1) is not None
     assert len(failed) == 4
     assert first.messages[-1].parts[-1] in llmock.requests[0].body["messages"][-1]["content"]
     llmock.assert_resilient()

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 from debate_orchestrator.cli.interrupts import STOPPING, heeded
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.cli.people import hides_ballots
+from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Answer, Asked, EndedEarly, Event, QuestionAsked
+from debate_orchestrator.core.fold import CurrentState, admits
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.budget import Budget
 from debate_orchestrator.engine.loop import run_loop
@@ -44,13 +46,13 @@ class Controls:
         self,
         live: Live | None,
         journal: JournalWriter,
-        debate: DebateState,
+        current: CurrentState,
         on_event: OnEvent,
         person: Person | None = None,
         on_brief: OnBrief | None = None,
     ):
         self._on_brief = on_brief
-        self._live, self._journal, self._debate, self._person = live, journal, debate, person
+        self._live, self._journal, self._current, self._person = live, journal, current, person
         self._message: Callable[[str], None] = live.message if live else remark
         self.on_event = on_event
         self._stop, self._resumed = asyncio.Event(), asyncio.Event()
@@ -65,6 +67,10 @@ class Controls:
         self.ended = False
         """Whether the user has ended it."""
         self.reads_keys = False
+
+    @property
+    def _debate(self) -> DebateState:
+        return self._current.state
 
     def keys(self) -> list[Key]:
         """The keys that do something now."""
@@ -110,13 +116,13 @@ class Controls:
             self._message("Not put: their last turn has begun meanwhile.")
 
     def _hearers(self) -> list[str]:
-        return [seat for seat in self._debate.askable if self._debate.will_hear(seat)]
+        return [seat for seat in self._debate.askable if schedule.will_hear(self._debate, seat)]
 
     def _can_close(self) -> bool:
         if self._debate.closed_after is not None:
             return False
         try:
-            return self._debate.admits(EndedEarly())
+            return admits(self._debate, EndedEarly())
         except OutOfTurn:
             return False
 
@@ -137,7 +143,7 @@ class Controls:
     def _record(self, event: Event) -> None:
         """Writes an event to the journal. If that fails, it is shown, and the debate goes on as far as it can."""
         try:
-            record_event(self._journal, self._debate, event, self.on_event)
+            record_event(self._journal, self._current, event, self.on_event)
         except DebateError as error:
             self._message("Not on record: " + " ".join(error.complaints))
             return
@@ -196,15 +202,15 @@ class Controls:
 
     async def run(self, seats: Mapping[str, Provider]) -> None:
         """Runs the loop until nothing is left for these providers, or the user ends it."""
-        journal, debate = self._journal, self._debate
+        journal, current = self._journal, self._current
         on_text = None if self._live is None else self._live.on_text
         # One budget for all rounds of the loop: a pause must not forget calls that may have cost something.
-        budget = Budget(debate)
-        while not self.ended and _has_work(debate, seats):
+        budget = Budget(current)
+        while not self.ended and _has_work(self._debate, seats):
             await run_loop(
-                journal, debate, seats, self._on_event, on_text, self._stop, budget, self._unsaved, self._on_brief
+                journal, current, seats, self._on_event, on_text, self._stop, budget, self._unsaved, self._on_brief
             )
-            self._paused = self._stop.is_set() and _has_work(debate, seats) and not self.ended
+            self._paused = self._stop.is_set() and _has_work(self._debate, seats) and not self.ended
             if self._paused:
                 self.show_status()
                 await self._resumed.wait()
@@ -221,7 +227,7 @@ class Controls:
 
 def _has_work(debate: DebateState, seats: Mapping[str, Provider]) -> bool:
     """Whether a turn is due that one of these providers can take."""
-    return any(turn.seat in seats for turn in debate.due())
+    return any(turn.seat in seats for turn in debate.due)
 
 
 class Screen(NamedTuple):
@@ -253,7 +259,7 @@ def watch(debate: DebateState, stream: TextIO, *, money: bool = True) -> Screen 
 
 async def run_with_controls(
     journal: JournalWriter,
-    debate: DebateState,
+    current: CurrentState,
     seats: Mapping[str, Provider],
     on_event: OnEvent,
     screen: Screen | None = None,
@@ -263,7 +269,7 @@ async def run_with_controls(
     """Runs a debate until nothing is left for these providers. The first interrupt waits for the answers under way,
     since they are paid for; the second one leaves them. Raises KeyboardInterrupt, with the command that resumes, if
     work is left then."""
-    controls = Controls(None if screen is None else screen.live, journal, debate, on_event, person, on_brief)
+    controls = Controls(None if screen is None else screen.live, journal, current, on_event, person, on_brief)
     holding: AbstractAsyncContextManager[Session | None] = (
         nullcontext() if screen is None else screen.session(controls.press)
     )
@@ -282,6 +288,7 @@ async def run_with_controls(
             raise
         for complaint in error.complaints:
             remark(complaint)
-    if controls.ended and not debate.complete:
-        turns = f"{len(debate.answers)} turn{'s are' if len(debate.answers) != 1 else ' is'} saved"
+    if controls.ended and not current.state.complete:
+        count = len(current.state.answers)
+        turns = f"{count} turn{'s are' if count != 1 else ' is'} saved"
         raise KeyboardInterrupt(f"interrupted; {turns}. Go on with `debate resume {journal.path}`.")

@@ -31,5 +31,5 @@ def run(arguments: argparse.Namespace) -> int:
     settings, derived = with_positions(settings, remark, permissions=permissions)
     with new_debate(settings, files, derived) as debate, terminated_like_interrupted():
         folder = TurnsFolder(files.turns, remark)
-        result = take_step(debate.journal, debate.state, folder, {}, begun=True, permissions=permissions)
+        result = take_step(debate.journal, debate.current, folder, {}, begun=True, permissions=permissions)
         return print_step(result, debate, arguments, setup=setup_lines(arguments, settings, files))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.output import print_json, remark, say
+from debate_orchestrator.core import tally
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
@@ -192,7 +193,7 @@ async def _run(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
     def on_event(debate: DebateState, event: Event) -> None:
         text = getattr(event, "trouble", "")
         if debate.complete:
-            result = debate.result(debate.rounds)
+            result = tally.result(debate, debate.rounds)
             text = ballot_text(result.scores, result.winner) if result else NO_BALLOT
         if text and not quiet and debate.opened.course:
             with suppress(OSError):  # stderr was closed; the run goes on

@@ -14,6 +14,7 @@ from debate_orchestrator.cli.flags import given_settings
 from debate_orchestrator.cli.journals import journal_named
 from debate_orchestrator.cli.people import people_errors
 from debate_orchestrator.cli.settings import cap, every_seat
+from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import BudgetChanged, Event, Reassigned, Reopened
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import budget
@@ -48,8 +49,8 @@ def _changes(arguments: argparse.Namespace, state: DebateState) -> list[Event]:
     typed = {seat: tuple(specs) if isinstance(specs, list) else (specs,) for seat, specs in models.items()}
     cast = {**state.cast, **typed}
     errors = registry.complaints(typed)
-    reopened = state.unanswered_at_the_end()
-    errors += people_errors(cast, events=arguments.events) if state.due() or reopened else []
+    reopened = schedule.unanswered_at_the_end(state)
+    errors += people_errors(cast, events=arguments.events) if state.due or reopened else []
     max_cost = state.max_cost if arguments.max_cost is None else cap(arguments.max_cost)
     if max_cost is not None:
         errors += budget.unpriced_seats(cast)

@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     def refuse_people(state: DebateState) -> list[Event]:
         """Raises BadSettings if a person has a seat, since a step asks nothing; changes nothing."""
-        if state.due() and people_errors(state.cast, terminal=False):
+        if state.due and people_errors(state.cast, terminal=False):
             resume = f"debate resume {arguments.journal}"
             raise BadSettings(
                 f"cast: a human has a seat, and `debate step` can't ask a person. Go on at a terminal with `{resume}`, "
@@ -55,9 +55,8 @@ def run(arguments: argparse.Namespace) -> int:
         terminated_like_interrupted(),
     ):
         folder = TurnsFolder(debate.files.turns, remark)
-        permissions = flags.permitted(arguments)
-        one_agent = arguments.one_agent
-        result = take_step(debate.journal, debate.state, folder, replies, one_agent=one_agent, permissions=permissions)
+        options = {"one_agent": arguments.one_agent, "permissions": flags.permitted(arguments)}
+        result = take_step(debate.journal, debate.current, folder, replies, **options)
         result = result.model_copy(update={"complaints": (*errors, *result.complaints)})
         return print_step(result, debate, arguments)
 

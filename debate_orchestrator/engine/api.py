@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple
 
+from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import BudgetChanged, Noted, Opened, Reopened
+from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.state import DebateState
@@ -44,7 +46,7 @@ class DebateResult(NamedTuple):
     files: DebateFiles
     """The paths of its journal, its report and the report as a page."""
     state: DebateState
-    """What its events add up to: `state.verdict()`, `state.answers`, ..."""
+    """What its events add up to: `state.answers`, `state.complete`, ..."""
     report: ReportModel
     """What every form of the report is rendered from."""
 
@@ -78,12 +80,12 @@ async def run(
 
     Example:
         result = await run({"topic": "Tabs or spaces?", "positions": {"a": "Tabs.", "b": "Spaces."}}, rehearse=True)
-        print(result.state.verdict(), result.files.report)
+        print(result.report.verdict.winner, result.files.report)
     """
     filler = discovery.best if rehearse else discovery.default
     files = await _open(_settings(settings, filler), rehearse=rehearse)
     with JournalWriter(files.journal) as journal:
-        return await _drive(journal, DebateState(journal.events), files, on_event, on_text)
+        return await _drive(journal, CurrentState(fold(journal.events)), files, on_event, on_text)
 
 
 async def resume(
@@ -115,31 +117,32 @@ async def resume(
     Example:
         result = await resume("debate-report.journal.jsonl", max_cost=5.00)
     """
-    with continued(journal, trust=trust, reopen=True) as (writer, debate, files):
+    with continued(journal, trust=trust, reopen=True) as (writer, current, files):
         if max_cost is not None:
-            if errors := unpriced_seats(debate.cast):
+            if errors := unpriced_seats(current.state.cast):
                 raise BadSettings(errors)
-            record_event(writer, debate, BudgetChanged(max_cost=max_cost))
-        return await _drive(writer, debate, files, on_event, on_text)
+            record_event(writer, current, BudgetChanged(max_cost=max_cost))
+        return await _drive(writer, current, files, on_event, on_text)
 
 
 @contextmanager
 def continued(
     journal: Path, *, trust: bool, reopen: bool = False
-) -> Iterator[tuple[JournalWriter, DebateState, DebateFiles]]:
+) -> Iterator[tuple[JournalWriter, CurrentState, DebateFiles]]:
     """The debate of a journal, to go on with: the journal, which no other process writes meanwhile, its state, and its
     files. With `reopen`, turns at the end that stayed without an answer are due again.
 
     Raises BadSettings if the journal needs the caller's consent, and BadJournal as `resume`."""
     path = os.fspath(journal)
     with JournalWriter(path) as writer:
-        debate = DebateState(writer.events)
-        reopened = reopen and bool(debate.unanswered_at_the_end())
-        if debate.due() or reopened:  # before any provider is made: a recording that the journal names would be read
+        current = CurrentState(fold(writer.events))
+        debate = current.state
+        reopened = reopen and bool(schedule.unanswered_at_the_end(debate))
+        if debate.due or reopened:  # before any provider is made: a recording that the journal names would be read
             must_be_trusted(path, risks.of_going_on(debate.opened, debate.cast), trust)
         if reopened:
-            record_event(writer, debate, Reopened())
-        yield writer, debate, DebateFiles.of_journal(path)
+            record_event(writer, current, Reopened())
+        yield writer, current, DebateFiles.of_journal(path)
 
 
 async def rejudge(
@@ -186,12 +189,12 @@ async def rejudge(
         opened, speeches = _from_transcript(path, panel, strictness, topic, positions)
     files = DebateFiles.of_output(output or rejudging.output_path(path))
     files.must_be_new()
-    debate = DebateState([opened := opened.with_settings(output=os.path.basename(files.report))])
-    registry.make_providers(debate)  # raises before anything is written
+    current = CurrentState(fold([opened := opened.with_settings(output=os.path.basename(files.report))]))
+    registry.make_providers(current)  # raises before anything is written
     with JournalWriter.create(files.journal, opened) as journal:
         for event in speeches:
-            record_event(journal, debate, event)
-        return await _drive(journal, debate, files, on_event, on_text)
+            record_event(journal, current, event)
+        return await _drive(journal, current, files, on_event, on_text)
 
 
 def _from_journal(path: str, judges: tuple[str, ...], strictness: str | None, trust: bool) -> rejudging.Opening:
@@ -311,7 +314,7 @@ def find_risks(source: Settings | Mapping[str, Any] | Path) -> tuple[risks.Risk,
     """
     if isinstance(source, Settings | Mapping):
         return risks.of_settings(source)
-    debate = DebateState(read(source).events)
+    debate = fold(read(source).events)
     return risks.of_going_on(debate.opened, debate.cast)
 
 
@@ -332,24 +335,24 @@ async def _open(settings: Settings, *, rehearse: bool = False) -> DebateFiles:
 
 
 async def _drive(
-    journal: JournalWriter, debate: DebateState, files: DebateFiles, on_event: OnEvent | None, on_text: OnText | None
+    journal: JournalWriter, current: CurrentState, files: DebateFiles, on_event: OnEvent | None, on_text: OnText | None
 ) -> DebateResult:
-    """Runs what can be run, and writes the report when no turn is left. `debate` is the state of the journal's
+    """Runs what can be run, and writes the report when no turn is left. `current` holds the state of the journal's
     events."""
-    if debate.due():
-        must_be_callable(debate.cast)
-        if (note := start.changed_prompts(debate)) is not None:
-            record_event(journal, debate, note, on_event)
-        providers = registry.make_providers(debate, files.evidence)
+    if current.state.due:
+        must_be_callable(current.state.cast)
+        if (note := start.changed_prompts(current.state)) is not None:
+            record_event(journal, current, note, on_event)
+        providers = registry.make_providers(current, files.evidence)
         try:
-            await run_loop(journal, debate, providers, on_event, on_text)
+            await run_loop(journal, current, providers, on_event, on_text)
         except ExternalError as error:
-            saved = f"{files.journal}: the turns answered so far ({len(debate.answers)}) are saved."
+            saved = f"{files.journal}: the turns answered so far ({len(current.state.answers)}) are saved."
             raise type(error)([*error.complaints, saved]) from error
         journal.sync()
-    if waiting := ", ".join(turn.id for turn in debate.due()):
+    if waiting := ", ".join(turn.id for turn in current.state.due):
         raise Paused(f"{files.journal}: these turns wait for the host: {waiting}. Hand in their replies with `step`.")
-    return DebateResult(files, debate, write_report(journal, files))
+    return DebateResult(files, current.state, write_report(journal, files))
 
 
 def write_report(journal: JournalWriter, files: DebateFiles) -> ReportModel:

@@ -11,7 +11,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
+from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Answer, Asked, CallFailed, Event, Rejected, Reply
+from debate_orchestrator.core.fold import CurrentState, admits
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.budget import Budget
@@ -42,7 +44,7 @@ class TurnRunner:
     def __init__(
         self,
         journal: JournalWriter,
-        debate: DebateState,
+        current: CurrentState,
         stop: asyncio.Event,
         *,
         on_event: OnEvent | None = None,
@@ -54,10 +56,14 @@ class TurnRunner:
     ):
         """Without `needs_ballots` a judge may be absent even if nothing can be decided then."""
         self.needs_ballots = needs_ballots
-        self.journal, self.debate, self.stop = journal, debate, stop
+        self.journal, self.current, self.stop = journal, current, stop
         self.on_event, self.on_text, self.on_brief = on_event, on_text, on_brief
-        self.budget = budget or Budget(debate)
+        self.budget = budget or Budget(current)
         self.unsaved = unsaved or UnsavedEvents()
+
+    @property
+    def debate(self) -> DebateState:
+        return self.current.state
 
     def start_stage(self, seated: Sequence[tuple[Turn, Provider]]) -> list[Awaitable[None]]:
         """One awaitable for each turn, which returns when the turn has its answer.
@@ -84,7 +90,7 @@ class TurnRunner:
             if leader is not None:
                 await leader.wait()
             left = SPEECH_ATTEMPTS if self.debate.shape(turn) is None else STRUCTURED_ATTEMPTS
-            while turn in self.debate.due() and not self.stop.is_set():
+            while turn in self.debate.due and not self.stop.is_set():
                 request = brief(self.debate, turn, self._former(turn, provider)).redacted()
                 reply = await _Call(self, turn, request, provider, begun).reply()
                 if reply is None:
@@ -99,7 +105,7 @@ class TurnRunner:
 
     def _former(self, turn: Turn, provider: Provider) -> Rejected | None:
         """The last reply to a turn that can't be used, if it is from the same model: no other's reply is shown."""
-        rejected = self.debate.spoiled.get(turn.id, [])
+        rejected = self.debate.rejected.get(turn.id, [])
         return rejected[-1] if rejected and rejected[-1].reply.by == provider.name else None
 
     def _parse(self, turn: Turn, reply: Reply, *, last: bool) -> Answer:
@@ -107,7 +113,7 @@ class TurnRunner:
             return replies.parse_reply(self.debate, turn, reply)
         except BadReply as error:
             spared = not self.needs_ballots and turn.judging
-            absent = last and (spared or self.debate.may_be_absent(turn))
+            absent = last and (spared or schedule.may_be_absent(self.debate, turn))
             return Rejected(turn=turn.id, complaints=tuple(error.complaints), reply=reply, absent=absent)
 
     async def record(self, event: Asked | Answer | CallFailed) -> None:
@@ -118,7 +124,7 @@ class TurnRunner:
         """
 
         def write() -> None:
-            record_event(self.journal, self.debate, event, self.on_event)
+            record_event(self.journal, self.current, event, self.on_event)
 
         if isinstance(event, Asked):
             write()
@@ -226,16 +232,16 @@ def _summary(event: Answer | CallFailed) -> str:
     return f"{event.turn}: its answer ({words:,} word{'s' * (words != 1)})"
 
 
-def record_event(journal: JournalWriter, debate: DebateState, event: Event, on_event: OnEvent | None = None) -> bool:
+def record_event(journal: JournalWriter, current: CurrentState, event: Event, on_event: OnEvent | None = None) -> bool:
     """Writes an event to the journal and folds it into the state; False if it is on record already.
 
     OutOfTurn if the event does not fit, JournalWriteError if it can't be written. In both cases journal and state
     are unchanged.
     """
-    if not debate.admits(event):
+    if not admits(current.state, event):
         return False
     event = journal.append(event).event
-    debate.take(event)
+    current.apply(event)
     if on_event is not None:
-        on_event(debate, event)
+        on_event(current.state, event)
     return True

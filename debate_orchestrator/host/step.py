@@ -10,7 +10,9 @@ from typing import Any
 
 from pydantic import Field
 
+from debate_orchestrator.core import hearing, schedule
 from debate_orchestrator.core.events import Asked, Noted, Reply, Voted
+from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.phases import JUDGE, Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import Value
@@ -100,10 +102,10 @@ def step(
         for turn in result.turns:
             print(turn.turn, turn.brief)
     """
-    with continued(journal, trust=trust) as (writer, debate, files):
-        if debate.due():
-            must_be_callable(debate.cast)
-        result = take_step(writer, debate, TurnsFolder(files.turns), replies or {})
+    with continued(journal, trust=trust) as (writer, current, files):
+        if current.state.due:
+            must_be_callable(current.state.cast)
+        result = take_step(writer, current, TurnsFolder(files.turns), replies or {})
         if result.done:
             write_report(writer, files)
         return result
@@ -111,7 +113,7 @@ def step(
 
 def take_step(
     journal: JournalWriter,
-    debate: DebateState,
+    current: CurrentState,
     folder: TurnsFolder,
     given: Mapping[str, str],
     *,
@@ -120,17 +122,17 @@ def take_step(
     permissions: Permissions = NO_PERMISSIONS,
 ) -> StepResult:
     """Takes the replies in `given` (turn id to text) and in the folder, runs the seats that can be called, and lays out
-    what is due then. `debate` is the state of the journal's events. `begun` says that the debate was opened just now,
-    so that its first announcements are new. A reply that can't be taken is a complaint; all others are taken."""
-    return _Stepper(journal, debate, folder, permissions).step(given, one_agent=one_agent, begun=begun)
+    what is due then. `current` holds the state of the journal's events. `begun` says that the debate was opened just
+    now, so that its first announcements are new. A reply that can't be taken is a complaint; all others are taken."""
+    return _Stepper(journal, current, folder, permissions).step(given, one_agent=one_agent, begun=begun)
 
 
 def wait(journal: str, seconds: float, given: Collection[str] = ()) -> None:
     """Returns when the reply of every turn that waits for the host lies in its place, but for the turns `given`, or
     after that many seconds. The journal is not locked meanwhile. Raises BadJournal."""
-    debate = DebateState(read(journal).events)
+    debate = fold(read(journal).events)
     folder = TurnsFolder(DebateFiles.of_journal(journal).turns)
-    asked = [turn for turn in debate.due() if _host_answers(debate, turn) and turn.id not in given]
+    asked = [turn for turn in debate.due if _host_answers(debate, turn) and turn.id not in given]
     wants = {turn.id: "text" if debate.shape(turn) is None else "json" for turn in asked}
     wait_for_replies([folder.place(turn_id, form) for turn_id, form in wants.items()], seconds)
 
@@ -143,15 +145,19 @@ def _host_answers(debate: DebateState, turn: Turn) -> bool:
 
 
 class _Stepper:
-    def __init__(self, journal: JournalWriter, debate: DebateState, folder: TurnsFolder, permissions: Permissions):
-        self.journal, self.debate, self.folder = journal, debate, folder
-        due = self.debate.due()  # where no turn is, no seat is asked and no recording is opened
+    def __init__(self, journal: JournalWriter, current: CurrentState, folder: TurnsFolder, permissions: Permissions):
+        self.journal, self.current, self.folder = journal, current, folder
+        due = self.debate.due  # where no turn is, no seat is asked and no recording is opened
         archive = DebateFiles.of_journal(journal.path).evidence
-        self.callable = registry.make_providers(self.debate, archive, permissions) if due else {}
-        self.waiting = [turn.id for turn in due if turn.seat not in self.callable and turn.id in debate.asked]
+        self.callable = registry.make_providers(self.current, archive, permissions) if due else {}
+        self.waiting = [turn.id for turn in due if turn.seat not in self.callable and turn.id in self.debate.asked]
         self.accepted: list[Accepted] = []
         self.complaints: list[str] = []
         self.refused: set[str] = set()
+
+    @property
+    def debate(self) -> DebateState:
+        return self.current.state
 
     def step(self, given: Mapping[str, str], *, one_agent: bool, begun: bool) -> StepResult:
         before = [] if begun else announcements(self.debate)
@@ -166,7 +172,7 @@ class _Stepper:
                 pass
         finally:
             self.journal.sync()
-        turns = tuple(self._lay(turn) for turn in self.debate.due())
+        turns = tuple(self._lay(turn) for turn in self.debate.due)
         self.journal.sync()
         now = announcements(self.debate)
         show = now[len(before) :] if begun or self.accepted else now[-1:]
@@ -182,9 +188,9 @@ class _Stepper:
     def _note(self, one_agent: bool) -> None:
         note = Noted(note="one agent")
         if one_agent and note not in self.debate.notes:
-            record_event(self.journal, self.debate, note)
-        if self.debate.due() and (changed := changed_prompts(self.debate)) is not None:
-            record_event(self.journal, self.debate, changed)
+            record_event(self.journal, self.current, note)
+        if self.debate.due and (changed := changed_prompts(self.debate)) is not None:
+            record_event(self.journal, self.current, changed)
 
     def _collect(self) -> bool:
         """Takes every reply in the folder that answers what is due; True if there was one."""
@@ -204,12 +210,12 @@ class _Stepper:
         """Runs the seats that have a provider; True if that settled a turn."""
         before = len(self.debate.answers)
         if self.callable:
-            asyncio.run(run_loop(self.journal, self.debate, self.callable, unsaved=UnsavedEvents(self.folder.tell)))
+            asyncio.run(run_loop(self.journal, self.current, self.callable, unsaved=UnsavedEvents(self.folder.tell)))
         return len(self.debate.answers) > before
 
     def _take(self, turn_id: str, text: str) -> None:
         """Takes a reply. Raises BadReply or OutOfTurn where it can't be taken."""
-        turn = self.debate.turn(turn_id)
+        turn = schedule.turn(self.debate, turn_id)
         if turn.seat in self.callable:
             raise OutOfTurn(f"{turn_id}: this seat is filled by {self.callable[turn.seat].name}, not by the host.")
         settled = self.debate.answers.get(turn_id)
@@ -225,10 +231,10 @@ class _Stepper:
         event = replies.parse_reply(self.debate, turn, reply)
         if turn_id not in self.debate.answers:
             self._ask_once(turn, asked)
-        if record_event(self.journal, self.debate, event):
-            ignored = self.debate.ignored(turn, reply)
+        if record_event(self.journal, self.current, event):
+            ignored = hearing.ignored_line(self.debate, turn, reply)
             remark = self.debate.format.lines.remark(ignored) if ignored else None
-            words = sanitize.count_words(self.debate.public(text))
+            words = sanitize.count_words(hearing.public(self.debate, text))
             changes = (event.changes if isinstance(event, Voted) else ()) or None
             self.accepted.append(Accepted(turn=turn_id, words=words, remark=remark, changes=changes))
 
@@ -237,12 +243,12 @@ class _Stepper:
         self.complaints += complaints
 
     def _due_at_host(self) -> list[Turn]:
-        return [turn for turn in self.debate.due() if turn.seat not in self.callable]
+        return [turn for turn in self.debate.due if turn.seat not in self.callable]
 
     def _ask_once(self, turn: Turn, asked: Brief) -> None:
         earlier = self.debate.asked.get(turn.id)
         if not earlier or earlier[-1].brief != asked.digest:
-            record_event(self.journal, self.debate, Asked(turn=turn.id, brief=asked.digest, by=model_spec.HOST))
+            record_event(self.journal, self.current, Asked(turn=turn.id, brief=asked.digest, by=model_spec.HOST))
 
     def _brief(self, turn: Turn) -> Brief:
         """The brief of a due turn as the host may see it: without the secrets of the environment."""

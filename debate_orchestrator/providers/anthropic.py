@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from debate_orchestrator.core.events import FoundPage, Reply, Usage
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import api, faults, pricing, profiles, servers
 from debate_orchestrator.providers.caching import CachePlan, cache_plans, placed_marks
@@ -43,17 +43,17 @@ class Messages(api.ApiModel):
         (_SEARCH, "tools", ("web_search", "tool")),
     )
 
-    def __init__(self, spec: str, debate: DebateState, permissions: Permissions):
-        super().__init__(spec, debate, permissions)
-        self._plans = cache_plans(debate)
+    def __init__(self, spec: str, current: CurrentState, permissions: Permissions):
+        super().__init__(spec, current, permissions)
+        self._plans = cache_plans(current.state)
 
     async def reply(self, brief: Brief, on_text: Piece) -> Reply:
         """The answer to one brief, as `Provider` says. One that pauses in a search is several requests."""
         plan = self._plans.get(brief.turn, CachePlan())
-        marked = placed_marks(plan, self.debate, sum(len(message.parts) for message in brief.messages))
+        marked = placed_marks(plan, self.current.state, sum(len(message.parts) for message in brief.messages))
         body = request(brief, self.name, marked, self.lacks, hour=plan.hour)
         answer = MessagesAnswer()
-        clock = faults.SilenceClock(self.debate.opened.setup.retry_for)
+        clock = faults.SilenceClock(self.current.state.opened.setup.retry_for)
         for _ in range(_SEARCH_PAUSES):
             answer = MessagesAnswer(answer)
             await self.listen(body, answer, clock, on_text)
@@ -303,5 +303,5 @@ def _input(text: str) -> Any:
         return {}
 
 
-def provider(spec: str, debate: DebateState, permissions: Permissions) -> Messages:
-    return Messages(spec, debate, permissions)
+def provider(spec: str, current: CurrentState, permissions: Permissions) -> Messages:
+    return Messages(spec, current, permissions)

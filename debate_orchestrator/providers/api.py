@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Literal
 
 from debate_orchestrator.core.events import FoundPage, Reply, Usage
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.providers import faults, pricing, servers
 from debate_orchestrator.providers.limits import LIMITS, OverLimit
 from debate_orchestrator.providers.registry import Permissions, Piece
@@ -121,11 +121,11 @@ class ApiModel:
     optional: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
     """What not every server takes, its field in a request, and words of a server that complains of it."""
 
-    def __init__(self, spec: str, debate: DebateState, permissions: Permissions):
+    def __init__(self, spec: str, current: CurrentState, permissions: Permissions):
         self.name = spec
         self.server = servers.server(spec)
         self.insecure = permissions.insecure
-        self.debate = debate
+        self.current = current
         self.lacks: set[str] = set()
         """What this server has refused to take."""
         self._reached = False

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from typing import Any, Literal
 
 from debate_orchestrator.core.events import Reply, Usage
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import api, faults, servers
 from debate_orchestrator.providers.registry import Permissions, Piece
@@ -29,7 +29,7 @@ class Completions(api.ApiModel):
     async def reply(self, brief: Brief, on_text: Piece) -> Reply:
         """The answer to one brief, as `Provider` says. The API has no search."""
         answer = CompletionsAnswer()
-        clock = faults.SilenceClock(self.debate.opened.setup.retry_for)
+        clock = faults.SilenceClock(self.current.state.opened.setup.retry_for)
         await self.listen(self._request(brief), answer, clock, on_text)
         wanted = {_STRUCTURED} if brief.json_schema is not None else set()
         wanted |= {_LIMIT} if brief.tokens is not None else set()
@@ -183,5 +183,5 @@ def complaint(spec: str) -> str | None:
     return servers.spec_complaint(spec) or (_NO_PACKAGE if find_spec("openai") is None else None)
 
 
-def provider(spec: str, debate: DebateState, permissions: Permissions) -> Completions:
-    return Completions(spec, debate, permissions)
+def provider(spec: str, current: CurrentState, permissions: Permissions) -> Completions:
+    return Completions(spec, current, permissions)

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from debate_orchestrator.core.events import Reply
+from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.phases import CLERK, EVERYBODY, JUDGE, Turn, judges
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.util import model_spec
@@ -271,28 +272,29 @@ def _api_specs(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
 
 
 def make_providers(
-    debate: DebateState, archive: str | None = None, permissions: Permissions = NO_PERMISSIONS
+    current: CurrentState, archive: str | None = None, permissions: Permissions = NO_PERMISSIONS
 ) -> dict[str, Provider]:
     """The provider of every seat that has one; seats with the same spec share it. `archive` is the folder for pages
     that are fetched. BadSettings where the cast can't be used."""
-    if wrong := complaints(debate.cast) or _unencrypted(debate.cast, permissions):
+    cast = current.state.cast
+    if wrong := complaints(cast) or _unencrypted(cast, permissions):
         raise BadSettings(wrong)
     by_spec: dict[str, Provider] = {}
     by_seat: dict[str, Provider] = {}
-    for role, specs in debate.cast.items():
+    for role, specs in cast.items():
         seats = judges(len(specs)) if role == JUDGE else (role,)
         for seat, spec in zip(seats, specs, strict=True):
             if spec != model_spec.HOST:
-                by_seat[seat] = by_spec[spec] = by_spec.get(spec) or make_provider(spec, debate, permissions)
+                by_seat[seat] = by_spec[spec] = by_spec.get(spec) or make_provider(spec, current, permissions)
     for provider in by_spec.values():
         if isinstance(provider, Archiving):
             provider.archive = archive
     return by_seat
 
 
-def make_provider(spec: str, debate: DebateState, permissions: Permissions = NO_PERMISSIONS) -> Provider:
+def make_provider(spec: str, current: CurrentState, permissions: Permissions = NO_PERMISSIONS) -> Provider:
     """The provider that a valid spec names."""
-    made: Provider = _module(ENTRIES[model_spec.kind(spec)]).provider(spec, debate, permissions)
+    made: Provider = _module(ENTRIES[model_spec.kind(spec)]).provider(spec, current, permissions)
     return made
 
 

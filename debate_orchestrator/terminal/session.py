@@ -12,9 +12,9 @@ from functools import cache
 from typing import Any
 
 from debate_orchestrator.core.events import Reply
+from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE
-from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.engine import moderator, start
 from debate_orchestrator.providers import registry
@@ -180,8 +180,8 @@ class SetupSession:
         rules = self.interview.rules
         positions = {side: f"{side}, to be settled" for side in rules.sides}
         given = {"topic": "to be settled", "positions": positions, "cast": spec}
-        debate = DebateState([start.make_opening(settings_from(given, rules, REPORT))])
-        return registry.make_provider(spec, debate, self.found().permissions)
+        debate = fold([start.make_opening(settings_from(given, rules, REPORT))])
+        return registry.make_provider(spec, CurrentState(debate), self.found().permissions)
 
     def spent(self) -> str:
         """What the moderator's calls have cost, in a line; empty where there were none."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple, Protocol
 
-from debate_orchestrator.core import transcript
+from debate_orchestrator.core import hearing, schedule, transcript
 from debate_orchestrator.core.events import Asked, Event, Reply
 from debate_orchestrator.core.phases import JUDGE, Turn
 from debate_orchestrator.core.state import DebateState
@@ -179,17 +179,17 @@ class Speech:
                 f"The last {dropped:,} words are over the limit: they are on record, and no seat hears them."
             )
         lines, reply = debate.format.lines, Reply(text=self._text, brief="", by=model_spec.HUMAN)
-        if turn.speaking and debate.says(lines.decline, turn, reply):
+        if turn.speaking and hearing.says(debate, lines.decline, turn, reply):
             remarks.append("It declines to argue this position, and is on record as a refusal.")
-        elif turn.speaking and debate.says(lines.concede, turn, reply):
+        elif turn.speaking and hearing.says(debate, lines.concede, turn, reply):
             remarks.append("It concedes the whole debate, which ends the debate.")
-        elif ignored := debate.ignored(turn, reply):
+        elif ignored := hearing.ignored_line(debate, turn, reply):
             remarks.append(lines.remark(ignored))
         return remarks
 
     def _counted(self, text: str) -> tuple[int, int]:
         """How many words there are, and how many of those are over the limit."""
-        spoken = self._at.debate.spoken(text, self._at.turn.phase)
+        spoken = hearing.as_spoken(self._at.debate, text, self._at.turn.phase)
         return spoken.words + spoken.dropped, spoken.dropped
 
     def _status(self, text: str) -> Status:
@@ -208,7 +208,7 @@ class BallotForm(Form):
     def __init__(self, at: PersonTurn):
         entered = at.drafts.entered(at.brief)
         keeping = Keeping[Mapping[Place, str]](lambda values: at.drafts.keep_entered(at.brief, values))
-        shape, terms = at.debate.shape(at.turn) or {}, at.debate.terms(at.turn)
+        shape, terms = at.debate.shape(at.turn) or {}, schedule.terms(at.debate, at.turn)
         heard = at.turn.round is not None and at.turn.round < at.debate.rounds
         short = partial(shortened, first="feedback" if heard else "") if at.turn.role == JUDGE else None
         super().__init__(at.prompter, shape, terms, keeping, entered, self._worded, name=self._part_name, short=short)
@@ -333,7 +333,7 @@ class Person:
         def on_event(debate: DebateState, event: Event) -> None:
             if isinstance(event, Asked) and not self._awaited:
                 self.tidy(debate)
-                self._awaited = {turn.id for turn in debate.due() if turn.seat in human_seats(debate)}
+                self._awaited = {turn.id for turn in debate.due if turn.seat in human_seats(debate)}
                 if self._awaited and shower is not None:
                     shower.lend()
             also(debate, event)
@@ -358,7 +358,7 @@ class Person:
             self._private = True
             return await (Speech(at) if debate.shape(turn) is None else BallotForm(at)).take()
         except Leave:
-            if not self.left and any(due.seat not in human_seats(debate) for due in debate.due()):
+            if not self.left and any(due.seat not in human_seats(debate) for due in debate.due):
                 self._prompter.tell(
                     "", "Answers under way are awaited, since they are paid for. Ctrl-C again leaves them."
                 )
