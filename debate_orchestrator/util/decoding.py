@@ -24,6 +24,8 @@ _HEX = "[0-9a-fA-F]"
 _BACKSLASH = r"\\{1,8}"
 _PERCENT = "%(?:25){0,4}"
 _BYTE = rf"(?:{_PERCENT}|{_BACKSLASH}x)"
+_MARKS = "\\%&"
+"""What escapes begin with."""
 _AMPERSAND = "&(?:amp;){0,4}"
 _NAMES = {
     name: value
@@ -32,11 +34,11 @@ _NAMES = {
 }
 _BEGINNINGS = "|".join(sorted({name[:size] for name in _NAMES for size in range(1, len(name))}, key=len, reverse=True))
 _ESCAPE = re.compile(
-    rf"(?P<pair>{_BACKSLASH}u[dD][89abAB]{_HEX}{{2}}{_BACKSLASH}u[dD][c-fC-F]{_HEX}{{2}})"
+    rf"(?=[\\%&])(?:(?P<pair>{_BACKSLASH}u[dD][89abAB]{_HEX}{{2}}{_BACKSLASH}u[dD][c-fC-F]{_HEX}{{2}})"
     rf"|(?:{_BACKSLASH}|{_PERCENT})(?:u(?P<four>{_HEX}{{4}})|u\{{(?P<any>{_HEX}{{1,6}})\}}|U(?P<eight>{_HEX}{{8}}))"
     rf"|(?P<bytes>{_BYTE}[c-fC-F]{_HEX}(?:{_BYTE}[89abAB]{_HEX}){{1,3}}|{_BYTE}{_HEX}{{2}})"
     rf"|{_BACKSLASH}(?:(?P<octal>[0-3][0-7]{{2}})|(?P<control>[abfnrtv])|(?P<char>[^\\]))"
-    rf"|{_AMPERSAND}(?:#[xX](?P<point>{_HEX}{{1,6}});?|#(?P<decimal>\d{{1,7}});?|(?P<name>{'|'.join(_NAMES)}))"
+    rf"|{_AMPERSAND}(?:#[xX](?P<point>{_HEX}{{1,6}});?|#(?P<decimal>\d{{1,7}});?|(?P<name>{'|'.join(_NAMES)})))"
 )
 _BASES = {"four": 16, "any": 16, "eight": 16, "point": 16, "octal": 8, "decimal": 10}
 _INCOMPLETE = re.compile(
@@ -98,6 +100,8 @@ def readings(text: str, space: str, *, goes_on: bool = False) -> Iterator[str]:
         yield text
         if goes_on and (at := incomplete(text)) < len(text):
             text = text[:at]
+        if not any(mark in text for mark in _MARKS):
+            return
         made = _ESCAPE.sub(_char, text)
         if made == text:
             return
@@ -143,7 +147,7 @@ class Search:
         taken = [
             (n, one.strip())
             for form in forms
-            for mark in "\\%&"
+            for mark in _MARKS
             for n, one in enumerate(readings(mark + form, space))
             if n
         ]

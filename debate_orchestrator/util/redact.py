@@ -70,6 +70,12 @@ def redact(text: str) -> str:
     return redactor()(text)
 
 
+def truncate(text: str, most: int) -> str:
+    """The first `most` characters of a text, redacted. What may be the beginning of a secret at the cut is left out:
+    it would not be recognised any more."""
+    return redact(text) if len(text) <= most else redactor().split(text[:most])[0]
+
+
 def redact_values(value: Any) -> Any:
     """Plain data with `[key]` in place of every secret in its texts."""
     if isinstance(value, str):
