@@ -97,6 +97,13 @@ ENCODED = {
     "JSON in percent": quote("".join(f"\\u{ord(one):04x}" for one in KEY)),
     "percent in HTML": html.escape(quote(KEY, safe="")).replace("%", "&percnt;"),
     "octal": "".join(f"\\{ord(one):03o}" for one in KEY),
+    "short octal": "".join(f"\\{ord(one):o}" for one in KEY),
+    "octal of a shell": "".join(f"\\0{ord(one):03o}" for one in KEY),
+    "Perl": "".join(f"\\x{{{ord(one):x}}}" for one in KEY),
+    "padded braces": "".join(f"\\u{{{ord(one):08x}}}" for one in KEY),
+    "padded HTML": "".join(f"&#{ord(one):09d};" for one in KEY),
+    "padded hexadecimal HTML": "".join(f"&#x{ord(one):08X};" for one in KEY),
+    "CSS": "".join(f"\\{ord(one):x} " for one in KEY),
     "PHP's base64": base64.b64encode(f"user:{KEY}>>>???".encode()).decode().replace("/", "\\/"),
     "base64 in percent": quote(base64.b64encode(KEY.encode()).decode(), safe=""),
 }

@@ -226,7 +226,10 @@ class StreamRedactor:
     """A text that comes in pieces, redacted: what may become a secret is held back until it is seen what it is."""
 
     def __init__(self, on_text: Callable[[str], None]):
-        self._on_text, self._held, self._enough = on_text, "", 0
+        self._on_text, self._enough = on_text, 0
+        self._held, self._length = list[str](), 0
+        """The pieces that are held back, and their characters. Joined when they are looked at: adding to a text copies
+        it each time."""
         self._renew()
 
     def _renew(self) -> None:
@@ -236,18 +239,20 @@ class StreamRedactor:
         """Takes the next piece, and tells what is sure by now; an empty text where nothing is."""
         if len(_learned) != self._learned:  # with the request that this answers
             self._renew()
-        self._held += piece
+        self._held.append(piece)
+        self._length += len(piece)
         sure = ""
         # Nothing that can't be seen changes what is held. Much is looked at again only when it has doubled, so that the
         # time for all pieces grows with their length.
-        if len(self._held) >= self._enough and clean(piece, ""):
-            sure, self._held = self._redact.split(self._held)
-            self._enough = 2 * len(self._held) if len(self._held) > _MUCH else 0
+        if self._length >= self._enough and clean(piece, ""):
+            sure, left = self._redact.split("".join(self._held))
+            self._held, self._length = [left], len(left)
+            self._enough = 2 * self._length if self._length > _MUCH else 0
         self._on_text(sure)
 
     def end(self) -> None:
         """Tells what is left, if anything is."""
         self._renew()
-        left, self._held = self._redact.cut(self._held), ""
+        left, self._held, self._length = self._redact.cut("".join(self._held)), [], 0
         if left:
             self._on_text(left)
