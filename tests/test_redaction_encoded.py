@@ -200,6 +200,15 @@ def test_addresses_without_a_password(value: str) -> None:
     assert list(secrets("SITE_URL", value)) == []
 
 
+def test_keys_in_the_address_of_a_server() -> None:
+    """A key in the path or the query of the address of a server of models is a secret; the rest of it is none."""
+    address = "https://gateway-01.example.org:8443/v1/team-a/{}/chat?version=2026-01-02&code={}"
+    found = set(secrets("OPENAI_BASE_URL", address.format("9f86d081884c7d659a2feaa0c55ad015", "sk-one%2Btwo-3")))
+
+    assert found == {"9f86d081884c7d659a2feaa0c55ad015", "sk-one%2Btwo-3", "sk-one+two-3"}
+    assert set(secrets("SITE_URL", address.format("9f86d081884c7d659a2feaa0c55ad015", "sk-one%2Btwo-3"))) == set()
+
+
 def test_secrets_in_headers() -> None:
     """Of a header of one's own a server may quote a cookie's value, or a password in plain that went encoded."""
     encoded = base64.b64encode(b"me:open-Sesame-1").decode()

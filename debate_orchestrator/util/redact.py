@@ -7,6 +7,7 @@ looks like a secret counts: it begins as the keys of known services do, or it is
 value of several lines or words is also looked for by each of them. A secret is found as it stands and as it is
 usually written: with other white space or none, escaped (see `decoding`), in hexadecimal, and in base64, also as part
 of something longer (`Basic ...`). A key for a model may look like a path.
+In the address of a server of models, what looks like a secret in the path or the query counts too.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ _NAME = re.compile(
 _HEADERS = re.compile(r"_CUSTOM_HEADERS\Z", re.I)
 _KEYS = re.compile(r"(?:ANTHROPIC|OPENAI|OPENROUTER|OLLAMA)_(?:API_KEY|AUTH_TOKEN)|DEBATE_KEY_\w+")
 """Names of variables that keys for models are read from."""
+_SERVERS = re.compile(r"(?:ANTHROPIC|OPENAI)_BASE_URL|OLLAMA_HOST")
+"""Names of variables that hold the address of a server of models, whose path and query may hold a key."""
 _PROXY = re.compile(r"_proxy\Z", re.I)
 _HOST = re.compile(r"\[|[^/:]*/|[^:]*:\d{0,5}/")
 """How an address goes on that has a host and a path, and no user."""
@@ -95,6 +98,9 @@ def secrets(name: str, value: str) -> Iterator[str]:
     """The secrets that an environment variable holds."""
     if "://" in value or _PROXY.search(name):
         yield from _passwords(value)
+    if _SERVERS.fullmatch(name):
+        words = re.split(r"[/?&=#;]", value.partition("://")[2])[1:]
+        yield from filter(_looks_secret, {*words, *map(unquote, words)})
     if _KEYS.fullmatch(name):
         yield from _counting(value, paths=False)
         if not _ordinary(key := value.strip(), _SHORTEST_KEY, paths=False):
