@@ -34,7 +34,7 @@ SETUP = (TOPIC, "rehearse", "yes", "none")
 """Answers to every question up to the last confirmation, where no model is asked."""
 
 
-def trusting(path: str, given: Mapping[str, Any]) -> None:
+def trusting(path: str, given: Mapping[str, Any], format_name: str | None = None) -> None:
     """Agrees to whatever a file does beyond the debate."""
 
 
@@ -130,7 +130,7 @@ def hold(
         ended = "confirmed"
         try:
             topic = options.get("topic", "")
-            wizard.welcome(file, options.get("format"), options.get("moderator"), topic, trusting)
+            wizard.welcome(file, options.get("format"), options.get("moderator"), topic, options.get("agree", trusting))
             wizard.hold()
         except Later:
             ended = "later"

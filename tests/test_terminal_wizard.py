@@ -310,6 +310,14 @@ class TestFiles:
 
         assert hold("rehearse", "yes", file="setup.yaml").draft.given["topic"] == "Tabs win."
 
+    def test_consent_is_asked_for_the_format_that_was_typed(self, here: Path) -> None:
+        """Whether a file's recordings have pages looked up hangs on the format, also where it was typed."""
+        Path("mine.yaml").write_text("topic: Tabs?\n")
+        asked: list[tuple[str, Any, str | None]] = []
+        hold(file="mine.yaml", format="claim", agree=lambda *given: asked.append(given))
+
+        assert [(path, name) for path, _, name in asked] == [("mine.yaml", "claim")]
+
     def test_a_persons_answers_are_confirmed(self, here: Path) -> None:
         """Answers that a person wrote into a file count as said: what needs it is confirmed, nothing else is asked."""
         Path("mine.yaml").write_text(

@@ -43,7 +43,7 @@ def read_settings(arguments: argparse.Namespace, filler: Callable[[str], str] = 
     def consented() -> None:
         if arguments.answers:
             from_file = _from_file(given, named, rehearsal=getattr(arguments, "rehearse", False))
-            consent.agree_to_answers(arguments.answers, from_file, trusted=arguments.trust)
+            consent.agree_to_answers(arguments.answers, from_file, flags.get("format"), trusted=arguments.trust)
 
     # A stranger's format is read only with consent. Otherwise what can't be opened is refused before any question.
     stranger = is_path(name) and "format" not in flags

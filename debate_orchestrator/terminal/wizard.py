@@ -33,8 +33,9 @@ _TEXTS = ("topic", "topic_ok", "framing", "position_a", "position_b")
 _FREE = ("topic_ok", "framing")
 """Questions with choices whose answer may be something else."""
 _EDIT = "edit"
-Agree = Callable[[str, Mapping[str, Any]], None]
-"""Gets the name of a file and the answers in it before they are used. Raises if the user does not agree to them."""
+Agree = Callable[[str, Mapping[str, Any], str | None], None]
+"""Gets the name of a file, the answers in it and the format that was typed, before they are used. Raises if the user
+does not agree to them."""
 
 
 class _Change(Exception):
@@ -55,7 +56,7 @@ class Wizard(SetupSession):
         self.prompter.tell(self.words.said["welcome"])
         fresh = (kept_answers.fresh(), SetupState())
         kept, draft = kept_answers.named(path) if path else (None if topic else self._left()) or fresh
-        agree(path or kept.path, draft.given)
+        agree(path or kept.path, draft.given, format_name)
         if format_name:
             draft = with_answers(draft, "flag", format=format_name)
         if moderator:
