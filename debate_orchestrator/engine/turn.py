@@ -148,7 +148,8 @@ class _Call:
         except BaseException:
             budget.give(self._turn.id, unseen=True)  # a cancelled call may have cost what was expected of it
             raise
-        budget.give(self._turn.id)
+        # What an answer has cost whose stream was closed is not known.
+        budget.give(self._turn.id, unseen=self._billed and reply.cost is None)
         return reply.model_copy(
             update={"brief": self._request.digest, "by": self._provider.name, "called": self._billed}
         )
