@@ -28,6 +28,7 @@ from debate_orchestrator.core.events import (
     Event,
     Noted,
     Opened,
+    PatienceChanged,
     Reassigned,
     Rejected,
     Reply,
@@ -89,6 +90,7 @@ def every_kind() -> list[Event]:
         CallFailed(turn="1.opening.a", by="x", trouble="silence", wait=1.5, reply=said("This is ha")),
         Reassigned(seat="judge", who=("host",)),
         BudgetChanged(max_cost=0.5),
+        PatienceChanged(patience=1_800),
         Noted(note="one agent", detail="who"),
     ]
 

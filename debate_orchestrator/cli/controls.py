@@ -27,6 +27,11 @@ if TYPE_CHECKING:
     from debate_orchestrator.terminal.live import Live
 
 
+_CANCELLED_AFTER = (0.1, 1.0)
+"""Seconds after SIGTERM at which the loop is cancelled: first what waits for room on the disk says what is lost, and
+then connections and programs have a while to close."""
+
+
 class Key(NamedTuple):
     """A key that does something while a debate runs."""
 
@@ -178,6 +183,20 @@ class Controls:
             self._task.cancel()
         self.end()
 
+    def terminate(self) -> None:
+        """Handles SIGTERM, which a system sends seconds before it kills: leaves what is under way, and keeps what had
+        come of it. What does not end by itself within a second is left too."""
+        self._unsaved.give_up()
+        self.ended = True
+        self._stop.set()
+        self._resumed.set()
+        if self._person is not None:
+            self._person.abandon()
+        if self._task is not None:
+            loop = asyncio.get_running_loop()
+            for seconds in _CANCELLED_AFTER:
+                loop.call_later(seconds, self._task.cancel)
+
     def show_status(self) -> None:
         """Shows what is going on and what the keys do."""
         if self._live is None:
@@ -261,14 +280,14 @@ async def run_with_controls(
     on_brief: OnBrief | None = None,
 ) -> None:
     """Runs a debate until nothing is left for these providers. The first interrupt waits for the answers under way,
-    since they are paid for; the second one leaves them. Raises KeyboardInterrupt, with the command that resumes, if
-    work is left then."""
+    since they are paid for; the second one, or SIGTERM, leaves them. Raises KeyboardInterrupt, with the command that
+    resumes, if work is left then."""
     controls = Controls(None if screen is None else screen.live, journal, debate, on_event, person, on_brief)
     holding: AbstractAsyncContextManager[Session | None] = (
         nullcontext() if screen is None else screen.session(controls.press)
     )
     try:
-        with heeded(controls.interrupt):
+        with heeded(controls.interrupt, controls.terminate):
             async with holding as session:
                 controls.reads_keys = session is not None and session.reads_keys
                 controls.show_status()

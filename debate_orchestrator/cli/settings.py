@@ -19,7 +19,7 @@ from debate_orchestrator.formats import loader
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.questions import Questionnaire
 from debate_orchestrator.setup.session import Propose, QuestionTexts, Ready, load
-from debate_orchestrator.setup.settings import LARGEST_CAP, Settings, format_of, settings_from
+from debate_orchestrator.setup.settings import LARGEST_CAP, LONGEST_PATIENCE, Settings, format_of, settings_from
 from debate_orchestrator.storage.paths import REPORT
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.data import LARGEST, error_text, name_of, parse_mapping, read_mapping
@@ -196,6 +196,14 @@ def number(text: str) -> float | str:
         return float(text)
     except ValueError:
         return text
+
+
+def seconds(text: str) -> float:
+    """The value of --retry-for in seconds. Raises BadSettings."""
+    value = number(text)
+    if isinstance(value, float) and 1 <= value <= LONGEST_PATIENCE:
+        return value
+    raise BadSettings(f"--retry-for must be seconds from 1 to {LONGEST_PATIENCE:,}, and not {text!r}.")
 
 
 def cap(text: str) -> float | None:

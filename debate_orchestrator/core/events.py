@@ -378,6 +378,13 @@ class BudgetChanged(Value):
     max_cost: float | None = Field(ge=0, le=LARGEST_COST)
 
 
+class PatienceChanged(Value):
+    """From here on a turn may be in trouble for so many seconds before the debate is paused."""
+
+    kind: Literal["patience_changed"] = "patience_changed"
+    patience: float = Field(ge=0)
+
+
 class QuestionAsked(Value):
     """A question was put from the floor. Those it is put to hear it from their next turn on."""
 
@@ -418,6 +425,7 @@ Event = (
     | CallFailed
     | Reassigned
     | BudgetChanged
+    | PatienceChanged
     | QuestionAsked
     | EndedEarly
     | Noted

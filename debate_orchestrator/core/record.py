@@ -65,6 +65,7 @@ class Record:
         self.cast = dict(opened.cast)
         """Who fills the seats now."""
         self.max_cost = opened.max_cost
+        self.patience = opened.patience
         self.raised: list[QuestionAsked] = []
         """The questions from the floor."""
         self.begun: dict[str, tuple[int, int]] = {}

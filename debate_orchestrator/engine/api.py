@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from debate_orchestrator.core.events import BudgetChanged, Noted, Opened
+from debate_orchestrator.core.events import BudgetChanged, Noted, Opened, PatienceChanged
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.state import DebateState
@@ -90,6 +90,7 @@ async def resume(
     journal: Path,
     *,
     max_cost: float | None = None,
+    patience: float | None = None,
     trust: bool = False,
     on_event: OnEvent | None = None,
     on_text: OnText | None = None,
@@ -99,6 +100,7 @@ async def resume(
     Args:
         journal: path of the journal.
         max_cost: a new cap in US dollars; None keeps the old one.
+        patience: seconds that a turn may be in trouble from now on; None keeps what they were.
         trust: consent to what the journal makes this program do beyond the debate: run commands, call servers by
             address, read files elsewhere, send prompts that did not ship with this package.
         on_event, on_text: as in `run`.
@@ -124,6 +126,8 @@ async def resume(
             if errors := unpriced_seats(debate.cast):
                 raise BadSettings(errors)
             record_event(writer, debate, BudgetChanged(max_cost=max_cost))
+        if patience is not None:
+            record_event(writer, debate, PatienceChanged(patience=patience))
         return await _drive(writer, files, on_event, on_text)
 
 

@@ -230,7 +230,7 @@ class ApiModel:
         """What an exception of the SDK, or of the libraries beneath it, amounts to."""
         partial = answer.partial(self.name)
         if isinstance(error, TimeoutError):
-            return faults.broken(self.name, clock.verdict(), partial)
+            return faults.broken(self.name, clock.verdict(), partial, clock.hint)
         unreadable = isinstance(error, Unreadable)
         error = error.reason if isinstance(error, Unreadable) else error
         if (refusal := self.refusal(error)) is not None:

@@ -21,6 +21,7 @@ from debate_orchestrator.core.events import (
     EndedEarly,
     Event,
     Noted,
+    PatienceChanged,
     QuestionAsked,
     Reassigned,
     Reply,
@@ -43,6 +44,7 @@ EVENTS: list[Event] = [
     CallFailed(turn=TURN, by="x:y", trouble="silence", wait=1.5, reply=FULL),
     Reassigned(seat="judge", who=("x:y", "host")),
     BudgetChanged(max_cost=None),
+    PatienceChanged(patience=1800),
     QuestionAsked(question="What would it cost?", to=("a", "judge")),
     EndedEarly(),
     Noted(note="one agent"),
@@ -59,7 +61,7 @@ def through_json(event: Event) -> Event:
 def test_every_kind_is_tried() -> None:
     """The examples here are of every kind there is, and every kind has a name of its own."""
     assert {type(event) for event in EVENTS} == set(get_args(Event))
-    assert len({event.kind for event in EVENTS}) == len(get_args(Event)) == 12
+    assert len({event.kind for event in EVENTS}) == len(get_args(Event)) == 13
     assert set(get_args(Answer)) <= set(get_args(Event))
 
 
