@@ -15,7 +15,7 @@ from debate_orchestrator.core.events import Answer, Asked, EndedEarly, Event, Qu
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.budget import Budget
 from debate_orchestrator.engine.loop import run_loop
-from debate_orchestrator.engine.turn import OnBrief, OnEvent, record_event
+from debate_orchestrator.engine.turn import OnBrief, OnEvent, OnText, record_event
 from debate_orchestrator.providers.registry import Provider
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
@@ -53,8 +53,10 @@ class Controls:
         on_event: OnEvent,
         person: Person | None = None,
         on_brief: OnBrief | None = None,
+        on_text: OnText | None = None,
     ):
         self._on_brief = on_brief
+        self._on_text = on_text if live is None else live.on_text
         self._live, self._journal, self._debate, self._person = live, journal, debate, person
         self._message: Callable[[str], None] = live.message if live else remark
         self.on_event = on_event
@@ -216,12 +218,11 @@ class Controls:
     async def run(self, seats: Mapping[str, Provider]) -> None:
         """Runs the loop until nothing is left for these providers, or the user ends it."""
         journal, debate = self._journal, self._debate
-        on_text = None if self._live is None else self._live.on_text
         # One budget for all rounds of the loop: a pause must not forget calls that may have cost something.
         budget = Budget(debate)
         while not self.ended and _has_work(debate, seats):
             await run_loop(
-                journal, debate, seats, self._on_event, on_text, self._stop, budget, self._unsaved, self._on_brief
+                journal, debate, seats, self._on_event, self._on_text, self._stop, budget, self._unsaved, self._on_brief
             )
             self._paused = self._stop.is_set() and _has_work(debate, seats) and not self.ended
             if self._paused:
@@ -278,11 +279,12 @@ async def run_with_controls(
     screen: Screen | None = None,
     person: Person | None = None,
     on_brief: OnBrief | None = None,
+    on_text: OnText | None = None,
 ) -> None:
     """Runs a debate until nothing is left for these providers. The first interrupt waits for the answers under way,
     since they are paid for; the second one, or SIGTERM, leaves them. Raises KeyboardInterrupt, with the command that
     resumes, if work is left then."""
-    controls = Controls(None if screen is None else screen.live, journal, debate, on_event, person, on_brief)
+    controls = Controls(None if screen is None else screen.live, journal, debate, on_event, person, on_brief, on_text)
     holding: AbstractAsyncContextManager[Session | None] = (
         nullcontext() if screen is None else screen.session(controls.press)
     )

@@ -77,12 +77,17 @@ def _take_turns(debate: ConsentedDebate, arguments: argparse.Namespace, expected
     seats = registry.make_providers(state, files.evidence, flags.permitted(arguments))
     person = connect_person(seats, files.drafts)
     screen = None if quiet else watch(state, sys.stderr)
-    on_event: OnEvent = silent if quiet else Progress(state)
+    progress = Progress(state)
+    on_event: OnEvent = silent if quiet else progress
     on_event = json_events or (screen.live.on_event if screen else on_event)
     rehearses = any(model_spec.kind(spec) == model_spec.REHEARSE for specs in state.cast.values() for spec in specs)
     on_brief = BriefFiles(TurnsFolder(files.turns, remark)) if rehearses else None
     try:
-        asyncio.run(run_with_controls(journal, state, seats, on_event, screen, person, on_brief))
+        asyncio.run(
+            run_with_controls(
+                journal, state, seats, on_event, screen, person, on_brief, None if quiet else progress.on_text
+            )
+        )
     except ExternalError as error:
         raise type(error)([*error.complaints, f"{files.journal}: {_go_on(debate)}"]) from error
 

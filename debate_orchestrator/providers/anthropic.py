@@ -41,6 +41,7 @@ class Messages(api.ApiModel):
     """One model of one server."""
 
     sdk_name = "anthropic"
+    imports = "anthropic.resources.messages"
 
     def __init__(self, spec: str, debate: DebateState, permissions: Permissions):
         super().__init__(spec, debate, permissions)

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from debate_orchestrator.core.events import FoundPage, Reply, Usage
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.providers import faults, lengths, pricing, servers
+from debate_orchestrator.providers import background, faults, lengths, pricing, servers
 from debate_orchestrator.providers.limits import LIMITS, OverLimit
 from debate_orchestrator.providers.options import Option, Refusals
 from debate_orchestrator.providers.registry import Permissions, Piece
@@ -124,6 +124,8 @@ class ApiModel:
     caches = True
     sdk_name = ""
     """The SDK of the subclass: it is part of what clients are shared by."""
+    imports = ""
+    """The module that the SDK needs for a call. Its import begins when a provider is made."""
 
     def __init__(self, spec: str, debate: DebateState, permissions: Permissions):
         self.name = spec
@@ -131,11 +133,12 @@ class ApiModel:
         self.insecure = permissions.insecure
         self.debate = debate
         self.refusals = Refusals()
+        background.begin(self.imports)
         self._reached = False
         self._key: tuple[object, ...] | None = None
 
     def sdk(self) -> Any:
-        """The SDK's module, imported with the first call, since that takes seconds and megabytes."""
+        """The SDK's module. ProviderFailed where it is not installed."""
         raise NotImplementedError
 
     def connect(self, options: dict[str, Any]) -> Any:
@@ -189,7 +192,8 @@ class ApiModel:
     ) -> None:
         """Makes one call and fills the answer. What goes wrong after a whole answer takes nothing from it. Where a
         server refuses an option, the call is made again at once in another form."""
-        client = self.client()  # before the clock runs, since importing the SDK takes seconds
+        await background.done(self.imports)
+        client = self.client()  # before the clock runs
         meter = lengths.Meter(lengths.of_brief(brief, self.name), self.debate.public)
         while True:
             try:

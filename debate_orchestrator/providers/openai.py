@@ -32,6 +32,7 @@ class Completions(api.ApiModel):
     """One model of one server."""
 
     sdk_name = "openai"
+    imports = "openai.resources.chat"
 
     async def reply(self, brief: Brief, on_text: Piece) -> Reply:
         """The answer to one brief, as `Provider` says. The API has no search."""

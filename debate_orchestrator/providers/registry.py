@@ -214,6 +214,12 @@ def entry(spec: str) -> Entry | None:
     return ENTRIES.get(model_spec.kind(spec))
 
 
+def is_api(spec: str) -> bool:
+    """Whether a spec names a model of a server, which reads the whole prompt before its first word."""
+    known = entry(spec)
+    return known is not None and known.api is not None
+
+
 def complaints(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
     """One sentence for every spec in a cast that can't fill its seat."""
     found = ((seat, _complaint(seat, spec)) for seat, specs in cast.items() for spec in specs)
