@@ -45,9 +45,11 @@ def opening(
     given |= {"first": first, "feedback": feedback, "insist": True}
     made = make_opening(settings_from(given, loader.load("adversarial"), "report.md"))
     cast = cast or {"a": ("host",), "b": ("host",), "judge": ("host",) * judges}
-    settled = {"topic": topic, "positions": dict(zip("ab", positions, strict=True)), **how}
-    setup = made.setup.model_copy(update=settled)
-    return made.model_copy(update={"setup": setup, "cast": cast, "nonce": NONCE, "seed": 1, "version": "0"})
+    context = how.pop("context", ())
+    settled = {"topic": topic, "positions": dict(zip("ab", positions, strict=True)), "cast": cast, **how}
+    settled["context"] = tuple(file.name for file in context)
+    fixed = {"context": context, "nonce": NONCE, "seed": 1, "version": "0"}
+    return made.model_copy(update=fixed).with_settings(**settled)
 
 
 def played(say: puppets.Say | None = None, *, until: str | None = None, **setup: Any) -> list[Event]:

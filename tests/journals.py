@@ -28,16 +28,16 @@ from debate_orchestrator.core.events import (
     Event,
     Noted,
     Opened,
-    PatienceChanged,
     Reassigned,
     Rejected,
     Reply,
-    Setup,
+    RetryForChanged,
     Spoke,
     Voted,
 )
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import Criterion, Labels, ReservedLines, Rubric, Seat, Strictness
+from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.errors import ProviderFailed
 
@@ -64,13 +64,14 @@ _FORMAT = Format(
 
 def opened(**changes: Any) -> Opened:
     """The opening of a debate under the smallest format there can be."""
-    setup = Setup(topic="Tabs?", positions={"a": "Yes.", "b": "No."}, rounds=1, strictness="strict", first="a")
+    cast: dict[str, Any] = changes.pop("cast", {}) | dict.fromkeys(("a", "b", "judge"), ("host",))
+    setup = Settings(topic="Tabs?", positions={"a": "Yes.", "b": "No."}, rounds=1, strictness="strict", first="a")
     made: dict[str, Any] = {"schema_version": 1, "version": "0", "setup": setup, "format": _FORMAT, "prompts": {}}
     made |= {"seed": 1, "nonce": "n"} | changes
-    given: Setup = made["setup"]
+    given: Settings = made["setup"]
     positions = {side: given.positions.get(side, "Yes.") for side in made["format"].sides}
-    made["setup"] = given.model_copy(update={"positions": positions})
-    return Opened(**(made | {"cast": changes.get("cast", {}) | dict.fromkeys(("a", "b", "judge"), ("host",))}))
+    made["setup"] = given.model_copy(update={"positions": positions, "cast": cast})
+    return Opened(**made)
 
 
 def said(text: str) -> Reply:
@@ -90,7 +91,7 @@ def every_kind() -> list[Event]:
         CallFailed(turn="1.opening.a", by="x", trouble="silence", wait=1.5, reply=said("This is ha")),
         Reassigned(seat="judge", who=("host",)),
         BudgetChanged(max_cost=0.5),
-        PatienceChanged(patience=1_800),
+        RetryForChanged(retry_for=1_800),
         Noted(note="one agent", detail="who"),
     ]
 

@@ -13,7 +13,7 @@ from conftest import Run
 from messages_server import Server, serving
 
 from debate_orchestrator.core.costs import costs_of
-from debate_orchestrator.core.events import BudgetChanged, PatienceChanged, Reassigned
+from debate_orchestrator.core.events import BudgetChanged, Reassigned, RetryForChanged
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.storage.journal import read
 
@@ -98,10 +98,10 @@ def test_more_patience_on_resume(debate: Run, server: Server) -> None:
     resumed = debate("resume", J, "--retry-for=30")
 
     assert slow.code == 3 and "--retry-for 3" in slow.err
-    assert refused.code == 2 and "--retry-for must be seconds" in refused.err
+    assert refused.code == 2 and "from 1 to 86,400" in refused.err
     assert resumed.code == 0, resumed.err
-    assert [event.patience for event in read(J).events if isinstance(event, PatienceChanged)] == [30]
-    assert debate_of().patience == 30
+    assert [event.retry_for for event in read(J).events if isinstance(event, RetryForChanged)] == [30]
+    assert debate_of().retry_for == 30
 
 
 def test_a_cap_pauses_between_turns(debate: Run, server: Server) -> None:
@@ -202,13 +202,13 @@ def settings(path: str) -> dict[str, Any]:
 
 
 def test_settings_come_from_file_and_flags(debate: Run, server: Server) -> None:
-    """Search, patience and the leader are settings like others: of the file, overridden by flags, and kept."""
-    answers = "topic: T\npositions: {a: x, b: y}\nrounds: 1\nsearch: true\npatience: 30\noutput: r.md\n"
+    """Search, retries and the shared cache are settings like others: of the file, overridden by flags, and kept."""
+    answers = "topic: T\npositions: {a: x, b: y}\nrounds: 1\nsearch: true\nretry_for: 30\noutput: r.md\n"
     Path("a.yaml").write_text(answers, encoding="utf-8")
     debate("run", "--answers=a.yaml", "--retry-for=45", "--share-cache")
     kept = settings(J)
 
-    assert (kept["setup"]["search"], kept["patience"], kept["leader_first"]) == (True, 45.0, True)
+    assert tuple(kept["setup"][key] for key in ("search", "retry_for", "share_cache")) == (True, 45.0, True)
     assert ["web_search" in json.dumps(one.get("tools", "")) for one in server.requests] == [
         True,
         True,

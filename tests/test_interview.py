@@ -264,5 +264,5 @@ class TestRefusals:
     @pytest.mark.parametrize("topic", ["\u200b\u200b", "x" * 1001])
     def test_a_topic_is_a_visible_sentence(self, interview: Questionnaire, topic: str) -> None:
         """A topic without visible characters, or longer than a sentence may be, is refused."""
-        with pytest.raises(BadSettings, match="topic: got"):
+        with pytest.raises(BadSettings, match="topic: "):
             interview.answer(SetupState(), "topic", topic)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -41,7 +41,7 @@ class ConsentedDebate:
 @contextmanager
 def new_debate(settings: Settings, files: DebateFiles, derived: tuple[Reply, ...] = ()) -> Iterator[ConsentedDebate]:
     """Opens the debate of settings that `read_settings` made and `check_settings` passed."""
-    with _create(start.make_opening(settings, derived), files, risks.of_opening) as debate:
+    with _create(start.make_opening(settings, derived), files) as debate:
         if settings.one_agent:
             record_event(debate.journal, debate.state, Noted(note="one agent"))
         yield debate
@@ -62,7 +62,7 @@ def new_judging(
     consent.agree(origin, source_risks, trusted=trusted)
     # Reports a bad recording before anything is written.
     registry.make_providers(DebateState([opening]), permissions=permissions)
-    with _create(opening, files, risks.of_going_on) as debate:
+    with _create(opening, files) as debate:
         for event in speeches:
             record_event(debate.journal, debate.state, event)
         debate.journal.sync()
@@ -95,11 +95,7 @@ def existing_debate(
 
 
 @contextmanager
-def _create(
-    opening: Opened,
-    files: DebateFiles,
-    risks_of: Callable[[Opened, Mapping[str, tuple[str, ...]]], tuple[risks.Risk, ...]],
-) -> Iterator[ConsentedDebate]:
+def _create(opening: Opened, files: DebateFiles) -> Iterator[ConsentedDebate]:
     """Creates a journal and remembers the consent that its opening was made with, for the verbs that continue it."""
     created: list[JournalWriter] = []
 
@@ -113,7 +109,7 @@ def _create(
     else:
         write()
     with created[0] as journal:
-        consent.remember(consent.of_journal(journal), risks_of(opening, opening.cast))
+        consent.remember(consent.of_journal(journal), risks.of_going_on(opening, opening.cast))
         yield ConsentedDebate(journal, DebateState(journal.events), files)
 
 

@@ -1,4 +1,4 @@
-"""`debate resume`: continues a debate where it stopped, with another cap, cast or patience if one is given."""
+"""`debate resume`: continues a debate where it stopped, with another cap, cast or time for retries if one is given."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import argparse
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.debates import existing_debate
 from debate_orchestrator.cli.driving import drive_to_report
+from debate_orchestrator.cli.flags import given_settings
 from debate_orchestrator.cli.people import people_errors
-from debate_orchestrator.cli.settings import cap, seat_flags, seconds
-from debate_orchestrator.core.events import BudgetChanged, Event, PatienceChanged, Reassigned
+from debate_orchestrator.cli.settings import cap, seconds
+from debate_orchestrator.core.events import BudgetChanged, Event, Reassigned, RetryForChanged
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import budget
 from debate_orchestrator.providers import registry
@@ -21,9 +22,7 @@ EXAMPLE = "debate resume debate-report.journal.jsonl"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("journal", metavar="JOURNAL")
     parser.add_argument("--max-cost", metavar="USD", help="what calls may cost from now on, in all; none for no cap")
-    about = "how long a failing turn is retried before a pause; waiting for a slow server grows with it"
-    parser.add_argument("--retry-for", metavar="SECONDS", help=about)
-    flags.add_cast(parser)
+    flags.add_settings(parser, "cast", "retry_for")
     flags.add_permissions(parser)
     flags.add_trust(parser)
     flags.add_progress(parser)
@@ -39,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _changes(arguments: argparse.Namespace, state: DebateState) -> list[Event]:
     """The events that the flags ask for. Raises BadSettings with every error."""
-    models = seat_flags(arguments)
+    models = given_settings(arguments, "cast").get("cast", {})
     typed = {seat: tuple(specs) if isinstance(specs, list) else (specs,) for seat, specs in models.items()}
     cast = {**state.cast, **typed}
     errors = registry.complaints(typed)
@@ -49,10 +48,10 @@ def _changes(arguments: argparse.Namespace, state: DebateState) -> list[Event]:
         errors += budget.unpriced_seats(cast)
     if errors:
         raise BadSettings(errors)
-    patience = state.patience if arguments.retry_for is None else seconds(arguments.retry_for)
+    retry_for = seconds(given_settings(arguments, "retry_for").get("retry_for", state.retry_for))
     changes: list[Event] = [Reassigned(seat=seat, who=specs) for seat, specs in typed.items()]
-    if patience != state.patience:
-        changes.insert(0, PatienceChanged(patience=patience))
+    if retry_for != state.retry_for:
+        changes.insert(0, RetryForChanged(retry_for=retry_for))
     if max_cost != state.max_cost:
         changes.insert(0, BudgetChanged(max_cost=max_cost))
     return changes

@@ -20,10 +20,10 @@ from debate_orchestrator.core.events import (
     Event,
     Noted,
     Opened,
-    PatienceChanged,
     QuestionAsked,
     Reassigned,
     Rejected,
+    RetryForChanged,
     Spoke,
     Voted,
 )
@@ -61,8 +61,8 @@ class DebateState(Schedule):
             return True
         if isinstance(event, BudgetChanged):
             return self._may_cap(event)
-        if isinstance(event, PatienceChanged):
-            return self._may_change_patience(event)
+        if isinstance(event, RetryForChanged):
+            return self._may_change_retry_for(event)
         if isinstance(event, Reassigned):
             return self._may_recast(event)
         if isinstance(event, QuestionAsked):
@@ -89,11 +89,11 @@ class DebateState(Schedule):
             raise OutOfTurn("This debate is complete; a new cost cap would change nothing.")
         return event.max_cost != self.max_cost
 
-    def _may_change_patience(self, event: PatienceChanged) -> bool:
-        """Whether a new patience changes anything. Raises OutOfTurn if no call is left to make."""
+    def _may_change_retry_for(self, event: RetryForChanged) -> bool:
+        """Whether another time for retries changes anything. Raises OutOfTurn if no call is left to make."""
         if self.complete:
-            raise OutOfTurn("This debate is complete; another patience would change nothing.")
-        return event.patience != self.patience
+            raise OutOfTurn("This debate is complete; another time for retries would change nothing.")
+        return event.retry_for != self.retry_for
 
     def _may_recast(self, event: Reassigned) -> bool:
         """Whether new models for a seat change anything. Raises OutOfTurn if the panel's size would change."""
@@ -154,8 +154,8 @@ class DebateState(Schedule):
                 self.cast[event.seat] = event.who
             case BudgetChanged():
                 self.max_cost = event.max_cost
-            case PatienceChanged():
-                self.patience = event.patience
+            case RetryForChanged():
+                self.retry_for = event.retry_for
             case QuestionAsked():
                 self.raised.append(event)
             case EndedEarly():

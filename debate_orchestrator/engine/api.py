@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from debate_orchestrator.core.events import BudgetChanged, Noted, Opened, PatienceChanged
+from debate_orchestrator.core.events import BudgetChanged, Noted, Opened, RetryForChanged
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.state import DebateState
@@ -90,7 +90,7 @@ async def resume(
     journal: Path,
     *,
     max_cost: float | None = None,
-    patience: float | None = None,
+    retry_for: float | None = None,
     trust: bool = False,
     on_event: OnEvent | None = None,
     on_text: OnText | None = None,
@@ -100,7 +100,7 @@ async def resume(
     Args:
         journal: path of the journal.
         max_cost: a new cap in US dollars; None keeps the old one.
-        patience: seconds that a turn may be in trouble from now on; None keeps what they were.
+        retry_for: seconds that a turn may be in trouble from now on; None keeps what they were.
         trust: consent to what the journal makes this program do beyond the debate: run commands, call servers by
             address, read files elsewhere, send prompts that did not ship with this package.
         on_event, on_text: as in `run`.
@@ -126,8 +126,8 @@ async def resume(
             if errors := unpriced_seats(debate.cast):
                 raise BadSettings(errors)
             record_event(writer, debate, BudgetChanged(max_cost=max_cost))
-        if patience is not None:
-            record_event(writer, debate, PatienceChanged(patience=patience))
+        if retry_for is not None:
+            record_event(writer, debate, RetryForChanged(retry_for=retry_for))
         return await _drive(writer, files, on_event, on_text)
 
 
@@ -175,7 +175,7 @@ async def rejudge(
         opened, speeches = _from_transcript(path, panel, strictness, topic, positions)
     files = DebateFiles.of_output(output or rejudging.output_path(path))
     files.must_be_new()
-    debate = DebateState([opened])
+    debate = DebateState([opened := opened.with_settings(output=os.path.basename(files.report))])
     registry.make_providers(debate)  # raises before anything is written
     with JournalWriter.create(files.journal, opened) as journal:
         for event in speeches:
@@ -279,6 +279,29 @@ def load_format(name: str) -> Format:
         sides = load_format("adversarial").sides
     """
     return format_check.load(name)
+
+
+def find_risks(source: Settings | Mapping[str, Any] | Path) -> tuple[risks.Risk, ...]:
+    """What a debate would do beyond debating: run programs, call servers by address, use files elsewhere, send prompts
+    that did not ship with this package. Nothing is done. For settings or a journal from others, show it to the user.
+
+    Args:
+        source: settings, as in `run`, or the path of a journal with which you would go on.
+
+    Returns:
+        The risks; `said` of each is a line for a person. Empty where there is nothing to consent to.
+
+    Raises:
+        BadJournal: as `read_journal`.
+
+    Example:
+        for risk in find_risks({"topic": "Tabs or spaces?", "cast": {"a": "command:my-debater"}}):
+            print(risk.said)
+    """
+    if isinstance(source, Settings | Mapping):
+        return risks.of_settings(source)
+    debate = DebateState(read(source).events)
+    return risks.of_going_on(debate.opened, debate.cast)
 
 
 async def _open(settings: Settings, *, rehearse: bool = False) -> DebateFiles:

@@ -56,14 +56,14 @@ class TurnRunner:
     def start_stage(self, seated: Sequence[tuple[Turn, Provider]]) -> list[Awaitable[None]]:
         """One awaitable for each turn, which returns when the turn has its answer.
 
-        With `leader_first`, turns that share a cached prefix wait until the first of them begins to answer: only then
+        With `share_cache`, turns that share a cached prefix wait until the first of them begins to answer: only then
         has the provider written the prefix to its cache, and the others read it at a tenth of the price.
         """
         leaders: dict[tuple[str, str, bool], asyncio.Event] = {}
         running: list[Awaitable[None]] = []
         for turn, provider in seated:
             begun, leader = asyncio.Event(), None
-            if self.debate.opened.leader_first and provider.caches:
+            if self.debate.opened.setup.share_cache and provider.caches:
                 prefix = (provider.name, turn.phase.reply, turn.mirrored)
                 leader = leaders.get(prefix)
                 leaders.setdefault(prefix, begun)
@@ -125,7 +125,7 @@ class _Call:
     async def reply(self) -> Reply | None:
         """The provider's reply; None if the loop was told to stop. Paused when trouble outlasts the patience."""
         runner = self._runner
-        patience = runner.debate.patience
+        patience = runner.debate.retry_for
         return await call_with_retry(
             self._send, patience, before=self._begin, on_failure=self._failed, stop=runner.stop
         )
@@ -208,7 +208,7 @@ class _Call:
             raise self._out_of_patience(trouble) from trouble
 
     def _out_of_patience(self, trouble: TransientError) -> Paused:
-        patience = self._runner.debate.patience
+        patience = self._runner.debate.retry_for
         limit = f"within {min(patience, trouble.patience or patience):g} s of trouble"
         limit = limit if trouble.tries is None else f"after {trouble.tries} calls"
         asks = f" The provider asks to wait {trouble.after:,.0f} s." if trouble.after else ""

@@ -53,7 +53,7 @@ class Messages(api.ApiModel):
         marked = placed_marks(plan, self.debate, sum(len(message.parts) for message in brief.messages))
         base, options = request(brief, self.name, marked, hour=plan.hour), options_of(brief, self.name)
         answer = MessagesAnswer()
-        clock = faults.SilenceClock(self.debate.patience)
+        clock = faults.SilenceClock(self.debate.retry_for)
         for _ in range(_SEARCH_PAUSES):
             answer = MessagesAnswer(answer)
             await self.listen(base, options, answer, brief, clock, on_text)

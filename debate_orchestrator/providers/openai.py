@@ -37,7 +37,7 @@ class Completions(api.ApiModel):
     async def reply(self, brief: Brief, on_text: Piece) -> Reply:
         """The answer to one brief, as `Provider` says. The API has no search."""
         answer, options = CompletionsAnswer(), self._options(brief)
-        clock = faults.SilenceClock(self.debate.patience)
+        clock = faults.SilenceClock(self.debate.retry_for)
         await self.listen({"model": self.server.model}, options, answer, brief, clock, on_text)
         lacked = (*self.refusals.lacking(options), *([_SEARCH] if brief.search else []))
         return answer.reply(self.name, tuple(sorted(lacked)))

@@ -21,13 +21,13 @@ from debate_orchestrator.core.events import (
     EndedEarly,
     Event,
     Noted,
-    PatienceChanged,
     QuestionAsked,
     Reassigned,
     Reply,
-    Setup,
+    RetryForChanged,
     Usage,
 )
+from debate_orchestrator.core.settings import Settings
 
 TURN = "1.opening.a"
 FULL = Reply(
@@ -44,7 +44,7 @@ EVENTS: list[Event] = [
     CallFailed(turn=TURN, by="x:y", trouble="silence", wait=1.5, reply=FULL),
     Reassigned(seat="judge", who=("x:y", "host")),
     BudgetChanged(max_cost=None),
-    PatienceChanged(patience=1800),
+    RetryForChanged(retry_for=1800),
     QuestionAsked(question="What would it cost?", to=("a", "judge")),
     EndedEarly(),
     Noted(note="one agent"),
@@ -104,7 +104,7 @@ def test_what_is_no_event(data: Any) -> None:
 def test_a_debate_has_at_least_one_round(rounds: Any) -> None:
     """A setup without a whole number of rounds from 1 is refused."""
     with pytest.raises(ValidationError, match="rounds"):
-        Setup(topic="t", positions={}, rounds=rounds, strictness="strict", first="a")
+        Settings(topic="t", positions={}, rounds=rounds, strictness="strict", first="a")
 
 
 @many
