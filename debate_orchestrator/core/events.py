@@ -349,6 +349,13 @@ class BudgetChanged(Value):
     max_cost: float | None = Field(ge=0, le=LARGEST_COST)
 
 
+class RetryForChanged(Value):
+    """From here on a turn may be in trouble for so many seconds before the debate is paused."""
+
+    kind: Literal["retry_for_changed"] = "retry_for_changed"
+    retry_for: float = Field(ge=0)
+
+
 class QuestionAsked(Value):
     """A question was put from the floor. Those it is put to hear it from their next turn on."""
 
@@ -396,6 +403,7 @@ Event = (
     | CallFailed
     | Reassigned
     | BudgetChanged
+    | RetryForChanged
     | QuestionAsked
     | EndedEarly
     | Reopened

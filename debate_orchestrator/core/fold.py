@@ -27,6 +27,7 @@ from debate_orchestrator.core.events import (
     Reassigned,
     Rejected,
     Reopened,
+    RetryForChanged,
     Spoke,
     Voted,
 )
@@ -84,6 +85,8 @@ def admits(debate: DebateState, event: Event) -> bool:
         return True
     if isinstance(event, BudgetChanged):
         return _admits_budget(debate, event)
+    if isinstance(event, RetryForChanged):
+        return _admits_retry_for(debate, event)
     if isinstance(event, Reassigned):
         return _admits_cast(debate, event)
     if isinstance(event, QuestionAsked):
@@ -117,6 +120,13 @@ def _admits_budget(debate: DebateState, event: BudgetChanged) -> bool:
     if debate.complete:
         raise OutOfTurn("This debate is complete; a new cost cap would change nothing.")
     return event.max_cost != debate.max_cost
+
+
+def _admits_retry_for(debate: DebateState, event: RetryForChanged) -> bool:
+    """Whether another time for retries changes anything. Raises OutOfTurn if no call is left to make."""
+    if debate.complete:
+        raise OutOfTurn("This debate is complete; another time for retries would change nothing.")
+    return event.retry_for != debate.retry_for
 
 
 def _admits_cast(debate: DebateState, event: Reassigned) -> bool:
@@ -189,6 +199,7 @@ def _opening(opened: Opened) -> DebateState:
         plan=make_plan(opened),
         cast=opened.cast,
         max_cost=opened.setup.max_cost,
+        retry_for=opened.setup.retry_for,
         closed_after=course.closed_after if course else None,
         notes=[],
         questions=[],
@@ -231,6 +242,8 @@ def _changed(debate: DebateState, event: Event) -> DebateState:
             return replace(debate, cast={**debate.cast, event.seat: event.who})
         case BudgetChanged():
             return replace(debate, max_cost=event.max_cost)
+        case RetryForChanged():
+            return replace(debate, retry_for=event.retry_for)
         case QuestionAsked():
             _append(debate.questions, event)
         case EndedEarly():

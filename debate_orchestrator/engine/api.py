@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import BudgetChanged, Noted, Opened, Reopened
+from debate_orchestrator.core.events import BudgetChanged, Noted, Opened, Reopened, RetryForChanged
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE
@@ -92,6 +92,7 @@ async def resume(
     journal: Path,
     *,
     max_cost: float | None = None,
+    retry_for: float | None = None,
     trust: bool = False,
     on_event: OnEvent | None = None,
     on_text: OnText | None = None,
@@ -101,6 +102,7 @@ async def resume(
     Args:
         journal: path of the journal.
         max_cost: a new cap in US dollars; None keeps the old one.
+        retry_for: seconds that a turn may be in trouble from now on; None keeps what they were.
         trust: consent to what the journal makes this program do beyond the debate: run commands, call servers by
             address, read files elsewhere, send prompts that did not ship with this package.
         on_event, on_text: as in `run`.
@@ -122,6 +124,8 @@ async def resume(
             if errors := unpriced_seats(current.state.cast):
                 raise BadSettings(errors)
             record_event(writer, current, BudgetChanged(max_cost=max_cost))
+        if retry_for is not None:
+            record_event(writer, current, RetryForChanged(retry_for=retry_for))
         return await _drive(writer, current, files, on_event, on_text)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Answer, Asked, CallFailed, Event, Rejected, Reply
@@ -24,11 +25,13 @@ from debate_orchestrator.providers.registry import Provider, call_provider
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.util import model_spec, sanitize
-from debate_orchestrator.util.errors import BadReply, ExternalError, Paused, ProviderFailed, TransientError
+from debate_orchestrator.util.errors import BadReply, DebateError, ExternalError, Paused, ProviderFailed, TransientError
 
 SPEECH_ATTEMPTS = 2
 STRUCTURED_ATTEMPTS = 4
 """Replies that are asked for in a row until one can be used."""
+
+_STOPPED = "The call was given up, since the debate was stopped."
 
 OnEvent = Callable[[DebateState, Event], None]
 """Called with each event after it was written and folded."""
@@ -140,11 +143,13 @@ class _Call:
         self._runner, self._turn, self._request, self._provider = runner, turn, request, provider
         self._begun = begun
         self._billed = model_spec.is_called(provider.name)
+        self._pieces: list[str] = []
+        """What has come of the answer under way."""
 
     async def reply(self) -> Reply | None:
         """The provider's reply; None if the loop was told to stop. Paused when trouble outlasts the patience."""
         runner = self._runner
-        patience = runner.debate.opened.setup.retry_for
+        patience = runner.debate.retry_for
         return await call_with_retry(
             self._send, patience, before=self._begin, on_failure=self._failed, stop=runner.stop
         )
@@ -164,20 +169,40 @@ class _Call:
 
     async def _send(self) -> Reply:
         budget = self._runner.budget
+        self._pieces = []
         try:
             reply = await call_provider(self._provider, self._request, self._on_text)
         except ExternalError:
             raise  # `_failed` settles the budget, after the failure with its costs is on record
-        except BaseException:
-            budget.give(self._turn.id, unseen=True)  # a cancelled call may have cost what was expected of it
+        except asyncio.CancelledError:
+            self._record_cancelled()
             raise
-        budget.give(self._turn.id)
+        except BaseException:
+            budget.give(self._turn.id, unseen=True)
+            raise
+        # What an answer has cost whose stream was closed is not known.
+        budget.give(self._turn.id, unseen=self._billed and reply.cost is None)
         return reply.model_copy(
             update={"brief": self._request.digest, "by": self._provider.name, "called": self._billed}
         )
 
+    def _record_cancelled(self) -> None:
+        """Records a call that is given up, with what had come, at once: the process may have a second left."""
+        text, reply = "".join(self._pieces), None
+        if text.strip():
+            name = self._provider.name
+            reply = Reply(text=text, brief=self._request.digest, by=name, called=self._billed)
+        if self._billed or reply is not None:
+            event = CallFailed(
+                turn=self._turn.id, by=self._provider.name, trouble=_STOPPED, unsure=self._billed, reply=reply
+            )
+            with suppress(DebateError):  # the journal can't be written: it says so where it is closed
+                record_event(self._runner.journal, self._runner.current, event, self._runner.on_event)
+        self._runner.budget.give(self._turn.id, unseen=reply is None)  # it may have cost what was expected of it
+
     def _on_text(self, piece: str) -> None:
         self._begun.set()
+        self._pieces.append(piece)
         if self._runner.on_text is not None:
             self._runner.on_text(self._turn, piece)
 
@@ -207,7 +232,7 @@ class _Call:
             raise self._out_of_patience(trouble) from trouble
 
     def _out_of_patience(self, trouble: TransientError) -> Paused:
-        patience = self._runner.debate.opened.setup.retry_for
+        patience = self._runner.debate.retry_for
         limit = f"within {min(patience, trouble.patience or patience):g} s of trouble"
         limit = limit if trouble.tries is None else f"after {trouble.tries} calls"
         asks = f" The provider asks to wait {trouble.after:,.0f} s." if trouble.after else ""

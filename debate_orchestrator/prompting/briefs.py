@@ -49,6 +49,8 @@ class Brief(Value):
     json_schema: dict[str, Any] | None = None
     words: int | None = None
     """About how many words are asked for, if a number is given."""
+    most_words: int | None = None
+    """Words after which what others hear of the reply ends, if the phase has such a limit."""
     tokens: int | None = None
     """The most tokens that the reply may have, if the format sets a limit."""
     search: bool = False
@@ -57,7 +59,8 @@ class Brief(Value):
     @property
     def digest(self) -> str:
         """The sha256 of everything that the seat is shown."""
-        return hashlib.sha256(self.model_dump_json(exclude={"turn", "words", "tokens", "search"}).encode()).hexdigest()
+        shown = self.model_dump_json(exclude={"turn", "words", "most_words", "tokens", "search"})
+        return hashlib.sha256(shown.encode()).hexdigest()
 
     def redacted(self) -> Brief:
         """The same without the secrets of the environment, as it is sent."""
@@ -100,6 +103,7 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None) -> Br
         wants="json" if context["schema"] else "text",
         json_schema=context["schema"],
         words=turn.phase.words,
+        most_words=turn.phase.most_words,
         tokens=turn.phase.tokens,
         search=context["search"],
     )
