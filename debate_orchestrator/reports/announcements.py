@@ -50,12 +50,26 @@ class Announcement(NamedTuple):
         return self.kind in ("round", "final") or (self.kind == "intervention" and self.severity == "warning")
 
 
+class StageAnnouncements(NamedTuple):
+    """What a stage is announced with, and what it brings once all of its turns are settled."""
+
+    stage: Stage
+    before: tuple[Announcement, ...]
+    after: tuple[Announcement, ...]
+
+
 def announcements(debate: DebateState) -> list[Announcement]:
     """Everything announced so far, in order. It only ever grows at its end."""
-    found: list[Announcement] = []
+    return [line for stage in announced_stages(debate) for line in (*stage.before, *stage.after)]
+
+
+def announced_stages(debate: DebateState) -> list[StageAnnouncements]:
+    """The stages so far, in order, the one that is due last, each with what is announced before and after it."""
+    before: list[Announcement] = []
     if names := stand_ins(debate, debate.opened.cast):
         text = f"Rehearsal: stand-ins speak for {', '.join(names)}, and what they say means nothing."
-        found.append(Announcement("rehearsal", text, "warning"))
+        before.append(Announcement("rehearsal", text, "warning"))
+    found: list[StageAnnouncements] = []
     begun = 0
     stages = list(debate.stages)
     for n, stage in enumerate(stages):
@@ -63,18 +77,28 @@ def announcements(debate: DebateState) -> list[Announcement]:
         if first.round is not None and first.round > begun:
             begun = first.round
             banner = fill_label(debate.format.labels.round, round=begun, rounds=debate.rounds)
-            found.append(Announcement("round", banner))
+            before.append(Announcement("round", banner))
         if first.phase.on is not None:
-            found += _intervention(debate, stage)
-        if any(turn.id not in debate.answers for turn in stage):
+            before += _intervention(debate, stage)
+        settled = all(turn.id in debate.answers for turn in stage)
+        found.append(StageAnnouncements(stage, tuple(before), tuple(_after(debate, stages, n)) if settled else ()))
+        before = []
+        if not settled:
             break
-        found += [line for turn in stage for line in _about(debate, turn)]
-        later = (other[0] for other in _of_its_part(stages, n))
-        if _is_vote(debate, first) and not any(_same_vote(debate, first, turn) for turn in later):
-            found += _voted(debate, first)
-        if first.closing and debate.shape(first) is not None:
-            found += [line for turn in stage for line in _dissent(debate, turn)]
     return found
+
+
+def _after(debate: DebateState, stages: Sequence[Stage], n: int) -> Iterator[Announcement]:
+    """What a settled stage brings."""
+    first = stages[n][0]
+    for turn in stages[n]:
+        yield from _about(debate, turn)
+    later = (other[0] for other in _of_its_part(stages, n))
+    if _is_vote(debate, first) and not any(_same_vote(debate, first, turn) for turn in later):
+        yield from _voted(debate, first)
+    if first.closing and debate.shape(first) is not None:
+        for turn in stages[n]:
+            yield from _dissent(debate, turn)
 
 
 def _is_vote(debate: DebateState, turn: Turn) -> bool:
