@@ -22,10 +22,10 @@ from debate_orchestrator.web.seats import Seats
 from debate_orchestrator.web.tokens import Tokens
 
 
-def create_app(tokens: Tokens, hosts: Iterable[str]) -> Guard:
+def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -> Guard:
     """The application for the debates of the working folder. `hosts` are the names under which it is asked for, with
-    their ports."""
-    runs = Runs()
+    their ports; `runs` are ended with it."""
+    runs = runs or Runs()
     desk, seats = Desk(tokens, runs), Seats(tokens, runs)
 
     @contextlib.asynccontextmanager

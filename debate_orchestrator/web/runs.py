@@ -68,6 +68,8 @@ class Run:
         self.journal: JournalWriter | None = None
         self.current: CurrentState | None = None
         self._stop = asyncio.Event()
+        self._leaving = False
+        """Whether the server ends: pages then stay as they are, until there is a server again."""
         self._writing: dict[str, Writing] = {}
         self._shown: set[str] = set()
         self._flush: asyncio.TimerHandle | None = None
@@ -87,6 +89,11 @@ class Run:
         self._stop.set()
         self.people.leave()
         self._tell_status()
+
+    def leave(self) -> None:
+        """Does the same because the server ends."""
+        self._leaving = True
+        self.pause()
 
     def record(self, event: Event) -> None:
         """Writes an event of the user's to the journal. Raises OutOfTurn where the debate does not admit it."""
@@ -122,7 +129,8 @@ class Run:
             self.journal = None
             if self._flush is not None:
                 self._flush.cancel()
-            self.audience.tell("over", {})
+            if not self._leaving:
+                self.audience.tell("over", {})
             self.audience.close()
             self.people.end()
 
@@ -231,7 +239,7 @@ class Runs:
         """Ends all runs as SIGTERM ends a debate at a terminal: what had come of answers under way is kept."""
         running = [run for run in self._runs.values() if run.running]
         for run in running:
-            run.pause()
+            run.leave()
         if running:
             await asyncio.wait([run.task for run in running], timeout=0.2)
         for run in running:

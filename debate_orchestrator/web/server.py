@@ -22,6 +22,16 @@ def serve(port: int, more_hosts: Sequence[str], ready: Callable[[str], None]) ->
         hint = 'pip install "debate-orchestrator[web]"'
         raise BadSettings("`debate serve` needs the extra `web`.", hint=hint) from None
     from debate_orchestrator.web.app import create_app
+    from debate_orchestrator.web.runs import Runs
+
+    runs = Runs()
+
+    class Server(uvicorn.Server):
+        """Ends the debates before it waits for open connections: the streams among these end with them."""
+
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            await runs.shutdown()
+            await super().shutdown(sockets)
 
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -35,7 +45,7 @@ def serve(port: int, more_hosts: Sequence[str], ready: Callable[[str], None]) ->
     tokens = tokens_module.load()
     hosts = [f"{LOOPBACK}:{port}", f"localhost:{port}", *more_hosts]
     config = uvicorn.Config(
-        create_app(tokens, hosts),
+        create_app(tokens, hosts, runs),
         loop="asyncio",  # programs that speak need its transports
         http="h11",
         ws="none",
@@ -48,4 +58,4 @@ def serve(port: int, more_hosts: Sequence[str], ready: Callable[[str], None]) ->
         timeout_graceful_shutdown=1,
     )
     ready(f"http://{LOOPBACK}:{port}/enter?key={tokens.desk}")
-    uvicorn.Server(config).run(sockets=[listening])
+    Server(config).run(sockets=[listening])

@@ -187,3 +187,43 @@ def test_a_killed_server_goes_on(folder: Path, context: Any) -> None:
         window.get_by_role("button", name="Go on").click()
         window.get_by_text("Complete").wait_for()
         assert "First comes a claim" in window.inner_text("#debate")
+
+
+def test_two_people_in_two_browsers(folder: Path, context: Any, page: Any) -> None:  # noqa: F811
+    """Each takes a seat by a link, one of them on a phone whose page is loaded anew: what was typed is there again, the
+    turn comes without a click, and the report is theirs to read."""
+    with served(folder) as (address, _):
+        window = context.new_page()
+        window.goto(address)
+        window.goto(re.sub(r"/enter.*", "/new", address))
+        window.get_by_label("What is to be debated?").fill("Is a reason better than a claim?")
+        window.locator("[name='rounds']").fill("1")
+        window.locator("[name='cast.a']").select_option("human")
+        window.locator("[name='cast.b']").select_option("human")
+        window.get_by_role("button", name="Next: what it takes").click()
+        window.get_by_role("button", name="Start the debate").click()
+        window.get_by_role("link", name="Researcher A").wait_for()
+        looked_at(window)
+        seats = {
+            name: window.get_by_role("link", name=name).get_attribute("href")
+            for name in ("Researcher A", "Researcher B")
+        }
+        browser = page.context.browser
+        people = {name: browser.new_context(viewport={"width": PHONE, "height": 844}).new_page() for name in seats}
+        for name, person in people.items():
+            person.goto(address.partition("/enter")[0] + seats[name])
+        first = people["Researcher A"]
+        first.get_by_label("Your speech").type("A claim alone convinces nobody who doubts it, and a reason does. ")
+        looked_at(first)
+        first.reload()
+        assert "A claim alone" in first.get_by_label("Your speech").input_value()
+        first.get_by_role("button", name="Hand it in").click()
+        second = people["Researcher B"]
+        second.get_by_label("Your speech").fill("A claim can be tested, and a reason only ever sounds good. ")
+        second.get_by_role("button", name="Hand it in").click()
+        for person in people.values():
+            person.get_by_role("link", name="Read the report").click()
+            person.wait_for_url("**/report")
+            assert "A claim alone convinces nobody" in person.content()
+            person.context.close()
+        assert context.said == []
