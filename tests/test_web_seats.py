@@ -14,6 +14,7 @@ from web_visitor import PATIENCE, Visitor, plain, visiting
 
 from debate_orchestrator import fold, read_journal
 from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.providers import discovery
 
 SETUP = {
     "topic": "Is a reason better than a claim?",
@@ -174,6 +175,22 @@ def test_a_paused_seat_keeps_its_link(visitor: Visitor, stranger: Visitor, here:
         assert hand_in(again, link, text=SPEECH).status_code == 303
         again.until(address, "Complete")
     assert state().answers[turn].reply.text.strip() == SPEECH.strip()
+
+
+def test_a_server_goes_on_with_what_ran(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A debate that ran when its server ended runs in the next one of that folder, and waits for the same turn; one
+    that was paused stays paused."""
+    monkeypatch.setattr(discovery, "available", lambda *_: [])
+    with visiting() as before:
+        address, links = begun(before, **{"cast.a": "human"})
+        (link,) = links.values()
+        turn = turn_of(before, link)
+    with visiting() as again:
+        assert turn_of(again, link) == turn
+        again.send(f"{address}/pause")
+        again.until(address, "Paused")
+    with visiting() as last:
+        assert "Paused" in last.text(address)
 
 
 def test_the_floor_and_an_early_end(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811

@@ -30,6 +30,7 @@ def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        runs.go_on()
         yield
         await runs.shutdown()
 

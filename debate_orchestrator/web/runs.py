@@ -24,7 +24,7 @@ from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.util.errors import BadSettings, DebateError, OutOfTurn, Paused, short_repr
 from debate_orchestrator.util.redact import redact
-from debate_orchestrator.web import blocks
+from debate_orchestrator.web import blocks, under_way
 from debate_orchestrator.web.live import Audience, message
 from debate_orchestrator.web.people import People
 
@@ -208,6 +208,7 @@ class Runs:
 
     def __init__(self) -> None:
         self._runs: dict[str, Run] = {}
+        self._leaving = False
 
     def of(self, path: str) -> Run | None:
         """The run of a debate, also one that has ended; None where it did not run since the server was started."""
@@ -221,7 +222,18 @@ class Runs:
         """Goes on with a debate to whose risks the user has agreed, unless it runs already."""
         if (run := self.running(path)) is None:
             run = self._runs[path] = Run(path, People())
+            run.task.add_done_callback(lambda _: self._remember())
+            self._remember()
         return run
+
+    def go_on(self) -> None:
+        """Goes on with the debates that ran when the last server of this folder ended."""
+        for path in under_way.remembered():
+            self.start(path)
+
+    def _remember(self) -> None:
+        if not self._leaving:
+            under_way.remember(path for path, run in self._runs.items() if run.running)
 
     def record(self, path: str, make: Callable[[DebateState], Event]) -> None:
         """Writes an event of the user's into a debate, whether it runs or waits. Raises DebateError where the debate
@@ -237,6 +249,7 @@ class Runs:
 
     async def shutdown(self) -> None:
         """Ends all runs as SIGTERM ends a debate at a terminal: what had come of answers under way is kept."""
+        self._leaving = True
         running = [run for run in self._runs.values() if run.running]
         for run in running:
             run.leave()
