@@ -15,7 +15,8 @@ from contests import JUDGES, OPUS, runner, statuses
 from messages_server import Server, serving
 
 from debate_orchestrator.core.events import Asked, Event, Opened, Reassigned, Spoke, Voted
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.fold import fold
+from debate_orchestrator.core.tally import final_votes
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.tournament import folder
 from debate_orchestrator.tournament.folder import Tournament
@@ -127,10 +128,10 @@ def test_a_short_panel_is_on_record(server: Server) -> None:
     held = contests.tournament(**PAIR, judges={"from": JUDGES, "panel": 3})
     server.say = lambda request: "no ballot" if asked_of(request, JUDGES[0]) else contests.replied(request)
     run = contests.ran(held)
-    state = DebateState(events_of(held))
+    votes = final_votes(fold(events_of(held)))
 
-    assert statuses(run) == ["complete"] and len(state.final_votes()) == 3
-    assert sum(vote.absent for vote in state.final_votes()) == 1
+    assert statuses(run) == ["complete"] and len(votes) == 3
+    assert sum(vote.absent for vote in votes) == 1
 
 
 def test_ballots_are_asked_for_again(server: Server) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Reply, Usage
+from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.estimate import expected
 from debate_orchestrator.prompting.briefs import Brief
@@ -34,18 +35,18 @@ def unpriced_seats(cast: Mapping[str, Iterable[str]]) -> list[str]:
 class Budget:
     """What one debate has spent and reserved, in US dollars."""
 
-    def __init__(self, debate: DebateState, shared_budget: SharedBudget | None = None, unseen: float = 0.0):
-        self._debate, self._shared_budget = debate, shared_budget
+    def __init__(self, current: CurrentState, shared_budget: SharedBudget | None = None, unseen: float = 0.0):
+        self._current, self._shared_budget = current, shared_budget
         self._reserved: dict[str, float] = {}
-        self._known: tuple[object, float] = (None, 0.0)
-        """What is on record, and what it cost: adding it up for every call of many debates would take long."""
+        self._known: tuple[DebateState | None, float] = (None, 0.0)
+        """A state and what it cost: adding it up for every call of many debates would take long."""
         self.unseen = unseen
         """The expected cost of calls that brought no answer and may have been billed."""
 
     def take(self, turn_id: str, spec: str, brief: Brief) -> None:
         """Reserves the expected cost of a call. OverBudget if that would exceed the debate's cap or the shared one."""
         price = expected(spec, brief)
-        _check_cap(self._debate.max_cost, self.committed, turn_id, spec, price, _RAISE_CAP)
+        _check_cap(self._current.state.max_cost, self.committed, turn_id, spec, price, _RAISE_CAP)
         if self._shared_budget is not None:
             _check_cap(self._shared_budget.cap, self._shared_budget.committed, turn_id, spec, price, _RUN_AGAIN)
         self._reserved[turn_id] = price or 0.0
@@ -57,12 +58,10 @@ class Budget:
 
     def spent(self) -> float:
         """US dollars on record, with the least that answers that broke off can have cost."""
-        debate = self._debate
-        failures = [call for calls in debate.unanswered.values() for call in calls]
-        recorded = (len(debate.answers), sum(map(len, debate.spoiled.values())), len(failures))
-        if recorded != self._known[0]:
-            failed = (call.reply for call in failures if call.reply is not None)
-            self._known = recorded, costs_of(debate).total.cost + sum(map(_least_cost, failed))
+        debate = self._current.state
+        if debate is not self._known[0]:
+            failed = (call.reply for calls in debate.failed.values() for call in calls if call.reply is not None)
+            self._known = debate, costs_of(debate).total.cost + sum(map(_least_cost, failed))
         return self._known[1] + self.unseen
 
     def committed(self) -> float:
@@ -79,12 +78,12 @@ class SharedBudget:
         self._settled: dict[str, tuple[float, float]] = {}
         """What was spent, and what of it is of calls that left no trace."""
 
-    def budget(self, key: str, debate: DebateState) -> Budget:
+    def budget(self, key: str, current: CurrentState) -> Budget:
         """The budget of the debate with that key; it replaces an earlier one of the same debate."""
         if key in self._running:
             self.settle(key)
         _, unseen = self._settled.pop(key, (0.0, 0.0))
-        budget = self._running[key] = Budget(debate, self, unseen)
+        budget = self._running[key] = Budget(current, self, unseen)
         return budget
 
     def settle(self, key: str) -> None:

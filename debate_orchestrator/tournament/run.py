@@ -11,7 +11,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
+from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.events import CallFailed, Event, Opened, Reassigned, Reopened
+from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.phases import JUDGE, NO_DECISION, Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.budget import SharedBudget
@@ -98,11 +100,11 @@ class TournamentRun:
                     continue
                 events = [entry.event for entry in entries]
                 self.tournament.must_belong(debate, events)
-                state = DebateState(events)
+                state = fold(events)
             except (BadJournal, BadFile) as error:
                 self.standings[debate.id] = Standing("unusable", why=tuple(error.complaints))
                 continue
-            self._settle(debate, state, "stopped")
+            self._settle(debate, CurrentState(state), "stopped")
 
     def pending(self) -> list[ScheduledDebate]:
         """The debates that are left, those that have begun first."""
@@ -169,19 +171,19 @@ class TournamentRun:
         with await self._store.open(debate.id, lambda: self.tournament.opening(debate)) as journal:
             events = journal.events
             self.tournament.must_belong(debate, events)
-            state = DebateState(events)
-            self.repeated += _under_way(state)
-            if state.unanswered_at_the_end() and self._retry_failed:
-                record_event(journal, state, Reopened())
+            current = CurrentState(fold(events))
+            self.repeated += _under_way(current.state)
+            if schedule.unanswered_at_the_end(current.state) and self._retry_failed:
+                record_event(journal, current, Reopened())
             try:
-                while state.due() and not stop.is_set():
-                    await self._drive(debate, journal, state, stop)
+                while current.state.due and not stop.is_set():
+                    await self._drive(debate, journal, current, stop)
                 await journal.synced()
             finally:
-                self._settle(debate, state, "stopped")
+                self._settle(debate, current, "stopped")
 
     async def _drive(
-        self, debate: ScheduledDebate, journal: JournalWriter, state: DebateState, stop: asyncio.Event
+        self, debate: ScheduledDebate, journal: JournalWriter, current: CurrentState, stop: asyncio.Event
     ) -> None:
         """Runs the loop of a debate until it is complete, or stops; a judge who fails is replaced from the reserve."""
 
@@ -191,22 +193,23 @@ class TournamentRun:
             self._on_change(debate, self.standings[debate.id], event)
 
         files = DebateFiles.of_journal(self.tournament.journal(debate))
-        providers = self.limiters.limited(registry.make_providers(state, files.evidence, self._permissions))
+        providers = self.limiters.limited(registry.make_providers(current, files.evidence, self._permissions))
         reserve = self._reserve(debate, journal.events)
         try:
             await run_loop(
                 journal,
-                state,
+                current,
                 providers,
                 on_event,
                 stop=stop,
-                budget=self.budget.budget(debate.id, state),
+                budget=self.budget.budget(debate.id, current),
                 unsaved=self._unsaved,
                 whole_panel=bool(reserve),
             )
         except OverBudget:
             raise
         except ExternalError as error:
+            state = current.state
             failed = _failed_turns(state)
             if isinstance(error, ProviderFailed):
                 self._failures.update({filler(state, turn.seat) for turn in failed})
@@ -217,7 +220,7 @@ class TournamentRun:
             panel = list(state.cast[JUDGE])
             for seat, spec in zip(sorted(seats), reserve, strict=False):
                 panel[state.judges.index(seat)] = spec
-            record_event(journal, state, Reassigned(seat=JUDGE, who=tuple(panel)), on_event)
+            record_event(journal, current, Reassigned(seat=JUDGE, who=tuple(panel)), on_event)
 
     def _reserve(self, debate: ScheduledDebate, events: Sequence[Event]) -> list[str]:
         """The judges of the reserve who have not been on the panel yet."""
@@ -230,14 +233,15 @@ class TournamentRun:
         specs = [self.tournament.spec.model_named(name).spec for name in debate.reserve]
         return [spec for spec in specs if spec not in used]
 
-    def _settle(self, debate: ScheduledDebate, state: DebateState, otherwise: Status) -> None:
+    def _settle(self, debate: ScheduledDebate, current: CurrentState, otherwise: Status) -> None:
         """Takes note of what a debate has cost and how it stands; `otherwise` is the status of one that is not
         complete."""
-        budget = self.budget.budget(debate.id, state)
+        state = current.state
+        budget = self.budget.budget(debate.id, current)
         self.budget.settle(debate.id)
         status: Status = otherwise
         if state.complete:
-            status = "undecided" if state.unanswered_at_the_end() else "complete"
+            status = "undecided" if schedule.unanswered_at_the_end(state) else "complete"
         self._stand(debate, Standing(status, _winner(state), budget.spent()))
 
     def _stand(self, debate: ScheduledDebate, standing: Standing) -> None:
@@ -248,8 +252,8 @@ class TournamentRun:
 def _under_way(state: DebateState) -> int:
     """The calls of which a journal has the intent and no result."""
     count = 0
-    for turn in state.due():
-        results = len(state.spoiled.get(turn.id, ())) + len(state.unanswered.get(turn.id, ()))
+    for turn in state.due:
+        results = len(state.rejected.get(turn.id, ())) + len(state.failed.get(turn.id, ()))
         count += max(0, sum(asked.called for asked in state.asked.get(turn.id, ())) - results)
     return count
 
@@ -258,14 +262,14 @@ def _failed_turns(state: DebateState) -> list[Turn]:
     """The turns that are due because their last call failed for good, or no reply to them could be used."""
     return [
         turn
-        for turn in state.due()
-        if state.spoiled.get(turn.id) or any(call.wait is None for call in state.unanswered.get(turn.id, [])[-1:])
+        for turn in state.due
+        if state.rejected.get(turn.id) or any(call.wait is None for call in state.failed.get(turn.id, ())[-1:])
     ]
 
 
 def _winner(state: DebateState) -> str | None:
     """Who has won a debate that is complete."""
-    verdict = state.verdict() if state.complete else None
+    verdict = tally.verdict(state) if state.complete else None
     if verdict is None or verdict.winner == NO_DECISION:
         return None
     pro, con = state.format.sides

@@ -10,7 +10,7 @@ EXAMPLE = "debate tournament new spring.yaml"
 VERBS = {
     "new": ("new", "write a commented spec to start from"),
     "plan": ("plan", "show the schedule of a spec, and the calls, tokens, cost and time that it takes"),
-    "run": ("run", "run the debates of a spec, or go on with them"),
+    "run": ("run_spec", "run the debates of a spec, or go on with them"),
     "resume": ("resume", "go on with the tournament in a folder"),
     "add": ("add", "add a model to a tournament; it meets all others"),
 }

@@ -110,7 +110,7 @@ def run_tournament(tournament: Tournament, options: Options) -> int:
 
 async def _run(run: TournamentRun, progress: Progress, unsaved: UnsavedEvents, options: Options) -> bool:
     """Runs until done or interrupted; whether it was interrupted. The first Ctrl-C waits for the answers under way,
-    the second one leaves them."""
+    the second one and SIGTERM leave them."""
     stop, task, interrupted = asyncio.Event(), asyncio.current_task(), False
 
     def interrupt() -> None:
@@ -123,7 +123,14 @@ async def _run(run: TournamentRun, progress: Progress, unsaved: UnsavedEvents, o
         interrupted = True
         stop.set()
 
-    with heeded(interrupt), suppress(asyncio.CancelledError):
+    def terminate() -> None:
+        nonlocal interrupted
+        interrupted = True
+        stop.set()
+        if task:
+            task.cancel()
+
+    with heeded(interrupt, terminate), suppress(asyncio.CancelledError):
         async with _shown(run, progress, options):
             await run.run(stop)
     return interrupted
