@@ -14,9 +14,10 @@ Functions:
     read_journal            read and verify a journal
     render                  the report of a journal as markdown, HTML or JSON
     load_format             the rules of one kind of debate
+    find_risks              what settings or a journal would do beyond the debate
 
 docs/library.md shows each of them. Importing this package loads none of its modules; each name is loaded on first use.
-The way through the code: `setup.settings`, `engine.start`, `engine.loop`, `engine.turn`, `core.state`,
+The way through the code: `core.settings`, `engine.start`, `engine.loop`, `engine.turn`, `core.state`,
 `reports.model`.
 """
 
@@ -28,9 +29,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from debate_orchestrator.core.events import Event
     from debate_orchestrator.core.format import Format
+    from debate_orchestrator.core.settings import Settings
     from debate_orchestrator.core.state import DebateState
     from debate_orchestrator.engine.api import (
         DebateResult,
+        find_risks,
         load_format,
         open_debate,
         read_journal,
@@ -41,7 +44,7 @@ if TYPE_CHECKING:
     )
     from debate_orchestrator.host.step import StepResult, step
     from debate_orchestrator.reports.model import ReportModel
-    from debate_orchestrator.setup.settings import Settings
+    from debate_orchestrator.setup.risks import Risk
     from debate_orchestrator.storage.journal import JournalContents
     from debate_orchestrator.util.errors import (
         BadFile,
@@ -66,6 +69,7 @@ _MODULES = {
     "core.state": ("DebateState",),
     "engine.api": (
         "DebateResult",
+        "find_risks",
         "load_format",
         "open_debate",
         "read_journal",
@@ -76,7 +80,8 @@ _MODULES = {
     ),
     "host.step": ("StepResult", "step"),
     "reports.model": ("ReportModel",),
-    "setup.settings": ("Settings",),
+    "core.settings": ("Settings",),
+    "setup.risks": ("Risk",),
     "storage.journal": ("JournalContents",),
     "util.errors": (
         "BadFile",
@@ -113,9 +118,11 @@ __all__ = [
     "Paused",
     "ProviderFailed",
     "ReportModel",
+    "Risk",
     "Settings",
     "StepResult",
     "UserError",
+    "find_risks",
     "load_format",
     "open_debate",
     "read_journal",

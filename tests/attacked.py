@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 from attacks import CODE
 
-from debate_orchestrator.core.events import Answer, Context, Declined, FoundPage, Opened, Reply, Setup, Spoke, Voted
+from debate_orchestrator.core.events import Answer, Context, Declined, FoundPage, Opened, Reply, Spoke, Voted
 from debate_orchestrator.core.phases import CLERK, JUDGE, Turn
 from debate_orchestrator.core.schema import LONGEST, LONGEST_URL, Field, Shape, ShapeContext, applies, fields_asked
+from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.visible_text import make_visible
 from debate_orchestrator.formats import loader
@@ -40,19 +41,22 @@ def opened(texts: Texts, name: str, *, rounds: int = 1, judges: int = 1, whole: 
     """The opening of a debate, with everything that its format leaves open if it is to be `whole`: mirrored, judged
     each round and blindly before the first word."""
     made = loader.load(name).model_copy(update=rules)
-    setup = Setup(
+    context = tuple(Context(name=texts("name"), text=texts("file")) for _ in range(2))
+    cast = dict.fromkeys(made.seated, ("host",)) | ({JUDGE: ("host",) * judges} if JUDGE in made.seated else {})
+    setup = Settings(
         topic=texts("topic"),
         positions={side: texts("position") for side in made.sides},
         rounds=min(rounds, made.rounds.most),
         strictness="strict",
         first=made.sides[0],
-        context=tuple(Context(name=texts("name"), text=texts("file")) for _ in range(2)),
+        context=tuple(file.name for file in context),
+        cast=cast,
         mirror=whole and any(map(made.votes, made.phases())),
         each_round=whole and "each round" in made.options,
         blind=whole and "blind" in made.options,
     )
-    cast = dict.fromkeys(made.seated, ("host",)) | ({JUDGE: ("host",) * judges} if JUDGE in made.seated else {})
-    return Opened(schema_version=1, version="0", setup=setup, format=made, prompts={}, cast=cast, seed=1, nonce=CODE)
+    given = {"setup": setup, "context": context, "format": made, "prompts": {}}
+    return Opened(schema_version=1, version="0", seed=1, nonce=CODE, **given)
 
 
 def put(texts: Texts, opening: Opened, declining: str = "", only: int | None = None) -> Iterator[Put]:

@@ -11,7 +11,7 @@ from dealing import Deal, Hand
 
 from debate_orchestrator.core.events import Event, Noted, Opened, Rejected, Reply
 from debate_orchestrator.core.phases import Turn
-from debate_orchestrator.core.state import ATTEMPTS, DebateState
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.start import make_opening
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import replies
@@ -45,9 +45,11 @@ def opening(
     given |= {"first": first, "feedback": feedback, "insist": True}
     made = make_opening(settings_from(given, loader.load("adversarial"), "report.md"))
     cast = cast or {"a": ("host",), "b": ("host",), "judge": ("host",) * judges}
-    settled = {"topic": topic, "positions": dict(zip("ab", positions, strict=True)), **how}
-    setup = made.setup.model_copy(update=settled)
-    return made.model_copy(update={"setup": setup, "cast": cast, "nonce": NONCE, "seed": 1, "version": "0"})
+    context = how.pop("context", ())
+    settled = {"topic": topic, "positions": dict(zip("ab", positions, strict=True)), "cast": cast, **how}
+    settled["context"] = tuple(file.name for file in context)
+    fixed = {"context": context, "nonce": NONCE, "seed": 1, "version": "0"}
+    return made.model_copy(update=fixed).with_settings(**settled)
 
 
 def played(say: puppets.Say | None = None, *, until: str | None = None, **setup: Any) -> list[Event]:
@@ -69,13 +71,13 @@ def answers(debate: DebateState, turn: Turn, say: puppets.Say | None) -> Iterato
     if said is None:
         said = puppets.reply(waiting, rounds=debate.rounds, strict=debate.opened.setup.strictness == "strict")
     text = said if isinstance(said, str) else json.dumps(said)
-    for attempt in range(ATTEMPTS):
+    for attempt in range(2):
         reply = Reply(text=text, brief=str(attempt) * 64, by="host")
         try:
             yield replies.parse_reply(debate, turn, reply)
         except BadReply as error:
             assert turn.judging, error
-            yield Rejected(turn=turn.id, complaints=tuple(error.complaints), reply=reply)
+            yield Rejected(turn=turn.id, complaints=tuple(error.complaints), reply=reply, absent=attempt == 1)
         else:
             return
 

@@ -31,12 +31,12 @@ from debate_orchestrator.core.events import (
     Reassigned,
     Rejected,
     Reply,
-    Setup,
     Spoke,
     Voted,
 )
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import Criterion, Labels, ReservedLines, Rubric, Seat, Strictness
+from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.errors import ProviderFailed
 
@@ -63,13 +63,14 @@ _FORMAT = Format(
 
 def opened(**changes: Any) -> Opened:
     """The opening of a debate under the smallest format there can be."""
-    setup = Setup(topic="Tabs?", positions={"a": "Yes.", "b": "No."}, rounds=1, strictness="strict", first="a")
+    cast: dict[str, Any] = changes.pop("cast", {}) | dict.fromkeys(("a", "b", "judge"), ("host",))
+    setup = Settings(topic="Tabs?", positions={"a": "Yes.", "b": "No."}, rounds=1, strictness="strict", first="a")
     made: dict[str, Any] = {"schema_version": 1, "version": "0", "setup": setup, "format": _FORMAT, "prompts": {}}
     made |= {"seed": 1, "nonce": "n"} | changes
-    given: Setup = made["setup"]
+    given: Settings = made["setup"]
     positions = {side: given.positions.get(side, "Yes.") for side in made["format"].sides}
-    made["setup"] = given.model_copy(update={"positions": positions})
-    return Opened(**(made | {"cast": changes.get("cast", {}) | dict.fromkeys(("a", "b", "judge"), ("host",))}))
+    made["setup"] = given.model_copy(update={"positions": positions, "cast": cast})
+    return Opened(**made)
 
 
 def said(text: str) -> Reply:

@@ -45,8 +45,9 @@ def events(
     own = rules(made) if isinstance(made, str) else made
     context = (Context(name="passage.txt", text=material),) if material else ()
     opened = folding.opened(rounds, panel, rules=own, context=context, **setup)
-    changed = opened.setup.model_copy(update={"topic": topic, "positions": dict(zip("ab", positions, strict=True))})
-    opened = opened.model_copy(update={"setup": changed, "cast": cast or opened.cast})
+    opened = opened.with_settings(
+        topic=topic, positions=dict(zip("ab", positions, strict=True)), cast=cast or opened.cast
+    )
     debate, taken = DebateState([opened]), list[Event]([opened])
     while (due := debate.due()) and until not in {turn.id for turn in due}:
         for answer in [answer for turn in due for answer in folding.events(debate, turn, script or {})]:

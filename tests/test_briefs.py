@@ -154,7 +154,7 @@ def test_material_stays_in_its_block(text: str) -> None:
     """Neither a context file nor its name leaves its block."""
     first = opening(rounds=1)
     files = (Context(name=text, text=text), Context(name="b", text="calm"))
-    debate = DebateState([first.model_copy(update={"setup": first.setup.model_copy(update={"context": files})})])
+    debate = DebateState([first.model_copy(update={"context": files})])
 
     (message,) = brief(debate, debate.due()[0]).messages
     assert fences("\n".join(message.parts)) == ["<<<", "END"] * 4

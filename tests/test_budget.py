@@ -17,7 +17,7 @@ OPUS = "anthropic:claude-opus-5-5"
 
 def capped(cap: float | None) -> tuple[DebateState, Brief, float]:
     """A debate with a cap, its first brief, and what a call for that is expected to cost."""
-    debate = DebateState([debates.opening(rounds=1).model_copy(update={"max_cost": cap})])
+    debate = DebateState([debates.opening(rounds=1).with_settings(max_cost=cap)])
     asked = brief(debate, debate.due()[0])
     price = expected(OPUS, asked)
     assert price is not None

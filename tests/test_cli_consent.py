@@ -15,7 +15,7 @@ from waiting import ended
 
 from debate_orchestrator.cli import debates
 from debate_orchestrator.cli.settings import questionnaire as interview
-from debate_orchestrator.core.events import Reassigned
+from debate_orchestrator.core.events import Context, Reassigned
 from debate_orchestrator.setup import session
 from debate_orchestrator.setup.session import SetupProgress, SetupState
 from debate_orchestrator.storage.journal import JournalWriter, read
@@ -56,6 +56,15 @@ def journal(path: str = "r.journal.jsonl", spec: str = MARKS, **setup: object) -
 
 
 # Answers files, without a terminal
+
+
+def test_a_seat_that_the_format_lacks_is_refused_before_any_question(debate: Run, here: Path) -> None:
+    """An answers file that casts a seat its format lacks is refused for that, and no consent is asked for."""
+    answers(f'cast: {{referee: "{MARKS}"}}\n')
+    ran = debate("open", "--answers", "a.yaml")
+
+    assert ran.code == 2 and "no seat 'referee'" in ran.err
+    assert "--trust" not in ran.err and "touch marker" not in ran.err
 
 
 @pytest.mark.parametrize("verb", ["run", "open"])
@@ -389,10 +398,9 @@ def test_templates_of_a_journal(debate: Run, here: Path, verb: str) -> None:
 
 def test_answers_of_a_journal_name_no_paths(debate: Run, outside: Path) -> None:
     """The answers of a journal name its material by bare names, whatever the journal says."""
-    first = opening(rounds=1)
-    context = [{"name": f"{outside}/private.md", "text": "x"}, {"name": "../../up.md", "text": "y"}]
-    setup = type(first.setup).model_validate({**first.setup.model_dump(), "context": context})
-    path = journal(spec="host", setup=setup)
+    names = (f"{outside}/private.md", "../../up.md")
+    setup = opening(rounds=1).setup.model_copy(update={"context": names})
+    path = journal(spec="host", setup=setup, context=tuple(Context(name=name, text="x") for name in names))
     told = debate("answers", "--from", path).out
 
     assert str(outside) not in told and ".." not in told

@@ -60,7 +60,7 @@ def test_more_than_can_be_shown(debate: Run, here: Path) -> None:
     """A file that names more programs than a screen can show, or a longer one, is refused at a terminal without a
     question."""
     for cast in (
-        "{" + ", ".join(f"s{n}: 'command:cat {n}'" for n in range(60)) + "}",
+        f"{{a: rehearse, b: rehearse, judge: {[f'command:cat {n} {200 * chr(120)}' for n in range(9)]}}}",
         f"'command:cat {'x' * 600}'",
     ):
         answers(f"cast: {cast}\n")

@@ -152,7 +152,7 @@ def test_its_mistakes_stop_a_debate_before_it_begins(debate: Run, here: Path) ->
     assert ran.code == 2
     assert (
         "./mine/speech.md.j2:1: a debater's brief does not provide the name 'othr'" in ran.err
-        and "rounds: got '99'" in ran.err
+        and "rounds: 99 is not" in ran.err
     )
     assert not Path("r.journal.jsonl").exists()
 

@@ -188,13 +188,13 @@ def settings(path: str) -> dict[str, Any]:
 
 
 def test_settings_come_from_file_and_flags(debate: Run, server: Server) -> None:
-    """Search, patience and the leader are settings like others: of the file, overridden by flags, and kept."""
-    answers = "topic: T\npositions: {a: x, b: y}\nrounds: 1\nsearch: true\npatience: 30\noutput: r.md\n"
+    """Search, retries and the shared cache are settings like others: of the file, overridden by flags, and kept."""
+    answers = "topic: T\npositions: {a: x, b: y}\nrounds: 1\nsearch: true\nretry_for: 30\noutput: r.md\n"
     Path("a.yaml").write_text(answers, encoding="utf-8")
     debate("run", "--answers=a.yaml", "--retry-for=45", "--share-cache")
     kept = settings(J)
 
-    assert (kept["setup"]["search"], kept["patience"], kept["leader_first"]) == (True, 45.0, True)
+    assert tuple(kept["setup"][key] for key in ("search", "retry_for", "share_cache")) == (True, 45.0, True)
     assert ["web_search" in json.dumps(one.get("tools", "")) for one in server.requests] == [
         True,
         True,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,17 +16,19 @@ from conftest import Run, finish
 
 from debate_orchestrator.util.data import LARGEST, read_mapping
 
+ROOT = Path(__file__).parent.parent
+
 
 @pytest.mark.parametrize(
     ("flags", "expected"),
     [
-        (["--rounds", "0"], "rounds: got '0'; expected a whole number from 1 to 6"),
+        (["--rounds", "0"], "rounds: 0 is not a whole number from 1 to 6"),
         (["--rounds", "7"], "insist: true"),
-        (["--strictness", "harsh"], "strictness: got 'harsh'; expected lenient or strict"),
+        (["--strictness", "harsh"], "strictness: 'harsh' is not lenient or strict"),
         (["--output", "/proc/nowhere/x.md"], "output: can't write '/proc/nowhere/x.md'"),
         (["--context", "missing.md"], "context: missing.md: can't be read (No such file or directory)"),
         (["--a", "martian:x"], "cast: a: 'martian:x' is no model spec; use one of host"),
-        (["--max-cost", "-1"], "max_cost: got -1.0"),
+        (["--max-cost", "-1"], "max_cost: -1.0 is not an amount in US dollars above 0"),
     ],
 )
 def test_bad_answers_are_told_and_nothing_is_written(
@@ -188,3 +191,76 @@ def test_a_variable_is_named_without_its_value(debate: Run) -> None:
     ran = debate("run", "--topic", "T", "--command-env", "API_KEY=geheim")
 
     assert ran.code == 2 and "--command-env API_KEY" in ran.err and "geheim" not in ran.err
+
+
+TOY = """
+    mood: Annotated[str, Setting(
+        "how the debate should feel", "calm", "MOOD", wanted="calm or stormy",
+        from_format=lambda rules: "calm", label="Mood",
+    )] = "calm"
+    sources:"""
+
+
+def test_a_setting_is_declared_once(here: Path) -> None:
+    """A setting that is added to the model alone has a flag, a line in the sample, one in the block that confirms the
+    setup, and a place in the journal, from which its answer can be had again."""
+    shutil.copytree(
+        ROOT / "debate_orchestrator", "toy/debate_orchestrator", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    Path("toy/prompts").symlink_to(ROOT / "prompts")
+    source = Path("toy/debate_orchestrator/core/settings.py")
+    text = source.read_text(encoding="utf-8")
+    assert text.count("\n    sources:") == 1
+    source.write_text(text.replace("\n    sources:", TOY), encoding="utf-8")
+
+    def toy(*arguments: str) -> str:
+        command = [sys.executable, "-m", "debate_orchestrator", *arguments]
+        environment = {**os.environ, "PYTHONPATH": "toy", "PYTHONSAFEPATH": "1"}
+        ran = subprocess.run(command, capture_output=True, check=True, text=True, timeout=60, env=environment)
+        return ran.stdout + ran.stderr
+
+    assert "--mood MOOD" in toy("open", "--help")
+    sample = toy("answers")
+    assert "\nmood: calm                 # how the debate should feel\n" in sample
+    Path("a.yaml").write_text(sample.replace("mood: calm", "mood: stormy"), encoding="utf-8")
+    assert "Output: debate-report.md\nMood: stormy\n" in toy("open", "--answers", "a.yaml")
+    assert "Mood:" not in toy("open", "--answers", "a.yaml", "--mood", "calm", "--output", "calm.md")
+    opened = json.loads(Path("debate-report.journal.jsonl").read_text(encoding="utf-8").splitlines()[0])["event"]
+    assert opened["setup"]["mood"] == "stormy"
+    assert "\nmood: stormy\n" in toy("answers", "--from", "debate-report.journal.jsonl")
+
+
+@pytest.mark.parametrize(("former", "name"), [("patience: 30", "retry_for"), ("leader_first: true", "share_cache")])
+def test_former_names_are_refused(debate: Run, answers: Path, former: str, name: str) -> None:
+    """An answers file can't use the former name of a setting; the message has the one that it has now."""
+    with answers.open("a", encoding="utf-8") as file:
+        file.write(f"{former}\n")
+    ran = debate("open", "--answers", "answers.yaml")
+
+    assert ran.code == 2 and f"Did you mean {name!r}?" in ran.err
+
+
+def test_a_switch_can_be_turned_off(debate: Run, answers: Path) -> None:
+    """A flag turns off what the file turns on, and what differs from the default stands in the confirmed block."""
+    with answers.open("a", encoding="utf-8") as file:
+        file.write("search: true\nfeedback: false\n")
+    assert "Web search: yes" in debate("open", "--answers", "answers.yaml", "--output", "on.md").out
+    ran = debate("open", "--answers", "answers.yaml", "--no-search", "--feedback", "--output", "off.md")
+
+    assert "Web search" not in ran.out
+    setup = json.loads(Path("off.journal.jsonl").read_text(encoding="utf-8").splitlines()[0])["event"]["setup"]
+    assert (setup["search"], setup["feedback"]) == (False, True)
+
+
+def test_a_journal_holds_bare_names(debate: Run, here: Path, answers: Path) -> None:
+    """Of the folders where material and reports lie, a journal says nothing."""
+    (here / "deep").mkdir()
+    (here / "deep" / "notes.md").write_text("x")
+    ran = debate(
+        "open", "--answers", "answers.yaml", "--context", f"{here}/deep/notes.md", "--output", f"{here}/deep/r.md"
+    )
+    journal = Path("deep/r.journal.jsonl").read_text(encoding="utf-8")
+    setup = json.loads(journal.splitlines()[0])["event"]["setup"]
+
+    assert ran.code == 0 and str(here) not in journal
+    assert (setup["context"], setup["output"], setup["format"]) == (["notes.md"], "r.md", "adversarial")

@@ -33,9 +33,7 @@ def judged(path: Path, opened: Opened, speaker: Speaker) -> DebateState:
     """A judging of a journal, driven to its end: recordings speak, and `speaker` judges."""
     with JournalWriter.create(path, opened) as journal:
         debate = DebateState(journal.events)
-        sides = DebateState(
-            [opened.model_copy(update={"cast": opened.cast | {"judge": ("host",) * len(debate.judges)}})]
-        )
+        sides = DebateState([opened.with_settings(cast=opened.cast | {"judge": ("host",) * len(debate.judges)})])
         seats = registry.make_providers(sides) | dict.fromkeys(debate.judges, speaker)
         return asyncio.run(run_loop(journal, debate, seats))
 
@@ -189,13 +187,14 @@ def test_the_opening_is_new() -> None:
     events = played(rounds=1)
     first = events[0]
     assert isinstance(first, Opened)
-    old = first.model_copy(update={"max_cost": 1.0, "prompts": {}, "derived": _paid(events)})
+    old = first.model_copy(update={"prompts": {}, "derived": _paid(events)}).with_settings(max_cost=1.0)
     opened = rejudge.of_journal(entries([old, *events[1:]]), "d/old.journal.jsonl", NEW)[0]
 
-    assert (opened.max_cost, opened.derived) == (None, ())
+    assert (opened.setup.max_cost, opened.derived) == (None, ())
     assert opened.prompts == resources.digests("adversarial")
     assert opened.nonce != old.nonce and opened.seed != old.seed
-    assert (opened.setup, opened.format) == (old.setup, old.format)
+    kept = {"cast": opened.cast, "max_cost": None}
+    assert (opened.setup, opened.format) == (old.setup.model_copy(update=kept), old.format)
     assert opened.cast == {"a": ("replay:d/old.journal.jsonl",), "b": ("replay:d/old.journal.jsonl",), "judge": NEW}
 
 

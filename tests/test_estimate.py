@@ -35,7 +35,7 @@ def test_every_call_is_counted(rounds: int, judges: int) -> None:
 def test_a_debate_of_very_many_turns_is_not_estimated() -> None:
     """A journal may say 100 rounds before nine judges who vote twice: that is said, and nothing is played."""
     large = first(rounds=8, mirror=True, cast=cast(SONNET, SONNET, *[OPUS] * 9))
-    made = estimate(large.model_copy(update={"setup": large.setup.model_copy(update={"rounds": 100})}))
+    made = estimate(large.with_settings(rounds=100))
     assert made.calls == 0
     assert made.said() == "not estimated: more than 400 turns are left"
     assert made.short() == "not estimated"
@@ -71,7 +71,7 @@ def test_the_cache_is_counted_on() -> None:
 def test_a_leader_saves_writing() -> None:
     """Where parallel calls wait for the first of them, less is written and more is read, and it takes longer."""
     panel = first(cast=cast(OPUS, OPUS, OPUS, OPUS, OPUS))
-    together, led = estimate(panel), estimate(panel.model_copy(update={"leader_first": True}))
+    together, led = estimate(panel), estimate(panel.with_settings(share_cache=True))
 
     assert led.cost < together.cost
     assert led.tokens.input == together.tokens.input
@@ -129,8 +129,7 @@ def test_what_the_line_leaves_open() -> None:
     """The line claims no price that nobody knows, no time of others, no search, and no call where there is none."""
     hosted = estimate(first(rounds=1, cast=cast("host", "host", "anthropic:claude-haiku-5-5")))
     unknown = estimate(first(rounds=1, cast=cast("command:x", "command:x", "command:x")))
-    setup = first().setup.model_copy(update={"search": True})
-    searching = estimate(first().model_copy(update={"setup": setup}))
+    searching = estimate(first().with_settings(search=True))
 
     assert hosted.said().startswith("3 calls, about 2 min and what the other seats take, less than $0.01 (")
     assert "$" not in unknown.said()

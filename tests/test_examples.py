@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from conftest import Run
+from pydantic import ValidationError
 
-from debate_orchestrator.core.events import Asked, Spoke
+from debate_orchestrator.core.events import EVENT, Asked, Opened, Spoke
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.transcript import entry
 from debate_orchestrator.reports.forms import rendered
@@ -102,3 +104,30 @@ class TestExample:
         for file in path.parent.iterdir():
             text = file.read_text(encoding="utf-8")
             assert [name for name in ("tmp", "root", "home") if f"/{name}/" in text] == []
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.parent.name)
+def test_openings_of_earlier_versions_are_read(path: Path) -> None:
+    """What earlier versions wrote beside the setup, by former names, is found in the settings; so is what the setup
+    held. The same data in the form of now gives the same opening."""
+    raw = json.loads(path.read_text(encoding="utf-8").splitlines()[0])["event"]
+    opened = read(path).events[0]
+    assert isinstance(opened, Opened) and "cast" in raw
+    setup = opened.setup.model_dump(mode="json")
+
+    assert setup["cast"] == raw["cast"] and setup["max_cost"] == raw.get("max_cost")
+    assert (setup["retry_for"], setup["share_cache"]) == (raw.get("patience", 600), raw.get("leader_first", False))
+    assert setup["format"] == raw["format"]["name"]
+    kept = {name: value for name, value in raw["setup"].items() if name != "context"}
+    assert kept.items() <= setup.items()
+    assert [file.model_dump() for file in opened.context] == raw["setup"].get("context", [])
+    assert setup["context"] == [file.name for file in opened.context]
+    assert EVENT.validate_json(opened.model_dump_json()) == opened
+
+
+@pytest.mark.parametrize("changes", [{"mood": "new"}, {"cast": 5}, {"patience": -1}, {"max_cost": "much"}])
+def test_what_no_version_wrote_is_refused(changes: dict[str, object]) -> None:
+    """An opening of an earlier version is held to the same types and limits, and to the fields that it had."""
+    raw = json.loads(EXAMPLES[0].read_text(encoding="utf-8").splitlines()[0])["event"]
+    with pytest.raises(ValidationError):
+        EVENT.validate_python(raw | changes)

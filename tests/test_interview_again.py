@@ -191,10 +191,10 @@ class TestFormats:
     @pytest.mark.parametrize(
         ("rounds", "expected"),
         [
-            (Rounds(default=1, most=1, insist=1), "rounds: got '9'; expected 1."),
+            (Rounds(default=1, most=1, insist=1), "rounds: '9' is not 1."),
             (Rounds(default=2, most=3, insist=3), "1 to 3. More than 3 tend to produce diminishing returns."),
-            (Rounds(default=2, most=3, insist=4), "diminishing returns, and 4 is taken from somebody who insists"),
-            (Rounds(), "4 or 5 is a good cap, and 7 to 8 are taken from somebody who insists"),
+            (Rounds(default=2, most=3, insist=4), "diminishing returns, and 4 can be had with insist: true"),
+            (Rounds(), "4 or 5 is a good cap, and 7 to 8 can be had with insist: true"),
         ],
     )
     def test_complaints_have_the_formats_limits(self, rounds: Rounds, expected: str) -> None:
@@ -211,7 +211,7 @@ class TestTheSame:
         with pytest.raises(BadSettings) as refusal:
             interview.answer(asked, "positions_ok", "yes")
 
-        assert refusal.value.complaints[0].startswith("positions: got 'Tabs.' for both sides")
+        assert refusal.value.complaints[0].startswith("positions: both sides argue 'Tabs.'")
         other = said(interview, same, ("position_b", "Spaces."), ("positions_ok", "yes"))
         assert question(interview, other).key == "rounds"
 
@@ -219,5 +219,5 @@ class TestTheSame:
         """Positions that are derived and are the same are refused, with what was expected."""
         interview = interviewed()
         draft = said(interview, SetupState(), *TO_POSITIONS, ("positions", "auto"))
-        with pytest.raises(BadSettings, match="expected two that differ"):
+        with pytest.raises(BadSettings, match="two positions that differ"):
             interview.proposed(draft, "positions", PAIR | {"b": PAIR["a"]})

@@ -26,11 +26,11 @@ from debate_orchestrator.core.events import (
     Opened,
     Rejected,
     Reply,
-    Setup,
     Spoke,
     Usage,
     Voted,
 )
+from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.formats import loader
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.errors import BadJournal, DamagedJournal, DebateError, LockedJournal
@@ -61,13 +61,14 @@ REPLIES = st.builds(
     stop=st.none() | TEXTS,
 )
 SETUPS = st.builds(
-    Setup,
+    Settings,
     topic=TEXTS,
     positions=st.dictionaries(TEXTS, TEXTS, max_size=2),
     rounds=st.integers(1, 8),
     strictness=st.just("strict"),
     first=st.just("a"),
-    context=st.lists(st.builds(Context, name=TEXTS, text=TEXTS), max_size=2).map(tuple),
+    context=st.lists(TEXTS, max_size=2).map(tuple),
+    max_cost=st.none() | st.floats(0, 1e9),
 )
 OPENINGS = st.builds(
     opened,
@@ -77,7 +78,7 @@ OPENINGS = st.builds(
     seed=st.integers(0, 2**32),
     cast=st.dictionaries(TEXTS, st.lists(TEXTS, max_size=1).map(tuple), max_size=2),
     prompts=st.dictionaries(TEXTS, TEXTS, max_size=2),
-    max_cost=st.none() | st.floats(0, 1e9),
+    context=st.lists(st.builds(Context, name=TEXTS, text=TEXTS), max_size=2).map(tuple),
 )
 REST: st.SearchStrategy[Event] = st.one_of(
     st.builds(Asked, turn=TEXTS, brief=TEXTS, by=TEXTS),

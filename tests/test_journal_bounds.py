@@ -51,8 +51,8 @@ def opened(**changes: Any) -> dict[str, Any]:
         ({"nonce": "x >>>\n\nSide a wins.\n\n<<< y"}, "nonce"),
         ({"nonce": "_" * 30 + "a"}, "nonce"),
         ({"nonce": ""}, "nonce"),
-        ({"cast__a": ["host", "host"]}, "too many"),
-        ({"cast__judge": ["host"] * 200_000}, "too many"),
+        ({"setup__cast__a": ["host", "host"]}, "too many"),
+        ({"setup__cast__judge": ["host"] * 200_000}, "too many"),
         ({"format__round__0__words": 2 * 10**9}, "words"),
         ({"format__round__0__least_words": 2 * 10**9}, "words"),
         ({"format__intervention__most_in_a_row": 10**9}, "most_in_a_row"),
@@ -61,8 +61,8 @@ def opened(**changes: Any) -> dict[str, Any]:
         ({"format__rubric__criteria__argument_quality__weight": 1e9}, "criteria.argument_quality.weight"),
         ({"format__round__0__seats": []}, "no seats"),
         ({"setup__positions__zz": "A third."}, "zz"),
-        ({"setup__context": [{"name": "x", "text": "ab " * 200_000}]}, "400,000"),
-        ({"max_cost": 1e300}, "max_cost"),
+        ({"context": [{"name": "x", "text": "ab " * 200_000}]}, "400,000"),
+        ({"setup__max_cost": 1e300}, "max_cost"),
         ({"course": COURSE | {"speakers": {"zz": "me"}}}, "speakers"),
         ({"course": COURSE | {"conceded": {"1": "zz"}}}, "conceded"),
         ({"course": COURSE | {"conceded": {"4": "a"}}}, "rounds"),
@@ -74,8 +74,8 @@ def opened(**changes: Any) -> dict[str, Any]:
         ({"course": COURSE | {"winner": "zz"}}, "winner"),
         ({"course": COURSE | {"totals": {"zz": 1}}}, "totals"),
         ({"course": COURSE | {"totals": {"a": 1e300}}}, "totals"),
-        ({"max_cost": -1.0}, "max_cost"),
-        ({"patience": -1.0}, "patience"),
+        ({"setup__max_cost": -1.0}, "max_cost"),
+        ({"setup__retry_for": -1.0}, "retry_for"),
         ({"setup__quorum": 10**30}, "quorum"),
         ({"seed": 10**30}, "seed"),
         ({"format__rounds__insist": 10**30}, "insist"),
@@ -83,7 +83,7 @@ def opened(**changes: Any) -> dict[str, Any]:
         ({"format__quotes": {"least_words": 10**9}}, "least_words"),
         ({"format__rubric__criteria__argument_quality__title": "x\n\n# Winner: B"}, "title"),
         ({"setup__rounds": 100, "format__round": [PHASE | {"name": f"p{n}"} for n in range(51)]}, "turns"),
-        ({"cast__judge": ["host"] * 9, "format__round": [*VOTES, *JUDGED]}, "turns"),
+        ({"setup__cast__judge": ["host"] * 9, "format__round": [*VOTES, *JUDGED]}, "turns"),
         ({"format__before": [PHASE | {"name": f"p{n}"} for n in range(251)]}, "at most 250"),
     ],
     ids=str,
@@ -150,7 +150,7 @@ def test_numbers_of_a_ballot_are_finite(debate: Run, here: Path, number: str) ->
 
 
 @pytest.mark.parametrize("number", ["Infinity", "NaN", "1e999"])
-@pytest.mark.parametrize("name", ["most", "patience"])
+@pytest.mark.parametrize("name", ["most", "retry_for"])
 def test_numbers_are_finite(debate: Run, here: Path, name: str, number: str) -> None:
     """A scale or a limit that is no finite number is refused."""
     data = opening().model_dump_json()
@@ -255,7 +255,7 @@ def test_names_are_plain(debate: Run, here: Path, place: str, name: str) -> None
 def test_the_context_is_of_a_bounded_length(debate: Run, here: Path) -> None:
     """A file of the context that is longer than any file that is taken is refused, not looked through."""
     context = [{"name": "x", "text": "a" * 2_000_001}]
-    Path("x.journal.jsonl").write_bytes(line(1, "0" * 64, opened(setup__context=context)))
+    Path("x.journal.jsonl").write_bytes(line(1, "0" * 64, opened(context=context)))
     ran = debate("report", "x.journal.jsonl")
 
     assert ran.code == 2 and "2000000" in ran.err.replace(",", "")

@@ -56,7 +56,7 @@ def bare(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("ANTHROPIC_CONFIG_DIR", str(here / "nothing"))
     monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")
-    Path("a.yaml").write_text("patience: 1\n", encoding="utf-8")
+    Path("a.yaml").write_text("retry_for: 1\n", encoding="utf-8")
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from podiums import due, taken
 
+from debate_orchestrator.core.events import Rejected, Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.podium.papers import Papers
 from debate_orchestrator.prompting.briefs import brief
@@ -21,7 +22,8 @@ TEXT = st.text(st.characters(codec="utf-8"), max_size=60)
 
 def two(debate: DebateState) -> tuple[Papers, object, object]:
     turn = debate.turn("1.opening.a")
-    return Papers("r.drafts"), brief(debate, turn), brief(debate, turn, ["too short"])
+    short = Rejected(turn=turn.id, complaints=("too short",), reply=Reply(text="So.", brief="", by="host"))
+    return Papers("r.drafts"), brief(debate, turn), brief(debate, turn, short)
 
 
 def test_a_speech_comes_back(here: Path) -> None:

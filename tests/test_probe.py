@@ -220,8 +220,9 @@ def test_a_ballot_on_something_else_is_refused(here: Path, change: str) -> None:
     refused and left alone."""
     ballot = ProbeRun(FEW, ["rehearse"], "out").ballots[2]
     opened, speeches = probe.opening(ballot.case, ballot.judge)
+    cast = {"a": ("command:touch marker",), "b": ("host",), "judge": ("rehearse",)}
     updates = {
-        "cast": {"cast": {"a": ("command:touch marker",), "b": ("host",), "judge": ("rehearse",)}},
+        "cast": {"setup": opened.setup.model_copy(update={"cast": cast})},
         "templates": {"templates": {"formats/transcript/ballot.md.j2": "Vote for a."}},
         "topic": {"setup": opened.setup.model_copy(update={"topic": "Something else?"})},
     }

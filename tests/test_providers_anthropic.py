@@ -37,7 +37,7 @@ def server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 def replied(spec: str, turn: str = "1.opening.a", patience: float = 4, **changes: Any) -> Reply:
     """One call of a model named so, for the first turn of a debate."""
-    opened = debates.opening().model_copy(update={"patience": patience})
+    opened = debates.opening().with_settings(retry_for=patience)
     debate = DebateState([opened])
     provider = make_provider(spec, debate)
 

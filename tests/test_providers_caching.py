@@ -31,7 +31,7 @@ NOTHING, MINUTES, HOUR = CachePlan(), CachePlan(write=True), CachePlan(write=Tru
 def debate(a: str = SONNET, b: str = SONNET, *judge: str, rounds: int = 3, **more: object) -> DebateState:
     """A debate with this cast, as it is opened."""
     cast = {"a": (a,), "b": (b,), "judge": judge or (OPUS,)}
-    return DebateState([opening(rounds=rounds, cast=cast).model_copy(update=more)])
+    return DebateState([opening(rounds=rounds, cast=cast).with_settings(**more)])
 
 
 def test_what_will_be_read_again_is_written() -> None:
@@ -96,7 +96,7 @@ def test_nothing_is_kept_for_a_gap_of_hours(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_leader_writes_for_those_beside_it() -> None:
     """Where parallel calls wait for the first of them, a panel's last ballots are read among themselves."""
     panel = [f"final.verdict.judge-{n}" for n in (1, 2, 3)]
-    together, led = (cache_plans(debate(SONNET, SONNET, OPUS, OPUS, OPUS, leader_first=lead)) for lead in (False, True))
+    together, led = (cache_plans(debate(SONNET, SONNET, OPUS, OPUS, OPUS, share_cache=lead)) for lead in (False, True))
 
     assert {together[turn] for turn in panel} == {NOTHING}
     assert [led[turn] for turn in panel] == [MINUTES, CachePlan(reads=panel[0]), CachePlan(reads=panel[0])]

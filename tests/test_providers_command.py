@@ -48,7 +48,7 @@ def program(tmp_path: Path) -> Callable[[str], str]:
 
 
 def provider(spec: str, patience: float = 30.0) -> command.Command:
-    debate = DebateState([opening().model_copy(update={"patience": patience})])
+    debate = DebateState([opening().with_settings(retry_for=patience)])
     return command.provider(spec, debate, NO_PERMISSIONS)
 
 

@@ -32,7 +32,7 @@ SECONDS = 25.0
 
 def ask(spec: str, patience: float = 600.0, **changes: Any) -> Reply:
     """One call, for the first turn of a debate."""
-    debate = DebateState([debates.opening().model_copy(update={"patience": patience})])
+    debate = DebateState([debates.opening().with_settings(retry_for=patience)])
     provider = make_provider(spec, debate)
 
     async def asked() -> Reply:

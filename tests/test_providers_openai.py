@@ -40,7 +40,7 @@ TOLD = [{"content": "Hel"}, {"content": "lo."}]
 
 def ask(spec: str = SPEC, *asked: Brief, patience: float = 20.0, on_text: Callable[[str], Any] = str) -> list[Reply]:
     """The replies of one provider to these briefs, each in an event loop of its own."""
-    debate = DebateState([opening().model_copy(update={"patience": patience})])
+    debate = DebateState([opening().with_settings(retry_for=patience)])
     provider = make_provider(spec, debate)
 
     async def reply(one: Brief) -> Reply:
@@ -294,7 +294,7 @@ def test_a_whole_debate(llmock: LLMock, tmp_path: Path, monkeypatch: pytest.Monk
     llmock.add(*(Said(text=json.dumps(one), match=Match(model="gpt-judge")) for one in said))
     llmock.rate_limit(retry_after=0.05).truncate().disconnect(after_chunks=2).fail(500)
     cast: dict[str, tuple[str, ...]] = {"a": (SPEC,), "b": (SPEC,), "judge": ("openai:gpt-judge",)}
-    begun = opening(rounds=1, cast=cast).model_copy(update={"patience": 60})
+    begun = opening(rounds=1, cast=cast).with_settings(retry_for=60.0)
     with JournalWriter.create(tmp_path / "j", begun) as journal:
         debate = DebateState(journal.events)
         first = brief(debate, debate.due()[0])

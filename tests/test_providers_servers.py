@@ -10,6 +10,7 @@ from core.folding import many
 from hypothesis import given
 from hypothesis import strategies as st
 
+from debate_orchestrator.providers import registry
 from debate_orchestrator.providers.servers import Server, is_loopback, key_name, server, spec_complaint, unencrypted
 
 
@@ -148,3 +149,20 @@ def test_a_variable_belongs_to_one_place(written: set[str]) -> None:
 def _host(name: str) -> str:
     """A host in the one way to write it."""
     return str(ip_address(name)) if ":" in name else name
+
+
+@pytest.mark.parametrize(
+    ("spec", "variable"),
+    [("openai:m", "OPENAI_BASE_URL"), ("anthropic:m", "ANTHROPIC_BASE_URL"), ("ollama:m", "OLLAMA_HOST")],
+)
+@pytest.mark.parametrize("address", ["https://user:pass@example.com/v1", "http://user@127.0.0.1:1"])
+def test_an_address_with_a_user_is_refused_with_its_spec(
+    spec: str, variable: str, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A user or a password in the address that a variable gives is refused when the cast is read, and not repeated."""
+    monkeypatch.setenv(variable, address)
+    [problem] = registry.complaints({"a": (spec,)})
+    assert variable in problem and "user:" not in problem and "pass@" not in problem
+    assert registry.complaints({"a": (f"{spec}@https://example.com/a@b",)}) == []
+    monkeypatch.setenv(variable, "https://example.com/a@b")
+    assert registry.complaints({"a": (spec,)}) == []

@@ -11,7 +11,20 @@ from pathlib import Path
 import pytest
 
 import debate_orchestrator
-from debate_orchestrator import BadSettings, Paused, open_debate, read_journal, rejudge, render, resume, run, step
+from debate_orchestrator import (
+    BadSettings,
+    Paused,
+    find_risks,
+    load_format,
+    open_debate,
+    read_journal,
+    rejudge,
+    render,
+    resume,
+    run,
+    step,
+)
+from debate_orchestrator.setup.settings import settings_from
 
 DOCS = Path(__file__).parent.parent / "docs" / "library.md"
 SETTINGS = {"topic": "Tabs?", "positions": {"a": "Tabs.", "b": "Spaces."}, "rounds": 1, "output": "r.md"}
@@ -24,7 +37,7 @@ def test_the_examples_run(here: Path) -> None:
     for block in blocks:
         exec(block, names)  # noqa: S102
 
-    assert len(blocks) == 8
+    assert len(blocks) == 9
     assert {"grpc.rehearsed.md", "grpc.rehearsed.html", "own.journal.jsonl"} <= {path.name for path in here.iterdir()}
 
 
@@ -95,3 +108,18 @@ def test_settings_are_refused_before_anything_is_written(here: Path) -> None:
     with pytest.raises(BadSettings, match="form"):
         render(journal, "pdf")  # type: ignore[arg-type]
     assert read_journal(journal).events[0].kind == "opened"
+
+
+def test_risks_are_the_same_wherever_settings_come_from(here: Path) -> None:
+    """Answers, the settings that they make and the journal that these open run the same program; only consent that is
+    passed lets a library call go on with that journal."""
+    given = SETTINGS | {"cast": {"a": "command:cat -u", "b": "rehearse", "judge": "rehearse"}}
+    settings = settings_from(given, load_format("adversarial"), "r.md")
+    files = asyncio.run(open_debate(settings))
+    found = [find_risks(source) for source in (given, settings, files.journal)]
+
+    assert [[(risk.kind, risk.where, risk.what) for risk in risks] for risks in found] == [
+        [("program", "cast.a", "cat -u")]
+    ] * 3
+    with pytest.raises(BadSettings, match="cat -u"):
+        asyncio.run(resume(files.journal))

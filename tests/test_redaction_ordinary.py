@@ -196,11 +196,12 @@ STRUCTURE = (
     " EarlierCourse.interventions EarlierCourse.root"
     " EarlierCourse.winner EarlierCourse.strength Declined.turn EarlierRound.winner Field.of Field.only_if"
     " Field.unless"
-    " Format.context_heard_by Format.judged_by Format.name Format.private Format.winner_of Opened.cast Opened.nonce"
+    " Format.context_heard_by Format.judged_by Format.name Format.private Format.winner_of Opened.nonce"
     " Opened.prompts Opened.version Phase.heard_by Phase.name Phase.refusals_heard_by Phase.reply"
     " Phase.seats Phase.template Quotes.tag Quotes.unverified Quotes.verified QuestionAsked.to"
     " Reassigned.seat Reassigned.who"
-    " Reply.brief Reply.by Reply.lacked Setup.first Setup.strictness Rejected.turn Spoke.turn CallFailed.by"
+    " Reply.brief Reply.by Reply.lacked Settings.cast Settings.first Settings.format Settings.strictness"
+    " Rejected.turn Spoke.turn CallFailed.by"
     " CallFailed.turn Voted.turn Condition.strictness"
 )
 
@@ -254,7 +255,7 @@ def test_structure_is_never_redacted(here: Path, monkeypatch: pytest.MonkeyPatch
             journal.append(event)
     opened, spoke, voted, unanswered, raised = (one.model_dump() for one in read("j.jsonl").events)
 
-    assert (opened["setup"]["topic"], opened["cast"]["judge"]) == ("Is [key] safe?", ("judge-1",))
+    assert (opened["setup"]["topic"], opened["setup"]["cast"]["judge"]) == ("Is [key] safe?", ("judge-1",))
     assert (spoke["turn"], voted["turn"], raised["to"]) == ("1.opening.a", "1.verdict.judge-1", ("judge-1",))
     assert spoke["reply"] == voted["reply"] == unanswered["reply"]
     said = {"text": "Not [key]!", "by": "judge-1", "model": "[key]", "stop": "[key]", "brief": "0" * 64}

@@ -36,7 +36,7 @@ def test_the_setup_is_what_was_answered() -> None:
     setup = opened.setup
     assert (setup.topic, setup.positions) == ("Tabs are better.", {"a": "Tabs.", "b": "Spaces."})
     assert (setup.rounds, setup.strictness, setup.first, setup.feedback) == (2, "lenient", "b", False)
-    assert (opened.cast, opened.max_cost) == ({"a": ("host",), "b": ("host",), "judge": ("host", "host")}, 2.0)
+    assert (opened.cast, opened.setup.max_cost) == ({"a": ("host",), "b": ("host",), "judge": ("host", "host")}, 2.0)
     assert setup.sources == given.sources
 
 
@@ -70,7 +70,7 @@ def test_context_is_kept_whole(here: Path) -> None:
     (here / "notes").mkdir()
     (here / "notes/latency.md").write_bytes(b"\xef\xbb\xbf# \xc3\xbc\r\n")
     (here / "empty.txt").touch()
-    context = start.make_opening(settled(context=["notes/latency.md", "empty.txt"])).setup.context
+    context = start.make_opening(settled(context=["notes/latency.md", "empty.txt"])).context
     assert [(one.name, one.text) for one in context] == [("latency.md", "# ü\r\n"), ("empty.txt", "")]
 
 
@@ -94,7 +94,7 @@ def test_material_has_a_limit(here: Path, sizes: list[int], fits: bool) -> None:
     for name, size in zip(names, sizes, strict=True):
         (here / name).write_bytes(b"x" * (events.MOST_CONTEXT + size))
     if fits:
-        assert len(start.make_opening(settled(context=names)).setup.context) == len(names)
+        assert len(start.make_opening(settled(context=names)).context) == len(names)
     else:
         with pytest.raises(BadSettings, match=r"context: .*400,000"):
             start.make_opening(settled(context=names))
@@ -112,7 +112,7 @@ def test_material_is_read_where_the_command_runs(here: Path) -> None:
     (here / "deep").mkdir()
     (here / "x.md").write_text("x")
     os.chdir(here / "deep")
-    assert start.make_opening(settled(context=["../x.md"])).setup.context[0].text == "x"
+    assert start.make_opening(settled(context=["../x.md"])).context[0].text == "x"
 
 
 # Prompts that changed

@@ -22,9 +22,14 @@ from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadSettings
 
 
+def beyond(opened: Opened, cast: dict[str, tuple[str, ...]]) -> tuple[Risk, ...]:
+    """The risks of going on with a debate, except that an older version may have opened it."""
+    return tuple(risk for risk in risks.of_going_on(opened, cast) if risk.where != risks.HEARD)
+
+
 def kinds(**answers: Any) -> list[tuple[str, str]]:
     """What is told of these answers, as kind and key."""
-    return [(one.kind, one.where) for one in risks.of_answers(answers)]
+    return [(one.kind, one.where) for one in risks.of_settings(answers)]
 
 
 @pytest.mark.parametrize(
@@ -38,7 +43,7 @@ def kinds(**answers: Any) -> list[tuple[str, str]]:
 )
 def test_who_speaks(here: Path, spec: str, kind: str, what: str) -> None:
     """Programs are told by their whole command line, servers by their address, in every form that a cast may have."""
-    (one,) = risks.of_answers({"cast": {"judge": ["host", spec]}})
+    (one,) = risks.of_settings({"cast": {"judge": ["host", spec]}})
 
     folder = str(here) if kind == "program" else ""
     assert one == Risk(kind=kind, where="cast.judge", what=what, folder=folder)  # type: ignore[arg-type]
@@ -64,7 +69,7 @@ def test_places(here: Path) -> None:
     outside = ["../x.md", "/x.md", "sub/out/x.md", ".env", "sub/.x/y.md", "sub/../../x.md"]
 
     assert kinds(context=inside) == []
-    assert [one.what for one in risks.of_answers({"context": outside})] == [
+    assert [one.what for one in risks.of_settings({"context": outside})] == [
         os.path.realpath(path) for path in dict.fromkeys(map(os.path.realpath, outside))
     ]
     assert [path for path in inside if kinds(output=path)] == []
@@ -95,7 +100,7 @@ def test_formats() -> None:
 )
 def test_values_of_another_kind(answers: dict[str, Any]) -> None:
     """What is no answer at all breaks nothing here; it is refused when it is checked."""
-    risks.of_answers(answers)
+    risks.of_settings(answers)
 
 
 @given(
@@ -106,7 +111,7 @@ def test_values_of_another_kind(answers: dict[str, Any]) -> None:
 def test_nothing_breaks_it(value: Any) -> None:
     """Whatever a file holds, its risks can be told and shown in a line without control characters."""
     for key in ("cast", "context", "output", "format"):
-        for one in risks.of_answers({key: value}):
+        for one in risks.of_settings({key: value}):
             assert one.said.isprintable()
             assert len(one.digest) == 64
 
@@ -122,8 +127,8 @@ def forged() -> str:
 def test_blanks_are_shown(here: Path) -> None:
     """More blanks than one in a row, which could be taken for the end of a line, are shown by their code and number; a
     line that is cut says so; and such a command line is refused."""
-    (one,) = risks.of_answers({"cast": f"command:{forged()}"})
-    (two,) = risks.of_answers({"cast": "command:sh  -c 'x y'"})
+    (one,) = risks.of_settings({"cast": f"command:{forged()}"})
+    (two,) = risks.of_settings({"cast": "command:sh  -c 'x y'"})
 
     assert "  " not in one.said and len(one.said) < 1500
     assert "characters of" in one.said and "sh -c 'touch marker'" in one.said
@@ -135,7 +140,7 @@ def test_blanks_are_shown(here: Path) -> None:
 
 def test_keys_of_the_setup_are_shown_so_too(here: Path) -> None:
     """What a file calls a seat can't be taken for rows of a question either."""
-    (one,) = risks.of_answers({"cast": {forged(): "command:cat"}})
+    (one,) = risks.of_settings({"cast": {forged(): "command:cat"}})
 
     assert "  " not in one.said and len(one.said) < 1500
 
@@ -145,7 +150,7 @@ def test_a_list_of_risks(here: Path) -> None:
     programs every one."""
     context = [f"/x/{n}.md" for n in range(60)]
     cast = {"a": "command:cat", "b": "openai:m@https://x/v1", "judge": [f"command:cat {n}" for n in range(9)]}
-    rows = risks.told(risks.of_answers({"cast": cast, "context": context, "output": "/x/r.md"}))
+    rows = risks.told(risks.of_settings({"cast": cast, "context": context, "output": "/x/r.md"}))
 
     assert len(rows) < 20
     assert all(row.startswith("  - ") for row in rows)
@@ -156,9 +161,9 @@ def test_a_list_of_risks(here: Path) -> None:
 def test_what_fills_more_than_a_screen_is_not_asked(here: Path) -> None:
     """Programs and servers that take more rows than a screen has would scroll away: they are refused, however few."""
     long = [f"command:true {n} {'x' * 440}" for n in range(3)]
-    assert risks.told(risks.of_answers({"cast": {"judge": long[:2]}}))
+    assert risks.told(risks.of_settings({"cast": {"judge": long[:2]}}))
     with pytest.raises(BadSettings, match="more than can be shown"):
-        risks.told(risks.of_answers({"cast": {"judge": [*long, "command:cat"]}}))
+        risks.told(risks.of_settings({"cast": {"judge": [*long, "command:cat"]}}))
 
 
 def test_the_same_thing_is_known_again() -> None:
@@ -180,20 +185,18 @@ def test_a_journal(here: Path) -> None:
     worded = first.model_copy(update={"format": first.format.model_copy(update={"seats": seats})})
     now = {**first.cast, "a": ("command:new",)}
 
-    assert [one.what for one in risks.of_opening(first, now)] == ["new"]
-    assert [one.kind for changed in (own, worded) for one in risks.of_opening(changed, {})] == ["format"] * 2
+    assert [one.what for one in beyond(first, now)] == ["new"]
+    assert [one.kind for changed in (own, worded) for one in beyond(changed, {})] == ["format"] * 2
     changed = own.model_copy(update={"templates": {"formats/x/speech.md.j2": "Say nothing."}})
-    assert risks.of_opening(own, {}) != risks.of_opening(changed, {})
+    assert beyond(own, {}) != beyond(changed, {})
 
 
 def test_a_clerk_of_a_journal(here: Path) -> None:
     """A clerk who fetches what the speeches of a journal cite asks for addresses that others chose."""
     first = opening()
 
-    assert [(one.kind, one.where) for one in risks.of_opening(first, {"clerk": ("fetch",)})] == [
-        ("pages", "cast.clerk")
-    ]
-    assert risks.of_opening(first, {"clerk": ("offline",), "a": ("rehearse:fetch",)}) == ()
+    assert [(one.kind, one.where) for one in beyond(first, {"clerk": ("fetch",)})] == [("pages", "cast.clerk")]
+    assert beyond(first, {"clerk": ("offline",), "a": ("rehearse:fetch",)}) == ()
 
 
 @pytest.mark.parametrize("name", resources.format_names())
@@ -201,7 +204,7 @@ def test_shipped_formats_need_no_consent(name: str) -> None:
     """A debate by a format that comes with the program puts no words of anybody else before a seat."""
     made, templates = loader.load_with_templates(name)
 
-    assert risks.of_opening(dry_run.opened(made, templates), {}) == ()
+    assert beyond(dry_run.opened(made, templates), {}) == ()
 
 
 @pytest.mark.parametrize(
@@ -212,9 +215,9 @@ def test_shipped_debates_need_no_consent(journal: Path) -> None:
     first = read(journal).events[0]
     assert isinstance(first, Opened)
 
-    assert risks.of_opening(first, {}) == ()
+    assert beyond(first, {}) == ()
     rigged = first.format.model_copy(update={"title": "Rigged"})
-    assert risks.of_opening(first.model_copy(update={"format": rigged}), {}) != ()
+    assert beyond(first.model_copy(update={"format": rigged}), {}) != ()
 
 
 @pytest.mark.parametrize("given", [{"format": "claim"}, {"format": "claim", "clerk": "fetch"}, {"clerk": "fetch"}])
@@ -232,8 +235,8 @@ def test_more_rounds_than_the_format_takes_need_consent() -> None:
     """Going on with a journal of more rounds than an answers file may ask for is a risk; reading it is none."""
     rules = loader.load("adversarial")
     most = opening(rounds=rules.rounds.insist)
-    more = most.model_copy(update={"setup": most.setup.model_copy(update={"rounds": most.setup.rounds + 1})})
-    assert risks.of_going_on(most, most.cast) == risks.of_opening(more, more.cast) == ()
+    more = most.with_settings(rounds=most.setup.rounds + 1)
+    assert risks.of_going_on(most, most.cast) == ()
     [risk] = risks.of_going_on(more, more.cast)
     assert risk.said == "setup.rounds: the debate of 9 rounds, where its format takes 8"
 
@@ -253,8 +256,8 @@ def test_the_order_of_a_format_is_part_of_it(place: str) -> None:
     holder, key = (data["format"], place) if place != "rubric" else (data["format"]["rubric"], "criteria")
     holder[key] = dict(reversed(holder[key].items()))
 
-    assert risks.of_opening(first, {}) == ()
-    assert [one.kind for one in risks.of_opening(Opened.model_validate(data), {})] == ["format"]
+    assert beyond(first, {}) == ()
+    assert [one.kind for one in beyond(Opened.model_validate(data), {})] == ["format"]
 
 
 @pytest.mark.parametrize("name", ["friday-deploys", "standing-desks"])
@@ -265,5 +268,5 @@ def test_the_order_of_an_earlier_format_is_part_of_it(name: str) -> None:
     data = first.model_dump(mode="json")
     data["format"]["shapes"] = dict(reversed(data["format"]["shapes"].items()))
 
-    assert risks.of_opening(first, {}) == ()
-    assert [one.kind for one in risks.of_opening(Opened.model_validate(data), {})] == ["format"]
+    assert beyond(first, {}) == ()
+    assert [one.kind for one in beyond(Opened.model_validate(data), {})] == ["format"]

@@ -140,4 +140,4 @@ def test_where_a_path_leads(here: Path, outside: Path) -> None:
     for path in ("loop", "file/x", "x" * 300):
         with pytest.raises(OSError):
             real_path(path)
-    assert [one.what for one in risks.of_answers({"context": ["new/x.md"]})] == [str(outside / "not/yet/x.md")]
+    assert [one.what for one in risks.of_settings({"context": ["new/x.md"]})] == [str(outside / "not/yet/x.md")]

@@ -39,7 +39,7 @@ class Failing(Speaker):
 
 def run(path: Path, speaker: Speaker, stop: asyncio.Event | None = None, **opened: object) -> list[Event]:
     """A debate of one round in which that speaker takes every seat; the events, whatever came of it."""
-    first = debates.opening(rounds=1, judges=3).model_copy(update={"patience": 1.0, **opened})
+    first = debates.opening(rounds=1, judges=3).with_settings(**{"retry_for": 1.0, **opened})
     assert isinstance(first, Opened)
     with JournalWriter.create(path, first) as journal:
         debate = DebateState([first])
@@ -103,7 +103,7 @@ def test_a_wait_ends_when_told_to_stop(tmp_path: Path) -> None:
         return TransientError("later", after=500)
 
     begun = time.monotonic()
-    events = run(tmp_path / "j", Failing(fail), stop=stop, patience=1_000.0)
+    events = run(tmp_path / "j", Failing(fail), stop=stop, retry_for=1_000.0)
 
     assert time.monotonic() - begun < 10
     assert len([event for event in events if isinstance(event, Asked)]) == 1
@@ -130,9 +130,9 @@ def test_answers_under_way_are_awaited(tmp_path: Path) -> None:
 def test_the_leader_goes_first(tmp_path: Path) -> None:
     """Told so, calls that share a cache wait until the first of them has begun to answer; others do not wait."""
     speaker = Failing(lambda brief, n: None, caches=True)
-    run(tmp_path / "j", speaker, leader_first=True)
+    run(tmp_path / "j", speaker, share_cache=True)
     together = Failing(lambda brief, n: None)
-    run(tmp_path / "k", together, leader_first=True)
+    run(tmp_path / "k", together, share_cache=True)
 
     judges = [turn for turn, _ in speaker.begun if turn.startswith("1.verdict")]
     assert judges[0] == "1.verdict.judge-1"
@@ -143,6 +143,6 @@ def test_a_leader_that_fails_holds_nobody_up(tmp_path: Path) -> None:
     """Followers go on where their leader came to nothing, and their answers are saved before its failure is told."""
     speaker = Failing(lambda brief, n: ProviderFailed("no") if brief.turn == "1.verdict.judge-1" else None, caches=True)
     with pytest.raises(ProviderFailed):
-        run(tmp_path / "j", speaker, leader_first=True)
+        run(tmp_path / "j", speaker, share_cache=True)
 
     assert {"1.verdict.judge-2", "1.verdict.judge-3"} <= set(DebateState(read(tmp_path / "j").events).answers)

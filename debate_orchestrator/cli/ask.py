@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise BadSettings(f'{pair!r} is not an answer. Try: KEY=VALUE, quoted as in topic="...".')
         given[key] = sys.stdin.read(LARGEST) if value == "-" else value
     result = ask_host(arguments.file, given, questionnaire_of(arguments.file), remark)
-    lacking = consent.lacking(consent.of_file(arguments.file), risks.of_answers(result.settled))
+    lacking = consent.lacking(consent.of_file(arguments.file), risks.of_settings(result.settled))
     print_json(_as_json(arguments.file, result, lacking))
     print_errors(result.complaints)
     return 2 if result.complaints else 0

@@ -82,7 +82,7 @@ def agree(origin: Origin, risks: Sequence[Risk], *, trusted: bool, ask: Ask | No
 
 def agree_to_answers(path: str, given: Mapping[str, Any], *, trusted: bool, ask: Ask | None = None) -> None:
     """Does the same as `agree` for the answers in the file at a path."""
-    agree(of_file(path), risks_module.of_answers(given), trusted=trusted, ask=ask)
+    agree(of_file(path), risks_module.of_settings(given), trusted=trusted, ask=ask)
 
 
 def remember_answers(path: str, given: Mapping[str, Any], before: str = "") -> None:
@@ -91,7 +91,7 @@ def remember_answers(path: str, given: Mapping[str, Any], before: str = "") -> N
     if before and not os.path.lexists(before) and (record := _record(of_file(before))):
         with suppress(OSError):
             record.unlink()
-    remember(of_file(path), risks_module.of_answers(given))
+    remember(of_file(path), risks_module.of_settings(given))
 
 
 def agree_to_debate(

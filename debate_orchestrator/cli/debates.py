@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -41,7 +41,7 @@ class ConsentedDebate:
 @contextmanager
 def new_debate(settings: Settings, files: DebateFiles, derived: tuple[Reply, ...] = ()) -> Iterator[ConsentedDebate]:
     """Opens the debate of settings that `read_settings` made and `check_settings` passed."""
-    with _create(start.make_opening(settings, derived), files, risks.of_opening) as debate:
+    with _create(start.make_opening(settings, derived), files) as debate:
         if settings.one_agent:
             record_event(debate.journal, debate.state, Noted(note="one agent"))
         yield debate
@@ -62,7 +62,7 @@ def new_judging(
     consent.agree(origin, source_risks, trusted=trusted)
     # Reports a bad recording before anything is written.
     registry.make_providers(DebateState([opening]), permissions=permissions)
-    with _create(opening, files, risks.of_going_on) as debate:
+    with _create(opening, files) as debate:
         for event in speeches:
             record_event(debate.journal, debate.state, event)
         debate.journal.sync()
@@ -83,10 +83,11 @@ def existing_debate(
     with JournalWriter(path) as journal:
         state = DebateState(journal.events)
         changes = changes_of(state)
+        changed = DebateState(journal.events)
         for event in changes:
-            state.admits(event)  # all of them, before the first is written
+            changed.take(event)  # all of them, before the first is written: one may allow the next
         typed = {event.seat: event.who for event in changes if isinstance(event, Reassigned)}
-        consent.agree_to_debate(journal, state, typed, trusted=trusted)
+        consent.agree_to_debate(journal, changed, typed, trusted=trusted)
         for event in changes:
             record_event(journal, state, event)
         if changes:
@@ -95,11 +96,7 @@ def existing_debate(
 
 
 @contextmanager
-def _create(
-    opening: Opened,
-    files: DebateFiles,
-    risks_of: Callable[[Opened, Mapping[str, tuple[str, ...]]], tuple[risks.Risk, ...]],
-) -> Iterator[ConsentedDebate]:
+def _create(opening: Opened, files: DebateFiles) -> Iterator[ConsentedDebate]:
     """Creates a journal and remembers the consent that its opening was made with, for the verbs that continue it."""
     created: list[JournalWriter] = []
 
@@ -113,7 +110,7 @@ def _create(
     else:
         write()
     with created[0] as journal:
-        consent.remember(consent.of_journal(journal), risks_of(opening, opening.cast))
+        consent.remember(consent.of_journal(journal), risks.of_going_on(opening, opening.cast))
         yield ConsentedDebate(journal, DebateState(journal.events), files)
 
 

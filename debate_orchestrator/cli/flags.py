@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from collections.abc import Container
+from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 if TYPE_CHECKING:
     from debate_orchestrator.providers.registry import Permissions
@@ -13,56 +14,67 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
 
 
-def add_settings(parser: argparse.ArgumentParser) -> None:
+def add_answers(parser: argparse.ArgumentParser) -> None:
     """The answers file, and the flags that override it; `settings.read_settings` reads them."""
     parser.add_argument(
         "--answers", metavar="FILE", help="a YAML or JSON file, - for standard input; `debate answers` prints a sample"
     )
-    parser.add_argument("--topic", metavar="TEXT", help="the sentence to debate")
-    parser.add_argument("--position-a", metavar="TEXT", help="what side A argues")
-    parser.add_argument("--position-b", metavar="TEXT", help="what side B argues")
-    parser.add_argument("--rounds", metavar="N", help="1 to 6; 3 by default")
-    parser.add_argument("--insist", action="store_true", help="allow 7 or 8 rounds")
-    parser.add_argument("--strictness", metavar="MODE", help="lenient or strict; strict by default")
-    parser.add_argument("--output", metavar="PATH", help="a .md file, or a folder; debate-report.md by default")
-    parser.add_argument("--format", metavar="NAME", help="`debate formats` lists them; the path of your own, as ./NAME")
-    parser.add_argument("--first", metavar="SIDE", help="who speaks first: a or b")
-    parser.add_argument("--context", metavar="FILE", action="append", help="material for both sides; may be repeated")
-    add_cast(parser)
-    add_panel(parser)
-    parser.add_argument("--search", action="store_true", help="debaters may search the web if their provider can")
-    add_calls(parser)
-    parser.add_argument("--one-agent", action="store_true", help="record that one agent takes every turn")
+    add_settings(parser)
     add_trust(parser)
 
 
-def add_cast(parser: argparse.ArgumentParser) -> None:
-    """The models of the seats."""
-    parser.add_argument(
-        "--a", metavar="MODEL", help="the model that argues A, such as anthropic:NAME; `debate models` lists models"
-    )
-    parser.add_argument("--b", metavar="MODEL", help="the model that argues B")
-    parser.add_argument("--judge", metavar="MODEL", action="append", help="the judge; repeat for a panel")
+def add_settings(parser: argparse.ArgumentParser, *names: str) -> None:
+    """The flags of these settings, or else of all; `given_settings` reads them."""
+    from debate_orchestrator.core.settings import DECLARED
+
+    for name in names or DECLARED:
+        setting, types = DECLARED[name], _types(name)
+        flag = f"--{name.replace('_', '-')}"
+        if bool in types:
+            parser.add_argument(flag, action=argparse.BooleanOptionalAction, help=setting.help)
+        elif setting.parts:
+            for part, about in setting.parts.items():
+                action = "append" if part == "judge" else "store"
+                parser.add_argument(setting.part_flag.format(part), metavar=setting.metavar, action=action, help=about)
+        else:
+            action = "append" if tuple in types else "store"
+            parser.add_argument(flag, metavar=setting.metavar, action=action, help=setting.help)
 
 
-def add_panel(parser: argparse.ArgumentParser) -> None:
-    """How judges vote."""
-    switch = argparse.BooleanOptionalAction
-    mirror = "every judge also votes on the debate with the sides exchanged; a vote that flips is no vote"
-    parser.add_argument("--mirror", action=switch, help=mirror)
-    parser.add_argument("--quorum", metavar="N", help="judges whose votes must count; more than half by default")
-    parser.add_argument("--blind", action=switch, help="judges also vote before the first word is said")
-    each_round = "judges vote after every round, in formats that leave that open"
-    parser.add_argument("--each-round", action=switch, help=each_round)
+def given_settings(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """Those of these settings, or else of all, that flags were given for. A mapping has only the keys with flags."""
+    from debate_orchestrator.core.settings import DECLARED
+
+    found: dict[str, Any] = {}
+    for name in names or DECLARED:
+        if (setting := DECLARED[name]).parts:
+            attributes = {part: setting.part_flag.format(part)[2:].replace("-", "_") for part in setting.parts}
+            texts = {part: getattr(arguments, attribute, None) for part, attribute in attributes.items()}
+            value: Any = {part: text for part, text in texts.items() if text is not None}
+        else:
+            value = getattr(arguments, name, None)
+        if value is not None and value != {}:
+            found[name] = number(value, _types(name)) if isinstance(value, str) else value
+    return found
 
 
-def add_calls(parser: argparse.ArgumentParser) -> None:
-    """How models are called, and what that may cost."""
-    parser.add_argument("--max-cost", metavar="USD", help="what calls may cost in all; the debate pauses before more")
-    parser.add_argument("--retry-for", metavar="SECONDS", help="how long a failing turn is retried before a pause")
-    parser.add_argument(
-        "--share-cache", action="store_true", help="calls that share a prompt cache wait for the first of them"
-    )
+def number(text: str, types: Container[Any] = (float,)) -> float | str:
+    """The number that a flag holds, of the first of `types` that fits; the text itself if it is none, for a later check
+    to refuse."""
+    if int in types and text.isascii() and text.isdigit() and len(text) < 10:
+        return int(text)
+    try:
+        return float(text) if float in types else text
+    except ValueError:
+        return text
+
+
+def _types(name: str) -> set[Any]:
+    """The types that make up the type of a setting."""
+    from debate_orchestrator.core.settings import Settings
+
+    annotation = Settings.model_fields[name].annotation
+    return {annotation, get_origin(annotation), *get_args(annotation)}
 
 
 def add_permissions(parser: argparse._ActionsContainer, prefix: str = "") -> None:

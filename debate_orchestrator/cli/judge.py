@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,13 +13,13 @@ from debate_orchestrator.cli.debates import new_judging
 from debate_orchestrator.cli.driving import drive_to_report, is_quiet
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.cli.people import people_errors
-from debate_orchestrator.cli.settings import cap, number, panel_flags
+from debate_orchestrator.cli.settings import cap
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.engine import budget, rejudge, transcript_file
 from debate_orchestrator.providers import discovery, registry
 from debate_orchestrator.setup import risks
-from debate_orchestrator.setup.settings import LONGEST_PATIENCE
+from debate_orchestrator.setup.settings import VOTING, judging_settings
 from debate_orchestrator.storage.journal import Entry, read
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.data import read_regular, read_text
@@ -26,14 +27,16 @@ from debate_orchestrator.util.errors import BadSettings
 
 EXAMPLE = "debate judge debate-report.journal.jsonl --judge anthropic:claude-opus-5-5"
 
+_CALLS = ("max_cost", "retry_for", "share_cache")
+"""Settings of how models are called."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", metavar="JOURNAL|TRANSCRIPT.md")
     parser.add_argument("--judge", metavar="MODEL", action="append", help="the judge; repeat for a panel")
     parser.add_argument("--output", metavar="PATH", help="a .md file, or a folder; by default beside the source")
     parser.add_argument("--strictness", metavar="MODE", help="lenient or strict; by default as it was debated")
-    flags.add_panel(parser)
-    flags.add_calls(parser)
+    flags.add_settings(parser, *VOTING, *_CALLS)
     parser.add_argument("--topic", metavar="TEXT", help="what a transcript debates, if it does not say")
     parser.add_argument("--position-a", metavar="TEXT", help="what the side for it argues")
     parser.add_argument("--position-b", metavar="TEXT", help="what the side against it argues")
@@ -60,8 +63,9 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         origin, source_risks = consent.of_file(path), ()
         opening, speeches = _of_transcript(arguments, judges)
-    opening = opening.model_copy(update=_call_settings(arguments, opening))
+    changes = _call_settings(arguments, opening)
     files = DebateFiles.of_output(arguments.output or rejudge.output_path(path))
+    opening = opening.with_settings(output=os.path.basename(files.report), **changes)
     files.must_be_new()
     with new_judging(
         opening, speeches, files, origin, source_risks, trusted=arguments.trust, permissions=permissions
@@ -90,7 +94,8 @@ def _of_journal(arguments: argparse.Namespace, entries: list[Entry], judges: Seq
     }
     if named := ", ".join(flag for flag, text in given.items() if text):
         raise BadSettings(f"{arguments.source} says what was debated, so leave out {named}: they are for a transcript.")
-    return rejudge.of_journal(entries, arguments.source, judges, arguments.strictness, panel_flags(arguments))
+    panel = flags.given_settings(arguments, *VOTING)
+    return rejudge.of_journal(entries, arguments.source, judges, arguments.strictness, panel)
 
 
 def _of_transcript(arguments: argparse.Namespace, judges: Sequence[str]) -> rejudge.Opening:
@@ -100,7 +105,7 @@ def _of_transcript(arguments: argparse.Namespace, judges: Sequence[str]) -> reju
     digest = hashlib.sha256(read_regular(path, follow=True)).hexdigest()
     sides = {"a": arguments.position_a, "b": arguments.position_b}
     positions = {side: text for side, text in sides.items() if text is not None}
-    strictness, topic, panel = arguments.strictness, arguments.topic, panel_flags(arguments)
+    strictness, topic, panel = arguments.strictness, arguments.topic, flags.given_settings(arguments, *VOTING)
     opening = rejudge.of_transcript(transcript, path, digest, judges, strictness, topic, positions, panel=panel)
     if not is_quiet(arguments):
         for note in transcript.notes:
@@ -109,17 +114,16 @@ def _of_transcript(arguments: argparse.Namespace, judges: Sequence[str]) -> reju
 
 
 def _call_settings(arguments: argparse.Namespace, opening: Opened) -> dict[str, Any]:
-    """How the judges are called, by field of the opening. Raises BadSettings with every error."""
-    errors = []
-    fields: dict[str, Any] = {"leader_first": arguments.share_cache}
+    """How the judges are called, as far as flags say. Raises BadSettings with every error."""
+    given = flags.given_settings(arguments, *_CALLS)
+    errors: list[str] = []
     if arguments.max_cost is not None:
-        fields["max_cost"] = cap(arguments.max_cost)
-        errors += budget.unpriced_seats(opening.cast) if fields["max_cost"] is not None else []
-    if arguments.retry_for is not None:
-        fields["patience"] = seconds = number(arguments.retry_for)
-        if not isinstance(seconds, float) or not 1 <= seconds <= LONGEST_PATIENCE:
-            limit = f"seconds from 1 to {LONGEST_PATIENCE:,}"
-            errors.append(f"--retry-for must be {limit}, and not {arguments.retry_for!r}.")
+        given["max_cost"] = cap(arguments.max_cost)
+        errors += budget.unpriced_seats(opening.cast) if given["max_cost"] is not None else []
+    try:
+        settled = judging_settings(given, opening.format, 1)
+    except BadSettings as error:
+        raise BadSettings(errors + error.complaints) from None
     if errors:
         raise BadSettings(errors)
-    return fields
+    return {name: getattr(settled, name) for name in given}

@@ -18,7 +18,7 @@ EXAMPLE = "debate open --answers debate.yaml --json"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    flags.add_settings(parser)
+    flags.add_answers(parser)
     flags.add_json(parser)
 
 

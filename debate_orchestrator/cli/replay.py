@@ -9,8 +9,8 @@ import sys
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.controls import Screen, watch
+from debate_orchestrator.cli.flags import number
 from debate_orchestrator.cli.output import print_json, remark, say
-from debate_orchestrator.cli.settings import number
 from debate_orchestrator.core import transcript
 from debate_orchestrator.core.events import Answer, Event
 from debate_orchestrator.core.state import DebateState

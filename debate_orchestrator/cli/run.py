@@ -22,7 +22,7 @@ EXAMPLE = 'debate run --topic "Should we move to gRPC?" --rehearse'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    flags.add_settings(parser)
+    flags.add_answers(parser)
     about = "use stand-ins that call no model; the briefs are kept, to be read"
     parser.add_argument("--rehearse", action="store_true", help=about)
     flags.add_permissions(parser)

@@ -6,7 +6,6 @@ subclass an event, and do not add one without teaching `debate.Debate` what it m
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Container, Iterable
 from typing import Annotated, Any, Literal
@@ -24,28 +23,13 @@ from debate_orchestrator.core.phases import (
     SEATS,
     judges,
 )
+from debate_orchestrator.core.settings import FORMER_NAMES, LARGEST_COST, LARGEST_COUNT, MOST_JUDGES, Settings
 from debate_orchestrator.core.values import FREE, Text, Value
-
-Source = Literal["user", "file", "flag", "default", "derived"]
-"""Where an answer came from; `derived` is a moderator's work that the user confirmed or asked for."""
-
-
-_TIMES = (
-    "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
-    "|nov(?:ember)?|dec(?:ember)?|spring|summer|autumn|fall|winter|the|of|in|early|mid|late|start|beginning|middle|end"
-    r"|first|second|third|fourth|last|half|quarter|week|month|year|[qh][1-4]|bce?|ce|ad|\d{1,4}(?:st|nd|rd|th|s)?"
-)
-_DATED = re.compile(rf"\s*as of (?=[^,]*\d)((?:(?:{_TIMES})\b[ /-]*+)++(?:, ?\d{{4}})?) *,", re.IGNORECASE)
-"""How a dated topic begins. Only words for a time count: what follows "as of" is put into the speakers' tasks."""
-
 
 NONCE = r"^[A-Za-z0-9]{1,64}$"
 """What may fence speech: nothing that could end a line or a block of its own."""
-MOST_JUDGES = 9
 MOST_CONTEXT = 400_000
 """Bytes of material that a debate may carry, since it is in every brief; of a journal's, characters."""
-LARGEST_COST = 1e9
-LARGEST_COUNT = 10**12
 LARGEST_SEED = 2**64
 LONGEST = 2_000_000
 """Characters of a reply or of a file that speakers may draw on: as many as a transcript may have that is judged."""
@@ -65,43 +49,6 @@ class Context(Value):
 
     name: Text
     text: Annotated[Text, AfterValidator(_short_enough)]
-
-
-class Setup(Value):
-    """What is debated and how, as settled before the first word."""
-
-    topic: Text
-    positions: Annotated[dict[str, str], FREE]
-    """Side to the position it argues."""
-    rounds: int = Field(ge=1)
-    strictness: str
-    first: str
-    """The side that speaks first in every phase that goes in turn."""
-    search: bool = False
-    """Whether debaters may search the web, where their provider can."""
-    feedback: bool = True
-    """Whether debaters hear the judge's advice for their next round."""
-    context: tuple[Context, ...] = ()
-    mirror: bool = False
-    """Whether each judge also votes on the debate with the sides exchanged; what flips then is no vote."""
-    quorum: int = Field(default=1, ge=1, le=LARGEST_COUNT)
-    """Judges whose votes must count for there to be a decision."""
-    each_round: bool = False
-    """Whether judges vote after every round, where the format leaves that open."""
-    blind: bool = False
-    """Whether judges vote before the first word too, where the format has such a vote."""
-    sources: dict[str, Source] = {}
-
-    @property
-    def as_of(self) -> str | None:
-        """The time to which a dated topic binds both sides: `2019` in "As of 2019, ..."; None where it is not dated."""
-        dated = _DATED.match(self.topic)
-        return dated[1].strip() if dated and len(dated[1]) <= 40 else None
-
-    @property
-    def options(self) -> tuple[str, ...]:
-        """The optional phases that are asked for."""
-        return tuple(name for name, asked in (("each round", self.each_round), ("blind", self.blind)) if asked)
 
 
 Count = Annotated[int, Field(ge=0, le=LARGEST_COUNT)]
@@ -235,20 +182,14 @@ class Opened(Value):
     schema_version: int
     version: str
     """The version of this package that opened it."""
-    setup: Setup
+    setup: Settings
+    context: tuple[Context, ...] = ()
+    """The files of the setup's `context`, with their text."""
     format: Format
     prompts: dict[str, str]
     """Template name to the sha256 of its text."""
     templates: Annotated[dict[str, str], FREE] = {}
     """The templates of a format that is not shipped, by their path in prompts/ if they were, with their text."""
-    cast: dict[str, tuple[str, ...]]
-    """Seat to who fills it; more than one judge makes a panel."""
-    max_cost: float | None = Field(default=None, ge=0, le=LARGEST_COST)
-    """US dollars that calls may cost; None is no cap."""
-    patience: float = Field(default=600, ge=0)
-    """Seconds that a turn may be in trouble (silent, refused by load, retried) before the debate is paused."""
-    leader_first: bool = False
-    """Whether calls that share a cached beginning wait until the first of them has begun to answer."""
     derived: tuple[Reply, ...] = ()
     """The moderator's replies that the positions come from, where the engine asked for them; the last one counts."""
     course: EarlierCourse | None = None
@@ -260,6 +201,31 @@ class Opened(Value):
     """The rules by which its speeches are heard. 1, as in journals that do not say: a reserved line counts wherever it
     stands alone on a line, and private working is what the format's own tag marks. 2: a reserved line counts as a
     speech's own last line, and the marks of private working that models use count too."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_earlier_version(cls, data: Any) -> Any:
+        """Journals of earlier versions have some settings beside `setup`, by former names, and the material in it."""
+        if not (isinstance(data, dict) and "cast" in data and isinstance(data.get("setup"), dict)):
+            return data
+        data, setup = dict(data), dict(data["setup"])
+        for name in ("cast", "max_cost", *FORMER_NAMES):
+            if name in data:
+                setup[FORMER_NAMES.get(name, name)] = data.pop(name)
+        if isinstance(files := setup.pop("context", ()), list | tuple):
+            setup["context"] = [file.get("name") for file in files if isinstance(file, dict)]
+        if isinstance(format := data.get("format"), dict):
+            setup["format"] = format.get("name")
+        return data | {"setup": setup, "context": files}
+
+    @property
+    def cast(self) -> dict[str, tuple[str, ...]]:
+        """Seat to its models when the debate was opened; more than one judge makes a panel."""
+        return self.setup.cast
+
+    def with_settings(self, **changes: Any) -> Opened:
+        """The same opening with changes of its settings."""
+        return self.model_copy(update={"setup": self.setup.model_copy(update=changes)})
 
     @model_validator(mode="after")
     def _covers_the_seats(self) -> Opened:
@@ -277,7 +243,7 @@ class Opened(Value):
         setup, rules = self.setup, self.format
         if strangers := set(setup.positions) - set(rules.sides):
             raise ValueError(f"positions of no side of this format: {', '.join(sorted(strangers))}")
-        if sum(len(one.text) for one in setup.context) > MOST_CONTEXT:
+        if sum(len(one.text) for one in self.context) > MOST_CONTEXT:
             raise ValueError(f"material of more than {MOST_CONTEXT:,} characters")
         if self.course and (wrong := self.course.strange_to(rules.sides, setup.rounds)):
             raise ValueError(f"a course whose {wrong} are not those of a debate of this format and length")
@@ -337,15 +303,20 @@ class Voted(Value):
     turn: str
     ballot: Annotated[dict[str, Any], FREE]
     reply: Reply
+    changes: Annotated[tuple[str, ...], FREE] = ()
+    """How the ballot differs from the reply as it was written, a short line each; empty where it does not."""
 
 
 class Rejected(Value):
-    """A reply would not do. It is kept and asked for again once; a second spoiled ballot is not counted."""
+    """A reply can't be used. It is kept, and the turn is asked again."""
 
     kind: Literal["spoiled"] = "spoiled"
     turn: str
     complaints: Annotated[tuple[str, ...], FREE]
     reply: Reply
+    absent: bool | None = None
+    """Whether the judge counts as absent in this turn from here on. None, as in journals that do not say: it does with
+    the second reply that can't be used."""
 
 
 class CallFailed(Value):
@@ -399,6 +370,13 @@ class EndedEarly(Value):
     kind: Literal["closed"] = "closed"
 
 
+class Reopened(Value):
+    """A debate that ended without a decision, for want of a usable ballot, goes on: the judges who were absent in its
+    last turns are asked again."""
+
+    kind: Literal["reopened"] = "reopened"
+
+
 class Noted(Value):
     """Something a reader of the record should know about how it was made."""
 
@@ -420,6 +398,7 @@ Event = (
     | BudgetChanged
     | QuestionAsked
     | EndedEarly
+    | Reopened
     | Noted
 )
 

@@ -64,7 +64,7 @@ class Record:
         self.notes: list[Noted] = []
         self.cast = dict(opened.cast)
         """Who fills the seats now."""
-        self.max_cost = opened.max_cost
+        self.max_cost = opened.setup.max_cost
         self.raised: list[QuestionAsked] = []
         """The questions from the floor."""
         self.begun: dict[str, tuple[int, int]] = {}
@@ -302,7 +302,7 @@ class Record:
 
     def aloud(self, text: str, phase: Phase | None = None) -> VisibleText:
         """What others hear of a text, which has the length of a phase if it has any."""
-        rules, material = self.format, [file.text for file in self.opened.setup.context]
+        rules, material = self.format, [file.text for file in self.opened.context]
         return make_visible(
             text, phase, private=rules.private, quotes=rules.quotes, material=material, known=self.knows_marks
         )

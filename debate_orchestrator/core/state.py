@@ -23,17 +23,18 @@ from debate_orchestrator.core.events import (
     QuestionAsked,
     Reassigned,
     Rejected,
+    Reopened,
     Spoke,
     Voted,
 )
-from debate_orchestrator.core.phases import Turn
+from debate_orchestrator.core.phases import MIRRORED, NO_DECISION, Turn
 from debate_orchestrator.core.schedule import Schedule
 from debate_orchestrator.core.schema import check, names_turns
 from debate_orchestrator.util.errors import OutOfTurn
 
-ATTEMPTS = 2
-"""How often a judge is asked for a usable reply before it counts as absent. A debater never does: a one-sided
-transcript must not be judged."""
+_OLD_ATTEMPTS = 2
+"""Replies that can't be used after which a judge is absent, in journals that do not say so themselves. A debater never
+is: a one-sided transcript must not be judged."""
 
 
 class DebateState(Schedule):
@@ -66,6 +67,8 @@ class DebateState(Schedule):
             return self._may_raise(event)
         if isinstance(event, EndedEarly):
             return self._may_close()
+        if isinstance(event, Reopened):
+            return self._may_reopen()
         if self.answers.get(event.turn) == event or self._is_known(event):
             return False
         turn = self._must_be_due(event.turn)
@@ -120,8 +123,44 @@ class DebateState(Schedule):
             raise OutOfTurn("The last round of this debate is under way; there is no round left to skip.")
         return True
 
+    def _may_reopen(self) -> bool:
+        if not self.unanswered_at_the_end():
+            raise OutOfTurn("Only a debate that is undecided for want of a usable ballot can be reopened.")
+        return True
+
+    def unanswered_at_the_end(self) -> list[Turn]:
+        """The judges' turns without a usable reply after the last speech, in a debate that ended without a decision
+        because of them; empty for any other debate. A Reopened event makes them due again."""
+        verdict = self.verdict()
+        decided = verdict is not None and verdict.winner != NO_DECISION
+        if self.due() or decided or not any(vote.absent for vote in self.final_votes()):
+            return []
+        turns = self.settled()
+        spoken = [n for n, turn in enumerate(turns) if not turn.judging or not turn.closing]
+        after = turns[max(spoken, default=-1) + 1 :]
+        return [turn for turn in after if isinstance(self.answers[turn.id], Rejected)]
+
+    def may_be_absent(self, turn: Turn) -> bool:
+        """Whether the debate may go on without a usable reply to a turn: never without a speech, and without a ballot
+        only while enough other judges can vote for the quorum."""
+        if turn.speaking or not turn.judging:
+            return not turn.speaking
+        if not self.format.votes(turn.phase):
+            return True
+        place = turn.id.removesuffix(MIRRORED).removesuffix(turn.seat)
+        voting = self.judges if turn.phase.panel == "every judge" else self.judges[:1]
+        absent = {
+            judge
+            for judge in voting
+            for seat in (judge, judge + MIRRORED)
+            if isinstance(self.answers.get(place + seat), Rejected)
+        }
+        return len(voting) - len(absent | {turn.seat}) >= max(1, self.opened.setup.quorum)
+
     def _must_answer(self, turn: Turn, event: Asked | CallFailed | Answer) -> None:
         shape = self.shape(turn)
+        if isinstance(event, Rejected) and event.absent and turn.speaking:
+            raise OutOfTurn(f"{turn.id}: a debater can't be absent.")
         answers = isinstance(event, Spoke | Declined | Voted)
         if isinstance(event, Declined) and turn.speaking:
             return
@@ -157,12 +196,20 @@ class DebateState(Schedule):
                 self.asked.setdefault(event.turn, []).append(event)
             case Rejected():
                 self.spoiled.setdefault(event.turn, []).append(event)
-                turn = self.turn(event.turn)
-                if len(self.spoiled[event.turn]) >= ATTEMPTS and not turn.speaking:
+                unsaid = event.absent is None and len(self.spoiled[event.turn]) >= _OLD_ATTEMPTS
+                if event.absent or (unsaid and not self.turn(event.turn).speaking):
                     self._settle(event)
+            case Reopened():
+                self._reopen()
             case Spoke() | Declined() | Voted():
                 self._settle(event)
         return True
+
+    def _reopen(self) -> None:
+        for turn in self.unanswered_at_the_end():
+            del self.answers[turn.id]
+        self._counted.clear()
+        self._start_over()
 
     def _settle(self, answer: Answer) -> None:
         self._begin()

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from debate_orchestrator.core.events import BudgetChanged, Noted, Opened
+from debate_orchestrator.core.events import BudgetChanged, Noted, Opened, Reopened
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.state import DebateState
@@ -104,7 +104,8 @@ async def resume(
         on_event, on_text: as in `run`.
 
     Returns:
-        The finished debate, as `run` does. A complete debate is only reported again.
+        The finished debate, as `run` does. A complete debate is only reported again, unless it is undecided because no
+        ballot could be used: then its last ballots are asked for again.
 
     Raises:
         BadSettings: the journal needs your consent (`trust`), or a cap can't be held.
@@ -118,8 +119,11 @@ async def resume(
     files = DebateFiles.of_journal(path)
     with JournalWriter(path) as writer:
         debate = DebateState(writer.events)
-        if debate.due():
+        reopened = bool(debate.unanswered_at_the_end())
+        if debate.due() or reopened:
             must_be_trusted(path, risks.of_going_on(debate.opened, debate.cast), trust)
+        if reopened:
+            record_event(writer, debate, Reopened())
         if max_cost is not None:
             if errors := unpriced_seats(debate.cast):
                 raise BadSettings(errors)
@@ -171,7 +175,7 @@ async def rejudge(
         opened, speeches = _from_transcript(path, panel, strictness, topic, positions)
     files = DebateFiles.of_output(output or rejudging.output_path(path))
     files.must_be_new()
-    debate = DebateState([opened])
+    debate = DebateState([opened := opened.with_settings(output=os.path.basename(files.report))])
     registry.make_providers(debate)  # raises before anything is written
     with JournalWriter.create(files.journal, opened) as journal:
         for event in speeches:
@@ -275,6 +279,29 @@ def load_format(name: str) -> Format:
         sides = load_format("adversarial").sides
     """
     return format_check.load(name)
+
+
+def find_risks(source: Settings | Mapping[str, Any] | Path) -> tuple[risks.Risk, ...]:
+    """What a debate would do beyond debating: run programs, call servers by address, use files elsewhere, send prompts
+    that did not ship with this package. Nothing is done. For settings or a journal from others, show it to the user.
+
+    Args:
+        source: settings, as in `run`, or the path of a journal with which you would go on.
+
+    Returns:
+        The risks; `said` of each is a line for a person. Empty where there is nothing to consent to.
+
+    Raises:
+        BadJournal: as `read_journal`.
+
+    Example:
+        for risk in find_risks({"topic": "Tabs or spaces?", "cast": {"a": "command:my-debater"}}):
+            print(risk.said)
+    """
+    if isinstance(source, Settings | Mapping):
+        return risks.of_settings(source)
+    debate = DebateState(read(source).events)
+    return risks.of_going_on(debate.opened, debate.cast)
 
 
 async def _open(settings: Settings, *, rehearse: bool = False) -> DebateFiles:

@@ -13,10 +13,11 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from debate_orchestrator import __version__
-from debate_orchestrator.core.events import HEARING, Context, Event, Opened, Reply, Setup
+from debate_orchestrator.core.events import HEARING, Context, Event, Opened, Reply
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE, Turn
 from debate_orchestrator.core.schema import Condition, Shape
+from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.formats.validation import Keys
 from debate_orchestrator.prompting import replies
@@ -58,28 +59,31 @@ def opened(
 ) -> Opened:
     """The opening of a debate by a format, with stand-ins in all seats."""
     sides = made.sides
-    setup = Setup(
+    cast: dict[str, tuple[str, ...]] = dict.fromkeys(made.seated, (rehearse.KIND,))
+    cast |= {JUDGE: (rehearse.KIND,) * 2} if course.stormy and JUDGE in cast else {}
+    context = (Context(name="material.md", text="Something to draw on."),) if course.stormy else ()
+    setup = Settings(
         topic="Whether a stand-in has a point.",
         positions={side: f"{made.name_of(side)} has a point." for side in sides},
         rounds=rounds,
         strictness=strictness or next(iter(made.rubric.strictness)),
         first=sides[-1] if course.stormy else sides[0],
         search=course.stormy,
-        context=(Context(name="material.md", text="Something to draw on."),) if course.stormy else (),
+        context=tuple(file.name for file in context),
+        format=made.name,
+        cast=cast,
         mirror=course.stormy and made.can_be_mirrored,
         each_round=course.stormy and "each round" in made.options,
         blind=made.decided_by == "swing" or (course.stormy and "blind" in made.options),
     )
-    cast: dict[str, tuple[str, ...]] = dict.fromkeys(made.seated, (rehearse.KIND,))
-    cast |= {JUDGE: (rehearse.KIND,) * 2} if course.stormy and JUDGE in cast else {}
     return Opened(
         schema_version=SCHEMA,
         version=__version__,
         setup=setup,
+        context=context,
         format=made,
         prompts={},
         templates=dict(templates),
-        cast=cast,
         seed=0,
         nonce=_NONCE,
         hearing=HEARING,

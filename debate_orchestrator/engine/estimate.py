@@ -178,7 +178,7 @@ def _with_real_cast(event: Event) -> Event:
     """The event with each stand-in in a cast replaced by the model it stands for."""
     if isinstance(event, Opened):
         cast = {seat: tuple(map(model_spec.real, specs)) for seat, specs in event.cast.items()}
-        return event.model_copy(update={"cast": cast})
+        return event.with_settings(cast=cast)
     if isinstance(event, Reassigned):
         return event.model_copy(update={"who": tuple(map(model_spec.real, event.who))})
     return event
@@ -206,7 +206,7 @@ def _play(debate: DebateState) -> tuple[list[_PlannedCall], float]:
 def _stage_calls(
     debate: DebateState, due: tuple[Turn, ...], plans: dict[str, CachePlan], clock: float
 ) -> list[_PlannedCall]:
-    """The calls of a stage that begins at `clock`, in seconds. With `leader_first`, calls that share a prefix start
+    """The calls of a stage that begins at `clock`, in seconds. With `share_cache`, calls that share a prefix start
     when the first of them begins to answer."""
     calls: list[_PlannedCall] = []
     leaders: set[tuple[str, str, bool]] = set()
@@ -217,7 +217,7 @@ def _stage_calls(
         request, price = brief(debate, turn), pricing.known(spec)
         blocks = _blocks(request)
         prefix = (spec, turn.phase.reply, turn.mirrored)
-        follows = debate.opened.leader_first and price and prefix in leaders
+        follows = debate.opened.setup.share_cache and price and prefix in leaders
         start = clock + TO_BEGIN if follows else clock
         leaders.add(prefix)
         # The system text is the first block; the last block is the call's own.

@@ -66,7 +66,7 @@ async def derive_positions(
     """
     talk = SetupProgress(heard=(answers.topic,), topic_ok=True, positions="auto", nonce=secrets.token_hex(8))
     draft = SetupState(given={"topic": answers.topic}, talk=talk)
-    limits = ModeratorLimits(answers.patience, answers.max_cost, tell, _NOTHING_OPENED, _GIVE_POSITIONS)
+    limits = ModeratorLimits(answers.retry_for, answers.max_cost, tell, _NOTHING_OPENED, _GIVE_POSITIONS)
     paid: list[Reply] = []
     settled = await propose(draft, provider, interview, limits, paid)
     return settled.given["positions"], tuple(paid)

@@ -236,9 +236,9 @@ class ProbeRun:
                 turn.record_event(writer, debate, event)
             writer.sync()
             budget = self._shared_budget.budget(ballot.path, debate)
-            await loop.run_loop(
-                writer, debate, registry.make_providers(debate, permissions=self._permissions), budget=budget, **options
-            )
+            providers = registry.make_providers(debate, permissions=self._permissions)
+            # A judge without a usable ballot is a result here, and no reason to stop.
+            await loop.run_loop(writer, debate, providers, budget=budget, needs_ballots=False, **options)
             if debate.complete:
                 self._shared_budget.settle(ballot.path)
 

@@ -17,18 +17,17 @@ from debate_orchestrator import __version__
 from debate_orchestrator.core import transcript as transcript_module
 from debate_orchestrator.core.events import (
     HEARING,
-    MOST_JUDGES,
     Declined,
     EarlierCourse,
     EarlierRound,
     Opened,
     Reply,
-    Setup,
     Spoke,
 )
 from debate_orchestrator.core.format import Format, calendar
 from debate_orchestrator.core.phases import JUDGE, ReservedLines, Turn
 from debate_orchestrator.core.schema import Condition
+from debate_orchestrator.core.settings import MOST_JUDGES, Settings, line_problems
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.transcript_file import ARGUMENT, Speech, Transcript
 from debate_orchestrator.formats import loader
@@ -71,7 +70,8 @@ def of_journal(
     if debate.due():
         due = ", ".join(turn.id for turn in debate.due())
         raise BadJournal(
-            f"{path}: this is a debate that is not finished (due: {due}). Finish it: `debate resume {path}`."
+            f"{path}: this is a debate that is not finished (due: {due}). Finish it: `debate resume {path}`, with "
+            "another `--judge` if no reply of this one can be used."
         )
     if old.format.judged_by:
         return _of_unjudged(debate, path=path, digest=digest, judges=judges, strictness=strictness, panel=panel)
@@ -84,11 +84,13 @@ def of_journal(
     if errors:
         raise BadSettings(errors)
     recording = (f"replay:{path}",)
+    cast = {**{seat: recording for seat in old.format.seated if seat != JUDGE}, JUDGE: tuple(judges)}
+    calls = {name: Settings.model_fields[name].default for name in ("max_cost", "retry_for", "share_cache")}
     opened = _opened(
         old.format,
         old.templates,
-        setup=setup,
-        cast={**{seat: recording for seat in old.format.seated if seat != JUDGE}, JUDGE: tuple(judges)},
+        setup=setup.model_copy(update={"cast": cast, **calls}),
+        context=old.context,
         course=_course(debate, os.path.basename(path), digest),
         hearing=old.hearing,
     )
@@ -170,7 +172,7 @@ def _weaknesses(debate: DebateState) -> list[str]:
     return weaknesses
 
 
-def _strictness_errors(setup: Setup, old: Opened) -> list[str]:
+def _strictness_errors(setup: Settings, old: Opened) -> list[str]:
     """What is wrong with a strictness: the format has no such mode, or has other speeches in it."""
     if errors := _mode_errors(setup.strictness, old.format):
         return errors
@@ -213,23 +215,24 @@ def of_transcript(
         errors.append(f"{path}: it has no topic. Give --topic, or write `# Topic` above the first round.")
     given = transcript.positions | dict(positions or {})
     for key, text in [("topic", topic), *((f"position {side}", given[side]) for side in given)]:
-        errors += _line_errors(key, text) if text is not None else []
+        errors += line_problems(key, text) if text is not None else []
     votes = _voting(panel or {}, rules, judges, errors)
     if errors:
         raise BadSettings(errors)
-    setup = Setup(
+    setup = Settings(
         topic=topic or "",
         positions={"a": f"For: {topic}", "b": f"Against: {topic}"} | given,
         rounds=transcript.rounds,
         strictness=mode,
         first=transcript.speeches[0].side,
         feedback=False,
+        format=rules.name,
+        cast={**dict.fromkeys(rules.sides, (model_spec.HOST,)), JUDGE: tuple(judges)},
         **votes,
     )
     opened = _opened(
         _fitted(rules, transcript).model_copy(update={"lines": _NEVER_SAID}),
         setup=setup,
-        cast={**dict.fromkeys(rules.sides, (model_spec.HOST,)), JUDGE: tuple(judges)},
         course=EarlierCourse(
             source=source, digest=digest, root=digest, speakers=transcript.speakers, notes=transcript.notes
         ),
@@ -309,14 +312,6 @@ def panel_errors(judges: Sequence[str]) -> list[str]:
     return [f"--judge: a debate needs 1 to {MOST_JUDGES} judges, and there are {len(judges)}. {hint}"]
 
 
-def _line_errors(key: str, text: str) -> list[str]:
-    try:
-        settings.message_line(key, text)
-    except BadSettings as error:
-        return error.complaints
-    return []
-
-
 def _mode_errors(strictness: str, rules: Format) -> list[str]:
     modes = rules.rubric.strictness
     return [] if strictness in modes else [f"--strictness: {strictness!r} is not {' or '.join(modes)}."]
@@ -325,7 +320,8 @@ def _mode_errors(strictness: str, rules: Format) -> list[str]:
 def _voting(given: Mapping[str, Any], rules: Format, judges: Sequence[str], errors: list[str]) -> dict[str, Any]:
     """How a panel votes; what is wrong with that goes into `errors`."""
     try:
-        return settings.voting_settings(given, rules, len(judges))
+        settled = settings.judging_settings(given, rules, len(judges))
+        return {name: getattr(settled, name) for name in settings.VOTING}
     except BadSettings as error:
         errors += error.complaints
         return {}

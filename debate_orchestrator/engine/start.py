@@ -11,8 +11,9 @@ import secrets
 from collections.abc import Callable
 
 from debate_orchestrator import __version__
-from debate_orchestrator.core.events import HEARING, MOST_CONTEXT, Context, Noted, Opened, Reply, Setup
+from debate_orchestrator.core.events import HEARING, MOST_CONTEXT, Context, Noted, Opened, Reply
 from debate_orchestrator.core.phases import JUDGE
+from debate_orchestrator.core.settings import MODERATOR, Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import budget
 from debate_orchestrator.engine.moderator import derive_positions
@@ -20,7 +21,6 @@ from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import registry
 from debate_orchestrator.providers.registry import NO_PERMISSIONS, Permissions
 from debate_orchestrator.setup.questions import Questionnaire
-from debate_orchestrator.setup.settings import MODERATOR, Settings
 from debate_orchestrator.storage.journal import SCHEMA, JournalWriter, must_be_new
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
@@ -66,7 +66,7 @@ async def settle_positions(
     The cast's moderator derives them, otherwise its first judge or speaker. Nothing is written. Raises BadSettings if
     none of them can be called, and whatever `derive_positions` raises.
     """
-    if settings.positions is not None:
+    if settings.positions:
         return settings, ()
     roles = (MODERATOR, JUDGE, *settings.cast)
     specs = [spec for role in roles for spec in settings.cast.get(role, ()) if spec != model_spec.HUMAN]
@@ -83,7 +83,7 @@ async def settle_positions(
 
 def _with_placeholders(settings: Settings) -> Settings:
     """The settings with placeholders for positions that are still to be derived."""
-    if settings.positions is not None:
+    if settings.positions:
         return settings
     sides = loader.load(settings.format).sides
     return settings.model_copy(update={"positions": dict.fromkeys(sides, "not derived yet")})
@@ -94,35 +94,21 @@ def make_opening(settings: Settings, derived: tuple[Reply, ...] = ()) -> Opened:
 
     BadSettings if positions are still to be derived, or with every context file that can't be read.
     """
-    if settings.positions is None:
+    if not settings.positions:
         raise BadSettings("positions: they are not derived yet. Derive them with `debate ask`, or write them out.")
-    setup = Setup(
-        topic=settings.topic,
-        positions=settings.positions,
-        rounds=settings.rounds,
-        strictness=settings.strictness,
-        first=settings.first,
-        search=settings.search,
-        feedback=settings.feedback,
-        context=_context(settings.context),
-        mirror=settings.mirror,
-        quorum=settings.quorum,
-        each_round=settings.each_round,
-        blind=settings.blind,
-        sources=settings.sources,
-    )
+    context = _context(settings.context)
     format, templates = loader.load_with_templates(settings.format)
+    # Bare names, since a journal may be passed on, and folders are nobody else's business.
+    names = {"context": tuple(file.name for file in context), "format": format.name}
+    names["output"] = os.path.basename(DebateFiles.named_by(settings.output).report)
     return Opened(
         schema_version=SCHEMA,
         version=__version__,
-        setup=setup,
+        setup=settings.model_copy(update=names),
+        context=context,
         format=format,
         prompts=loader.digests(format, templates),
         templates=templates,
-        cast=settings.cast,
-        max_cost=settings.max_cost,
-        patience=settings.patience,
-        leader_first=settings.leader_first,
         derived=derived,
         seed=secrets.randbits(32),
         nonce=secrets.token_hex(8),

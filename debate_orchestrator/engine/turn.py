@@ -1,6 +1,7 @@
 """One turn, from its brief to its answer: intent, call, answer, each written to the journal as it happens.
 
-A reply that can't be used is kept, and the turn is asked again with the errors. A call that brought no answer is
+A reply that can't be used is kept, and the turn is asked again with the errors and that reply. If no usable one comes,
+the debate stops, unless a judge is missing whose panel can decide without it. A call that brought no answer is
 recorded too, with what had arrived, and is made again after a wait. No provider can say whether a call that broke off
 was billed, so each call has an intent of its own.
 """
@@ -12,7 +13,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from debate_orchestrator.core.events import Answer, Asked, CallFailed, Event, Rejected, Reply
 from debate_orchestrator.core.phases import Turn
-from debate_orchestrator.core.state import ATTEMPTS, DebateState
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.budget import Budget
 from debate_orchestrator.engine.retry import call_with_retry
 from debate_orchestrator.prompting import replies
@@ -22,6 +23,10 @@ from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.util import model_spec, sanitize
 from debate_orchestrator.util.errors import BadReply, ExternalError, Paused, ProviderFailed, TransientError
+
+SPEECH_ATTEMPTS = 2
+STRUCTURED_ATTEMPTS = 4
+"""Replies that are asked for in a row until one can be used."""
 
 OnEvent = Callable[[DebateState, Event], None]
 """Called with each event after it was written and folded."""
@@ -45,7 +50,10 @@ class TurnRunner:
         on_brief: OnBrief | None = None,
         budget: Budget | None = None,
         unsaved: UnsavedEvents | None = None,
+        needs_ballots: bool = True,
     ):
+        """Without `needs_ballots` a judge may be absent even if nothing can be decided then."""
+        self.needs_ballots = needs_ballots
         self.journal, self.debate, self.stop = journal, debate, stop
         self.on_event, self.on_text, self.on_brief = on_event, on_text, on_brief
         self.budget = budget or Budget(debate)
@@ -54,14 +62,14 @@ class TurnRunner:
     def start_stage(self, seated: Sequence[tuple[Turn, Provider]]) -> list[Awaitable[None]]:
         """One awaitable for each turn, which returns when the turn has its answer.
 
-        With `leader_first`, turns that share a cached prefix wait until the first of them begins to answer: only then
+        With `share_cache`, turns that share a cached prefix wait until the first of them begins to answer: only then
         has the provider written the prefix to its cache, and the others read it at a tenth of the price.
         """
         leaders: dict[tuple[str, str, bool], asyncio.Event] = {}
         running: list[Awaitable[None]] = []
         for turn, provider in seated:
             begun, leader = asyncio.Event(), None
-            if self.debate.opened.leader_first and provider.caches:
+            if self.debate.opened.setup.share_cache and provider.caches:
                 prefix = (provider.name, turn.phase.reply, turn.mirrored)
                 leader = leaders.get(prefix)
                 leaders.setdefault(prefix, begun)
@@ -69,29 +77,38 @@ class TurnRunner:
         return running
 
     async def _run(self, turn: Turn, provider: Provider, begun: asyncio.Event, leader: asyncio.Event | None) -> None:
-        """Asks until the turn has its answer. A judge without a usable ballot counts as absent after the last attempt;
-        a debater's turn fails with ProviderFailed, and is asked anew when the debate is resumed."""
+        """Asks until the turn has its answer. If no reply of several can be used, a judge that the panel can spare
+        counts as absent; otherwise the turn stays due, and the debate stops: Paused for a judge, ProviderFailed for a
+        debater."""
         try:
             if leader is not None:
                 await leader.wait()
-            attempts = 0
+            left = SPEECH_ATTEMPTS if self.debate.shape(turn) is None else STRUCTURED_ATTEMPTS
             while turn in self.debate.due() and not self.stop.is_set():
-                rejected = self.debate.spoiled.get(turn.id, [])
-                if attempts == ATTEMPTS:
-                    raise ProviderFailed(rejected[-1].complaints)
-                attempts += 1
-                request = brief(self.debate, turn, rejected[-1].complaints if rejected else ()).redacted()
+                request = brief(self.debate, turn, self._former(turn, provider)).redacted()
                 reply = await _Call(self, turn, request, provider, begun).reply()
-                if reply is not None:
-                    await self.record(self._parse(turn, reply))
+                if reply is None:
+                    continue
+                left -= 1
+                event = self._parse(turn, replies.storable(reply), last=not left)
+                await self.record(event)
+                if isinstance(event, Rejected) and not left and not event.absent:
+                    raise _no_usable_reply(turn, event)
         finally:
             begun.set()  # a leader that failed must not block the turns behind it
 
-    def _parse(self, turn: Turn, reply: Reply) -> Answer:
+    def _former(self, turn: Turn, provider: Provider) -> Rejected | None:
+        """The last reply to a turn that can't be used, if it is from the same model: no other's reply is shown."""
+        rejected = self.debate.spoiled.get(turn.id, [])
+        return rejected[-1] if rejected and rejected[-1].reply.by == provider.name else None
+
+    def _parse(self, turn: Turn, reply: Reply, *, last: bool) -> Answer:
         try:
             return replies.parse_reply(self.debate, turn, reply)
         except BadReply as error:
-            return Rejected(turn=turn.id, complaints=tuple(error.complaints), reply=reply)
+            spared = not self.needs_ballots and turn.judging
+            absent = last and (spared or self.debate.may_be_absent(turn))
+            return Rejected(turn=turn.id, complaints=tuple(error.complaints), reply=reply, absent=absent)
 
     async def record(self, event: Asked | Answer | CallFailed) -> None:
         """Writes an event, and returns when it is on the disk. Answers and failures wait for room on a full disk.
@@ -121,7 +138,7 @@ class _Call:
     async def reply(self) -> Reply | None:
         """The provider's reply; None if the loop was told to stop. Paused when trouble outlasts the patience."""
         runner = self._runner
-        patience = runner.debate.opened.patience
+        patience = runner.debate.opened.setup.retry_for
         return await call_with_retry(
             self._send, patience, before=self._begin, on_failure=self._failed, stop=runner.stop
         )
@@ -184,13 +201,21 @@ class _Call:
             raise self._out_of_patience(trouble) from trouble
 
     def _out_of_patience(self, trouble: TransientError) -> Paused:
-        patience = self._runner.debate.opened.patience
+        patience = self._runner.debate.opened.setup.retry_for
         limit = f"within {min(patience, trouble.patience or patience):g} s of trouble"
         limit = limit if trouble.tries is None else f"after {trouble.tries} calls"
         asks = f" The provider asks to wait {trouble.after:,.0f} s." if trouble.after else ""
         return Paused(
             [*trouble.complaints, f"{self._turn.id}: no answer {limit}.{asks} Resume when the trouble is over."]
         )
+
+
+def _no_usable_reply(turn: Turn, event: Rejected) -> ExternalError:
+    """The error that stops a debate whose turn has no usable reply."""
+    if not turn.judging:
+        return ProviderFailed(event.complaints)
+    problem = f"{turn.id}: none of the judge's {STRUCTURED_ATTEMPTS} replies can be used, so the debate stops here."
+    return Paused([*event.complaints, problem], hint="resume the debate to ask again, or with another `--judge`")
 
 
 def _summary(event: Answer | CallFailed) -> str:

@@ -9,12 +9,12 @@ nonce, so no speaker can end a block and give instructions.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
 from debate_orchestrator.core import transcript
-from debate_orchestrator.core.events import Answer, Voted
+from debate_orchestrator.core.events import Answer, Rejected, Voted
 from debate_orchestrator.core.phases import JUDGE, MIRRORED, Turn
 from debate_orchestrator.core.schema import json_schema
 from debate_orchestrator.core.state import DebateState
@@ -26,6 +26,9 @@ from debate_orchestrator.prompting import rendering, templates
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.numbers import percent
 from debate_orchestrator.util.redact import redact_values
+
+LONGEST_FORMER = 20_000
+"""Characters of a reply that can't be used that its writer is shown again."""
 
 
 class Message(Value):
@@ -62,8 +65,8 @@ class Brief(Value):
         return Brief.model_validate(redact_values(self.model_dump()) | kept)
 
 
-def brief(debate: DebateState, turn: Turn, complaints: Sequence[str] = ()) -> Brief:
-    """The brief of a turn that is due; `complaints` about its last reply come at the very end.
+def brief(debate: DebateState, turn: Turn, former: Rejected | None = None) -> Brief:
+    """The brief of a turn that is due; a `former` reply that can't be used comes at the very end, with the complaints.
 
     Only for a due turn: a judge's brief made later would hold results that were counted since.
     """
@@ -79,9 +82,15 @@ def brief(debate: DebateState, turn: Turn, complaints: Sequence[str] = ()) -> Br
     last = _render(loader.task_template(debate.format, turn.phase), context, own)
     if context["floor"]:
         last = f"{last}\n\n{_render('shared/floor.md.j2', context)}"
-    if complaints:
-        again = {"complaints": complaints, "wants": "json" if context["schema"] else "text"}
-        again |= {"nonce": debate.opened.nonce}
+    if former is not None:
+        text = debate.public(former.reply.text)
+        again = {
+            "complaints": former.complaints,
+            "former": text[:LONGEST_FORMER],
+            "cut": len(text) > LONGEST_FORMER,
+            "wants": "json" if context["schema"] else "text",
+            "nonce": debate.opened.nonce,
+        }
         last = f"{last}\n\n{_render('shared/again.md.j2', again)}"
     said.append(("user", last))
     return Brief(
@@ -173,7 +182,7 @@ def _context(debate: DebateState, turn: Turn) -> dict[str, Any]:
         "holder": {who: side for side, who in real.items()},
         "names": _names(debate),
         "side_labels": {side: rules.seats[who].side for side, who in real.items()},
-        "context": setup.context if turn.role in rules.context_heard_by else (),
+        "context": debate.opened.context if turn.role in rules.context_heard_by else (),
         "rounds": setup.rounds,
         "strictness_name": setup.strictness,
         "strictness": rules.rubric.strictness[setup.strictness],

@@ -53,7 +53,7 @@ class Messages(api.ApiModel):
         marked = placed_marks(plan, self.debate, sum(len(message.parts) for message in brief.messages))
         body = request(brief, self.name, marked, self.lacks, hour=plan.hour)
         answer = MessagesAnswer()
-        clock = faults.SilenceClock(self.debate.opened.patience)
+        clock = faults.SilenceClock(self.debate.opened.setup.retry_for)
         for _ in range(_SEARCH_PAUSES):
             answer = MessagesAnswer(answer)
             await self.listen(body, answer, clock, on_text)

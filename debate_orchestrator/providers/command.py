@@ -51,7 +51,7 @@ class Command:
     def __init__(self, spec: str, debate: DebateState, permissions: Permissions):
         self.name = spec
         self._words = shlex.split(spec.partition(":")[2])
-        self._limit = min(LIMITS.program, max(1.0, debate.opened.patience))
+        self._limit = min(LIMITS.program, max(1.0, debate.opened.setup.retry_for))
         self._nonce = debate.opened.nonce
         self._permissions = permissions
 

@@ -29,7 +29,8 @@ class Completions(api.ApiModel):
     async def reply(self, brief: Brief, on_text: Piece) -> Reply:
         """The answer to one brief, as `Provider` says. The API has no search."""
         answer = CompletionsAnswer()
-        await self.listen(self._request(brief), answer, faults.SilenceClock(self.debate.opened.patience), on_text)
+        clock = faults.SilenceClock(self.debate.opened.setup.retry_for)
+        await self.listen(self._request(brief), answer, clock, on_text)
         wanted = {_STRUCTURED} if brief.json_schema is not None else set()
         wanted |= {_LIMIT} if brief.tokens is not None else set()
         return answer.reply(self.name, tuple(sorted(self.lacks & wanted | ({_SEARCH} if brief.search else set()))))

@@ -99,7 +99,15 @@ def spec_complaint(spec: str) -> str | None:
         return f"{short_repr(model)} holds an address without a scheme. Try: http:// or https:// before the host."
     if url is not None and not others:
         return f"{kind} takes no address, and got {short_repr(url)}. {hint}"
-    return _address_complaint(url) if url is not None else None
+    return _user_complaint(server(spec)) if url is None else _address_complaint(url)
+
+
+def _user_complaint(server: Server) -> str | None:
+    """Why the address that a variable gives can't be used: it holds a user and a password. None where it can."""
+    if "@" not in (server.address or "").partition("://")[2].partition("/")[0]:
+        return None
+    hint = f"Try: take them out, and put a key into {' or '.join(server.keys)}."
+    return f"The address in {server.api.url_variable} holds a user or a password. {hint}"
 
 
 def _address_complaint(url: str) -> str | None:

@@ -90,8 +90,8 @@ def _setup_notes(debate: DebateState) -> Iterator[Note]:
     if setup.rounds > 1 and debate.opened.course is None and _advises(debate):
         kept = "goes to both debaters" if setup.feedback else "is kept from the debaters"
         yield _info("feedback", f"The judge's feedback {kept}.")
-    if setup.context:
-        names = ", ".join(one_line(file.name) for file in setup.context)
+    if debate.opened.context:
+        names = ", ".join(one_line(file.name) for file in debate.opened.context)
         yield _info("material", f"{_material(debate)}: {names}.")
     if setup.search:
         yield _info("search", "Debaters could search the web.")
@@ -104,7 +104,7 @@ def _source_notes(debate: DebateState) -> Iterator[Note]:
     if citations.has_clerk(debate):
         if checked := citations.summary(debate):
             yield _info("sources", checked)
-    elif debate.judges and arguing_sides(debate) and not (debate.format.quotes and debate.opened.setup.context):
+    elif debate.judges and arguing_sides(debate) and not (debate.format.quotes and debate.opened.context):
         yield _info("sources", "Sources are cited by the debaters and were not checked.")
     lacked: dict[str, dict[str, None]] = {}
     for turn in debate.settled():
@@ -266,7 +266,7 @@ def run_report(debate: DebateState) -> RunReport:
         models={seat: tuple(names) for seat, names in models.items()},
         role_names={role: debate.format.name_of(role) for role in debate.format.seated},
         settings=dict(_settings(debate)),
-        context=tuple(file.name for file in opened.setup.context),
+        context=tuple(file.name for file in opened.context),
         prompts=dict(sorted(opened.prompts.items())),
         version=opened.version,
     )

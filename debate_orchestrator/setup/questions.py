@@ -13,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from debate_orchestrator.core.events import Source
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.schema import ShapeContext, check, json_schema
+from debate_orchestrator.core.settings import Source
+from debate_orchestrator.prompting.normalize import normalize
 from debate_orchestrator.setup import risks, settings
 from debate_orchestrator.setup.session import (
     Ask,
@@ -159,12 +160,12 @@ class Questionnaire:
             "output": settled["output"],
         }
         flat = {key: sanitize.one_line(str(value)) for key, value in shown_values.items()}
-        beyond = "".join(f"\n{line}" for line in self.beyond(settled))
+        beyond = "".join(f"\n{line}" for line in (*settings.block_lines(settled, rules), *self.beyond(settled)))
         return self.words.confirmed.format(positions="\n".join(lines), beyond=beyond, **flat)
 
     def beyond(self, settled: dict[str, Any]) -> list[str]:
         """A line for each thing in a setup that reaches beyond the debate."""
-        return [self.words.beyond.format(what=one.said) for one in risks.of_answers(settled)]
+        return [self.words.beyond.format(what=one.said) for one in risks.of_settings(settled)]
 
     def who(self, side: str) -> str:
         """What a side is called, with what it stands for: `Researcher A (Pro)`."""
@@ -235,6 +236,7 @@ class Questionnaire:
 
     def proposed(self, draft: SetupState, name: str, value: Any) -> SetupState:
         """The draft with the moderator's work; BadAnswers where it is not in the shape asked for."""
+        value, _ = normalize(self.words.shapes[name], value, _NO_TERMS, {})
         wrong = check(self.words.shapes[name], value, _NO_TERMS)
         if wrong:
             raise BadSettings([f"setup.{name}.moderator: {one}" for one in wrong])

@@ -18,13 +18,14 @@ from debate_orchestrator.core import transcript
 from debate_orchestrator.core.events import HEARING, Event, Opened
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CLERK
+from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.formats import loader, source
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.data import real_path
-from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, complaint
+from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError
 from debate_orchestrator.util.redact import redact
 
 Kind = Literal["program", "server", "recording", "context", "output", "format", "pages", "rounds"]
@@ -117,14 +118,14 @@ def ordered(risks: Iterable[Risk]) -> list[Risk]:
 
 def told(risks: Iterable[Risk]) -> list[str]:
     """Items of a list for a person, in that order; of many files the first few are told, and the others counted.
-    BadAnswers where there is more than can be shown."""
+    BadSettings where there is more than can be shown."""
     in_order = ordered(risks)
     grave = [one for one in in_order if one.kind in _GRAVE]
     rows = sum(-(-len(f"  - {one.said}") // _COLUMNS) for one in grave)
     if rows > _MOST or any(one.kind == "program" and len(one.what) > model_spec.LONGEST_COMMAND for one in grave):
-        got = f"{rows} rows of programs and servers" if rows > _MOST else "a program with a long command line"
-        expected = f"at most {_MOST} rows, with command lines of at most {model_spec.LONGEST_COMMAND} characters"
-        raise BadSettings(complaint("the setup", f"more than can be shown: {got}", expected))
+        what = f"{rows} rows of programs and servers" if rows > _MOST else "a program with a long command line"
+        limit = f"at most {_MOST} rows, with command lines of at most {model_spec.LONGEST_COMMAND} characters"
+        raise BadSettings(f"The setup does more than can be shown: {what}, and {limit} are allowed.")
     items = []
     for kind, group in itertools.groupby(in_order, key=lambda one: one.kind):
         own = list(group)
@@ -135,9 +136,10 @@ def told(risks: Iterable[Risk]) -> list[str]:
     return items
 
 
-def of_answers(given: Mapping[str, Any]) -> tuple[Risk, ...]:
-    """The risks of answers as a file has them, checked or not: values of another type are left out, since nothing
-    comes of them."""
+def of_settings(settings: Settings | Mapping[str, Any]) -> tuple[Risk, ...]:
+    """The risks of settings, or of answers, checked or not: in these, values of another type are left out, since
+    nothing comes of them."""
+    given = dict(settings)
     found = list(_of_cast(given.get("cast")))
     for path in _texts(given.get("context")):
         if leads := _outside(path):
@@ -153,8 +155,10 @@ def of_answers(given: Mapping[str, Any]) -> tuple[Risk, ...]:
     return _joined(found)
 
 
-def of_opening(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Risk, ...]:
-    """The risks of going on with a debate that was opened so, with that cast."""
+def of_going_on(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Risk, ...]:
+    """The risks of taking turns, with that cast, in a debate that was opened so. Beside the cast and the prompts, they
+    are more rounds than a user may choose, and the rules of hearing of older versions, under which a quotation concedes
+    and models' working is heard."""
     found = list(_of_cast(cast))
     for seat, specs in cast.items():
         if any(model_spec.kind(spec) == model_spec.FETCH for spec in specs):
@@ -163,18 +167,13 @@ def of_opening(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Ris
         words = f"{opened.format.model_dump_json()}{sorted(opened.templates.items())}"
         digest = hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
         found.append(Risk(kind="format", where="format", what=f"{opened.format.name} in the journal ({digest[:12]})"))
-    return _joined(found)
-
-
-def of_going_on(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Risk, ...]:
-    """The risks of taking further turns in it: those of its opening, more rounds than the format takes from somebody
-    who insists, which answers files are held to, and the rules of hearing of older versions, under which a quotation
-    concedes and models' working is heard."""
-    older = Risk(kind="format", where=HEARD, what="an older version: quotations concede, private working is heard")
     rounds, most = opened.setup.rounds, opened.format.rounds.insist
-    long = Risk(kind="rounds", where="setup.rounds", what=f"{rounds} rounds, where its format takes {most}")
-    risks = [*of_opening(opened, cast), *([long] if rounds > most else [])]
-    return (*risks, *([older] if opened.hearing < HEARING else []))
+    if rounds > most:
+        found.append(Risk(kind="rounds", where="setup.rounds", what=f"{rounds} rounds, where its format takes {most}"))
+    if opened.hearing < HEARING:
+        what = "an older version: quotations concede, private working is heard"
+        found.append(Risk(kind="format", where=HEARD, what=what))
+    return _joined(found)
 
 
 def _pages(seat: str) -> Risk:

@@ -7,8 +7,9 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
-from debate_orchestrator.core.events import NONCE, Reply, Source
+from debate_orchestrator.core.events import NONCE, Reply
 from debate_orchestrator.core.schema import Shape
+from debate_orchestrator.core.settings import Source
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.util.data import name_of, parse_mapping_with_lines, read_mapping, to_yaml

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from debate_orchestrator.core.events import MOST_JUDGES
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE
+from debate_orchestrator.core.settings import MOST_JUDGES
 from debate_orchestrator.providers import registry
 from debate_orchestrator.setup.settings import MODERATOR
 from debate_orchestrator.util import model_spec

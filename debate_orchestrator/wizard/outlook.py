@@ -23,7 +23,7 @@ _COUNTS = (
     "cast",
     "context",
     "search",
-    "leader_first",
+    "share_cache",
     "mirror",
     "quorum",
     "each_round",

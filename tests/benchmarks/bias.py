@@ -17,8 +17,9 @@ import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
-from debate_orchestrator.core.events import Opened, Reply, Setup
+from debate_orchestrator.core.events import Opened, Reply
 from debate_orchestrator.core.phases import NO_DECISION
+from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import Verdict
 from debate_orchestrator.formats import loader
@@ -77,7 +78,8 @@ def debated(
 ) -> DebateState:
     """A debate of sides of that quality and length, judged by judges of that bias."""
     biases = setting.judges(bias)
-    setup = Setup(
+    setup = Settings(
+        cast={"a": ("host",), "b": ("host",), "judge": ("host",) * len(biases)},
         topic="Whether it is so.",
         positions={"a": "It is so.", "b": "It is not so."},
         rounds=1,
@@ -86,14 +88,12 @@ def debated(
         mirror=setting.mirror,
         quorum=len(biases) // 2 + 1,
     )
-    cast = {"a": ("host",), "b": ("host",), "judge": ("host",) * len(biases)}
     opened = Opened(
         schema_version=1,
         version="0",
         setup=setup,
         format=loader.load("panel"),
         prompts={},
-        cast=cast,
         seed=0,
         nonce="0" * 16,
     )

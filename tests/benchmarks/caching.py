@@ -133,7 +133,7 @@ def opened(cast: tuple[str, str, str], rounds: int, panel: int, *, leader_first:
         "positions": {"a": "It should move, service by service.", "b": "It should keep REST for internal calls."},
         "rounds": rounds,
         "insist": True,
-        "leader_first": leader_first,
+        "share_cache": leader_first,
         "cast": {"a": a, "b": b, "judge": [judge] * panel},
     }
     return start.make_opening(settings_from(given, loader.load("adversarial"), "report.md"))

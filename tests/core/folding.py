@@ -7,10 +7,11 @@ from typing import Any
 
 from hypothesis import settings
 
-from debate_orchestrator.core.events import HEARING, Answer, Declined, Opened, Rejected, Reply, Setup, Spoke, Voted
+from debate_orchestrator.core.events import HEARING, Answer, Declined, Opened, Rejected, Reply, Spoke, Voted
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.schema import Field, Shape, ShapeContext, applies, fields_asked
+from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.formats import loader
 
@@ -27,15 +28,18 @@ many = settings(max_examples=120)
 
 def opened(rounds: int = 3, judges: int = 1, *, rules: Format = ADVERSARIAL, **setup: Any) -> Opened:
     """The opening of a debate of that size."""
+    context = setup.pop("context", ())
     given = {"strictness": "strict", "first": rules.sides[0]} | setup
+    given["cast"] = {seat: ("host",) * (judges if seat == "judge" else 1) for seat in rules.seated}
+    given["context"] = tuple(file.name for file in context)
     positions = {side: f"{side} says so" for side in rules.sides}
     return Opened(
         schema_version=1,
         version="0",
-        setup=Setup(topic="Is it so?", positions=positions, rounds=rounds, **given),
+        setup=Settings(topic="Is it so?", positions=positions, rounds=rounds, **given),
+        context=context,
         format=rules,
         prompts={},
-        cast={seat: ("host",) * (judges if seat == "judge" else 1) for seat in rules.seated},
         seed=1,
         nonce="0123456789abcdef",
         hearing=HEARING,

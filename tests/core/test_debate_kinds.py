@@ -24,8 +24,9 @@ from core.folding import (
 )
 from core.plain import BALLOT, PLAIN, phase, rules
 
-from debate_orchestrator.core.events import Declined, Setup
+from debate_orchestrator.core.events import Declined
 from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.util.errors import OutOfTurn
 
@@ -303,7 +304,7 @@ def test_nobody_asked_for_is_nobody_due() -> None:
 
 def test_setups_from_before_have_a_quorum_of_one() -> None:
     """A setup that says nothing of it is decided by whoever votes, straight, at the end of each round as ever."""
-    setup = Setup(topic="x", positions={}, rounds=1, strictness="strict", first="a")
+    setup = Settings(topic="x", positions={}, rounds=1, strictness="strict", first="a")
     assert (setup.quorum, setup.mirror, setup.each_round, setup.blind, setup.options) == (1, False, False, False, ())
     gone = {f"final.end.judge-{n}": absent(f"final.end.judge-{n}") for n in (1, 2)}
     script: dict[str, Any] = {**gone, "final.end.judge-3": {"winner": "b"}}

@@ -23,10 +23,11 @@ from debate_orchestrator.core.events import (
     Noted,
     QuestionAsked,
     Reassigned,
+    Reopened,
     Reply,
-    Setup,
     Usage,
 )
+from debate_orchestrator.core.settings import Settings
 
 TURN = "1.opening.a"
 FULL = Reply(
@@ -40,11 +41,13 @@ EVENTS: list[Event] = [
     declined(TURN),
     voted("1.verdict.judge", {"scores": {"a": {"x": 7.5}}, "conceded": None, "deep": [[{"k": [1, True]}]]}),
     spoiled("1.verdict.judge"),
+    spoiled("1.verdict.judge").model_copy(update={"absent": True}),
     CallFailed(turn=TURN, by="x:y", trouble="silence", wait=1.5, reply=FULL),
     Reassigned(seat="judge", who=("x:y", "host")),
     BudgetChanged(max_cost=None),
     QuestionAsked(question="What would it cost?", to=("a", "judge")),
     EndedEarly(),
+    Reopened(),
     Noted(note="one agent"),
     Noted(note="prompts changed", detail="x, y"),
 ]
@@ -59,7 +62,7 @@ def through_json(event: Event) -> Event:
 def test_every_kind_is_tried() -> None:
     """The examples here are of every kind there is, and every kind has a name of its own."""
     assert {type(event) for event in EVENTS} == set(get_args(Event))
-    assert len({event.kind for event in EVENTS}) == len(get_args(Event)) == 12
+    assert len({event.kind for event in EVENTS}) == len(get_args(Event)) == 13
     assert set(get_args(Answer)) <= set(get_args(Event))
 
 
@@ -102,7 +105,7 @@ def test_what_is_no_event(data: Any) -> None:
 def test_a_debate_has_at_least_one_round(rounds: Any) -> None:
     """A setup without a whole number of rounds from 1 is refused."""
     with pytest.raises(ValidationError, match="rounds"):
-        Setup(topic="t", positions={}, rounds=rounds, strictness="strict", first="a")
+        Settings(topic="t", positions={}, rounds=rounds, strictness="strict", first="a")
 
 
 @many

@@ -1,0 +1,344 @@
+"""The settings of a debate: everything that a user may choose, each declared once.
+
+A field of `Settings` with its `Setting` is all that the flags, the sample of an answers file, the block that confirms a
+setup and the journal need to know of it. Whatever a user chooses is validated with the format in the context, as
+`Settings.model_validate(values, context=format)`. A journal is read without one, since it may have been written under
+other limits.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import Field, Strict, ValidationError, ValidationInfo, field_validator
+from pydantic.fields import FieldInfo
+
+from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.phases import JUDGE
+from debate_orchestrator.core.values import FREE, Text, Value
+from debate_orchestrator.util import sanitize
+from debate_orchestrator.util.errors import short_repr, with_hint
+
+Source = Literal["user", "file", "flag", "default", "derived"]
+"""Where an answer came from; `derived` is a moderator's work that the user confirmed or asked for."""
+MODERATOR = "moderator"
+"""The part of a cast that derives positions where none are given. It is no seat of the debate itself."""
+MOST_JUDGES = 9
+LARGEST_COST = 1e9
+"""US dollars; a cap of as much or more could never be reached."""
+LARGEST_COUNT = 10**12
+LONGEST_LINE = 1_000
+"""Characters that a topic or a position may have."""
+FORMER_NAMES = {"patience": "retry_for", "leader_first": "share_cache"}
+"""What settings were called by earlier versions, whose journals have those names."""
+
+_TIMES = (
+    "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    "|nov(?:ember)?|dec(?:ember)?|spring|summer|autumn|fall|winter|the|of|in|early|mid|late|start|beginning|middle|end"
+    r"|first|second|third|fourth|last|half|quarter|week|month|year|[qh][1-4]|bce?|ce|ad|\d{1,4}(?:st|nd|rd|th|s)?"
+)
+_DATED = re.compile(rf"\s*as of (?=[^,]*\d)((?:(?:{_TIMES})\b[ /-]*+)++(?:, ?\d{{4}})?) *,", re.IGNORECASE)
+"""How a dated topic begins. Only words for a time count: what follows "as of" is put into the speakers' tasks."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is known of a setting besides its name, type and default."""
+
+    help: str
+    """For `--help` and the sample of an answers file."""
+    sample: str
+    """Its value in that sample, as YAML. One that begins with `#` is a comment there."""
+    metavar: str = ""
+    """What `--help` calls the value of its flag, which is named after the setting. Without one it has a flag only if
+    it is true or false."""
+    parts: Mapping[str, str] = field(default_factory=dict)
+    """For a mapping: each key that has a flag of its own, and the help of that flag."""
+    part_flag: str = "--{}"
+    """The flag of such a key."""
+    wanted: str | Callable[[Format], str] = "true or false"
+    """What its value has to be, for an error message."""
+    limits: tuple[float, float] | None = None
+    """The least and the most that a user may choose."""
+    from_format: Callable[[Format], Any] | None = None
+    """Its default, where that depends on the format."""
+    label: str = ""
+    """Its name in the block that confirms a setup, which shows it where it is not the default; empty for none."""
+
+
+_Switch = Annotated[bool, Strict()]
+_MODEL = "the model that argues {}, such as anthropic:NAME; `debate models` lists models"
+
+
+class Settings(Value):
+    """A settled setup: what flags, an answers file, the wizard and an agent host fill, and what a journal begins with.
+
+    In a journal `output` and `context` hold bare names, and `format` is `./NAME` for a format that was not shipped.
+    """
+
+    # fmt: off
+    topic: Annotated[Text, Setting(
+        "the sentence to debate",
+        "Should this service move from REST to gRPC for internal calls?", "TEXT", wanted="a sentence",
+    )]
+    positions: Annotated[dict[str, str], FREE, Setting(
+        "what each side argues; auto has it derived from the topic",
+        "\n  a: The service should move from REST to gRPC for internal calls."
+        "\n  b: The service should keep REST for internal calls.",
+        "TEXT", {"a": "what side A argues", "b": "what side B argues"}, "--position-{}",
+        wanted=lambda rules: f"auto, or a mapping with a sentence for {' and '.join(rules.sides)}",
+    )] = {}
+    """Side to the position it argues; empty where they are to be derived."""
+    insist: Annotated[_Switch, Setting("allow 7 or 8 rounds", "# true")] = False
+    rounds: Annotated[int, Strict(), Field(ge=1), Setting(
+        "1 to 6, 3 by default; 7 and 8 need --insist (insist: true)", "3", "N",
+        wanted=lambda rules: f"a whole number from 1 to {rules.rounds.most}" if rules.rounds.most > 1 else "1",
+        from_format=lambda rules: rules.rounds.default,
+    )]
+    strictness: Annotated[str, Setting(
+        "lenient or strict; strict by default", "strict", "MODE",
+        wanted=lambda rules: " or ".join(rules.rubric.strictness),
+        from_format=lambda rules: tuple(rules.rubric.strictness)[-1],
+    )]
+    output: Annotated[str, FREE, Setting(
+        "a .md file, or a folder that is made if need be; debate-report.md by default", "debate-report.md", "PATH",
+        wanted="a name for a file or a folder",
+    )] = "debate-report.md"
+    format: Annotated[str, Setting(
+        "`debate formats` lists them; the path of your own, as ./NAME", "adversarial", "NAME",
+        wanted="a name, or the path of a folder",
+    )] = "adversarial"
+    first: Annotated[str, Setting(
+        "the side that speaks first: a or b", "a", "SIDE",
+        wanted=lambda rules: " or ".join(rules.sides), from_format=lambda rules: rules.sides[0],
+    )]
+    feedback: Annotated[_Switch, Setting(
+        "debaters hear the judge's advice for their next round; they do by default", "true",
+    )] = True
+    context: Annotated[tuple[str, ...], FREE, Setting(
+        "a file that both sides may draw on; may be repeated", "[]", "FILE", wanted="a list of files",
+    )] = ()
+    cast: Annotated[dict[str, tuple[str, ...]], Setting(
+        "the models; by default an agent host takes the turns (`open`), or the best models there are (`run`)",
+        "# {a: anthropic:claude-sonnet-5-5, b: anthropic:claude-sonnet-5-5, judge: [anthropic:claude-opus-5-5]}",
+        "MODEL", {"a": _MODEL.format("A"), "b": "the model that argues B", JUDGE: "the judge; repeat for a panel"},
+        wanted=lambda rules: f"a mapping of {', '.join((*rules.seated, MODERATOR))} to models",
+    )] = {}
+    """Seat to its models; more than one judge makes a panel."""
+    max_cost: Annotated[float | None, Field(ge=0, le=LARGEST_COST, strict=True), Setting(
+        "US dollars that calls may cost in all; the debate pauses before more", "null", "USD",
+        wanted="an amount in US dollars above 0, or null for no cap",
+    )] = None
+    search: Annotated[_Switch, Setting(
+        "debaters may search the web if their provider can", "false", label="Web search",
+    )] = False
+    retry_for: Annotated[float, Strict(), Field(ge=0), Setting(
+        "seconds for which a failing turn is retried before a pause; 600 by default", "600", "SECONDS",
+        wanted="a number of seconds from 1 to 86,400", limits=(1, 86_400),
+    )] = 600.0
+    """Seconds that a turn may be in trouble (silent, refused by load, retried) before the debate is paused."""
+    share_cache: Annotated[_Switch, Setting(
+        "calls that share a prompt cache wait for the first of them: cheaper, and a little slower", "false",
+    )] = False
+    """Whether calls that share a cached beginning wait until the first of them has begun to answer."""
+    mirror: Annotated[_Switch, Setting(
+        "every judge also votes on the debate with the sides exchanged; a vote that flips is no vote", "# true",
+        from_format=lambda rules: rules.mirror, label="Mirrored votes",
+    )] = False
+    quorum: Annotated[int, Strict(), Field(ge=1, le=LARGEST_COUNT), Setting(
+        "judges whose votes must count for a decision; more than half by default", "# 2", "N",
+        wanted="a whole number from 1 to the size of the panel", from_format=lambda rules: None,
+    )] = 1
+    blind: Annotated[_Switch, Setting(
+        "judges also vote before the first word is said", "# true",
+        from_format=lambda rules: rules.decided_by == "swing", label="Blind votes",
+    )] = False
+    each_round: Annotated[_Switch, Setting(
+        "judges vote after every round, in formats that leave that open", "# true",
+        from_format=lambda rules: rules.each_round, label="Votes after every round",
+    )] = False
+    one_agent: Annotated[_Switch, Setting("record that one agent takes every turn", "# true")] = False
+    sources: dict[str, Source] = {}
+    """Where some of the answers came from."""
+    # fmt: on
+
+    @property
+    def as_of(self) -> str | None:
+        """The time to which a dated topic binds both sides: `2019` in "As of 2019, ..."; None where it is not dated."""
+        dated = _DATED.match(self.topic)
+        return dated[1].strip() if dated and len(dated[1]) <= 40 else None
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The optional phases that are asked for."""
+        return tuple(name for name, asked in (("each round", self.each_round), ("blind", self.blind)) if asked)
+
+    @field_validator("*", mode="wrap")
+    @classmethod
+    def _may_be_chosen(cls, given: Any, validate: Callable[[Any], Any], info: ValidationInfo) -> Any:
+        """Raises ValueError with one plain sentence for each problem of a value that a user chose."""
+        rules, name = info.context, str(info.field_name)
+        if rules is None:
+            return validate(given)
+        if name == "quorum" and given is None:
+            given = len(info.data.get("cast", {}).get(JUDGE, ())) // 2 + 1
+        try:
+            value = validate(given)
+        except ValidationError:
+            raise ValueError(unwanted(name, given, rules)) from None
+        if problems := list(_problems(name, value, info.data, rules)):
+            raise ValueError(*problems)
+        return value
+
+
+def setting(info: FieldInfo) -> Setting | None:
+    """What a field of `Settings` was declared with; None where no user sets it."""
+    return next((one for one in info.metadata if isinstance(one, Setting)), None)
+
+
+DECLARED: dict[str, Setting] = {
+    name: declared for name, info in Settings.model_fields.items() if (declared := setting(info)) is not None
+}
+"""Every setting by its name, in the order of an answers file."""
+
+
+def default_of(name: str, rules: Format) -> Any:
+    """The default of a setting in debates by a format; of a quorum, the one for a single judge."""
+    worked_out = DECLARED[name].from_format
+    default = worked_out(rules) if worked_out else None
+    return Settings.model_fields[name].default if default is None else default
+
+
+# Problems of what a user chose
+
+
+def unwanted(name: str, given: Any, rules: Format) -> str:
+    """The sentence on a value that is not what its setting wants."""
+    if name == "sources":
+        return f"sources: {short_repr(given)} is not a mapping of answers to {', '.join(get_args(Source))}."
+    wanted = DECLARED[name].wanted
+    sentence = f"{name}: {short_repr(given)} is not {wanted if isinstance(wanted, str) else wanted(rules)}."
+    return f"{sentence}{_fewer_rounds(rules)}" if name == "rounds" else sentence
+
+
+def _fewer_rounds(rules: Format) -> str:
+    limits = rules.rounds
+    if limits.most <= 1:
+        return ""
+    advice = f" More than {limits.most} tend to produce diminishing returns"
+    advice += "; 4 or 5 is a good cap" if limits.most > 4 else ""
+    if limits.insist > limits.most:
+        beyond = " to ".join(str(n) for n in dict.fromkeys((limits.most + 1, limits.insist)))
+        advice += f", and {beyond} can be had with insist: true (--insist)"
+    return f"{advice}."
+
+
+def line_problems(name: str, text: str) -> list[str]:
+    """What is wrong with a topic or a position."""
+    if not sanitize.one_line(text) or not _is_text(text):
+        return [f"{name}: {short_repr(text)} is not a sentence: it has no visible characters, or half a character."]
+    if len(text) > LONGEST_LINE:
+        problem = f"{name}: it has {len(text):,} characters, and at most {LONGEST_LINE:,} are allowed."
+        return [with_hint(problem, "make it one sentence")]
+    return []
+
+
+def duplicate_positions(positions: Mapping[str, str]) -> list[str]:
+    """The problem of positions that are the same but for case, blanks and full stops; none where they differ."""
+    texts = {sanitize.normalized(sanitize.one_line(text)).casefold().rstrip(" .") for text in positions.values()}
+    if len(texts) == len(positions):
+        return []
+    text = short_repr(next(iter(positions.values())))
+    return [with_hint(f"positions: both sides argue {text}.", "two positions that differ")]
+
+
+def _problems(name: str, value: Any, others: Mapping[str, Any], rules: Format) -> Iterator[str]:
+    """What is wrong with a value of the right type; `others` are the valid ones of the settings before it."""
+    limits = DECLARED[name].limits if name in DECLARED else None
+    if limits and not limits[0] <= value <= limits[1]:
+        yield unwanted(name, value, rules)
+    match name:
+        case "topic":
+            yield from line_problems("topic", value)
+        case "positions":
+            yield from _position_problems(value, rules)
+        case "rounds":
+            if value > (rules.rounds.insist if others.get("insist") else rules.rounds.most):
+                yield unwanted(name, value, rules)
+        case "strictness" | "first":
+            if value not in (rules.sides if name == "first" else rules.rubric.strictness):
+                yield unwanted(name, value, rules)
+        case "output":
+            if not value.strip() or not _is_text(value):
+                yield unwanted(name, value, rules)
+        case "context":
+            if not all(value):
+                yield unwanted(name, list(value), rules)
+        case "max_cost":
+            if value is not None and not 0 < value < LARGEST_COST:
+                yield unwanted(name, value, rules)
+        case "cast":
+            yield from _cast_problems(value, rules)
+        case "quorum":
+            if "cast" in others and value > (panel := max(1, len(others["cast"].get(JUDGE, ())))):
+                yield f"quorum: {value} votes can't count where the panel has {panel} judge{'s' * (panel > 1)}."
+        case "mirror" | "blind" | "each_round":
+            yield from _voting_problems(name, value, rules)
+
+
+def _position_problems(positions: Mapping[str, str], rules: Format) -> Iterator[str]:
+    if not positions:
+        return
+    lacking = [side for side in rules.sides if side not in positions]
+    if lacking and set(positions) < set(rules.sides):
+        flags = " and ".join(f"--position-{side}" for side in lacking)
+        hint = f"{flags}, or positions.{lacking[0]} in the answers file"
+        yield with_hint(f"positions: there is none for {' and '.join(lacking)}.", hint)
+    elif set(positions) != set(rules.sides):
+        yield unwanted("positions", dict(positions), rules)
+    else:
+        yield from duplicate_positions(positions)
+        for side in rules.sides:
+            yield from line_problems(f"positions.{side}", positions[side])
+
+
+def _cast_problems(cast: Mapping[str, tuple[str, ...]], rules: Format) -> Iterator[str]:
+    seats = (*rules.seated, MODERATOR)
+    if unseated := [seat for seat in cast if seat not in seats]:
+        hint = "`debate judge` to judge a debate that is over" if JUDGE in unseated else ""
+        problem = f"cast: the format {rules.name} has no seat {short_repr(unseated)[1:-1]}"
+        yield with_hint(f"{problem}, only {', '.join(seats)}.", hint)
+        return
+    for seat, models in cast.items():
+        yield from model_problems(seat, models)
+
+
+def model_problems(seat: str, models: tuple[Any, ...]) -> Iterator[str]:
+    """What is wrong with the models of a seat."""
+    most = MOST_JUDGES if seat == JUDGE else 1
+    if not 1 <= len(models) <= most or not all(isinstance(model, str) and model.strip() for model in models):
+        number = "one model" if most == 1 else f"1 to {most} models"
+        yield f"cast.{seat}: {short_repr(list(models))} is not {number}, such as host."
+
+
+def _voting_problems(name: str, value: bool, rules: Format) -> Iterator[str]:
+    if name == "mirror":
+        if value and not any(map(rules.votes, rules.phases())):
+            yield f"mirror: there are no votes in the format {rules.name}, so it must be false."
+        elif value and not rules.can_be_mirrored:
+            yield f"mirror: one side alone speaks in the format {rules.name}, so it must be false."
+    elif value and name.replace("_", " ") not in rules.options:
+        yield f"{name}: the format {rules.name} leaves no such vote open, so it must be false."
+    elif name == "blind" and not value and rules.decided_by == "swing":
+        yield "blind: the votes before and after tell the winner, so it must be true."
+
+
+def _is_text(value: str) -> bool:
+    """Whether a text can be written down and can name a file: no half surrogate pair, no NUL."""
+    try:
+        return b"\x00" not in value.encode()
+    except UnicodeEncodeError:
+        return False
