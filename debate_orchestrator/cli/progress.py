@@ -17,7 +17,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.prompting.briefs import Brief, brief_file
 from debate_orchestrator.reports import wording
-from debate_orchestrator.reports.announcements import announcements
+from debate_orchestrator.reports.announcements import Announcer
 from debate_orchestrator.util import model_spec, sanitize
 
 
@@ -26,7 +26,9 @@ class Progress:
 
     def __init__(self, debate: DebateState, *, now: Callable[[], float] = time.monotonic):
         self._now = now
-        self._announced = len(announcements(debate)) if debate.answers else 0
+        self._announcer = Announcer()
+        if debate.answers:
+            self._announcer.new(debate)
         self._started: dict[str, float] = {}
 
     def __call__(self, debate: DebateState, event: Event) -> None:
@@ -39,9 +41,7 @@ class Progress:
             lines.append(f"  {event.turn}: {size}")
         if line := wording.announced(debate, event):
             lines.append(line)
-        current = announcements(debate)
-        lines += [line.text for line in current[self._announced :]]
-        self._announced = len(current)
+        lines += [line.text for line in self._announcer.new(debate)]
         with suppress(OSError):  # stderr was closed; the debate goes on
             for line in lines:
                 remark(line)

@@ -13,7 +13,7 @@ from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.phases import Turn, fill_label
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports import wording
-from debate_orchestrator.reports.announcements import Announcement, announcements
+from debate_orchestrator.reports.announcements import Announcement, Announcer
 from debate_orchestrator.terminal import outcomes
 from debate_orchestrator.terminal.display import ALARM, JUDGE, Display, Row, packed, paragraph
 from debate_orchestrator.terminal.keys import QuestionPrompt
@@ -49,7 +49,7 @@ class Live:
         self._stage: Stage | None = None
         self._speeches: dict[str, Speech] = {}
         """By turn id, what is being written. The words of structured replies are counted, and not shown."""
-        self._announced = len(announcements(debate)) if debate.answers else 0
+        self._announcer = Announcer()
         self._cost = _cost(debate) if money else []
         self.note = ""
         """What the status says besides: `paused`."""
@@ -58,6 +58,7 @@ class Live:
         self.question: QuestionPrompt | None = None
         """The question from the floor that is being typed."""
         if debate.answers:
+            self._announcer.new(debate)
             self._continue()
 
     def on_event(self, debate: DebateState, event: events.Event) -> None:
@@ -248,8 +249,7 @@ class Live:
 
     def _announce(self) -> None:
         """Prints what was announced since the last time."""
-        found = announcements(self._debate)
-        for n, line in enumerate(found[self._announced :]):
+        for n, line in enumerate(self._announcer.new(self._debate)):
             if line.kind == "reason":  # a judge's words: indented, so that they pass for no announcement
                 self._say(line.text, indent=INDENT, gap=False, of_ballots=True)
             elif line.kind in ("round", "final"):
@@ -259,7 +259,6 @@ class Live:
             else:
                 style = "bold" if line.kind in ("scores", "verdict") else ""
                 self._say(line.text, style, gap=n == 0, of_ballots=True)
-        self._announced = len(found)
 
     def _banner(self, line: Announcement) -> None:
         self._say(line.text, "bold")
