@@ -10,6 +10,7 @@ import puppets
 from dealing import Deal, Hand
 
 from debate_orchestrator.core.events import Event, Noted, Opened, Rejected, Reply
+from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.start import make_opening
@@ -56,11 +57,11 @@ def played(say: puppets.Say | None = None, *, until: str | None = None, **setup:
     """The events of a debate in which everybody says what `say` tells, or what the stand-ins say; it stops
     where the turn `until` is due. A judge whose reply is not in the shape asked for spoils it twice."""
     first = opening(**setup)
-    debate, events = DebateState([first]), [first]
-    while (due := debate.due()) and until not in {turn.id for turn in due}:
+    debate, events = fold([first]), [first]
+    while (due := debate.due) and until not in {turn.id for turn in due}:
         for turn in due:
             for event in answers(debate, turn, say):
-                debate.take(event)
+                debate = apply(debate, event)
                 events.append(event)
     return events
 

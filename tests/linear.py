@@ -13,9 +13,9 @@ from collections.abc import Callable
 from core.folding import opened
 
 from debate_orchestrator.core import private_text, reserved_line, visible_text
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.phases import Quotes
 from debate_orchestrator.core.side_swap import SideSwap
-from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import transcript_file
 from debate_orchestrator.evidence import match
 from debate_orchestrator.prompting import replies
@@ -60,7 +60,7 @@ DOCUMENTS = (
 
 def stream(text: str) -> None:
     """A speech that comes in pieces, and is settled."""
-    voice = Speech(DebateState([opened()]).due()[0], "Opening", "", 0.0)
+    voice = Speech(fold([opened()]).due[0], "Opening", "", 0.0)
     voice.begin(0.0)
     for n in range(0, len(text), 32):
         voice.hear(text[n : n + 32])

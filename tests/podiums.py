@@ -11,7 +11,9 @@ from typing import Any, TypeVar
 from debates import played
 from persons import BREAK, ENTER, Screen, fed
 
+from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Event
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.podium.lectern import Blank, Left
 from debate_orchestrator.podium.papers import Papers
@@ -85,13 +87,13 @@ class Script:
 
 def due(turn: str, **setup: Any) -> DebateState:
     """A debate in which that turn is due, with people in all seats."""
-    return DebateState(played(until=turn, **({"cast": PEOPLE, "rounds": 2} | setup)))
+    return fold(played(until=turn, **({"cast": PEOPLE, "rounds": 2} | setup)))
 
 
 def taken(turn: str, lectern: Any, folder: Path, debate: DebateState | None = None, **setup: Any) -> Taken:
     """That turn, taken by whoever stands there."""
     debate = debate or due(turn, **setup)
-    one = debate.turn(turn)
+    one = schedule.turn(debate, turn)
     return Taken(debate, one, brief(debate, one), lectern, Papers(str(folder / "r.drafts")))
 
 

@@ -19,7 +19,7 @@ from attacked import Put, Texts, filled, opened, put
 from attacks import ATTACKS, CODE, KINDS, MARK
 from documents import Document, Parts, parts
 
-from debate_orchestrator.core import visible_text
+from debate_orchestrator.core import hearing, schedule, tally, visible_text
 from debate_orchestrator.core.events import Event, Rejected, Reply, Spoke, Voted
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.side_swap import SideSwap
@@ -122,7 +122,7 @@ def must_hold(texts: Texts, name: str, history: str, rounds: int, judges: int = 
     wild, tame = played(texts, name, history, rounds, judges, only), harmless(name, history, rounds, judges)
     looked_at: set[tuple[Document, bool]] = set()
     alike = [both for both in tame.briefs if only in (None, both[0].stage)]
-    assert only is not None or wild.debate.verdict() == tame.debate.verdict()
+    assert only is not None or tally.verdict(wild.debate) == tally.verdict(tame.debate)
     for (one, got), (_, wanted) in zip(wild.briefs, alike, strict=True):
         assert (got.turn, got.own) == (wanted.turn, wanted.own)
         for text, harmless_text in zip(got.parts, wanted.parts, strict=True):
@@ -151,7 +151,7 @@ def must_be_whole(one: Put, document: Document, harmless_one: Document) -> None:
     if turn is None or document.remark == "EVIDENCE":
         return
     if turn.phase.reply == "text":
-        said = one.debate.visible(turn).text
+        said = hearing.visible(one.debate, turn).text
         assert document.body == sanitize.fence(exchange.text(said) if one.turn.mirrored else said, CODE)
     else:
         containers = {line for line in harmless_one.body.split("\n") if line.endswith(":")}
@@ -236,7 +236,7 @@ def test_no_judge_says_what_an_attack_says(name: str) -> None:
     debate, turn = due(name, judging=True)
     shape = debate.shape(turn)
     assert shape is not None
-    valid = json.dumps(filled(shape, debate.terms(turn), calm))
+    valid = json.dumps(filled(shape, schedule.terms(debate, turn), calm))
     assert isinstance(read(debate, turn, valid), Voted)
     wanted = parts(brief(debate, turn, former(turn, "calm", ["calm"])).messages[-1].parts[-1], CODE)
     for attack in ATTACKS:
@@ -267,7 +267,7 @@ def test_no_speech_is_a_vote(name: str) -> None:
     debate, turn = due(name, judging=False)
     for attack in ATTACKS:
         assert isinstance(read(debate, turn, attack.text), Spoke)
-        assert not debate.says(debate.format.lines.concede, turn, Reply(text=attack.text, brief="", by="host"))
+        assert not hearing.says(debate, debate.format.lines.concede, turn, Reply(text=attack.text, brief="", by="host"))
 
 
 def test_a_moderators_briefs_hold_too() -> None:

@@ -16,6 +16,7 @@ from debate_orchestrator.cli import people
 from debate_orchestrator.cli.debates import with_positions
 from debate_orchestrator.cli.people import connect_person as seated
 from debate_orchestrator.cli.people import hides_ballots, people_errors
+from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import registry
 from debate_orchestrator.providers.registry import NO_PERMISSIONS
@@ -113,12 +114,12 @@ def test_a_person_is_reached(here: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("TERM", "dumb")
     with open(os.devnull) as nothing:
         monkeypatch.setattr("sys.stdin", nothing)
-        seats = registry.make_providers(due("1.opening.a"))
+        seats = registry.make_providers(CurrentState(due("1.opening.a")))
         made = seated(seats, "r.drafts")
 
     assert made is not None
     assert {one.person for one in seats.values() if isinstance(one, registry.Personal)} == {made}
-    assert seated(registry.make_providers(due("1.opening.a", cast=None)), "r.drafts") is None
+    assert seated(registry.make_providers(CurrentState(due("1.opening.a", cast=None))), "r.drafts") is None
 
 
 def test_when_ballots_are_sealed() -> None:

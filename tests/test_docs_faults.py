@@ -58,9 +58,9 @@ FAULTS: dict[str, Fault] = {
     "unknown model or address (404)": refused(404, kind="not_found_error"),
     "no credit, or a spending limit (400, 402, 429)": refused(400, "Your credit balance is too low"),
     "transcript too long for the model (400, 413)": refused(400, "prompt is too long: 2000000 tokens"),
-    "any other refusal of the request (400)": refused(400, "max_tokens: too many"),
-    "server without structured output (400)": Fault(
-        {"status": 400, "message": "output_config: unexpected"}, "1.verdict.judge"
+    "any other refusal of the request (400)": refused(400, "messages: odd"),
+    "option of the request refused, with any status (400, 404, 422, 500)": Fault(
+        {"status": 500, "message": "output_config: unexpected"}, "1.verdict.judge"
     ),
     "stream ends without its closing event": Fault({"after": 3, "then": "end"}),
     "connection dropped in the stream": Fault({"after": 3, "then": "drop"}),
@@ -70,6 +70,8 @@ FAULTS: dict[str, Fault] = {
     "event nested too deeply": Fault({"after": 3, "then": "nested"}),
     "event of too many values": Fault({"after": 3, "then": "crowded"}),
     "answer longer than any reply may be": Fault({"after": 3, "then": "more"}),
+    "speech of more than twice the words of its phase": Fault({"text": "and so on " * 1_000}),
+    "ballot of more than 32,000 characters": ballot('{"winner": "a' + " " * 40_000),
     "error event": Fault({"after": 3, "then": "error"}),
     "a page instead of an answer": Fault({"html": True}),
     "empty speech": Fault({"text": ""}),
@@ -204,7 +206,7 @@ def test_a_cut_speech_is_marked(debate: Run, server: Server) -> None:
 
 def test_what_a_server_can_not_do_is_noted(debate: Run, server: Server) -> None:
     """Without structured output the same brief is asked for at once, from then on without; it costs no retry."""
-    in_trouble(server, FAULTS["server without structured output (400)"], 1)
+    in_trouble(server, FAULTS["option of the request refused, with any status (400, 404, 422, 500)"], 1)
     run(debate)
     asking = ["output_config" in request for request in server.requests]
 

@@ -11,7 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from podiums import due, taken
 
+from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Rejected, Reply
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.podium.papers import Papers
 from debate_orchestrator.prompting.briefs import brief
@@ -21,7 +23,7 @@ TEXT = st.text(st.characters(codec="utf-8"), max_size=60)
 
 
 def two(debate: DebateState) -> tuple[Papers, object, object]:
-    turn = debate.turn("1.opening.a")
+    turn = schedule.turn(debate, "1.opening.a")
     short = Rejected(turn=turn.id, complaints=("too short",), reply=Reply(text="So.", brief="", by="host"))
     return Papers("r.drafts"), brief(debate, turn), brief(debate, turn, short)
 
@@ -94,7 +96,7 @@ def test_a_leaf(here: Path) -> None:
     """A part of a paper is a file of its own, as often as one is asked for; it is never put away by others."""
     at = taken("1.opening.a", None, here)
     first, second = (at.papers.leaf(at.brief, text) for text in ("Ä", "half \ud800"))
-    at.papers.tidy(DebateState(played()))
+    at.papers.tidy(fold(played()))
 
     assert (Path(first).read_text(encoding="utf-8"), Path(second).read_text(encoding="utf-8")) == ("Ä", "half ?")
     assert at.papers.others(at.brief) == sorted([first, second])
@@ -131,7 +133,7 @@ def test_what_answers_another_brief_stays(here: Path) -> None:
         Path("r.drafts", name).write_text("x")
     Papers("r.drafts").tidy(due("final.dissent.judge"))
     before = sorted(os.listdir("r.drafts"))
-    Papers("r.drafts").tidy(DebateState(played(rounds=2)))
+    Papers("r.drafts").tidy(fold(played(rounds=2)))
 
     assert before == ["1.opening.a.12345678.aside-1.md", "1.opening.a.12345678.md", "notes.txt"]
     assert sorted(os.listdir("r.drafts")) == ["1.opening.a.12345678.aside-1.md", "notes.txt"]

@@ -12,7 +12,9 @@ import pytest
 from debates import opening
 from podiums import PEOPLE, Script, due
 
+from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Asked, Event, Reply
+from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.podium.papers import Papers
 from debate_orchestrator.podium.person import Person, persons
@@ -51,7 +53,7 @@ def asked(person: Person, debate: DebateState, *turns: str) -> list[str]:
     async def all_of_them() -> list[str]:
         made = []
         for turn in turns:
-            one = debate.turn(turn)
+            one = schedule.turn(debate, turn)
             made.append(await person.answer(debate, one, brief(debate, one)))
         return made
 
@@ -64,7 +66,7 @@ def person(here: Path, *said: Any) -> tuple[Person, Script]:
 
 
 def event(debate: DebateState, turn: str, text: str) -> Event:
-    return parse_reply(debate, debate.turn(turn), Reply(text=text, brief="", by="x"))
+    return parse_reply(debate, schedule.turn(debate, turn), Reply(text=text, brief="", by="x"))
 
 
 def test_a_person_alone(here: Path) -> None:
@@ -107,18 +109,15 @@ def test_what_was_read_is_not_told_again(here: Path) -> None:
 def test_the_terminal_is_lent(here: Path) -> None:
     """From the first that is asked in a stage with a person's turn until the last person has answered, the terminal is
     theirs; whatever is told meanwhile is told to a screen that shows nothing."""
-    debate = DebateState([opening(rounds=1, cast=PEOPLE | {"a": ("host",)})])
+    debate = fold([opening(rounds=1, cast=PEOPLE | {"a": ("host",)})])
     one, _ = person(here)
     show = Show()
     on_event = one.attends(lambda: None, show, show.on_event)
 
-    def happens(event: Event) -> None:
-        debate.take(event)
-        on_event(debate, event)
-
     for turn in ("1.opening.a", "1.opening.b"):
-        happens(Asked(turn=turn, brief="0" * 64, by="x"))
-        happens(event(debate, turn, "Words."))
+        for taken in (Asked(turn=turn, brief="0" * 64, by="x"), event(debate, turn, "Words.")):
+            debate = apply(debate, taken)
+            on_event(debate, taken)
 
     assert show.seen == [
         "asked 1.opening.a", "spoke 1.opening.a", "lent", "asked 1.opening.b", "spoke 1.opening.b", "back",
@@ -135,12 +134,12 @@ def test_nobody_sees_the_others_vote(here: Path) -> None:
     ballot = event(debate, "1.verdict.judge-2", json.dumps(puppets.ballot(rounds=1)))
     for n in (2, 1, 3):
         asking = Asked(turn=f"1.verdict.judge-{n}", brief="0" * 64, by="x")
-        debate.take(asking)
+        debate = apply(debate, asking)
         on_event(debate, asking)
     for n in (2, 1, 3):
         one._private = True
         vote = ballot.model_copy(update={"turn": f"1.verdict.judge-{n}"})
-        debate.take(vote)
+        debate = apply(debate, vote)
         on_event(debate, vote)
 
     assert show.seen[0] == "lent" and show.seen[-1] == "back" and len(show.seen) == 8

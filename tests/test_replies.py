@@ -11,7 +11,9 @@ from core.plain import PLAIN, phase, rules
 from hypothesis import given
 from hypothesis import strategies as st
 
+from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.events import EVENT, Declined, Reply, Spoke, Voted
+from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.replies import LARGEST, decode, parse_reply, parse_structured
 from debate_orchestrator.util.errors import BadReply
@@ -25,13 +27,13 @@ def reply(text: str) -> Reply:
 
 def said(text: str, debate: DebateState = SPEECH) -> Spoke | Declined | Voted:
     """The event that a text amounts to for the turn that is due."""
-    return parse_reply(debate, debate.due()[0], reply(text))
+    return parse_reply(debate, debate.due[0], reply(text))
 
 
 def vote(**changes: Any) -> dict[str, Any]:
     """A ballot for round 1, with changes."""
-    turn = BALLOT.due()[0]
-    return filled(BALLOT.shape(turn) or {}, BALLOT.terms(turn)) | marks() | changes
+    turn = BALLOT.due[0]
+    return filled(BALLOT.shape(turn) or {}, schedule.terms(BALLOT, turn)) | marks() | changes
 
 
 # Bytes
@@ -194,7 +196,7 @@ def test_a_judge_can_not_decline() -> None:
         said(DECLINE, BALLOT)
     question = ADVERSARIAL.round[0].model_copy(update={"seats": ("judge",)})
     asking = ADVERSARIAL.model_copy(update={"round": (question,)})
-    assert isinstance(said(DECLINE, DebateState([opened(rules=asking)])), Spoke)
+    assert isinstance(said(DECLINE, fold([opened(rules=asking)])), Spoke)
 
 
 @pytest.mark.parametrize("escape", ["\\u0000", "\\u202e", "\\ud83d\\ude00", "\\\\ud800", "\\u2028"])
@@ -238,7 +240,7 @@ def held(**changes: Any) -> DebateState:
         phase.model_copy(update={"least_words": 3, "most_words": 6}) if phase.reply == "text" else phase
         for phase in ADVERSARIAL.round
     )
-    return DebateState([opened(rules=ADVERSARIAL.model_copy(update={"private": "thinking", "round": least} | changes))])
+    return fold([opened(rules=ADVERSARIAL.model_copy(update={"private": "thinking", "round": least} | changes))])
 
 
 @pytest.mark.parametrize("text", ["<thinking>All of it.</thinking>", "<thinking>One two three", "so</thinking>\n"])
@@ -248,7 +250,7 @@ def test_private_working_alone_is_no_speech(text: str) -> None:
     for _ in range(3):
         with pytest.raises(BadReply, match=r"private working alone.*close the <thinking> tag"):
             said(text, debate)
-        debate.take(spoiled("1.opening.a", text))
+        debate = apply(debate, spoiled("1.opening.a", text))
     assert isinstance(said(f"One two three.{text}" if text.startswith("<") else f"{text}One two three.", debate), Spoke)
 
 
@@ -257,7 +259,7 @@ def test_a_speech_that_is_too_short_is_asked_for_once_more() -> None:
     debate = held()
     with pytest.raises(BadReply, match=r"1\.opening\.a: .* 2 words; at least 3 are needed\. Try: make the argument\."):
         said("One two.", debate)
-    debate.take(spoiled("1.opening.a", "One two."))
+    debate = apply(debate, spoiled("1.opening.a", "One two."))
     assert isinstance(said("One two.", debate), Spoke)
     assert isinstance(said("One two three.", held()), Spoke)
 
@@ -284,7 +286,7 @@ def test_only_what_is_said_aloud_makes_a_speech_long(text: str, fits: bool) -> N
 
 def test_judges_are_held_to_no_length() -> None:
     """Without a least length any speech will do."""
-    assert isinstance(said("So.", DebateState([opened()])), Spoke)
+    assert isinstance(said("So.", fold([opened()])), Spoke)
 
 
 @pytest.mark.parametrize("line", [DECLINE, CONCEDE])
@@ -293,15 +295,15 @@ def test_what_is_said_in_private_is_said_to_nobody(line: str) -> None:
     debate = held()
     event = said(f"<thinking>\nI could say\n{line}\n</thinking>\nOne two three.", debate)
     assert isinstance(event, Spoke)
-    debate.take(event)
-    assert debate.conceded() is None
+    debate = apply(debate, event)
+    assert tally.conceded(debate) is None
     unheard = said(f"One two three four five.\n{line}", held())
     assert isinstance(unheard, Spoke), "after the words that are heard it says nothing either"
     aloud = held()
     event = said(f"<thinking>\nNo.\n</thinking>\n{line}", aloud)
     assert isinstance(event, Declined if line == DECLINE else Spoke)
-    aloud.take(event)
-    assert aloud.conceded() == ("a" if line == CONCEDE else None)
+    aloud = apply(aloud, event)
+    assert tally.conceded(aloud) == ("a" if line == CONCEDE else None)
 
 
 # Forms that sides fill in
@@ -312,7 +314,7 @@ CASE = {"refused": {"kind": "flag"}, "claim": {"kind": "text", "unless": {"refus
 def form() -> DebateState:
     """A debate in which a side's form is due."""
     shapes = PLAIN["shapes"] | {"case": CASE}
-    return DebateState([opened(rules=rules(shapes=shapes, round=[phase("case", "a", "b", reply="case")]))])
+    return fold([opened(rules=rules(shapes=shapes, round=[phase("case", "a", "b", reply="case")]))])
 
 
 def test_a_form_is_taken_as_a_ballot_is() -> None:
@@ -330,6 +332,6 @@ def test_a_providers_refusal_is_a_sides_own() -> None:
     """Where a provider refuses for a side, the side declines, in a form too; a judge's refusal is no reply."""
     refused = Reply(text="", brief="0", by="x", ended="refused")
     for debate in (SPEECH, form()):
-        assert isinstance(parse_reply(debate, debate.due()[0], refused), Declined)
+        assert isinstance(parse_reply(debate, debate.due[0], refused), Declined)
     with pytest.raises(BadReply):
-        parse_reply(BALLOT, BALLOT.due()[0], refused)
+        parse_reply(BALLOT, BALLOT.due[0], refused)

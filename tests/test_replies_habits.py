@@ -13,6 +13,7 @@ from core.folding import converging, debated, filled, many, marks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Reply, Voted
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.replies import parse_reply
@@ -25,15 +26,15 @@ ROUND, FINAL, DISSENT = (
 
 def read(text: str, debate: DebateState) -> Voted:
     """The event that a reply to the turn that is due amounts to."""
-    event = parse_reply(debate, debate.due()[0], Reply(text=text, brief="0" * 64, by="x"))
+    event = parse_reply(debate, debate.due[0], Reply(text=text, brief="0" * 64, by="x"))
     assert isinstance(event, Voted)
     return event
 
 
 def plain(debate: DebateState, **changes: Any) -> dict[str, Any]:
     """A reply exactly as it is asked for, with changes."""
-    turn = debate.due()[0]
-    return filled(debate.shape(turn) or {}, debate.terms(turn)) | changes
+    turn = debate.due[0]
+    return filled(debate.shape(turn) or {}, schedule.terms(debate, turn)) | changes
 
 
 BALLOT = plain(ROUND, **marks())
@@ -284,5 +285,5 @@ def test_sloppy_judges_are_understood(winner: str) -> None:
     due = {turn: debated(1, until=turn) for turn in turns}
     for n in range(60):
         for turn, debate in due.items():
-            ballot = read(sloppy_judges.written(debate.format.heading_of(debate.due()[0]), winner, n), debate).ballot
+            ballot = read(sloppy_judges.written(debate.format.heading_of(debate.due[0]), winner, n), debate).ballot
             assert turn == turns[-1] or ballot["winner"] == winner

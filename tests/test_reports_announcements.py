@@ -13,7 +13,7 @@ from debates import CONCEDE, DECLINE, answers, hostile, played, saying
 from nasty import SAID
 
 from debate_orchestrator.core.events import EndedEarly, Event
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.reports.announcements import Announcer, announcements
 
 SCORES = ("Scores: A: 7 | B: 6 | Winner: A", "It was better argued.")
@@ -28,7 +28,7 @@ PERSISTED = "Both researchers maintained convergence despite intervention — co
 
 def said(events: list[Event]) -> list[str]:
     """What was announced after these events."""
-    return [line.text for line in announcements(DebateState(events))]
+    return [line.text for line in announcements(fold(events))]
 
 
 def test_rounds_are_announced() -> None:
@@ -105,10 +105,10 @@ def test_every_judge_of_a_panel_is_heard() -> None:
 
 def line_by_line(events: list[Event]) -> list[str]:
     """What was announced after each of these events, in a row."""
-    debate, announcer = DebateState(events[:1]), Announcer()
+    debate, announcer = fold(events[:1]), Announcer()
     made = announcer.new(debate)
     for event in events[1:]:
-        debate.take(event)
+        debate = apply(debate, event)
         made += announcer.new(debate)
     return [line.text for line in made]
 
@@ -126,10 +126,10 @@ def test_what_is_announced_line_by_line_is_what_is_announced_at_once(judges: int
 def test_the_verdict_follows_an_early_end_whole() -> None:
     """A round whose banner was shown, and that an early end takes away, takes no line of the verdict with it."""
     events = [*played(until="2.constructive.a"), EndedEarly()]
-    debate = DebateState(events)
-    while due := debate.due():
-        for event in (event for turn in due for event in answers(debate, turn, None)):
-            debate.take(event)
+    debate = fold(events)
+    while due := debate.due:
+        for event in [event for turn in due for event in answers(debate, turn, None)]:
+            debate = apply(debate, event)
             events.append(event)
 
     banner = "--- ROUND 2 OF 3 ---"

@@ -7,6 +7,7 @@ import os
 from typing import Any
 
 from debate_orchestrator.core.events import Opened
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.settings import DECLARED, default_of
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.setup.settings import sample
@@ -24,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     if arguments.journal:
-        debate = DebateState(read(arguments.journal).events)
+        debate = fold(read(arguments.journal).events)
         report = DebateFiles.of_journal(arguments.journal).report
         print(to_yaml(_answers_of(debate, os.path.basename(report)), ascii_only=True), end="")
     else:

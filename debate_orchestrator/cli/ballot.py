@@ -16,8 +16,8 @@ from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.consent import STANDARD_INPUT, STDIN
 from debate_orchestrator.cli.output import page, print_json, remark, say
 from debate_orchestrator.cli.settings import read_standard_input
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.schema import json_schema
-from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports import review_files, reviews
 from debate_orchestrator.reports.reviews import ReviewForm
 from debate_orchestrator.storage import journal
@@ -61,9 +61,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Raises BadSettings if the debate is not finished, since a ballot counts for the debate as it stands."""
     path = arguments.journal
     entries = journal.read(path).entries
-    debate = DebateState(entry.event for entry in entries)
+    debate = fold(entry.event for entry in entries)
     if not debate.complete:
-        due = ", ".join(turn.id for turn in debate.due())
+        due = ", ".join(turn.id for turn in debate.due)
         raise BadSettings(f"{path}: this debate is not finished (due: {due}). Finish it: `debate resume {path}`.")
     case = _Case(path, entries, ReviewForm(debate), DebateFiles.of_journal(path).ballots)
     if arguments.read:

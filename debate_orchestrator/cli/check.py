@@ -7,6 +7,7 @@ from typing import Any
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.output import print_json, say
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.formats import loader
 from debate_orchestrator.reports import verify
@@ -51,8 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _facts(path: str, contents: JournalContents) -> dict[str, Any]:
     """What there is to say of a journal, as JSON."""
-    debate = DebateState(contents.events)
-    due = [turn.id for turn in debate.due()]
+    debate = fold(contents.events)
+    due = [turn.id for turn in debate.due]
     return {
         "journal": path,
         "lines": len(contents.entries),

@@ -98,11 +98,11 @@ def agree_to_debate(
     journal: JournalWriter, debate: DebateState, typed: Mapping[str, tuple[str, ...]], *, trusted: bool
 ) -> None:
     """Does the same as `agree` for the further turns of a debate. Seats whose models were `typed` need no consent."""
-    if not debate.due():
+    if not debate.due:
         return
     from_file = {seat: models for seat, models in debate.cast.items() if seat not in typed}
     agree(of_journal(journal), risks_module.of_going_on(debate.opened, from_file), trusted=trusted)
-    remember(of_journal(journal), risks_module.of_going_on(debate.opened, debate.cast | dict(typed)))
+    remember(of_journal(journal), risks_module.of_going_on(debate.opened, {**debate.cast, **typed}))
 
 
 def lacking(origin: Origin, risks: Sequence[Risk]) -> list[Risk]:

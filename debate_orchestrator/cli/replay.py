@@ -11,8 +11,9 @@ from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.controls import Screen, watch
 from debate_orchestrator.cli.flags import number
 from debate_orchestrator.cli.output import print_json, remark, say
-from debate_orchestrator.core import transcript
+from debate_orchestrator.core import schedule, transcript
 from debate_orchestrator.core.events import Answer, Event
+from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports import forms, wording
 from debate_orchestrator.reports.announcements import Announcer
@@ -63,7 +64,7 @@ def play_journal(arguments: argparse.Namespace, journal: str, pace: float | None
     finished = True
     if not arguments.quiet and not arguments.json:
         opened, *events = (entry.event for entry in entries)
-        finished = _play(DebateState([opened]), events, pace)
+        finished = _play(fold([opened]), events, pace)
     if to:
         forms.write(report, to, remark)
     if finished:
@@ -89,7 +90,7 @@ def _play(debate: DebateState, events: list[Event], pace: float | None) -> bool:
             raise KeyboardInterrupt("the replay was left.") from None
     announcer = Announcer()
     for event in events:
-        debate.take(event)
+        debate = apply(debate, event)
         _print_event(debate, event)
         for line in announcer.new(debate):
             say(f"\n{line.text}" if line.heading else line.text)
@@ -118,7 +119,7 @@ def _print_opening(debate: DebateState) -> None:
 def _print_event(debate: DebateState, event: Event) -> None:
     """Prints the speech that an event brought, unless it was rejected, and what the event announces."""
     if isinstance(event, Answer) and event.turn in debate.answers:
-        turn = debate.turn(event.turn)
+        turn = schedule.turn(debate, event.turn)
         if turn.speaking or debate.shape(turn) is None:
             text = transcript.entry(debate, turn).text.strip()
             say(f"\n{debate.format.heading_of(turn)}\n\n{text}\n")

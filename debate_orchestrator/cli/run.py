@@ -51,7 +51,7 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
         expected = ""
         if rehearse:
             expected = estimate(debate.state.opened).said()
-            record_event(debate.journal, debate.state, Noted(note="estimate", detail=expected))
+            record_event(debate.journal, debate.current, Noted(note="estimate", detail=expected))
         if not quiet:
             for line in (*setup_lines(arguments, settings, files), cast_line(settings)):
                 remark(line)

@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     def refuse_people(state: DebateState) -> list[Event]:
         """Raises BadSettings if a person has a seat, since a step asks nothing; changes nothing."""
-        if state.due() and people_errors(state.cast, terminal=False):
+        if state.due and people_errors(state.cast, terminal=False):
             resume = f"debate resume {arguments.journal}"
             raise BadSettings(
                 f"cast: a human has a seat, and `debate step` can't ask a person. Go on at a terminal with `{resume}`, "

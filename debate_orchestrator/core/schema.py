@@ -1,7 +1,7 @@
 """The shape of a structured reply, as data: it gives the JSON Schema that is asked for, and the check of the reply.
 
 A shape is a mapping of names to fields. Structured-output modes can't enforce ranges or dependencies between fields, so
-those are checked here and nowhere else. Nothing is repaired or guessed: a reply passes if `check` finds no complaint.
+those are checked here and nowhere else. Nothing is repaired or guessed: a reply passes if `check` finds no error.
 """
 
 from __future__ import annotations
@@ -58,16 +58,16 @@ class Condition(Value):
         """Whether there is a round of some debate in which both hold."""
         modes = {self.strictness, other.strictness} - {None}
         rounds = {self.round, other.round}
-        if len(modes) > 1 or (len(rounds) > 1 and all(isinstance(one, int) for one in rounds)):
+        if len(modes) > 1 or (len(rounds) > 1 and all(isinstance(number, int) for number in rounds)):
             return False
         numbers = {n for n in (*rounds, self.rounds_at_least, other.rounds_at_least) if isinstance(n, int)}
         sizes = {n + more for n in {1, *numbers} for more in (0, 1, 2)}
         mode = next(iter(modes), None) or ""
         return any(
-            self.holds(rounds=n, round=one, strictness=mode) and other.holds(rounds=n, round=one, strictness=mode)
+            self.holds(rounds=n, round=number, strictness=mode) and other.holds(rounds=n, round=number, strictness=mode)
             for n in sizes
-            for one in (1, 2, n - 1, n, *numbers)
-            if 1 <= one <= n
+            for number in (1, 2, n - 1, n, *numbers)
+            if 1 <= number <= n
         )
 
 
@@ -235,7 +235,7 @@ def empty_value(field: Field) -> Any:
 
 
 def check(shape: Mapping[str, Field], value: Any, terms: ShapeContext, where: str = "") -> list[str]:
-    """Every complaint about `value` as a reply of this shape; empty if it fits."""
+    """Every error of `value` as a reply of this shape; empty if it fits."""
     if not isinstance(value, dict):
         return [_mismatch(where.rstrip(".") or "the reply", value, "a JSON object")]
     wanted = fields_asked(shape, terms)
@@ -314,19 +314,19 @@ def _one(field: Field, value: Any, terms: ShapeContext, where: str, *, side: boo
 def _each_side(value: Any, terms: ShapeContext, where: str, check_one: Any) -> list[str]:
     if not isinstance(value, dict) or set(value) != set(terms.sides):
         return [_mismatch(where, value, f"an object with the keys {', '.join(terms.sides)}")]
-    return [complaint for name in terms.sides for complaint in check_one(value[name], f"{where}.{name}")]
+    return [error for name in terms.sides for error in check_one(value[name], f"{where}.{name}")]
 
 
 def _scores(value: Any, terms: ShapeContext, where: str) -> list[str]:
     if not isinstance(value, dict) or set(value) != set(terms.criteria):
         return [_mismatch(where, value, f"an object with the keys {', '.join(terms.criteria)}")]
-    complaints = []
+    errors = []
     for name in terms.criteria:
         least, most = terms.scale(name)
         scale = Field(kind="number", least=least, most=most)
         if not _fits(scale, value[name], terms):
-            complaints.append(_mismatch(f"{where}.{name}", value[name], _expected(scale, terms)))
-    return complaints
+            errors.append(_mismatch(f"{where}.{name}", value[name], _expected(scale, terms)))
+    return errors
 
 
 def _list(field: Field, value: Any, terms: ShapeContext, where: str) -> list[str]:
@@ -337,7 +337,7 @@ def _list(field: Field, value: Any, terms: ShapeContext, where: str) -> list[str
     else:
         text = Field(kind="text")
         checked = (_one(text, item, terms, f"{where}[{i}]") for i, item in enumerate(value))
-    return [complaint for complaints in checked for complaint in complaints]
+    return [error for errors in checked for error in errors]
 
 
 def _fits(field: Field, value: Any, terms: ShapeContext) -> bool:
@@ -415,7 +415,7 @@ def _expected_one(field: Field, terms: ShapeContext) -> str:
 
 
 def _mismatch(where: str, value: Any, expected: str) -> str:
-    """The complaint about a value that is not what it must be."""
+    """The error of a value that is not what it must be."""
     return f"{where}: {_kind(value)} is not {expected}."
 
 

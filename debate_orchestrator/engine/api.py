@@ -7,7 +7,9 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from debate_orchestrator.core.events import BudgetChanged, Noted, Opened, Reopened
+from debate_orchestrator.core import schedule
+from debate_orchestrator.core.events import BudgetChanged, Noted, Opened, Reopened, RetryForChanged
+from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.state import DebateState
@@ -44,7 +46,7 @@ class DebateResult(NamedTuple):
     files: DebateFiles
     """The paths of its journal, its report and the report as a page."""
     state: DebateState
-    """What its events add up to: `state.verdict()`, `state.answers`, ..."""
+    """What its events add up to: `state.answers`, `state.complete`, ..."""
     report: ReportModel
     """What every form of the report is rendered from."""
 
@@ -78,7 +80,7 @@ async def run(
 
     Example:
         result = await run({"topic": "Tabs or spaces?", "positions": {"a": "Tabs.", "b": "Spaces."}}, rehearse=True)
-        print(result.state.verdict(), result.files.report)
+        print(result.report.verdict.winner, result.files.report)
     """
     filler = discovery.best if rehearse else discovery.default
     files = await _open(_settings(settings, filler), rehearse=rehearse)
@@ -90,6 +92,7 @@ async def resume(
     journal: Path,
     *,
     max_cost: float | None = None,
+    retry_for: float | None = None,
     trust: bool = False,
     on_event: OnEvent | None = None,
     on_text: OnText | None = None,
@@ -99,6 +102,7 @@ async def resume(
     Args:
         journal: path of the journal.
         max_cost: a new cap in US dollars; None keeps the old one.
+        retry_for: seconds that a turn may be in trouble from now on; None keeps what they were.
         trust: consent to what the journal makes this program do beyond the debate: run commands, call servers by
             address, read files elsewhere, send prompts that did not ship with this package.
         on_event, on_text: as in `run`.
@@ -118,16 +122,19 @@ async def resume(
     path = os.fspath(journal)
     files = DebateFiles.of_journal(path)
     with JournalWriter(path) as writer:
-        debate = DebateState(writer.events)
-        reopened = bool(debate.unanswered_at_the_end())
-        if debate.due() or reopened:
+        current = CurrentState(fold(writer.events))
+        debate = current.state
+        reopened = bool(schedule.unanswered_at_the_end(debate))
+        if debate.due or reopened:
             must_be_trusted(path, risks.of_going_on(debate.opened, debate.cast), trust)
         if reopened:
-            record_event(writer, debate, Reopened())
+            record_event(writer, current, Reopened())
         if max_cost is not None:
             if errors := unpriced_seats(debate.cast):
                 raise BadSettings(errors)
-            record_event(writer, debate, BudgetChanged(max_cost=max_cost))
+            record_event(writer, current, BudgetChanged(max_cost=max_cost))
+        if retry_for is not None:
+            record_event(writer, current, RetryForChanged(retry_for=retry_for))
         return await _drive(writer, files, on_event, on_text)
 
 
@@ -175,11 +182,11 @@ async def rejudge(
         opened, speeches = _from_transcript(path, panel, strictness, topic, positions)
     files = DebateFiles.of_output(output or rejudging.output_path(path))
     files.must_be_new()
-    debate = DebateState([opened := opened.with_settings(output=os.path.basename(files.report))])
-    registry.make_providers(debate)  # raises before anything is written
+    current = CurrentState(fold([opened := opened.with_settings(output=os.path.basename(files.report))]))
+    registry.make_providers(current)  # raises before anything is written
     with JournalWriter.create(files.journal, opened) as journal:
         for event in speeches:
-            record_event(journal, debate, event)
+            record_event(journal, current, event)
         return await _drive(journal, files, on_event, on_text)
 
 
@@ -300,7 +307,7 @@ def find_risks(source: Settings | Mapping[str, Any] | Path) -> tuple[risks.Risk,
     """
     if isinstance(source, Settings | Mapping):
         return risks.of_settings(source)
-    debate = DebateState(read(source).events)
+    debate = fold(read(source).events)
     return risks.of_going_on(debate.opened, debate.cast)
 
 
@@ -325,21 +332,21 @@ async def _drive(
     journal: JournalWriter, files: DebateFiles, on_event: OnEvent | None, on_text: OnText | None
 ) -> DebateResult:
     """Runs what can be run, and writes the report when no turn is left."""
-    debate = DebateState(journal.events)
-    if debate.due():
-        must_be_callable(debate.cast)
-        if (note := start.changed_prompts(debate)) is not None:
-            record_event(journal, debate, note, on_event)
-        providers = registry.make_providers(debate, files.evidence)
+    current = CurrentState(fold(journal.events))
+    if current.state.due:
+        must_be_callable(current.state.cast)
+        if (note := start.changed_prompts(current.state)) is not None:
+            record_event(journal, current, note, on_event)
+        providers = registry.make_providers(current, files.evidence)
         try:
-            await run_loop(journal, debate, providers, on_event, on_text)
+            await run_loop(journal, current, providers, on_event, on_text)
         except ExternalError as error:
-            saved = f"{files.journal}: the turns answered so far ({len(debate.answers)}) are saved."
+            saved = f"{files.journal}: the turns answered so far ({len(current.state.answers)}) are saved."
             raise type(error)([*error.complaints, saved]) from error
         journal.sync()
-    if waiting := ", ".join(turn.id for turn in debate.due()):
+    if waiting := ", ".join(turn.id for turn in current.state.due):
         raise Paused(f"{files.journal}: these turns wait for the host: {waiting}. Hand in their replies with `step`.")
-    return DebateResult(files, debate, write_report(journal, files))
+    return DebateResult(files, current.state, write_report(journal, files))
 
 
 def write_report(journal: JournalWriter, files: DebateFiles) -> ReportModel:

@@ -11,7 +11,8 @@ import secrets
 from collections.abc import Callable
 
 from debate_orchestrator import __version__
-from debate_orchestrator.core.events import HEARING, MOST_CONTEXT, Context, Noted, Opened, Reply
+from debate_orchestrator.core.events import HEARING, MOST_CONTEXT, MOST_FILES, Context, Noted, Opened, Reply
+from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.settings import MODERATOR, Settings
 from debate_orchestrator.core.state import DebateState
@@ -51,8 +52,8 @@ def check_settings(
         raise BadSettings(errors)
     must_be_new(files.journal)
     files.must_be_new(but=files.journal)  # an empty journal may be there
-    debate = DebateState([make_opening(_with_placeholders(settings))])
-    registry.make_providers(debate, permissions=permissions)  # a recording that can't be read is told now
+    debate = fold([make_opening(_with_placeholders(settings))])
+    registry.make_providers(CurrentState(debate), permissions=permissions)  # a recording that can't be read is told now
 
 
 async def settle_positions(
@@ -74,8 +75,8 @@ async def settle_positions(
     if spec == model_spec.HOST:
         hint = "Give --position-a and --position-b, or have the host derive them with `debate ask FILE`."
         raise BadSettings(f"positions: no model in the cast can derive them. {hint}")
-    debate = DebateState([make_opening(_with_placeholders(settings))])
-    provider = registry.make_provider(spec, debate, permissions)
+    debate = fold([make_opening(_with_placeholders(settings))])
+    provider = registry.make_provider(spec, CurrentState(debate), permissions)
     positions, replies = await derive_positions(settings, provider, questionnaire, tell)
     sources = {**settings.sources, "positions": "derived"}
     return settings.model_copy(update={"positions": positions, "sources": sources}), replies
@@ -117,6 +118,8 @@ def make_opening(settings: Settings, derived: tuple[Reply, ...] = ()) -> Opened:
 
 
 def _context(paths: tuple[str, ...]) -> tuple[Context, ...]:
+    if len(paths) > MOST_FILES:
+        raise BadSettings(f"context: {len(paths):,} files were named, and at most {MOST_FILES} are read.")
     errors: list[str] = []
     files = []
     for path in paths:

@@ -10,7 +10,9 @@ from typing import Any
 
 from pydantic import Field
 
+from debate_orchestrator.core import hearing, schedule
 from debate_orchestrator.core.events import Asked, Noted, Reply, Voted
+from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import Value
@@ -102,8 +104,8 @@ def step(
     path = os.fspath(journal)
     files = DebateFiles.of_journal(path)
     with JournalWriter(path) as writer:
-        debate = DebateState(writer.events)
-        if debate.due():
+        debate = fold(writer.events)
+        if debate.due:
             # Before any provider is made: a recording that the journal names would be read then.
             must_be_trusted(path, risks.of_going_on(debate.opened, debate.cast), trust)
             must_be_callable(debate.cast)
@@ -133,13 +135,17 @@ def take_step(
 class _Stepper:
     def __init__(self, journal: JournalWriter, desk: TurnsFolder, permissions: Permissions):
         self.journal, self.desk = journal, desk
-        self.debate = DebateState(journal.events)
-        due = self.debate.due()  # where no turn is, no seat is asked and no recording is opened
+        self.current = CurrentState(fold(journal.events))
+        due = self.debate.due  # where no turn is, no seat is asked and no recording is opened
         archive = DebateFiles.of_journal(journal.path).evidence
-        self.callable = registry.make_providers(self.debate, archive, permissions) if due else {}
+        self.callable = registry.make_providers(self.current, archive, permissions) if due else {}
         self.accepted: list[Accepted] = []
         self.complaints: list[str] = []
         self.refused: set[str] = set()
+
+    @property
+    def debate(self) -> DebateState:
+        return self.current.state
 
     def step(self, given: Mapping[str, str], *, one_agent: bool, begun: bool) -> StepResult:
         announcer = Announcer()
@@ -152,7 +158,7 @@ class _Stepper:
                 pass
         finally:
             self.journal.sync()
-        turns = tuple(self._lay(turn) for turn in self.debate.due())
+        turns = tuple(self._lay(turn) for turn in self.debate.due)
         self.journal.sync()
         new = announcer.new(self.debate)
         show = new if begun or self.accepted else [*before, *new][-1:]
@@ -166,9 +172,9 @@ class _Stepper:
     def _note(self, one_agent: bool) -> None:
         note = Noted(note="one agent")
         if one_agent and note not in self.debate.notes:
-            record_event(self.journal, self.debate, note)
-        if self.debate.due() and (changed := changed_prompts(self.debate)) is not None:
-            record_event(self.journal, self.debate, changed)
+            record_event(self.journal, self.current, note)
+        if self.debate.due and (changed := changed_prompts(self.debate)) is not None:
+            record_event(self.journal, self.current, changed)
 
     def _collect(self) -> bool:
         """Takes every reply on the desk that answers what is due; True if there was one."""
@@ -190,12 +196,12 @@ class _Stepper:
         """Runs the seats that have a provider; True if that settled a turn."""
         before = len(self.debate.answers)
         if self.callable:
-            asyncio.run(run_loop(self.journal, self.debate, self.callable, unsaved=UnsavedEvents(self.desk.tell)))
+            asyncio.run(run_loop(self.journal, self.current, self.callable, unsaved=UnsavedEvents(self.desk.tell)))
         return len(self.debate.answers) > before
 
     def _take(self, turn_id: str, text: str) -> None:
         try:
-            turn = self.debate.turn(turn_id)
+            turn = schedule.turn(self.debate, turn_id)
             if turn.seat in self.callable:
                 raise OutOfTurn(f"{turn_id}: this seat is filled by {self.callable[turn.seat].name}, not by the host.")
             settled = self.debate.answers.get(turn_id)
@@ -211,10 +217,10 @@ class _Stepper:
             event = replies.parse_reply(self.debate, turn, reply)
             if turn_id not in self.debate.answers:
                 self._ask_once(turn, asked)
-            if record_event(self.journal, self.debate, event):
-                ignored = self.debate.ignored(turn, reply)
+            if record_event(self.journal, self.current, event):
+                ignored = hearing.ignored_line(self.debate, turn, reply)
                 remark = self.debate.format.lines.remark(ignored) if ignored else None
-                words = sanitize.count_words(self.debate.public(text))
+                words = sanitize.count_words(hearing.public(self.debate, text))
                 changes = (event.changes if isinstance(event, Voted) else ()) or None
                 self.accepted.append(Accepted(turn=turn_id, words=words, remark=remark, changes=changes))
         except (BadReply, OutOfTurn) as error:
@@ -225,12 +231,12 @@ class _Stepper:
         self.complaints += complaints
 
     def _due_at_host(self) -> list[Turn]:
-        return [turn for turn in self.debate.due() if turn.seat not in self.callable]
+        return [turn for turn in self.debate.due if turn.seat not in self.callable]
 
     def _ask_once(self, turn: Turn, asked: Brief) -> None:
         earlier = self.debate.asked.get(turn.id)
         if not earlier or earlier[-1].brief != asked.digest:
-            record_event(self.journal, self.debate, Asked(turn=turn.id, brief=asked.digest, by=model_spec.HOST))
+            record_event(self.journal, self.current, Asked(turn=turn.id, brief=asked.digest, by=model_spec.HOST))
 
     def _place(self, turn: Turn, asked: Brief) -> TurnFiles:
         return self.desk.place(turn.id, asked.wants)

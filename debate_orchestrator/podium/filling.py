@@ -6,7 +6,7 @@ import json
 import os
 from typing import Any
 
-from debate_orchestrator.core import transcript
+from debate_orchestrator.core import schedule, transcript
 from debate_orchestrator.podium import form
 from debate_orchestrator.podium.briefing import Line
 from debate_orchestrator.podium.form import GATE, Place, Step
@@ -26,7 +26,7 @@ class Filling:
 
     def __init__(self, at: Taken):
         self._at = at
-        self._shape, self._terms = at.debate.shape(at.turn) or {}, at.debate.terms(at.turn)
+        self._shape, self._terms = at.debate.shape(at.turn) or {}, schedule.terms(at.debate, at.turn)
         self._entered: Entered = at.papers.entered(at.brief)
         self._keeping = Keeping[Entered](lambda entered: at.papers.keep_entered(at.brief, entered))
         self._meanings = self._known_meanings()

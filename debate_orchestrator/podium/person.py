@@ -83,7 +83,7 @@ class Person:
         def on_event(debate: DebateState, event: Event) -> None:
             if isinstance(event, Asked) and not self._awaited:
                 self.tidy(debate)
-                self._awaited = {turn.id for turn in debate.due() if turn.seat in persons(debate)}
+                self._awaited = {turn.id for turn in debate.due if turn.seat in persons(debate)}
                 if self._awaited and shower is not None:
                     shower.lend()
             also(debate, event)
@@ -108,7 +108,7 @@ class Person:
             self._private = True
             return await (Speech(at) if debate.shape(turn) is None else Filling(at)).take()
         except Left:
-            if not self.left and any(one.seat not in persons(debate) for one in debate.due()):
+            if not self.left and any(one.seat not in persons(debate) for one in debate.due):
                 at.tell("", "Answers under way are awaited, since they are paid for. Ctrl-C again leaves them.")
             self.left = True
             self._leave()

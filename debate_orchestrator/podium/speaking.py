@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 
+from debate_orchestrator.core import hearing
 from debate_orchestrator.core.events import Reply
 from debate_orchestrator.podium import briefing
 from debate_orchestrator.podium.briefing import Line
@@ -113,17 +114,17 @@ class Speech:
         if dropped:
             said.append(f"The last {dropped:,} words are over the limit: they are on record, and nobody hears them.")
         lines, reply = debate.format.lines, Reply(text=self._text, brief="", by=model_spec.HUMAN)
-        if turn.speaking and debate.says(lines.decline, turn, reply):
+        if turn.speaking and hearing.says(debate, lines.decline, turn, reply):
             said.append("It declines to argue this position, and is on record as a refusal.")
-        elif turn.speaking and debate.says(lines.concede, turn, reply):
+        elif turn.speaking and hearing.says(debate, lines.concede, turn, reply):
             said.append("It concedes the whole debate, which ends the debate.")
-        elif ignored := debate.ignored(turn, reply):
+        elif ignored := hearing.ignored_line(debate, turn, reply):
             said.append(lines.remark(ignored))
         return said
 
     def _counted(self, text: str) -> tuple[int, int]:
         """How many words there are for others to hear, and how many of those are too many."""
-        said = self._at.debate.spoken(text, self._at.turn.phase)
+        said = hearing.as_spoken(self._at.debate, text, self._at.turn.phase)
         return said.words + said.dropped, said.dropped
 
     def _below(self, text: str) -> Below:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection
 from typing import Any
 
+from debate_orchestrator.core import hearing, schedule
 from debate_orchestrator.core.events import Declined, Reply, Spoke, Voted
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.schema import Shape, check, fields_asked
@@ -57,7 +58,7 @@ def parse_reply(debate: DebateState, turn: Turn, reply: Reply) -> Spoke | Declin
         return Declined(turn=turn.id, reply=reply)
     _check_text(turn.id, reply.text)
     if shape is None:
-        if turn.speaking and debate.says(debate.format.lines.decline, turn, reply):
+        if turn.speaking and hearing.says(debate, debate.format.lines.decline, turn, reply):
             return Declined(turn=turn.id, reply=reply)
         _check_speech(debate, turn, reply.text)
         return Spoke(turn=turn.id, reply=reply)
@@ -70,7 +71,7 @@ def parse_reply(debate: DebateState, turn: Turn, reply: Reply) -> Spoke | Declin
 
 def _read(debate: DebateState, turn: Turn, shape: Shape, text: str) -> tuple[dict[str, Any], list[str]]:
     """A structured reply in the shape asked for, and what was changed to read it."""
-    terms = debate.terms(turn)
+    terms = schedule.terms(debate, turn)
     found, changes = _found(turn.id, text, fields_asked(shape, terms))
     ballot, more = normalize(shape, found, terms, _sides(debate, turn))
     if complaints := check(shape, ballot, terms):
@@ -93,14 +94,14 @@ def _sides(debate: DebateState, turn: Turn) -> dict[str, frozenset[str]]:
 def _check_speech(debate: DebateState, turn: Turn, text: str) -> None:
     """Raises BadReply for a speech with nothing that others can hear, or, the first time, one that is too short."""
     phase = turn.phase
-    speech = debate.spoken(text, phase)
+    speech = hearing.as_spoken(debate, text, phase)
     if not speech.text.strip() and not speech.private:
         raise BadReply(f"{turn.id}: the speech has no visible character.")
     if not speech.text.strip():
         raise _private_alone(turn.id, debate.format.private)
     least = phase.least_words
     # Asked once only: a seat that has no more to say keeps its short speech.
-    if least is not None and speech.words + speech.dropped < least and not debate.spoiled.get(turn.id):
+    if least is not None and speech.words + speech.dropped < least and not debate.rejected.get(turn.id):
         problem = f"{turn.id}: the speech has {speech.words} words; at least {least} are needed."
         raise BadReply(problem, hint="make the argument")
 

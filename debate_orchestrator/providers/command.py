@@ -19,6 +19,7 @@ import sys
 from typing import Any
 
 from debate_orchestrator.core.events import Reply
+from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import faults, supervisor
@@ -51,7 +52,7 @@ class Command:
     def __init__(self, spec: str, debate: DebateState, permissions: Permissions):
         self.name = spec
         self._words = shlex.split(spec.partition(":")[2])
-        self._limit = min(LIMITS.program, max(1.0, debate.opened.setup.retry_for))
+        self._limit = max(1.0, LIMITS.program * debate.retry_for / LIMITS.patience)
         self._nonce = debate.opened.nonce
         self._permissions = permissions
 
@@ -241,5 +242,5 @@ def complaint(spec: str) -> str | None:
     return None
 
 
-def provider(spec: str, debate: DebateState, permissions: Permissions) -> Command:
-    return Command(spec, debate, permissions)
+def provider(spec: str, current: CurrentState, permissions: Permissions) -> Command:
+    return Command(spec, current.state, permissions)

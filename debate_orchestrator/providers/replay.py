@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from debate_orchestrator.core.events import Declined, Opened, Rejected, Reply, Spoke, Voted
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.registry import Permissions, Piece
 from debate_orchestrator.storage import journal
@@ -54,5 +54,5 @@ def complaint(spec: str) -> str | None:
     return None if spec.partition(":")[2] else "replay names no journal. Try: replay:JOURNAL."
 
 
-def provider(spec: str, debate: DebateState, permissions: Permissions) -> Replay:
+def provider(spec: str, current: CurrentState, permissions: Permissions) -> Replay:
     return Replay(spec.partition(":")[2])

@@ -14,12 +14,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from debate_orchestrator.core import transcript
+from debate_orchestrator.core import schedule, tally, transcript
 from debate_orchestrator.core.events import HEARING, Event, Opened
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CLERK
 from debate_orchestrator.core.settings import Settings
-from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.formats import loader, source
 from debate_orchestrator.storage.paths import DebateFiles
@@ -210,9 +210,9 @@ def of_judging(events: Sequence[Event]) -> tuple[Risk, ...]:
 
 def _heard(events: Sequence[Event]) -> list[Any]:
     """The speeches of a debate as they are heard, and who conceded in which round."""
-    debate = DebateState(events)
-    speeches = [transcript.entry(debate, turn) for turn in debate.settled() if turn.speaking]
-    return [*speeches, *(debate.given_up(n) for n in range(1, debate.rounds + 1))]
+    debate = fold(events)
+    speeches = [transcript.entry(debate, turn) for turn in schedule.settled(debate) if turn.speaking]
+    return [*speeches, *(tally.conceded_in(debate, n) for n in range(1, debate.rounds + 1))]
 
 
 def _is_shipped(opened: Opened) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from debate_orchestrator.core import hearing, schedule
 from debate_orchestrator.core.events import (
     Answer,
     CallFailed,
@@ -18,6 +19,7 @@ from debate_orchestrator.core.events import (
     Spoke,
     Voted,
 )
+from debate_orchestrator.core.fold import apply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.terminal.keys import TICK
 from debate_orchestrator.terminal.live import Live
@@ -34,8 +36,8 @@ class Player:
     """Plays the events of a debate."""
 
     def __init__(self, debate: DebateState, events: Iterable[Event], live: Live, pace: float | None):
-        """`debate` is opened and takes the events; `pace` is in words a minute, None for all at once."""
-        self._debate, self._events, self._live, self._pace = debate, events, live, pace
+        """`debate` is the state before the events; `pace` is in words a minute, None for all at once."""
+        self.debate, self._events, self._live, self._pace = debate, events, live, pace
         self._spoken: set[str] = set()
         self._skip, self._running = asyncio.Event(), asyncio.Event()
         self._running.set()
@@ -62,13 +64,15 @@ class Player:
 
     async def play(self) -> bool:
         """Plays to the end, or until it is left; whether the end was reached."""
-        for batch in batches(self._debate, self._events):
+        rest = deque(self._events)
+        while rest:
+            batch = take_batch(self.debate, rest)
             for event in batch:
                 await self._lead_up_to(event, batch)
                 if self.left:
                     return False
-                self._debate.take(event)
-                self._live.on_event(self._debate, event)
+                self.debate = apply(self.debate, event)
+                self._live.on_event(self.debate, event)
                 if isinstance(event, Answer):
                     await self._rest(_AFTER_BALLOT if isinstance(event, Voted) else _AFTER_SPEECH)
         return True
@@ -78,9 +82,9 @@ class Player:
         if isinstance(event, Spoke | Declined) and event.turn not in self._spoken:
             at_once = batch if self._live.beside else [event]
             spoken = [other for other in at_once if isinstance(other, Spoke | Declined)]
-            await self._speak({other.turn: self._debate.public(other.reply.text) for other in spoken})
+            await self._speak({other.turn: hearing.public(self.debate, other.reply.text) for other in spoken})
         elif isinstance(event, Rejected | CallFailed) and event.reply is not None:
-            self._live.on_text(self._debate.turn(event.turn), self._debate.public(event.reply.text))
+            self._live.on_text(schedule.turn(self.debate, event.turn), hearing.public(self.debate, event.reply.text))
         elif isinstance(event, Voted):
             await self._rest(_AFTER_SPEECH)
 
@@ -88,7 +92,7 @@ class Player:
         """Plays these speeches at once, word by word."""
         self._spoken |= set(texts)
         self._skip.clear()
-        words = [(self._debate.turn(turn), _WORD.findall(text)) for turn, text in texts.items()]
+        words = [(schedule.turn(self.debate, turn), _WORD.findall(text)) for turn, text in texts.items()]
         at, longest = 0.0, max(len(found) for _, found in words)
         while self._pace is not None and at < longest and not self._skip.is_set():
             until = at + self._pace / 60 * TICK
@@ -110,20 +114,17 @@ class Player:
         await self._running.wait()
 
 
-def batches(debate: DebateState, events: Iterable[Event]) -> Iterator[list[Event]]:
-    """The events in batches of one stage at most, answers last and in the order of the agenda, however they came in.
-    `debate` has to take each batch before the next is asked for."""
-    rest = deque(events)
-    while rest:
-        *_, stage = debate.stages()
-        order = {turn.id: place for place, turn in enumerate(stage, start=1)}
-        batch = [rest.popleft()]
-        if not isinstance(batch[0], QuestionAsked | EndedEarly):  # these decide who hears what: they keep their place
-            while rest and not isinstance(rest[0], QuestionAsked | EndedEarly) and _turn(rest[0]) in {"", *order}:
-                batch.append(rest.popleft())
-        answers = [event for event in batch if isinstance(event, Spoke | Declined | Voted)]
-        others = [event for event in batch if event not in answers]
-        yield [*others, *sorted(answers, key=lambda event: order.get(event.turn, 0))]
+def take_batch(debate: DebateState, rest: deque[Event]) -> list[Event]:
+    """Takes the next events from `rest`: those of one stage at most, answers last and in the order of the schedule,
+    however they came in. `debate` is the state before them."""
+    order = {turn.id: place for place, turn in enumerate(debate.stages[-1], start=1)}
+    batch = [rest.popleft()]
+    if not isinstance(batch[0], QuestionAsked | EndedEarly):  # these decide who hears what: they keep their place
+        while rest and not isinstance(rest[0], QuestionAsked | EndedEarly) and _turn(rest[0]) in {"", *order}:
+            batch.append(rest.popleft())
+    answers = [event for event in batch if isinstance(event, Spoke | Declined | Voted)]
+    others = [event for event in batch if event not in answers]
+    return [*others, *sorted(answers, key=lambda event: order.get(event.turn, 0))]
 
 
 def _turn(event: Event) -> str:

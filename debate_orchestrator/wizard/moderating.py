@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from debate_orchestrator.core.events import Reply
+from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.phases import JUDGE
-from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import moderator, start
 from debate_orchestrator.providers import registry
 from debate_orchestrator.providers.registry import Provider
@@ -70,8 +70,8 @@ def _provider(spec: str, interview: Questionnaire, permissions: registry.Permiss
     rules = interview.rules
     positions = {side: f"{side}, to be settled" for side in rules.sides}
     given = {"topic": "to be settled", "positions": positions, "cast": spec}
-    debate = DebateState([start.make_opening(settings_from(given, rules, REPORT))])
-    return registry.make_provider(spec, debate, permissions)
+    debate = fold([start.make_opening(settings_from(given, rules, REPORT))])
+    return registry.make_provider(spec, CurrentState(debate), permissions)
 
 
 def spent(draft: SetupState) -> str:

@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 import sloppy_judges
 
 import debate_orchestrator as debates
+from debate_orchestrator.core import tally
 from debate_orchestrator.util.errors import ExternalError
 
 STAND_IN = "rehearse:anthropic:claude-opus-5-5"
@@ -31,8 +32,8 @@ async def winner(meant: str, n: int, folder: str) -> tuple[str | None, int]:
     except ExternalError as error:
         print(*error.complaints, sep="\n", file=sys.stderr)
         return None, 0
-    verdict = result.state.verdict()
-    return verdict.winner if verdict else None, sum(map(len, result.state.spoiled.values()))
+    verdict = tally.verdict(result.state)
+    return verdict.winner if verdict else None, sum(map(len, result.state.rejected.values()))
 
 
 async def main(count: int) -> None:

@@ -25,6 +25,7 @@ from debate_orchestrator.core.events import (
     Reassigned,
     Reopened,
     Reply,
+    RetryForChanged,
     Usage,
 )
 from debate_orchestrator.core.settings import Settings
@@ -45,6 +46,7 @@ EVENTS: list[Event] = [
     CallFailed(turn=TURN, by="x:y", trouble="silence", wait=1.5, reply=FULL),
     Reassigned(seat="judge", who=("x:y", "host")),
     BudgetChanged(max_cost=None),
+    RetryForChanged(retry_for=1800),
     QuestionAsked(question="What would it cost?", to=("a", "judge")),
     EndedEarly(),
     Reopened(),
@@ -62,7 +64,7 @@ def through_json(event: Event) -> Event:
 def test_every_kind_is_tried() -> None:
     """The examples here are of every kind there is, and every kind has a name of its own."""
     assert {type(event) for event in EVENTS} == set(get_args(Event))
-    assert len({event.kind for event in EVENTS}) == len(get_args(Event)) == 13
+    assert len({event.kind for event in EVENTS}) == len(get_args(Event)) == 14
     assert set(get_args(Answer)) <= set(get_args(Event))
 
 

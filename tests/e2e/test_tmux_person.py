@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from messages_server import Server, schema_of, serving
 
+from debate_orchestrator.core import schedule
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.storage.journal import read
 
@@ -53,12 +55,12 @@ def server(here: Path) -> Iterator[Server]:
 
 
 def debate() -> DebateState:
-    return DebateState(read(J).events)
+    return fold(read(J).events)
 
 
 def said(turn: str) -> str:
     one = debate()
-    return one.reply(one.turn(turn)).text
+    return one.reply(schedule.turn(one, turn)).text
 
 
 def speak(one: Screen, text: str) -> None:
@@ -192,7 +194,7 @@ def test_two_challenges_at_once(server: Server, here: Path) -> None:
         text = "\n".join(one.all())
     assert "The model says 2." in text and "The model says 3." not in text
     assert "My challenge." in text and re.search(r"Challenge — Researcher A +│ +Challenge — Researcher B", text)
-    assert [turn.id for turn in debate().due()] == ["1.rebuttal.a"]
+    assert [turn.id for turn in debate().due] == ["1.rebuttal.a"]
 
 
 def test_two_people_at_one_terminal(here: Path) -> None:
@@ -216,7 +218,7 @@ def test_two_people_at_one_terminal(here: Path) -> None:
         one.see("code 130")
         assert "secret" not in "\n".join(one.all())
         at_rest(one)
-    assert [turn.id for turn in debate().due()] == ["1.challenge.b"]
+    assert [turn.id for turn in debate().due] == ["1.challenge.b"]
     assert said("1.challenge.a") == "A secret challenge."
 
 
