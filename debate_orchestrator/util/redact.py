@@ -94,13 +94,13 @@ def _redacted_values(value: Any, redacted: Redactor) -> Any:
 
 def redactor() -> Redactor:
     """What takes out the secrets that there are now. Work that goes over many texts gets one for all of them."""
-    found = _learned.union(*(_secrets(name, value) for name, value in os.environ.items()))
-    return _made(frozenset(found))
+    return _made(_of_environment(tuple(os.environ.items())) | _learned)
 
 
-@lru_cache(maxsize=4096)
-def _secrets(name: str, value: str) -> frozenset[str]:
-    return frozenset(secrets(name, value))
+@lru_cache(maxsize=4)
+def _of_environment(variables: tuple[tuple[str, str], ...]) -> frozenset[str]:
+    # A line is redacted for each that is printed, and the environment hardly ever changes between two.
+    return frozenset(secret for name, value in variables for secret in secrets(name, value))
 
 
 def secrets(name: str, value: str) -> Iterator[str]:
