@@ -24,7 +24,7 @@ from debate_orchestrator.util import model_spec
 FIRST_AT_ONCE = 16
 """Calls of one model that may be under way in the first second."""
 MOST_AT_ONCE = 2_000
-_BURST = 5.0
+_BURST = 1.0
 """Seconds of a minute's allowance that may be used at once."""
 _SHORTEST = 0.001
 _BACKOFF, _LONGEST_BACKOFF = 1.0, 60.0
