@@ -50,7 +50,6 @@ def test_scores_decide_where_no_winner_is_given(debate: Run) -> None:
         ],
         SCORES,
     )
-    debate("tournament", "report", "t")
 
     assert [one["winner"] for one in table("debates")] == ["pro", "tie", "con", "con", "", "con"]
     assert table("winner_counts") == [
@@ -87,11 +86,11 @@ def test_debates_without_a_model_are_counted_by_side(debate: Run) -> None:
             row("d3", "a", "b", "pro"),
         ],
     )
-    report = debate("tournament", "report", "t")
+    rated = debate("tournament", "rate", "t")
 
     assert {one["model"]: one["games"] for one in ratings(debate)["elo"]} == {"a": 2, "b": 2}
     assert [one["count"] for one in table("winner_counts")] == ["2", "1", "0"]
-    assert "1 debate is without a model on at least one side" in report.err
+    assert "1 debate is without a model on at least one side" in rated.err
 
 
 def test_unreadable_winners_are_said(debate: Run) -> None:
@@ -188,7 +187,6 @@ def test_debatebench_needs_no_map(debate: Run) -> None:
     Path("debates_demo.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
 
     ran = debate("tournament", "import", "debates_demo.jsonl", "--to", "t", "--json")
-    debate("tournament", "report", "t")
 
     assert (ran.json["debates"], ran.json["ballots"]) == (3, 6)
     assert [(one["winner"], one["first"], one["category"]) for one in table("debates")] == [

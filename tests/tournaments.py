@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from conftest import Run
+
+from debate_orchestrator.tournament.analysis import all_tables
+from debate_orchestrator.tournament.journal_rows import read_rows
+from debate_orchestrator.tournament.ratings import Ratings, elo
+from debate_orchestrator.tournament.tables import to_csv
 
 COLUMNS = ("id", "when", "topic", "category", "pro", "con", "first", "judge", "winner")
 MAP = {
@@ -61,6 +67,7 @@ def ratings(debate: Run) -> Any:
 
 
 def table(name: str) -> list[dict[str, str]]:
-    """The rows of a CSV file of the report of `t/`."""
-    with Path("t", "csv", f"{name}.csv").open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    """The rows of a table of `t/`, as its CSV file has them."""
+    rows = read_rows("t")
+    tables = all_tables(rows, Ratings(elo(rows.debates), None, ()))
+    return list(csv.DictReader(io.StringIO(next(to_csv(one) for one in tables if one.name == name))))

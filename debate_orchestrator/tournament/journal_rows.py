@@ -68,6 +68,14 @@ def read_rows(folder: str) -> Rows:
     return Rows(debates, ballots, list(_notes(errors, schedule, held, again)))
 
 
+def title(folder: str) -> str:
+    """What a tournament is called: its tag, or the name of its folder."""
+    path = os.path.join(folder, SPEC)
+    spec = _json(path) if os.path.exists(path) else None
+    tag = spec.get("tag") if isinstance(spec, dict) else None
+    return tag if isinstance(tag, str) and tag.strip() else os.path.basename(os.path.realpath(folder))
+
+
 def _journals(folder: str) -> list[str]:
     """The journals of a tournament, or of any folder of debates."""
     inner = os.path.join(folder, DEBATES)
@@ -108,7 +116,9 @@ def _schedule(folder: str) -> dict[str, dict[str, Any]]:
 
 def _names(spec: Any) -> dict[str, str]:
     """Model spec, as reports show it, to the name that the tournament gives it."""
-    models = spec.get("models", ()) if isinstance(spec, dict) else ()
+    given = spec if isinstance(spec, dict) else {}
+    pool = given["judges"] if isinstance(given.get("judges"), dict) else {}
+    models = [*(given.get("models") or ()), *(pool.get("from") or ())]
     named = [model for model in models if isinstance(model, dict) and {"name", "spec"} <= set(model)]
     return {model_spec.public_name(str(model["spec"])): str(model["name"]) for model in named}
 

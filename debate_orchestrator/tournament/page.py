@@ -23,7 +23,7 @@ MARK = '<!doctype html>\n<html lang="en" class="debate-tournament">'
 """How every such page begins."""
 _MOST_ROWS = 40
 """Rows of a table that the page shows; its CSV file has all."""
-_MOST_DEBATES = 1000
+_MOST_DEBATES = 300
 """Debates without a page of their own that are listed."""
 
 

@@ -147,7 +147,7 @@ def _by_side(rows: list[dict[str, Any]], order: list[str]) -> Any:
 
 
 def _matrix(
-    down: str, across: str, value: str, title: str, domain: tuple[float, float], cells: Callable[[Any], Any] = iter
+    down: str, across: str, value: str, domain: tuple[float, float], cells: Callable[[Any], Any] = iter
 ) -> Callable[[Any, Any], Any]:
     """A matrix of figures on tiles that are darker for more."""
 
@@ -167,7 +167,8 @@ def _matrix(
             y=alt.Y(f"{down}:N", sort=_names(given, down, order), title=None),
         )
         scale = alt.Scale(domain=list(domain), range=["#f4f7fa", _DARK], clamp=True)
-        tiles = base.mark_rect(stroke="white").encode(color=alt.Color(f"{value}:Q", scale=scale, title=title))
+        # Each tile has its figure, so a legend would say nothing more; and Vega numbers its gradients by the process.
+        tiles = base.mark_rect(stroke="white").encode(color=alt.Color(f"{value}:Q", scale=scale, legend=None))
         middle = sum(domain) / 2
         ink = alt.condition(f"datum['{value}'] > {middle}", alt.value("white"), alt.value("black"))
         text = base.mark_text(fontSize=11).encode(text=alt.Text(f"{value}:Q", format=".2f"), color=ink)
@@ -240,7 +241,7 @@ _PLOTS: tuple[tuple[str, str, str, Callable[[Any, Any], Any]], ...] = (
         "head_to_head",
         "head_to_head",
         f"Each tile is how often the model of the row beat that of the column. {_DARKER}",
-        _matrix("model", "opponent", "rate", "win rate", (0, 1), _both_ways),
+        _matrix("model", "opponent", "rate", (0, 1), _both_ways),
     ),
     ("winrate_by_side", "model_winrate_by_side", "A circle for pro, a square for con.", _by_side),
     ("topics", "topic_winrate", "Each dot is one topic.", _topics),
@@ -248,7 +249,7 @@ _PLOTS: tuple[tuple[str, str, str, Callable[[Any, Any], Any]], ...] = (
         "judge_agreement",
         "judge_agreement",
         f"Each tile is the kappa of two judges. {_DARKER}",
-        _matrix("judge_a", "judge_b", "kappa", "kappa", (0, 1), _mirrored),
+        _matrix("judge_a", "judge_b", "kappa", (0, 1), _mirrored),
     ),
     ("judge_side_preference", "judge_side_preference", "Each bar is one judge's votes.", _stacked),
     (
@@ -261,7 +262,7 @@ _PLOTS: tuple[tuple[str, str, str, Callable[[Any, Any], Any]], ...] = (
         "persuasion",
         "persuasion",
         f"Each tile is how often the judge of the row voted for the debater of the column. {_DARKER}",
-        _matrix("judge", "debater", "win_rate", "vote share", (0, 1)),
+        _matrix("judge", "debater", "win_rate", (0, 1)),
     ),
     ("score_by_turn", "score_by_turn", "A line for each judge.", _courses),
 )

@@ -84,10 +84,11 @@ def _fit_notes(fit: Fit | None) -> Iterator[str]:
             "The effect of speaking second can't be told apart: it takes debates in which pro speaks first and others "
             "in which con does."
         )
-    for one in fit.strengths:
-        if one.unbeaten:
-            yield f"{one.model} won every vote or lost every vote: its strength is held by the prior alone."
-    if fit.drawn_by == "debate":
+    if extreme := [one.model for one in fit.strengths if one.unbeaten]:
+        yield f"Won every vote or lost every vote, so that the prior alone holds their strength: {', '.join(extreme)}."
+    if fit.clusters < 2:
+        yield "There is one debate, and so there are no intervals."
+    elif fit.drawn_by == "debate":
         yield "There is one topic: intervals draw debates, and say nothing about other topics."
     elif fit.clusters < _FEW_CLUSTERS:
         yield f"There are {fit.clusters} topics: intervals drawn from so few are too narrow."

@@ -8,7 +8,7 @@ import os
 from debate_orchestrator.storage.files import make_folder, write_atomic, write_bytes_atomic, write_over
 from debate_orchestrator.tournament import page, plots
 from debate_orchestrator.tournament.analysis import all_tables
-from debate_orchestrator.tournament.journal_rows import read_rows
+from debate_orchestrator.tournament.journal_rows import read_rows, title
 from debate_orchestrator.tournament.ratings import MIN_GAMES, full_json, rate
 from debate_orchestrator.tournament.rows import collection_paused
 from debate_orchestrator.tournament.tables import to_csv
@@ -27,8 +27,7 @@ def write_report(folder: str, least: int = MIN_GAMES) -> tuple[list[str], tuple[
     tables = all_tables(rows, ratings)
     strongest = [one.model for one in ratings.fit.strengths] if ratings.fit else [row.model for row in ratings.elo]
     drawn = plots.draw(tables, strongest)
-    name = os.path.basename(os.path.realpath(folder))
-    text = page.render(name, rows, ratings, tables, drawn, least)
+    text = page.render(title(folder), rows, ratings, tables, drawn, least)
     for inner in (TABLES, PLOTS):
         make_folder(os.path.join(folder, inner))
     files = [os.path.join(folder, PAGE), os.path.join(folder, RATINGS)]
