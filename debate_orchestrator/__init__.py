@@ -12,12 +12,13 @@ Functions:
     open_debate             write the journal of a new debate and run nothing (a coroutine)
     step                    hand in replies of your own and get the turns now due
     read_journal            read and verify a journal
+    fold                    the state that events add up to
     render                  the report of a journal as markdown, HTML or JSON
     load_format             the rules of one kind of debate
     find_risks              what settings or a journal would do beyond the debate
 
 docs/library.md shows each of them. Importing this package loads none of its modules; each name is loaded on first use.
-The way through the code: `core.settings`, `engine.start`, `engine.loop`, `engine.turn`, `core.state`,
+The way through the code: `core.settings`, `engine.start`, `engine.loop`, `engine.turn`, `core.state`, `core.fold`,
 `reports.model`.
 """
 
@@ -28,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from debate_orchestrator.core.events import Event
+    from debate_orchestrator.core.fold import fold
     from debate_orchestrator.core.format import Format
     from debate_orchestrator.core.settings import Settings
     from debate_orchestrator.core.state import DebateState
@@ -65,11 +67,13 @@ __version__ = "0.1.0"
 
 _MODULES = {
     "core.events": ("Event",),
+    "core.fold": ("fold",),
     "core.format": ("Format",),
     "core.state": ("DebateState",),
     "engine.api": (
         "DebateResult",
         "find_risks",
+        "fold",
         "load_format",
         "open_debate",
         "read_journal",
@@ -123,6 +127,7 @@ __all__ = [
     "StepResult",
     "UserError",
     "find_risks",
+    "fold",
     "load_format",
     "open_debate",
     "read_journal",

@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 
 from attacks import CODE
 
+from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Answer, Context, Declined, FoundPage, Opened, Reply, Spoke, Voted
+from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.phases import CLERK, JUDGE, Turn
 from debate_orchestrator.core.schema import LONGEST, LONGEST_URL, Field, Shape, ShapeContext, applies, fields_asked
 from debate_orchestrator.core.settings import Settings
@@ -62,16 +64,16 @@ def opened(texts: Texts, name: str, *, rounds: int = 1, judges: int = 1, whole: 
 def put(texts: Texts, opening: Opened, declining: str = "", only: int | None = None) -> Iterator[Put]:
     """Every brief of a debate in which everybody says what `texts` tells, or those of its `only` stage, after which it
     is left; a side may decline each turn in such words."""
-    debate = DebateState([opening])
+    debate = fold([opening])
     for stage in count():
-        due = debate.due()
+        due = debate.due
         for turn in due if only in (None, stage) else ():
             made = brief(debate, turn)
-            yield Put(debate, turn, made, brief_file(made, debate, turn, "reply"), debate.heard(turn), stage)
+            yield Put(debate, turn, made, brief_file(made, debate, turn, "reply"), schedule.heard(debate, turn), stage)
         if not due or only == stage:
             return
         for turn in due:
-            debate.take((refusal if turn.seat == declining else answer)(debate, turn, texts))
+            debate = apply(debate, (refusal if turn.seat == declining else answer)(debate, turn, texts))
 
 
 def answer(debate: DebateState, turn: Turn, texts: Texts) -> Answer:
@@ -79,7 +81,7 @@ def answer(debate: DebateState, turn: Turn, texts: Texts) -> Answer:
     shape = debate.shape(turn)
     if shape is not None:
         role = turn.role if turn.role in (JUDGE, CLERK) else f"reply of {turn.seat}"
-        ballot = filled(shape, debate.terms(turn), lambda field: texts(f"{role}: {field}"))
+        ballot = filled(shape, schedule.terms(debate, turn), lambda field: texts(f"{role}: {field}"))
         return Voted(turn=turn.id, ballot=ballot, reply=Reply(text="{}", brief="0" * 64, by="host"))
     said = _spoken(debate, turn, texts(f"speech of {turn.seat}"))
     page = FoundPage(url=texts("page"))

@@ -10,8 +10,9 @@ import puppets
 from dealing import Deal, Hand
 
 from debate_orchestrator.core.events import Event, Noted, Opened, Rejected, Reply
+from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.phases import Turn
-from debate_orchestrator.core.state import ATTEMPTS, DebateState
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.start import make_opening
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import replies
@@ -56,11 +57,11 @@ def played(say: puppets.Say | None = None, *, until: str | None = None, **setup:
     """The events of a debate in which everybody says what `say` tells, or what the stand-ins say; it stops
     where the turn `until` is due. A judge whose reply is not in the shape asked for spoils it twice."""
     first = opening(**setup)
-    debate, events = DebateState([first]), [first]
-    while (due := debate.due()) and until not in {turn.id for turn in due}:
+    debate, events = fold([first]), [first]
+    while (due := debate.due) and until not in {turn.id for turn in due}:
         for turn in due:
             for event in answers(debate, turn, say):
-                debate.take(event)
+                debate = apply(debate, event)
                 events.append(event)
     return events
 
@@ -71,13 +72,13 @@ def answers(debate: DebateState, turn: Turn, say: puppets.Say | None) -> Iterato
     if said is None:
         said = puppets.reply(waiting, rounds=debate.rounds, strict=debate.opened.setup.strictness == "strict")
     text = said if isinstance(said, str) else json.dumps(said)
-    for attempt in range(ATTEMPTS):
+    for attempt in range(2):
         reply = Reply(text=text, brief=str(attempt) * 64, by="host")
         try:
             yield replies.parse_reply(debate, turn, reply)
         except BadReply as error:
             assert turn.judging, error
-            yield Rejected(turn=turn.id, complaints=tuple(error.complaints), reply=reply)
+            yield Rejected(turn=turn.id, complaints=tuple(error.complaints), reply=reply, absent=attempt == 1)
         else:
             return
 

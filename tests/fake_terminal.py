@@ -10,8 +10,9 @@ from typing import Any
 import debates
 from wcwidth import iter_graphemes, wcswidth
 
+from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Asked, Event, Reply, Spoke
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.terminal.display import Display
 from debate_orchestrator.terminal.live import Live
 
@@ -128,21 +129,21 @@ class Shown:
     ):
         """`events` have happened before; without them the debate is opened with that setup."""
         self.terminal, self.time = FakeTerminal(columns, rows), 0.0
-        self.debate = DebateState(events or [debates.opening(**setup)])
+        self.debate = fold(events or [debates.opening(**setup)])
         self.display = FakeDisplay(self.terminal)
         self.live = Live(self.debate, self.display, now=lambda: self.time, sealed=sealed)
         self.display.hold()
 
     def happen(self, *events: Event) -> None:
         for event in events:
-            self.debate.take(event)
+            self.debate = apply(self.debate, event)
             self.live.on_event(self.debate, event)
 
     def ask(self, turn: str) -> None:
         self.happen(Asked(turn=turn, brief="0" * 64, by="anthropic:m"))
 
     def on_text(self, turn: str, piece: str) -> None:
-        self.live.on_text(self.debate.turn(turn), piece)
+        self.live.on_text(schedule.turn(self.debate, turn), piece)
         self.live.paint()
 
     def speak(self, turn: str, text: str, **reply: Any) -> None:

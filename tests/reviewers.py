@@ -7,8 +7,8 @@ from typing import Any
 from debates import entries, played
 from tellings import events as events_of
 
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.schema import Shape
-from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports.review_files import GatheredReviews
 from debate_orchestrator.reports.reviews import VERSION, ReviewForm
 from debate_orchestrator.storage.journal import Entry
@@ -34,7 +34,7 @@ def kind(name: str, **how: Any) -> list[Entry]:
 
 
 def paper(made: list[Entry]) -> ReviewForm:
-    return ReviewForm(DebateState(entry.event for entry in made))
+    return ReviewForm(fold(entry.event for entry in made))
 
 
 def filled(

@@ -14,6 +14,7 @@ from typing import Any
 from speakers import Speaker, begun
 
 from debate_orchestrator.core.events import Asked
+from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.storage.journal import JournalWriter, read
@@ -26,11 +27,11 @@ CUTS = 12
 def held(journal: JournalWriter, make_room: Callable[[], None]) -> dict[str, Any]:
     """A debate driven to its end, with room made once everything that is under way waits for it."""
     speaker, waited, most = Speaker(rounds=1), list[str](), 0
-    debate = DebateState(journal.events)
+    current = CurrentState(fold(journal.events))
 
     async def run() -> None:
         driving = asyncio.create_task(
-            run_loop(journal, debate, seats, speaker_watch, unsaved=UnsavedEvents(waited.append))
+            run_loop(journal, current, seats, speaker_watch, unsaved=UnsavedEvents(waited.append))
         )
         while not driving.done():
             before = len(waited)
@@ -44,7 +45,7 @@ def held(journal: JournalWriter, make_room: Callable[[], None]) -> dict[str, Any
     def speaker_watch(debate: DebateState, event: Any) -> None:
         """Nobody looks on."""
 
-    seats = dict.fromkeys(("a", "b", *debate.judges), speaker)
+    seats = dict.fromkeys(("a", "b", *current.state.judges), speaker)
     try:
         asyncio.run(run())
     except ProviderFailed:  # before a call: it is gone on with when there is room
@@ -54,7 +55,7 @@ def held(journal: JournalWriter, make_room: Callable[[], None]) -> dict[str, Any
     asked = [event.turn for event in reading.events if isinstance(event, Asked)]
     briefs = [brief.turn for brief in speaker.briefs]
     return {
-        "complete": DebateState(reading.events).complete,
+        "complete": fold(reading.events).complete,
         "once": len(briefs) == len(set(briefs)) and set(briefs) == set(asked),
         "torn": reading.torn,
         "waited": most,

@@ -11,6 +11,7 @@ from typing import Any
 import puppets
 
 from debate_orchestrator.core.events import Reply
+from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import start
 from debate_orchestrator.engine.loop import run_loop
@@ -49,13 +50,15 @@ class Speaker:
         return Reply(text=said, brief=brief.digest, by=self.name, **self.more)
 
 
-def begun(path: Path, judges: int = 1, rounds: int = 2) -> JournalWriter:
+def begun(path: Path, judges: int = 1, rounds: int = 2, **more: Any) -> JournalWriter:
     """A journal with an opened debate."""
     given = {"topic": "T", "positions": {"a": "yes", "b": "no"}, "rounds": rounds, "cast": {"judge": ["host"] * judges}}
+    given |= more
     return JournalWriter.create(path, start.make_opening(settings_from(given, loader.load("adversarial"), "x.md")))
 
 
 def driven(journal: JournalWriter, speaker: Speaker, *seats: str) -> DebateState:
-    debate = DebateState(journal.events)
+    debate = fold(journal.events)
     everybody = seats or ("a", "b", *debate.judges)
-    return asyncio.run(run_loop(journal, debate, dict.fromkeys(everybody, speaker)))
+    current = CurrentState(debate)
+    return asyncio.run(run_loop(journal, current, dict.fromkeys(everybody, speaker)))

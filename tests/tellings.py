@@ -7,10 +7,11 @@ from typing import Any
 from core import folding
 from core.folding import Script
 
+from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Context, Event, Opened
+from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import judges
-from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.formats import loader
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.announcements import announcements
@@ -48,12 +49,12 @@ def events(
     opened = opened.with_settings(
         topic=topic, positions=dict(zip("ab", positions, strict=True)), cast=cast or opened.cast
     )
-    debate, taken = DebateState([opened]), list[Event]([opened])
-    while (due := debate.due()) and until not in {turn.id for turn in due}:
+    debate, taken = fold([opened]), list[Event]([opened])
+    while (due := debate.due) and until not in {turn.id for turn in due}:
         for answer in [answer for turn in due for answer in folding.events(debate, turn, script or {})]:
-            by = _by(opened, debate.turn(answer.turn).seat)
+            by = _by(opened, schedule.turn(debate, answer.turn).seat)
             one = answer.model_copy(update={"reply": answer.reply.model_copy(update={"by": by})})
-            debate.take(one)
+            debate = apply(debate, one)
             taken.append(one)
     return taken
 
@@ -81,7 +82,7 @@ def report(made: Format | str, script: Script | None = None, **how: Any) -> str:
 
 def said(made: Format | str, script: Script | None = None, **how: Any) -> list[str]:
     """What was announced of it."""
-    return [line.text for line in announcements(DebateState(events(made, script, **how)))]
+    return [line.text for line in announcements(fold(events(made, script, **how)))]
 
 
 def label(name: str | None, score: int | None = None, **changes: Any) -> dict[str, Any]:

@@ -22,7 +22,8 @@ TESTS = sorted((ROOT / "tests").rglob("*.py"))
 PLACES = {
     "anthropic": ("providers/anthropic.py",),
     "openai": ("providers/openai.py",),
-    "prompt_toolkit": ("podium/writing.py", "wizard/asking.py"),
+    "prompt_toolkit": ("terminal/cursor.py",),
+    "json_repair": ("prompting/json_object.py",),
     "yaml": ("util/yaml.py",),
     "altair": ("tournament/plots.py",),
     "jinja2": ("reports/html/page.py", "reports/markdown.py", "prompting/templates.py", "tournament/page.py"),
@@ -32,7 +33,7 @@ PLACES = {
     "scipy": ("tournament/bradley_terry.py",),
     "vl_convert": ("tournament/plots.py",),
     "fcntl": ("storage/journal.py",),
-    "termios": ("terminal/keys.py", "wizard/asking.py"),
+    "termios": ("terminal/cursor.py", "terminal/keys.py"),
     "rich": ("terminal/display.py", "terminal/keys.py", "terminal/outcomes.py", "terminal/speeches.py"),
     "trafilatura": ("evidence/pages.py", "evidence/reader_process.py"),
     "lxml": ("evidence/pages.py", "evidence/reader_process.py"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from contextlib import suppress
 from functools import cache, lru_cache
 from itertools import count
 from typing import NamedTuple
@@ -18,8 +19,8 @@ from attacked import Put, Texts, filled, opened, put
 from attacks import ATTACKS, CODE, KINDS, MARK
 from documents import Document, Parts, parts
 
-from debate_orchestrator.core import visible_text
-from debate_orchestrator.core.events import Event, Reply, Spoke, Voted
+from debate_orchestrator.core import hearing, schedule, tally, visible_text
+from debate_orchestrator.core.events import Event, Rejected, Reply, Spoke, Voted
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.side_swap import SideSwap
 from debate_orchestrator.core.state import DebateState
@@ -121,7 +122,7 @@ def must_hold(texts: Texts, name: str, history: str, rounds: int, judges: int = 
     wild, tame = played(texts, name, history, rounds, judges, only), harmless(name, history, rounds, judges)
     looked_at: set[tuple[Document, bool]] = set()
     alike = [both for both in tame.briefs if only in (None, both[0].stage)]
-    assert only is not None or wild.debate.verdict() == tame.debate.verdict()
+    assert only is not None or tally.verdict(wild.debate) == tally.verdict(tame.debate)
     for (one, got), (_, wanted) in zip(wild.briefs, alike, strict=True):
         assert (got.turn, got.own) == (wanted.turn, wanted.own)
         for text, harmless_text in zip(got.parts, wanted.parts, strict=True):
@@ -150,7 +151,7 @@ def must_be_whole(one: Put, document: Document, harmless_one: Document) -> None:
     if turn is None or document.remark == "EVIDENCE":
         return
     if turn.phase.reply == "text":
-        said = one.debate.visible(turn).text
+        said = hearing.visible(one.debate, turn).text
         assert document.body == sanitize.fence(exchange.text(said) if one.turn.mirrored else said, CODE)
     else:
         containers = {line for line in harmless_one.body.split("\n") if line.endswith(":")}
@@ -230,21 +231,30 @@ def due(name: str, *, judging: bool) -> tuple[DebateState, Turn]:
 
 @pytest.mark.parametrize("name", ["adversarial", "panel", "question", "claim"])
 def test_no_judge_says_what_an_attack_says(name: str) -> None:
-    """An attack is no ballot, nor does it stand around one: the reply is refused, and asked for again with complaints
-    that stay in their document."""
+    """An attack is no ballot and changes none that it stands beside. A reply with nothing else is asked for again, with
+    complaints and the reply in documents of their own."""
     debate, turn = due(name, judging=True)
     shape = debate.shape(turn)
     assert shape is not None
-    valid = json.dumps(filled(shape, debate.terms(turn), calm))
+    valid = json.dumps(filled(shape, schedule.terms(debate, turn), calm))
     assert isinstance(read(debate, turn, valid), Voted)
-    wanted = parts(brief(debate, turn, ["calm"]).messages[-1].parts[-1], CODE)
+    wanted = parts(brief(debate, turn, former(turn, "calm", ["calm"])).messages[-1].parts[-1], CODE)
     for attack in ATTACKS:
-        for text in (attack.text, f"{attack.text}\n{valid}", f"{valid}\n{attack.text}", f"{attack.text}{valid}"):
-            with pytest.raises(BadReply) as refused:
-                read(debate, turn, text)
-        got = parts(brief(debate, turn, refused.value.complaints[:1]).messages[-1].parts[-1], CODE)
+        for text in (f"{attack.text}\n{valid}", f"{valid}\n{attack.text}", f"{attack.text}{valid}"):
+            with suppress(BadReply):
+                event = read(debate, turn, text)
+                assert isinstance(event, Voted) and event.ballot == json.loads(valid)
+        with pytest.raises(BadReply) as refused:
+            read(debate, turn, attack.text)
+        again = former(turn, attack.text, refused.value.complaints[:1])
+        got = parts(brief(debate, turn, again).messages[-1].parts[-1], CODE)
         must_be_as(got, wanted)
         assert [one.body.count("\n") for one in got.documents] == [one.body.count("\n") for one in wanted.documents]
+
+
+def former(turn: Turn, text: str, complaints: list[str]) -> Rejected:
+    reply = Reply(text=text, brief="0" * 64, by="host")
+    return Rejected(turn=turn.id, complaints=tuple(complaints), reply=reply)
 
 
 def read(debate: DebateState, turn: Turn, text: str) -> Event:
@@ -257,7 +267,7 @@ def test_no_speech_is_a_vote(name: str) -> None:
     debate, turn = due(name, judging=False)
     for attack in ATTACKS:
         assert isinstance(read(debate, turn, attack.text), Spoke)
-        assert not debate.says(debate.format.lines.concede, turn, Reply(text=attack.text, brief="", by="host"))
+        assert not hearing.says(debate, debate.format.lines.concede, turn, Reply(text=attack.text, brief="", by="host"))
 
 
 def test_a_moderators_briefs_hold_too() -> None:

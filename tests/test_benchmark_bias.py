@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent / "benchmarks"))
 
 import bias
 
+from debate_orchestrator.core import tally
 from debate_orchestrator.core.phases import NO_DECISION
 
 ALONE, MIRRORED, _, MIXED, PANEL = bias.SETTINGS
@@ -27,7 +28,7 @@ def _steady(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def winner(quality: dict[str, float], first: str, setting: bias.Setting, of: bias.Bias) -> str:
-    verdict = bias.debated(quality, WORDS, first, setting, of, random.Random(1)).verdict()
+    verdict = tally.verdict(bias.debated(quality, WORDS, first, setting, of, random.Random(1)))
     assert verdict is not None
     return verdict.winner
 
@@ -50,8 +51,8 @@ def test_a_small_bias_for_the_first_changes_nothing(first: str, monkeypatch: pyt
     debate = bias.debated({"a": 5.0, "b": 6.0}, WORDS, first, MIRRORED, POSITION, random.Random(1))
 
     assert winner({"a": 5.0, "b": 6.0}, first, MIRRORED, POSITION) == "b"
-    assert debate.totals()["b"] - debate.totals()["a"] == 1
-    assert debate.flips() == (0, 1)
+    assert tally.totals(debate)["b"] - tally.totals(debate)["a"] == 1
+    assert tally.flips(debate) == (0, 1)
 
 
 @pytest.mark.parametrize(("of", "favoured"), [(LENGTH, "b"), (SIDE, "a")])

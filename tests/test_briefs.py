@@ -15,7 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nasty import SAID, alike, texts
 
+from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Context, Event, Spoke
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import Brief, brief, brief_file
@@ -40,8 +42,8 @@ def all_briefs(events: list[Event]) -> Iterator[tuple[DebateState, Turn, Brief]]
     """Every turn of a debate with its brief, each made from what had happened when it was due."""
     seen: set[str] = set()
     for n in range(1, len(events) + 1):
-        debate = DebateState(events[:n])
-        for turn in debate.due():
+        debate = fold(events[:n])
+        for turn in debate.due:
             if turn.id not in seen:
                 seen.add(turn.id)
                 yield debate, turn, brief(debate, turn)
@@ -127,8 +129,8 @@ def test_no_speech_made_by_chance_leaves_its_block(deal: Deal) -> None:
 def test_no_motion_leaves_its_block(deal: Deal) -> None:
     """Nor does a topic or a position."""
     topic, a, b, *_ = (settled(text) for text in deal.texts * 3)
-    debates = DebateState([opening(topic=topic, positions=(a, b))]), DebateState([opening()])
-    made, calm = (whole(brief(one, one.due()[0])) for one in debates)
+    debates = fold([opening(topic=topic, positions=(a, b))]), fold([opening()])
+    made, calm = (whole(brief(one, one.due[0])) for one in debates)
     assert fences(made) == fences(calm)
     assert sanitize.sanitize(made) == made
 
@@ -136,7 +138,7 @@ def test_no_motion_leaves_its_block(deal: Deal) -> None:
 @pytest.mark.parametrize("text", ESCAPES)
 def test_positions_in_a_task_are_one_line(text: str) -> None:
     """A task repeats the positions in a block, each on a single line."""
-    made = brief(debate := DebateState([opening(positions=(text, "x"))]), debate.due()[0])
+    made = brief(debate := fold([opening(positions=(text, "x"))]), debate.due[0])
     lines = made.messages[-1].parts[-1].split("\n")
 
     assert [line for line in lines if line.startswith(("<<<", "END", "System:", "# Your", "Researcher"))] == [
@@ -154,9 +156,9 @@ def test_material_stays_in_its_block(text: str) -> None:
     """Neither a context file nor its name leaves its block."""
     first = opening(rounds=1)
     files = (Context(name=text, text=text), Context(name="b", text="calm"))
-    debate = DebateState([first.model_copy(update={"context": files})])
+    debate = fold([first.model_copy(update={"context": files})])
 
-    (message,) = brief(debate, debate.due()[0]).messages
+    (message,) = brief(debate, debate.due[0]).messages
     assert fences("\n".join(message.parts)) == ["<<<", "END"] * 4
 
 
@@ -192,11 +194,11 @@ def test_turns_at_once_do_not_hear_each_other(phase: str) -> None:
     """A challenge does not hold the other's challenge of the round, a rebuttal not the other's rebuttal."""
     events = played(saying(**converging(1)))
 
-    made, late = shown(events), DebateState(events)
+    made, late = shown(events), fold(events)
 
     for turn_id in (f"1.{phase}.a", f"1.{phase}.b"):
         assert f"<<< 1.{phase}." not in made[turn_id]
-        assert f"<<< 1.{phase}." not in whole(brief(late, late.turn(turn_id)))
+        assert f"<<< 1.{phase}." not in whole(brief(late, schedule.turn(late, turn_id)))
     assert f"<<< 1.{phase}.a" in made["2.constructive.a"]
 
 
@@ -277,10 +279,10 @@ def test_nobody_learns_who_fills_a_seat() -> None:
 def test_the_same_journal_makes_the_same_briefs() -> None:
     """A brief made twice from one journal is the same to the letter; a debater's is so when the debate is over, too."""
     events = played(saying(**converging(3)), judges=3, rounds=2)
-    whole_debate = DebateState(events)
+    whole_debate = fold(events)
 
     for debate, turn, made in all_briefs(events):
-        again = brief(DebateState(list(whole_debate_events(events, debate))), turn)
+        again = brief(fold(list(whole_debate_events(events, debate))), turn)
         assert (again.model_dump_json(), again.digest) == (made.model_dump_json(), made.digest)
         if not turn.judging:
             assert brief(whole_debate, turn) == made
@@ -288,7 +290,7 @@ def test_the_same_journal_makes_the_same_briefs() -> None:
 
 def whole_debate_events(events: list[Event], debate: DebateState) -> list[Event]:
     """The events that a debate was folded from."""
-    return next(events[:n] for n in range(1, len(events) + 1) if DebateState(events[:n]).answers == debate.answers)
+    return next(events[:n] for n in range(1, len(events) + 1) if fold(events[:n]).answers == debate.answers)
 
 
 def test_the_order_of_arrival_changes_nothing() -> None:
@@ -305,9 +307,9 @@ def test_the_order_of_arrival_changes_nothing() -> None:
 
 def test_a_digest_tells_what_was_shown() -> None:
     """Another word in an earlier speech makes another digest."""
-    one, other = (DebateState(played(saying(_1_opening_a=said), until="1.opening.b")) for said in ("One.", "Other."))
+    one, other = (fold(played(saying(_1_opening_a=said), until="1.opening.b")) for said in ("One.", "Other."))
 
-    assert brief(one, one.due()[0]).digest != brief(other, other.due()[0]).digest
+    assert brief(one, one.due[0]).digest != brief(other, other.due[0]).digest
 
 
 def test_judges_are_asked_for_a_shape_and_debaters_for_text() -> None:
@@ -330,8 +332,8 @@ def test_a_concession_is_told_to_the_final_judge() -> None:
 
 def test_a_handout_is_all_that_an_agent_needs() -> None:
     """A handout holds the system text, every part of the brief and the name of the file for the reply."""
-    debate = DebateState(played(until="2.verdict.judge"))
-    (turn,) = debate.due()
+    debate = fold(played(until="2.verdict.judge"))
+    (turn,) = debate.due
     made = brief(debate, turn)
     text = brief_file(made, debate, turn, "2.verdict.judge.reply.json")
 

@@ -13,7 +13,7 @@ from nasty import NASTY, texts
 from test_briefs import ESCAPES, whole
 
 from debate_orchestrator.core.events import Asked, Event, QuestionAsked
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.prompting.briefs import brief, brief_file
 
 WHY = "Why not next year?"
@@ -32,8 +32,8 @@ def shown(events: list[Event]) -> dict[str, str]:
     """Turn id to everything that it is shown, as it was when it was last due."""
     made: dict[str, str] = {}
     for n in range(1, len(events) + 1):
-        debate = DebateState(events[:n])
-        made |= {turn.id: whole(brief(debate, turn)) for turn in debate.due()}
+        debate = fold(events[:n])
+        made |= {turn.id: whole(brief(debate, turn)) for turn in debate.due}
     return made
 
 
@@ -53,10 +53,10 @@ def test_those_it_is_put_to_find_it() -> None:
 def test_what_was_sent_before_is_sent_again() -> None:
     """It stands in the last part of a brief, so that everything before it stays what caches have."""
     plain, with_it = (
-        DebateState(played(until="1.challenge.a")),
-        DebateState(asked()[: len(played(until="1.challenge.a")) + 1]),
+        fold(played(until="1.challenge.a")),
+        fold(asked()[: len(played(until="1.challenge.a")) + 1]),
     )
-    before, after = (brief(debate, debate.due()[0]) for debate in (plain, with_it))
+    before, after = (brief(debate, debate.due[0]) for debate in (plain, with_it))
     assert after.messages[:-1] == before.messages[:-1] and after.system == before.system
     assert after.messages[-1].parts[:-1] == before.messages[-1].parts[:-1]
     assert after.messages[-1].parts[-1].startswith(before.messages[-1].parts[-1])
@@ -64,13 +64,13 @@ def test_what_was_sent_before_is_sent_again() -> None:
 
 def test_a_brief_that_was_put_stays_as_it_was() -> None:
     """A question changes no brief that was put before it, nor those beside it: replies to them still count."""
-    debate = DebateState(played(until="1.challenge.a"))
-    turn = debate.due()[0]
+    debate = fold(played(until="1.challenge.a"))
+    turn = debate.due[0]
     before = brief(debate, turn)
-    debate.take(Asked(turn=turn.id, brief=before.digest, by="host"))
-    debate.take(QuestionAsked(question=WHY, to=("a", "b")))
+    debate = apply(debate, Asked(turn=turn.id, brief=before.digest, by="host"))
+    debate = apply(debate, QuestionAsked(question=WHY, to=("a", "b")))
     assert brief(debate, turn) == before
-    assert MARK not in whole(brief(debate, debate.due()[1]))
+    assert MARK not in whole(brief(debate, debate.due[1]))
 
 
 def test_a_mirrored_judge_hears_it_of_the_sides_as_they_are_there() -> None:
@@ -90,8 +90,8 @@ def before() -> tuple[Event, ...]:
 def lines_with(questions: tuple[str, ...]) -> list[str]:
     """The lines of a brief that open and close blocks, and its headings, where these were put to its speaker."""
     raised = [QuestionAsked(question=question[:2000], to=("a",)) for question in questions]
-    debate = DebateState([*before(), *raised])
-    turn = debate.due()[0]
+    debate = fold([*before(), *raised])
+    turn = debate.due[0]
     made = brief_file(brief(debate, turn), debate, turn, "reply.md")
     return [line for line in made.split("\n") if NONCE in line or line.startswith("#")]
 
@@ -111,8 +111,8 @@ def test_it_is_one_line(question: str) -> None:
     """Any question is one line of its block, and the brief can be sent as JSON."""
     if not question.strip():
         return
-    debate = DebateState([*before(), QuestionAsked(question=question[:2000], to=("a",))])
-    made = brief(debate, debate.due()[0])
+    debate = fold([*before(), QuestionAsked(question=question[:2000], to=("a",))])
+    made = brief(debate, debate.due[0])
     block = made.messages[-1].parts[-1].split(MARK)[1].split(f"END {NONCE}")[0].strip("\n")
     assert block.startswith("- ") and "\n" not in block
     json.dumps(made.model_dump(mode="json"))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from own_formats import EXTENDING, written
 
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import dry_run
 from debate_orchestrator.formats import loader, source
@@ -18,12 +19,12 @@ def debate(folder: Path) -> DebateState:
     """A debate by the format in that folder, which nobody needs any more."""
     draft = source.read_source(str(folder))
     assert draft.made is not None
-    return DebateState([dry_run.opened(draft.made, loader.carried_templates(draft))])
+    return fold([dry_run.opened(draft.made, loader.carried_templates(draft))])
 
 
 def first(folder: Path) -> briefs.Brief:
     made = debate(folder)
-    return briefs.brief(made, made.due()[0])
+    return briefs.brief(made, made.due[0])
 
 
 def test_what_travels_is_rendered(tmp_path: Path) -> None:
@@ -44,8 +45,8 @@ def test_what_is_inherited_is_rendered_as_it_is_there(tmp_path: Path) -> None:
     """A format that only extends another puts the same briefs before the seats."""
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "format.yaml").write_text("extends: adversarial\n")
-    base = DebateState([dry_run.opened(*loader.load_with_templates("adversarial"))])
-    assert first(tmp_path / "mine") == briefs.brief(base, base.due()[0])
+    base = fold([dry_run.opened(*loader.load_with_templates("adversarial"))])
+    assert first(tmp_path / "mine") == briefs.brief(base, base.due[0])
 
 
 def test_an_error_is_told_by_template_and_line(tmp_path: Path) -> None:
@@ -60,7 +61,7 @@ def test_a_template_that_is_gone_is_told(tmp_path: Path) -> None:
     """A debate whose templates neither travel nor are shipped any more says which is missing."""
     made = debate(written(tmp_path / "mine", format_yaml=EXTENDING))
     phase = made.format.round[0].model_copy(update={"template": "adversarial/gone"})
-    turn = made.due()[0].model_copy(update={"phase": phase})
+    turn = made.due[0].model_copy(update={"phase": phase})
     with pytest.raises(
         BadFormat,
         match=r"^prompts/formats/adversarial/gone\.md\.j2: .* no template 'formats/",

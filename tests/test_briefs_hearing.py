@@ -9,8 +9,8 @@ from debates import DECLINE, NONCE, answers, opening, saying
 from test_briefs import block_of, shown
 
 from debate_orchestrator.core.events import Context, Event
+from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.phases import Quotes
-from debate_orchestrator.core.state import DebateState
 
 SECRET = "<thinking>SECRET</thinking>"
 
@@ -23,10 +23,10 @@ def heard(rules: dict[str, Any], *, most: int | None = None, **said: Any) -> dic
         for phase in first.format.round
     )
     first = first.model_copy(update={"format": first.format.model_copy(update={"round": phases, **rules})})
-    debate, events = DebateState([first]), list[Event]([first])
-    while due := debate.due():
+    debate, events = fold([first]), list[Event]([first])
+    while due := debate.due:
         for event in [event for turn in due for event in answers(debate, turn, saying(**said))]:
-            debate.take(event)
+            debate = apply(debate, event)
             events.append(event)
     return shown(events)
 

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from nasty import NASTY, alike
 from test_briefs import ESCAPES, block_of, fences, shown
 
+from debate_orchestrator.core import tally
 from debate_orchestrator.core.events import Context, Event, Voted
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.prompting.briefs import Brief, brief, brief_file
 
 NAMES = {"a": "Researcher A", "b": "Researcher B"}
@@ -28,8 +29,8 @@ def mirrored(say: puppets.Say | None = None, *, until: str | None = None, **setu
 
 def pair(turn: str = VERDICT, say: puppets.Say | None = None, **setup: Any) -> tuple[Brief, Brief]:
     """The briefs of a judge's two turns, straight and mirrored."""
-    debate = DebateState(mirrored(say, until=turn, **setup))
-    made = {one.id: brief(debate, one) for one in debate.due()}
+    debate = fold(mirrored(say, until=turn, **setup))
+    made = {one.id: brief(debate, one) for one in debate.due}
     return made[turn], made[f"{turn}.mirrored"]
 
 
@@ -174,11 +175,11 @@ def test_turns_are_accepted_as_they_are_shown() -> None:
     """A mirrored ballot is kept as it was given, and the record tells what it says of the turns that there were."""
     claim = {"seat": "a", "claim": "As in 1.opening.a."}
     say = saying(_1_verdict_judge_mirrored=puppets.ballot(4, 9, rounds=1, unsupported_claims=[claim]))
-    debate = DebateState(mirrored(say, rounds=1))
+    debate = fold(mirrored(say, rounds=1))
     vote = debate.answers[MIRRORED]
     assert isinstance(vote, Voted)
     assert vote.ballot["unsupported_claims"] == [claim]
-    seen = debate.seen(debate.format.shapes["ballot"], vote)
+    seen = tally.unmirrored(debate, debate.format.shapes["ballot"], vote)
     assert (seen["unsupported_claims"], seen["winner"]) == ([{"seat": "b", "claim": "As in 1.opening.b."}], "a")
 
 
@@ -193,8 +194,8 @@ def test_what_is_sent_mirrored_only_grows_at_its_end() -> None:
     """Every part of a mirrored brief but its last stands, unchanged, at the beginning of every later one."""
     events, sent = mirrored(saying(_1_verdict_judge=puppets.converging("both")), rounds=2), list[list[str]]()
     for n in range(1, len(events) + 1):
-        debate = DebateState(events[:n])
-        for turn in debate.due():
+        debate = fold(events[:n])
+        for turn in debate.due:
             if turn.mirrored:
                 made = parts(brief(debate, turn))
                 assert all(made[: len(earlier) - 1] == earlier[:-1] for earlier in sent)
@@ -204,10 +205,10 @@ def test_what_is_sent_mirrored_only_grows_at_its_end() -> None:
 
 def test_both_are_shown_as_much() -> None:
     """Both presentations have as many parts, and their handouts hold all of them."""
-    debate = DebateState(mirrored(until="2.verdict.judge"))
-    made = {turn.id: brief(debate, turn) for turn in debate.due()}
+    debate = fold(mirrored(until="2.verdict.judge"))
+    made = {turn.id: brief(debate, turn) for turn in debate.due}
     assert {len(parts(one)) for one in made.values()} == {14}
-    for turn in debate.due():
+    for turn in debate.due:
         text = brief_file(made[turn.id], debate, turn, "reply.json")
         assert all(part in text for part in parts(made[turn.id]))
 
@@ -237,6 +238,6 @@ def test_no_speech_made_by_chance_leaves_its_block_mirrored(text: str) -> None:
 def test_a_mirrored_brief_is_the_same_each_time() -> None:
     """Made twice from one journal, in whatever order the answers came, it is the same to the letter."""
     events = mirrored(until="2.verdict.judge")
-    again = DebateState([*events[:1], *(event.model_copy() for event in events[1:])])
-    first = [brief(DebateState(events), turn).model_dump_json() for turn in DebateState(events).due()]
-    assert first == [brief(again, turn).model_dump_json() for turn in again.due()]
+    again = fold([*events[:1], *(event.model_copy() for event in events[1:])])
+    first = [brief(fold(events), turn).model_dump_json() for turn in fold(events).due]
+    assert first == [brief(again, turn).model_dump_json() for turn in again.due]

@@ -13,7 +13,8 @@ from messages_server import Server, serving
 from viewer import Viewer, watching
 
 from debate_orchestrator.cli.controls import watch as watched
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.events import CallFailed
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.storage.journal import read
 
 J = "r.journal.jsonl"
@@ -31,7 +32,7 @@ def server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 
 def answers() -> list[str]:
-    return list(DebateState(read(J).events).answers)
+    return list(fold(read(J).events).answers)
 
 
 def writing(viewer: Viewer, who: str = "Researcher A") -> None:
@@ -92,9 +93,11 @@ def test_leaving_at_once(server: Server) -> None:
         viewer.see_text("stopping when the answers under way are in")
         viewer.press("\x03")
         assert viewer.see_end() == 130
-        assert "-- left here, before its end." in viewer.glass.text
+        assert "The call was given up, since the debate was stopped." in " ".join(viewer.glass.text.split())
         assert viewer.plain and not viewer.glass.hidden
     assert answers() == []
+    (left,) = (event for event in read(J).events if isinstance(event, CallFailed))
+    assert left.reply is not None and left.reply.text.startswith("This is what is said")
 
 
 def test_a_failure(server: Server) -> None:
@@ -121,7 +124,7 @@ def test_keys_that_nobody_can_press(server: Server) -> None:
 
 def test_nobody_watches() -> None:
     """Where the stream is no terminal, or not ours, there is no live screen."""
-    assert watched(DebateState(read(EXAMPLE).events), sys.stderr) is None
+    assert watched(fold(read(EXAMPLE).events), sys.stderr) is None
 
 
 EXAMPLE = str(Path(__file__).parent.parent / "examples" / "friday-deploys" / "debate-report.journal.jsonl")
@@ -150,7 +153,7 @@ def test_a_question_from_the_floor(server: Server) -> None:
         viewer.see_text("From the floor, to Researcher B: Is it dear?")
         server.between = lambda request: 0.0
         assert viewer.see_end() == 0
-    assert [event.to for event in DebateState(read(J).events).raised] == [("b",)]
+    assert [event.to for event in fold(read(J).events).questions] == [("b",)]
     assert "*From the floor:* Is it dear?" in Path("r.md").read_text(encoding="utf-8")
     assert sum("Is it dear?" in str(request) for request in server.requests) == 1
 
@@ -165,8 +168,8 @@ def test_keys_of_a_question_are_no_orders(server: Server) -> None:
         viewer.see(lambda: "p pause" in viewer.glass.text.split("qpe▏")[-1])
         server.between = lambda request: 0.0
         assert viewer.see_end() == 0
-    debate = DebateState(read(J).events)
-    assert (debate.raised, debate.closed_after, len(debate.answers)) == ([], None, 5)
+    debate = fold(read(J).events)
+    assert (debate.questions, debate.closed_after, len(debate.answers)) == ([], None, 5)
 
 
 def test_an_early_end(server: Server) -> None:

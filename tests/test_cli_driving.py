@@ -10,14 +10,14 @@ from core.folding import absent
 from tellings import events, label
 
 from debate_orchestrator.cli import driving
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.fold import fold
 
 POSITIONS = ("--topic", "Is it so?", "--position-a", "Yes.", "--position-b", "No.")
 
 
 def outcome(name: str, script: Any = None, **how: Any) -> dict[str, Any]:
     """What is printed of a debate that went so."""
-    made: dict[str, Any] = json.loads(json.dumps(driving.outcome(DebateState(events(name, script, **how)))))
+    made: dict[str, Any] = json.loads(json.dumps(driving.outcome(fold(events(name, script, **how)))))
     return {key: made[key] for key in made if key != "cost"}
 
 

@@ -8,7 +8,8 @@ import puppets
 import pytest
 from conftest import Run, finish
 
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core import schedule
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.storage.journal import JournalWriter, read
 
 J = "report.journal.jsonl"
@@ -116,8 +117,8 @@ def test_it_is_judged_again_as_it_was(opened: Run) -> None:
     finish(opened, opened("step", J, "--json").json, rounds=2)
     ran = opened("judge", J, "--judge", "rehearse", "--output", "again.md", "--quiet")
     assert ran.code == 0
-    again, before = (DebateState(read(path).events) for path in ("again.journal.jsonl", J))
-    assert [turn.id for turn in again.settled()] == [turn.id for turn in before.settled()]
+    again, before = (fold(read(path).events) for path in ("again.journal.jsonl", J))
+    assert [turn.id for turn in schedule.settled(again)] == [turn.id for turn in schedule.settled(before)]
     report = Path("again.md").read_text(encoding="utf-8")
     assert "Ended early, after Opening Statement of round 1." in report
     assert "In it 1 question was put from the floor" in report

@@ -12,7 +12,8 @@ from conftest import Run, finish
 from debates import opening, played, saying
 from journals import written
 
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core import schedule
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.storage.journal import read
 
 OLD, OTHER = "old.journal.jsonl", "other.journal.jsonl"
@@ -81,7 +82,7 @@ def test_a_transcript_is_judged(debate: Run, here: Path) -> None:
     """A markdown document from elsewhere gets a ballot over all of it, a verdict and a dissent record."""
     Path("talk.md").write_text(TALK, encoding="utf-8")
     ran = debate("judge", "talk.md", "--judge", "host", "--strictness", "lenient", "--json")
-    told = debate("step", "talk.judged.journal.jsonl", "--json").json
+    told = debate("step", "talk.judged.journal.jsonl", "--json", "--schemas").json
     asked = Path(told["turns"][0]["brief"]).read_text(encoding="utf-8")
     criteria = told["turns"][0]["json_schema"]["properties"]["scores"]["properties"]["a"]["required"]
 
@@ -108,12 +109,12 @@ def test_our_own_report_is_a_transcript(debate: Run, recorded: Path) -> None:
     """A report whose journal is lost can be judged again from what it tells."""
     debate("report", OLD, "--to", "lost.md")
     ran = debate("judge", "lost.md", "--judge", "host")
-    made = DebateState(read("lost.judged.journal.jsonl").events)
-    old = DebateState(read(OLD).events)
+    made = fold(read("lost.judged.journal.jsonl").events)
+    old = fold(read(OLD).events)
 
     assert ran.code == 3 and "The verdict that the report tells is left aside" in ran.err
-    said = [made.reply(turn).text for turn in made.settled()]
-    assert said == [old.reply(turn).text for turn in old.settled() if not turn.judging]
+    said = [made.reply(turn).text for turn in schedule.settled(made)]
+    assert said == [old.reply(turn).text for turn in schedule.settled(old) if not turn.judging]
 
 
 @pytest.mark.parametrize(
@@ -127,14 +128,14 @@ def test_flags_give_topic_and_positions(debate: Run, here: Path, name: str, text
     """A transcript without a topic, in markdown or JSON, is judged on the one that flags give."""
     Path(name).write_text(text, encoding="utf-8")
     ran = debate("judge", name, "--judge", "host", "--topic", "Cats?", "--position-b", "No cats.")
-    debated = DebateState(read("talk.judged.journal.jsonl").events)
+    debated = fold(read("talk.judged.journal.jsonl").events)
 
     assert ran.code == 3
     assert (debated.opened.setup.topic, debated.opened.setup.positions) == (
         "Cats?",
         {"a": "For: Cats?", "b": "No cats."},
     )
-    assert [debated.reply(turn).text for turn in debated.settled()] == ["Yes.", "No."]
+    assert [debated.reply(turn).text for turn in schedule.settled(debated)] == ["Yes.", "No."]
 
 
 def test_an_unfinished_debate_is_refused(debate: Run, here: Path) -> None:
@@ -180,7 +181,7 @@ def test_a_judge_that_fails_leaves_it_resumable(debate: Run, recorded: Path) -> 
 
     assert ran.code == 4 and "2.verdict.judge" in ran.err
     assert resumed.code == 0, resumed.err
-    assert DebateState(read("old.judged.journal.jsonl").events).complete
+    assert fold(read("old.judged.journal.jsonl").events).complete
 
 
 def test_other_topics_have_other_recordings(debate: Run, recorded: Path) -> None:

@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 from conftest import Run
 from debates import opening
-from persons import CTRL_C, TO_CAST
-from podiums import PEOPLE, due
+from human_turns import PEOPLE, due
+from persons import CTRL_C, TOPIC
 from test_cli_converse import Person, person  # noqa: F401
 
 from debate_orchestrator.cli import people
 from debate_orchestrator.cli.debates import with_positions
 from debate_orchestrator.cli.people import connect_person as seated
 from debate_orchestrator.cli.people import hides_ballots, people_errors
+from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import registry
 from debate_orchestrator.providers.registry import NO_PERMISSIONS
@@ -113,12 +114,12 @@ def test_a_person_is_reached(here: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("TERM", "dumb")
     with open(os.devnull) as nothing:
         monkeypatch.setattr("sys.stdin", nothing)
-        seats = registry.make_providers(due("1.opening.a"))
+        seats = registry.make_providers(CurrentState(due("1.opening.a")))
         made = seated(seats, "r.drafts")
 
     assert made is not None
     assert {one.person for one in seats.values() if isinstance(one, registry.Personal)} == {made}
-    assert seated(registry.make_providers(due("1.opening.a", cast=None)), "r.drafts") is None
+    assert seated(registry.make_providers(CurrentState(due("1.opening.a", cast=None))), "r.drafts") is None
 
 
 def test_when_ballots_are_sealed() -> None:
@@ -132,7 +133,7 @@ def test_when_ballots_are_sealed() -> None:
 
 def test_the_conversation_offers_a_person(person: Person) -> None:  # noqa: F811
     """Who argues and who judges may be the person at the terminal."""
-    _, shown = person(keys=(*TO_CAST, "seats", "human", "human", "rehearse", CTRL_C))
+    _, shown = person(keys=(TOPIC, "seats", "human", "human", "rehearse", "", CTRL_C))
 
     assert "human you, or somebody beside you, at this terminal" in shown
     assert "judge" in shown

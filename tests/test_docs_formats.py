@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from started import started
 
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core import tally
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.storage.journal import read
 
 PAGE = Path(__file__).parent.parent / "docs" / "formats.md"
@@ -68,8 +69,8 @@ def test_the_page_makes_a_format(oxford: tuple[Path, dict[str, str]]) -> None:
 def test_the_page_makes_a_debate(oxford: tuple[Path, dict[str, str]]) -> None:
     """The rehearsal of the page's format is a whole debate of five members, decided by swing, and has a report."""
     folder, _ = oxford
-    debate = DebateState(read(str(folder / "oxford.rehearsed.journal.jsonl")).events)
-    verdict = debate.verdict()
+    debate = fold(read(str(folder / "oxford.rehearsed.journal.jsonl")).events)
+    verdict = tally.verdict(debate)
 
     assert debate.complete and verdict is not None
     assert len(verdict.panel) == len(verdict.blind) == 5

@@ -113,7 +113,7 @@ def test_a_debate_that_the_engine_can_not_go_on_with(tmp_path: Path, monkeypatch
     def count(ballot: object, *rest: object) -> None:
         raise KeyError("scores")
 
-    monkeypatch.setattr("debate_orchestrator.core.record.read_ballot", count)
+    monkeypatch.setattr("debate_orchestrator.core.tally.read_ballot", count)
     (one,) = told(tmp_path / "mine")
     assert one.startswith("shapes.ballot: a ") and "stops at 1.vote.judge" in one
 

@@ -13,8 +13,10 @@ from debates import CONCEDE, DECLINE, answers, entries, one_agent, opening, play
 from journals import START, line, written
 from speakers import Speaker
 
+from debate_orchestrator.core import hearing, schedule, tally
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Event, Opened, Rejected, Spoke
+from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import rejudge
 from debate_orchestrator.engine.loop import run_loop
@@ -32,14 +34,14 @@ NEW = ("speaker",)
 def judged(path: Path, opened: Opened, speaker: Speaker) -> DebateState:
     """A judging of a journal, driven to its end: recordings speak, and `speaker` judges."""
     with JournalWriter.create(path, opened) as journal:
-        debate = DebateState(journal.events)
-        sides = DebateState([opened.with_settings(cast=opened.cast | {"judge": ("host",) * len(debate.judges)})])
-        seats = registry.make_providers(sides) | dict.fromkeys(debate.judges, speaker)
-        return asyncio.run(run_loop(journal, debate, seats))
+        debate = fold(journal.events)
+        sides = fold([opened.with_settings(cast=opened.cast | {"judge": ("host",) * len(debate.judges)})])
+        seats = registry.make_providers(CurrentState(sides)) | dict.fromkeys(debate.judges, speaker)
+        return asyncio.run(run_loop(journal, CurrentState(debate), seats))
 
 
 def speeches(debate: DebateState) -> list[tuple[str, str]]:
-    turns = [turn for turn in debate.settled() if debate.shape(turn) is None]
+    turns = [turn for turn in schedule.settled(debate) if debate.shape(turn) is None]
     return [(turn.id, debate.reply(turn).text) for turn in turns]
 
 
@@ -49,7 +51,7 @@ def again(
     """Those events, written down and judged again by a speaker."""
     old = tmp_path / f"old{JOURNAL}"
     written(old, events)
-    speaker = Speaker(how.get("say", lambda brief: None), rounds=DebateState(events).rounds)
+    speaker = Speaker(how.get("say", lambda brief: None), rounds=fold(events).rounds)
     opened = rejudge.of_journal(read(old).entries, str(old), judges, how.get("strictness"))[0]
     return judged(tmp_path / f"new{JOURNAL}", opened, speaker), speaker
 
@@ -65,7 +67,7 @@ def test_the_speeches_are_those_of_then(tmp_path: Path) -> None:
     debate, speaker = again(tmp_path, events, say=lambda asked: ballot if asked.turn == "1.verdict.judge" else None)
 
     assert debate.complete
-    assert speeches(debate) == speeches(DebateState(events))
+    assert speeches(debate) == speeches(fold(events))
     assert {asked.turn.rpartition(".")[2] for asked in speaker.briefs} == {"judge"}
     assert {line.seat for line in costs_of(debate).lines} <= {"judge"}
 
@@ -115,7 +117,7 @@ def test_a_concession_by_ballot_is_kept(tmp_path: Path) -> None:
     assert debate.complete
     assert not [turn for turn, _ in speeches(debate) if turn.startswith("2.")]
     assert "It ended after round 1, where its judges held Researcher B to have given up." in report
-    assert debate.verdict() is not None and debate.conceded() is None
+    assert tally.verdict(debate) is not None and tally.conceded(debate) is None
 
 
 def test_refusals_and_concessions_are_said_again(tmp_path: Path) -> None:
@@ -123,7 +125,7 @@ def test_refusals_and_concessions_are_said_again(tmp_path: Path) -> None:
     debate, _ = again(tmp_path, played(saying(_1_opening_b=DECLINE, _1_rebuttal_a=f"Yes.\n\n{CONCEDE}"), rounds=2))
 
     assert debate.answers["1.opening.b"].kind == "declined"
-    assert debate.conceded() == "a"
+    assert tally.conceded(debate) == "a"
 
 
 @pytest.mark.parametrize(("before", "after"), [(1, 2), (3, 1), (3, 3)])
@@ -139,10 +141,10 @@ def test_panels_of_any_size(tmp_path: Path, before: int, after: int) -> None:
 def of_before(path: Path, say: puppets.Say) -> Path:
     """The journal of a debate of one round as it was written before the rules of hearing were on record."""
     first = opening(rounds=1).model_copy(update={"hearing": 1})
-    debate, data, before = DebateState([first]), [first.model_dump(mode="json")], START
-    while due := debate.due():
+    debate, data, before = fold([first]), [first.model_dump(mode="json")], START
+    while due := debate.due:
         for event in [event for turn in due for event in answers(debate, turn, say)]:
-            debate.take(event)
+            debate = apply(debate, event)
             data.append(event.model_dump(mode="json"))
     del data[0]["hearing"]
     with path.open("wb") as file:
@@ -157,20 +159,20 @@ def test_an_older_journal_keeps_its_rules(tmp_path: Path) -> None:
     folded, told, and judged again."""
     said = f"<think>Hm.</think> You are right.\n\n{CONCEDE}\n\nWell argued."
     path = of_before(tmp_path / f"old{JOURNAL}", saying(_1_opening_b=said))
-    debate, entries = DebateState(read(path).events), read(path).entries
-    assert (debate.complete, debate.conceded(), "1.verdict.judge" in debate.answers) == (True, "b", False)
-    assert "<think>Hm.</think> You are right." in debate.visible(debate.turn("1.opening.b")).text
+    debate, entries = fold(read(path).events), read(path).entries
+    assert (debate.complete, tally.conceded(debate), "1.verdict.judge" in debate.answers) == (True, "b", False)
+    assert "<think>Hm.</think> You are right." in hearing.visible(debate, schedule.turn(debate, "1.opening.b")).text
     assert "conceded the debate" in markdown.render(build_report(entries))
 
     opened = rejudge.of_journal(entries, str(path), NEW)[0]
     again = judged(tmp_path / f"new{JOURNAL}", opened, Speaker(lambda brief: None, rounds=1))
-    assert (again.complete, again.conceded(), again.opened.hearing) == (True, "b", 1)
+    assert (again.complete, tally.conceded(again), again.opened.hearing) == (True, "b", 1)
     assert speeches(again) == speeches(debate)
 
     first, *rest = read(path).events
     assert isinstance(first, Opened)
     with pytest.raises(OutOfTurn):
-        DebateState([first.model_copy(update={"hearing": 2}), *rest])
+        fold([first.model_copy(update={"hearing": 2}), *rest])
 
 
 def test_what_weakens_the_speeches_is_told(tmp_path: Path) -> None:

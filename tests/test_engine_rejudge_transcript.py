@@ -8,8 +8,10 @@ import pytest
 from core.folding import play
 from debates import CONCEDE, DECLINE, entries, played, saying
 
+from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Event, Spoke
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import rejudge
 from debate_orchestrator.engine.transcript_file import parse
@@ -26,7 +28,7 @@ PLAIN = "# Cats?\n\n" + "\n".join(
 
 def speeches(debate: DebateState) -> list[tuple[str, str]]:
     """Turn and text of each speech."""
-    return [(turn.id, debate.reply(turn).text) for turn in debate.settled() if debate.shape(turn) is None]
+    return [(turn.id, debate.reply(turn).text) for turn in schedule.settled(debate) if debate.shape(turn) is None]
 
 
 def opened(text: str, **how: Any) -> list[Event]:
@@ -38,8 +40,8 @@ def opened(text: str, **how: Any) -> list[Event]:
 def judged(text: str, **how: Any) -> tuple[DebateState, str]:
     """A judging of a transcript, played to its end, and its report."""
     events = opened(text, **how)
-    debate = DebateState(events)
-    play(debate)
+    debate = fold(events)
+    debate, _ = play(debate)
     return debate, markdown.render(build_report(entries([events[0], *debate.answers.values()])))
 
 
@@ -51,12 +53,12 @@ def test_a_plain_transcript_is_the_format_as_it_is() -> None:
         (f"{n}.argument.{side}", f"{word} {n}.") for n in (1, 2, 3) for side, word in (("a", "For"), ("b", "Against"))
     ]
     assert debate.opened.format.round == loader.load("transcript").round
-    assert [turn.id for turn in debate.settled() if turn.judging] == [
+    assert [turn.id for turn in schedule.settled(debate) if turn.judging] == [
         "3.verdict.judge",
         "final.verdict.judge",
         "final.dissent.judge",
     ]
-    assert costs_of(DebateState(opened(PLAIN))).lines == ()
+    assert costs_of(fold(opened(PLAIN))).lines == ()
     assert "**Rounds Completed:** 3 / 3" in report
     assert "One ballot, after the last round, covers all of it." in report
     assert "This is a judging of a recorded debate: t.md (digest ffffffffffff)." in report
@@ -66,8 +68,8 @@ def test_a_plain_transcript_is_the_format_as_it_is() -> None:
 
 def test_the_judge_reads_the_whole_debate_and_no_names() -> None:
     """The one ballot is on every speech; names of speakers and private working are in no part of the brief."""
-    debate = DebateState(opened(PLAIN.replace("For 2.", "<think>A secret.</think>For 2.")))
-    asked = brief(debate, debate.due()[0])
+    debate = fold(opened(PLAIN.replace("For 2.", "<think>A secret.</think>For 2.")))
+    asked = brief(debate, debate.due[0])
     text = "".join(part for message in asked.messages for part in message.parts)
 
     assert asked.turn == "3.verdict.judge"
@@ -101,7 +103,7 @@ def test_reserved_lines_are_words() -> None:
     """A line that would concede or decline in a live debate is part of the speech and nothing else."""
     debate, _ = judged(PLAIN.replace("For 1.", CONCEDE).replace("Against 2.", DECLINE))
 
-    assert debate.conceded() is None
+    assert tally.conceded(debate) is None
     assert [debate.answers[turn].kind for turn, _ in speeches(debate)] == ["spoke"] * 6
 
 
@@ -119,7 +121,7 @@ def test_reserved_lines_are_words() -> None:
 def test_titles_are_plain_words(title: str) -> None:
     """The title of a speech brings neither markup nor a speaker's name before judges and into reports."""
     text = f"# Cats?\n\n## {title}\n\n### Ann (Pro)\n\nx\n\n### Bo (Con)\n\ny\n\n## More\n\n### Ann (Pro)\n\nz\n"
-    first = judged(text)[0].settled()[0].phase
+    first = schedule.settled(judged(text)[0])[0].phase
 
     assert first.title and not set(first.title) & set("<>[]{}`*#!_|&\\")
     assert len(first.title.split()) <= rejudge.MOST_WORDS and "Ann" not in first.title
@@ -137,7 +139,7 @@ def test_topic_and_positions() -> None:
     """What is given replaces what the document says, which replaces what follows from the topic."""
     text = PLAIN.replace("## Round 1", "**Ann (Pro):** All cats.\n\n## Round 1")
     plain, given = (
-        DebateState(opened(text, **how)).opened.setup for how in ({}, {"topic": "Dogs?", "positions": {"b": "No."}})
+        fold(opened(text, **how)).opened.setup for how in ({}, {"topic": "Dogs?", "positions": {"b": "No."}})
     )
 
     assert (plain.topic, plain.positions) == ("Cats?", {"a": "All cats.", "b": "Against: Cats?"})

@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nasty import NASTY, SAID, texts
 
+from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Declined, Event
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.engine.transcript_file import FORM, MOST_ROUNDS, MOST_SPEECHES, parse
 from debate_orchestrator.reports import markdown, markup
 from debate_orchestrator.reports.model import build_report
@@ -29,7 +30,7 @@ FOUR = [("a", 1, "One."), ("b", 1, "Two."), ("a", 2, "Three."), ("b", 2, "Four."
 EXAMPLES = [
     path
     for path in sorted(resources.folder("examples").glob(f"*/*{JOURNAL}"))
-    if DebateState(journal(path).events).format.name in ("adversarial", "conversation")
+    if fold(journal(path).events).format.name in ("adversarial", "conversation")
 ]
 """Journals whose reports hold plain speeches: a panel's begins before round 1, and a claim's turns are forms."""
 
@@ -365,8 +366,8 @@ def test_no_speech_changes_hands(labels: tuple[str, str], words: list[list[str]]
 
 def read_back(events: list[Event]) -> tuple[list[tuple[str, int, str, bool]], list[tuple[str, int, str, bool]]]:
     """The speeches of a debate (side, round, text, declined), and those that its report gives back."""
-    debate = DebateState(events)
-    turns = [turn for turn in debate.settled() if debate.shape(turn) is None]
+    debate = fold(events)
+    turns = [turn for turn in schedule.settled(debate) if debate.shape(turn) is None]
     answers = [debate.answers[turn.id] for turn in turns]
     before = [
         (turn.seat, turn.round or 0, debate.reply(turn).text.strip("\n"), isinstance(answer, Declined))

@@ -6,7 +6,7 @@ import pytest
 from debates import opening, played
 
 from debate_orchestrator.core.events import Opened, Usage
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.engine.estimate import estimate, expected, sizes
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.providers import pricing
@@ -82,10 +82,10 @@ def test_a_rehearsal_costs_what_the_real_one_would() -> None:
     """Stand-ins are estimated as those for whom they stand in, though each of their calls costs nothing."""
     real = first(cast=cast(SONNET, "host", OPUS))
     rehearsed = first(cast=cast(f"rehearse:{SONNET}", "rehearse", f"rehearse:{OPUS}"))
-    debate = DebateState([rehearsed])
+    debate = fold([rehearsed])
 
     assert estimate(rehearsed) == estimate(real)
-    assert expected(f"rehearse:{SONNET}", brief(debate, debate.due()[0])) == 0.0
+    assert expected(f"rehearse:{SONNET}", brief(debate, debate.due[0])) == 0.0
 
 
 @pytest.mark.parametrize("who", ["host", "replay:x.jsonl"])
@@ -149,8 +149,8 @@ def test_what_is_left_of_a_debate() -> None:
 
 def test_a_cold_call_is_the_dearest() -> None:
     """What one call may cost counts all that is sent as written, and its answer; it is unknown where prices are."""
-    debate = DebateState([first()])
-    asked = brief(debate, debate.due()[0])
+    debate = fold([first()])
+    asked = brief(debate, debate.due[0])
     sent, answered = sizes(asked)
 
     assert expected(SONNET, asked) == pytest.approx((sent * 2 * 1.25 + answered * 10) / 1e6)
@@ -161,7 +161,7 @@ def test_a_cold_call_is_the_dearest() -> None:
 def test_what_a_reply_must_look_like_is_sent_too() -> None:
     """The shape of a ballot is part of the size of its brief."""
     opened, *given = played(until="1.verdict.judge", rounds=1)
-    debate = DebateState([opened, *given])
-    asked = brief(debate, debate.due()[0])
+    debate = fold([opened, *given])
+    asked = brief(debate, debate.due[0])
 
     assert sizes(asked)[0] > sizes(asked.model_copy(update={"json_schema": None}))[0] + 100

@@ -9,8 +9,9 @@ import pytest
 from conftest import Run
 from pydantic import ValidationError
 
+from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import EVENT, Asked, Opened, Spoke
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.transcript import entry
 from debate_orchestrator.reports.forms import rendered
 from debate_orchestrator.reports.model import ReportModel, build_report
@@ -40,7 +41,7 @@ def test_the_page_lists_them_all() -> None:
     page = (resources.folder("examples") / "README.md").read_text(encoding="utf-8")
     for path in EXAMPLES:
         told = build_report(read(path).entries)
-        name = DebateState(read(path).events).format.name
+        name = fold(read(path).events).format.name
         row = next(line for line in page.split("\n") if f"]({path.parent.name}/debate-report.md)" in line)
         assert row.startswith(f"| {name} |")
         assert row.endswith(f"| {told.rounds_asked} | {outcome(told)} |")
@@ -49,7 +50,7 @@ def test_the_page_lists_them_all() -> None:
 def test_there_is_one_of_every_kind() -> None:
     """A strict debate of three rounds, a lenient one of two and a quick verdict of one are shipped; and a debate of
     each format in which somebody argues against somebody."""
-    openings = [DebateState(read(path).events).opened for path in EXAMPLES]
+    openings = [fold(read(path).events).opened for path in EXAMPLES]
     kinds = {(one.setup.rounds, one.setup.strictness) for one in openings if one.format.name == "adversarial"}
 
     assert kinds >= {(3, "strict"), (2, "lenient"), (1, "lenient")}
@@ -63,7 +64,7 @@ class TestExample:
         reading = read(path)
 
         assert reading.torn == 0
-        assert DebateState(reading.events).complete
+        assert fold(reading.events).complete
 
     def test_is_told_the_same(self, path: Path) -> None:
         """The report beside the journal is what the journal tells, to the byte, and so is its page."""
@@ -84,7 +85,7 @@ class TestExample:
     def test_its_answers_are_its_own(self, path: Path) -> None:
         """The answers file beside the journal is the setup that the journal opened with."""
         given = read_mapping(path.parent / "answers.yaml")
-        setup = DebateState(read(path).events).opened.setup
+        setup = fold(read(path).events).opened.setup
 
         assert (given["topic"], given["positions"]) == (setup.topic, setup.positions)
         assert (given["rounds"], given["strictness"]) == (setup.rounds, setup.strictness)
@@ -92,8 +93,8 @@ class TestExample:
     def test_replays(self, path: Path, debate: Run) -> None:
         """It plays again: every speech is shown, and it is told to the same report."""
         ran = debate("replay", str(path), "--to", "again.md")
-        played = DebateState(read(path).events)
-        speeches = [entry(played, turn).text for turn in played.settled() if turn.speaking]
+        played = fold(read(path).events)
+        speeches = [entry(played, turn).text for turn in schedule.settled(played) if turn.speaking]
 
         assert ran.code == 0, ran.err
         assert [one for one in speeches if one.strip().splitlines()[-1] not in ran.out] == []

@@ -161,7 +161,7 @@ def test_the_agenda_shown_is_the_one_played(rounds: int, panel: int) -> None:
     shown = loader.unrolled(loader.load("adversarial"), rounds, "strict", panel)
     plain = [tuple(ids) for _, how, ids in shown if "only" not in how]
     assert plain == stages(rounds, panel, "a")
-    assert plain == [tuple(turn.id for turn in stage) for stage in debated(rounds, panel).stages()]
+    assert plain == [tuple(turn.id for turn in stage) for stage in debated(rounds, panel).stages]
 
 
 def test_the_agenda_says_how_a_stage_comes_about() -> None:

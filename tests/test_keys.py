@@ -20,7 +20,7 @@ from messages_server import Server, serving
 from test_providers_discovery import VARIABLES
 
 from debate_orchestrator.core.events import Reply
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.prompting.briefs import Brief, Message
 from debate_orchestrator.providers.registry import call_provider, make_provider
 from debate_orchestrator.util.errors import TransientError
@@ -186,7 +186,7 @@ def test_a_key_in_two_pieces(at: int, monkeypatch: pytest.MonkeyPatch) -> None:
     pieces = (f"It is {KEY[:at]}", f"{KEY[at:]}, as they say.")
     spec = script(f"import time\nfor one in {pieces!r}: print(one, end='', flush=True); time.sleep(0.1)")
     heard: list[str] = []
-    reply = asyncio.run(call_provider(make_provider(spec, DebateState([opening()])), BRIEF, heard.append))
+    reply = asyncio.run(call_provider(make_provider(spec, CurrentState(fold([opening()]))), BRIEF, heard.append))
 
     assert len(heard) > 1
     assert "".join(heard) == reply.text == "It is [key], as they say."
@@ -198,7 +198,7 @@ def test_a_key_that_breaks_off(monkeypatch: pytest.MonkeyPatch) -> None:
     spec = script(f"import sys; print('It is {KEY[:-5]}', end=''); sys.exit(1)")
     heard: list[str] = []
     with pytest.raises(TransientError) as failure:
-        asyncio.run(call_provider(make_provider(spec, DebateState([opening()])), BRIEF, heard.append))
+        asyncio.run(call_provider(make_provider(spec, CurrentState(fold([opening()]))), BRIEF, heard.append))
 
     assert isinstance(failure.value.partial, Reply)
     assert "".join(heard) == failure.value.partial.text == "It is [key]"

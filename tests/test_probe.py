@@ -15,6 +15,7 @@ import pytest
 from weak_judges import CRITERIA, judge
 
 from debate_orchestrator.core.events import Asked, Event, Noted, Reassigned, Reply
+from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import probe
 from debate_orchestrator.engine.probe import AT_ONCE, Case, ProbeRun
@@ -117,10 +118,12 @@ def test_a_judge_reads_the_debate_and_no_hint() -> None:
     """One ballot ends the debate. Its judge reads every speech, and nothing that tells of a probe."""
     for case in CASES:
         opened, speeches = probe.opening(case, "rehearse")
-        debate = DebateState([opened, *speeches])
-        (turn,) = debate.due()
+        debate = fold([opened, *speeches])
+        (turn,) = debate.due
         asked = "\n".join(part for message in brief(debate, turn).messages for part in message.parts)
-        debate.take(read_reply(debate, turn, Reply(text=rehearse.said(debate, turn), brief="", by="rehearse")))
+        debate = apply(
+            debate, read_reply(debate, turn, Reply(text=rehearse.said(debate, turn), brief="", by="rehearse"))
+        )
 
         assert turn.id == "2.verdict.judge" and debate.complete
         assert all(text in asked for speeches in texts(case).values() for text in speeches)
@@ -268,7 +271,7 @@ def test_a_ballot_on_which_something_else_happened_is_refused(here: Path, event:
         ProbeRun(FEW, ["rehearse"], "out")
     with pytest.raises((BadFile, BadJournal)):
         ask(run)
-    run._debates[ballot.path] = DebateState(read(ballot.path).events[:1])
+    run._debates[ballot.path] = CurrentState(fold(read(ballot.path).events[:1]))
     with pytest.raises(BadFile, match="on other debates"):
         ask(run)
     assert Path(ballot.path).read_bytes() == before and not Path("marker").exists()

@@ -17,7 +17,7 @@ from conftest import Run
 from messages_server import Server, serving
 
 from debate_orchestrator.core.events import CallFailed, FoundPage, Reply
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.providers.registry import make_provider
 from debate_orchestrator.storage.journal import read
@@ -38,12 +38,12 @@ def server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 def replied(spec: str, turn: str = "1.opening.a", patience: float = 4, **changes: Any) -> Reply:
     """One call of a model named so, for the first turn of a debate."""
     opened = debates.opening().with_settings(retry_for=patience)
-    debate = DebateState([opened])
-    provider = make_provider(spec, debate)
+    debate = fold([opened])
+    provider = make_provider(spec, CurrentState(debate))
 
     async def asked() -> Reply:
         try:
-            put = brief(debate, debate.due()[0]).model_copy(update=changes)
+            put = brief(debate, debate.due[0]).model_copy(update=changes)
             return await provider.reply(put, lambda piece: None)
         finally:
             await provider.close()
@@ -147,11 +147,11 @@ def test_a_server_without_search(server: Server) -> None:
 def test_pieces_are_told_as_they_come(server: Server) -> None:
     """What is heard on the way is, together, the speech; the first piece tells that it has begun."""
     opened = debates.opening()
-    debate, heard = DebateState([opened]), []
-    provider = make_provider("anthropic:m", debate)
+    debate, heard = fold([opened]), []
+    provider = make_provider("anthropic:m", CurrentState(debate))
 
     async def asked() -> Reply:
-        reply = await provider.reply(brief(debate, debate.due()[0]), heard.append)
+        reply = await provider.reply(brief(debate, debate.due[0]), heard.append)
         await provider.close()
         return reply
 
@@ -162,11 +162,11 @@ def test_pieces_are_told_as_they_come(server: Server) -> None:
 def test_a_provider_outlives_its_event_loop(server: Server) -> None:
     """Closed, it can be asked again in another loop."""
     opened = debates.opening()
-    debate = DebateState([opened])
-    provider = make_provider("anthropic:m", debate)
+    debate = fold([opened])
+    provider = make_provider("anthropic:m", CurrentState(debate))
 
     async def asked() -> str:
-        reply = await provider.reply(brief(debate, debate.due()[0]), lambda piece: None)
+        reply = await provider.reply(brief(debate, debate.due[0]), lambda piece: None)
         await provider.close()
         return reply.text
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.core.events import Opened, Usage
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.providers import pricing
 from debate_orchestrator.providers.caching import (
@@ -31,7 +32,7 @@ NOTHING, MINUTES, HOUR = CachePlan(), CachePlan(write=True), CachePlan(write=Tru
 def debate(a: str = SONNET, b: str = SONNET, *judge: str, rounds: int = 3, **more: object) -> DebateState:
     """A debate with this cast, as it is opened."""
     cast = {"a": (a,), "b": (b,), "judge": judge or (OPUS,)}
-    return DebateState([opening(rounds=rounds, cast=cast).with_settings(**more)])
+    return fold([opening(rounds=rounds, cast=cast).with_settings(**more)])
 
 
 def test_what_will_be_read_again_is_written() -> None:
@@ -54,9 +55,7 @@ def test_the_last_of_a_family_only_reads() -> None:
 
 def test_the_mark_that_reads_stands_where_the_writer_set_it() -> None:
     """The one mark of a call that only reads is on the block that the writing call marked last."""
-    one = DebateState(
-        played(until="2.verdict.judge", rounds=2, cast={"a": (SONNET,), "b": (SONNET,), "judge": (OPUS,)})
-    )
+    one = fold(played(until="2.verdict.judge", rounds=2, cast={"a": (SONNET,), "b": (SONNET,), "judge": (OPUS,)}))
     made = cache_plans(one)
     wrote = placed_marks(made["1.verdict.judge"], one, 8)
 
@@ -110,7 +109,7 @@ def test_families_hear_the_same(changed: dict[str, object]) -> None:
     if "heard_by" in changed:
         first, *rest = rules.round
         changed = {"round": (first.model_copy(update=changed), *rest)}
-    one = DebateState([opened.model_copy(update={"format": rules.model_copy(update=changed)})])
+    one = fold([opened.model_copy(update={"format": rules.model_copy(update=changed)})])
     opening = one.format.round[0]
 
     assert family(one, opening, "a") != family(one, opening, "b")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from core.folding import opened
 from evidence_site import ARTICLE, Site, answer, serving
 
 from debate_orchestrator.core.events import Reply, Voted
+from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import replies
@@ -32,20 +34,20 @@ def site() -> Iterator[Site]:
 
 def cited(*urls: str | None, quote: str = QUOTE) -> DebateState:
     """A debate on a claim in which the sides have cited these pages, and the clerk is due; None declines."""
-    debate = DebateState([opened(2, rules=loader.load("claim"))])
+    debate = fold([opened(2, rules=loader.load("claim"))])
     for url in urls:
-        (turn,) = debate.due()
+        (turn,) = debate.due
         given = {"url": url, "quote": quote, "context": "A page.", "argument": "It shows so."}
         said = {"refused": False, "reason": None, **given}
         if url is None:
             said = {"refused": True, "reason": "It is not so.", **dict.fromkeys(given)}
-        debate.take(replies.parse_reply(debate, turn, Reply(text=json.dumps(said), brief="", by="host")))
+        debate = apply(debate, replies.parse_reply(debate, turn, Reply(text=json.dumps(said), brief="", by="host")))
     return debate
 
 
 def checks(debate: DebateState, clerk: Clerk) -> list[dict[str, Any]]:
     """What the clerk says, after it was found to be what the format asks for."""
-    (turn,) = debate.due()
+    (turn,) = debate.due
     made = asyncio.run(clerk.reply(brief(debate, turn), lambda piece: None))
     event = replies.parse_reply(debate, turn, made)
     assert isinstance(event, Voted)
@@ -56,7 +58,7 @@ def checks(debate: DebateState, clerk: Clerk) -> list[dict[str, Any]]:
 def test_pages_are_fetched_and_kept(site: Site, tmp_path: Path) -> None:
     """Each quote that was cited in the round is looked for on its page, and the pages are kept in the archive."""
     debate = cited(site.url("/"), site.url("/none"))
-    clerk = Clerk("fetch", debate, site.fetcher)
+    clerk = Clerk("fetch", CurrentState(debate), site.fetcher)
     clerk.archive = str(tmp_path / "kept")
 
     first, second = checks(debate, clerk)
@@ -70,7 +72,7 @@ def test_pages_are_fetched_and_kept(site: Site, tmp_path: Path) -> None:
 def test_this_machine_is_out_of_bounds(site: Site) -> None:
     """As it is cast, the clerk fetches nothing from this machine or its network: that is blocked."""
     debate = cited(f"http://127.0.0.1:{site.port}/", "http://localhost/")
-    clerk = registry.make_providers(_cast(debate, "fetch"))["clerk"]
+    clerk = registry.make_providers(CurrentState(_cast(debate, "fetch")))["clerk"]
     assert isinstance(clerk, Clerk)
 
     assert [one["state"] for one in checks(debate, clerk)] == ["blocked", "blocked"]
@@ -78,15 +80,14 @@ def test_this_machine_is_out_of_bounds(site: Site) -> None:
 
 
 def _cast(debate: DebateState, clerk: str) -> DebateState:
-    debate.cast = {**debate.cast, "clerk": (clerk,)}
-    return debate
+    return replace(debate, cast={**debate.cast, "clerk": (clerk,)})
 
 
 def test_offline_nothing_is_checked(site: Site) -> None:
     """An offline clerk fetches nothing, and says that nothing was checked."""
     debate = cited(site.url("/"), None)
 
-    (only,) = checks(debate, Clerk("offline", debate))
+    (only,) = checks(debate, Clerk("offline", CurrentState(debate)))
 
     assert (only["turn"], only["state"]) == ("1.argument.a", "not checked")
     assert site.asked == []
@@ -96,13 +97,13 @@ def test_nothing_cited_is_nothing_checked() -> None:
     """Where both sides declined there is nothing to look up, and the reply is an empty list."""
     debate = cited(None, None)
 
-    assert checks(debate, Clerk("fetch", debate)) == []
+    assert checks(debate, Clerk("fetch", CurrentState(debate))) == []
 
 
 def test_a_rehearsal_looks_nothing_up() -> None:
     """The stand-in of a clerk says what a clerk who is offline says."""
     debate = cited("https://example.org/a", "https://example.org/b")
-    (turn,) = debate.due()
+    (turn,) = debate.due
 
     assert rehearse.said(debate, turn) == unchecked(debate, turn)
     assert [one["state"] for one in json.loads(unchecked(debate, turn))["checks"]] == ["not checked"] * 2

@@ -19,8 +19,9 @@ import puppets
 import pytest
 from debates import opening
 
+from debate_orchestrator.core import tally
 from debate_orchestrator.core.events import Reply
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, Message, brief
@@ -48,8 +49,8 @@ def program(tmp_path: Path) -> Callable[[str], str]:
 
 
 def provider(spec: str, patience: float = 30.0) -> command.Command:
-    debate = DebateState([opening().with_settings(retry_for=patience)])
-    return command.provider(spec, debate, NO_PERMISSIONS)
+    debate = fold([opening().with_settings(retry_for=patience)])
+    return command.provider(spec, CurrentState(debate), NO_PERMISSIONS)
 
 
 def ask(spec: str, asked: Brief = BRIEF, on_text: Callable[[str], Any] = str, patience: float = 30.0) -> Reply:
@@ -340,12 +341,13 @@ print(json.dumps(said[kind]) if kind else "This is what I say.")
     spec = program(script)
     begun = opening(rounds=1, cast={"a": (spec,), "b": (spec,), "judge": (spec,)})
     with JournalWriter.create(tmp_path / "j", begun) as journal:
-        debate = DebateState(journal.events)
-        assert brief(debate, debate.due()[0]).system in command.document(brief(debate, debate.due()[0]), NONCE)
-        asyncio.run(run_loop(journal, debate, make_providers(debate)))
+        debate = fold(journal.events)
+        assert brief(debate, debate.due[0]).system in command.document(brief(debate, debate.due[0]), NONCE)
+        current = CurrentState(debate)
+        debate = asyncio.run(run_loop(journal, current, make_providers(current)))
 
     assert debate.complete
-    assert debate.result(1) is not None
+    assert tally.result(debate, 1) is not None
 
 
 @pytest.mark.slow

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 from debates import opening
-from podiums import PEOPLE
+from human_turns import PEOPLE
 
+from debate_orchestrator.core import schedule
 from debate_orchestrator.core.costs import costs_of
+from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.budget import unpriced_seats
@@ -49,16 +51,17 @@ class StandIn:
 def held(here: Path, person: StandIn) -> DebateState:
     """A debate with persons in all seats."""
     with JournalWriter.create(here / "r.jsonl", opening(rounds=2, cast=PEOPLE)) as journal:
-        debate = DebateState(journal.events)
-        seats = registry.make_providers(debate)
+        debate = fold(journal.events)
+        current = CurrentState(debate)
+        seats = registry.make_providers(current)
         [human] = {id(one): one for one in seats.values()}.values()
         assert isinstance(human, registry.Personal)
         human.person = person
         try:
-            asyncio.run(run_loop(journal, debate, seats))
+            asyncio.run(run_loop(journal, current, seats))
         except Paused:
             pass
-        return DebateState(journal.events)
+        return fold(journal.events)
 
 
 def test_a_debate_among_people(here: Path) -> None:
@@ -69,7 +72,7 @@ def test_a_debate_among_people(here: Path) -> None:
 
     assert debate.complete
     assert person.most == 1 and person.tidied == 1
-    replies = [debate.reply(turn) for turn in debate.settled()]
+    replies = [debate.reply(turn) for turn in schedule.settled(debate)]
     assert {(one.by, one.model, one.usage, one.cost, one.called) for one in replies} == {
         ("human", None, None, 0.0, False)
     }
@@ -80,26 +83,28 @@ def test_a_person_who_leaves(here: Path) -> None:
     """What others said to the same stage is on record when a person leaves, and the turn that was left is due."""
     debate = held(here, StandIn(leaves="1.challenge.b"))
 
-    assert [turn.id for turn in debate.due()] == ["1.challenge.b"]
-    assert not debate.unanswered["1.challenge.b"][0].unsure
+    assert [turn.id for turn in debate.due] == ["1.challenge.b"]
+    assert not debate.failed["1.challenge.b"][0].unsure
 
 
 def test_the_brief_is_that_of_anybody(here: Path) -> None:
     """A reply is on record with the digest of the same brief that any other provider would get."""
     debate = held(here, StandIn())
-    others = DebateState([opening(rounds=2)])
-    turn = others.turn("1.opening.a")
+    others = fold([opening(rounds=2)])
+    turn = schedule.turn(others, "1.opening.a")
 
     assert debate.asked["1.opening.a"][0].brief == brief(others, turn).digest
-    assert debate.reply(debate.turn("1.opening.a")).brief == brief(others, turn).digest
+    assert debate.reply(schedule.turn(debate, "1.opening.a")).brief == brief(others, turn).digest
 
 
 def test_no_terminal() -> None:
     """Without a terminal to ask at, the error says what to do instead."""
-    debate = DebateState([opening(cast=PEOPLE)])
+    debate = fold([opening(cast=PEOPLE)])
 
     with pytest.raises(ProviderFailed, match="debate open"):
-        asyncio.run(Human(debate).reply(brief(debate, debate.turn("1.opening.a")), lambda piece: None))
+        asyncio.run(
+            Human(CurrentState(debate)).reply(brief(debate, schedule.turn(debate, "1.opening.a")), lambda piece: None)
+        )
 
 
 def test_how_a_person_is_named() -> None:

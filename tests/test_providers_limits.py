@@ -17,7 +17,7 @@ from hostile import KINDS, begun, delta, ended, event, raw, said, sending
 from messages_server import Server, serving
 
 from debate_orchestrator.core.events import CallFailed, Reply
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.providers.registry import make_provider
 from debate_orchestrator.storage.journal import read
@@ -32,12 +32,12 @@ SECONDS = 25.0
 
 def ask(spec: str, patience: float = 600.0, **changes: Any) -> Reply:
     """One call, for the first turn of a debate."""
-    debate = DebateState([debates.opening().with_settings(retry_for=patience)])
-    provider = make_provider(spec, debate)
+    debate = fold([debates.opening().with_settings(retry_for=patience)])
+    provider = make_provider(spec, CurrentState(debate))
 
     async def asked() -> Reply:
         try:
-            put = brief(debate, debate.due()[0]).model_copy(update=changes)
+            put = brief(debate, debate.due[0]).model_copy(update=changes)
             async with asyncio.timeout(SECONDS):
                 return await provider.reply(put, lambda piece: None)
         finally:
@@ -220,7 +220,7 @@ def test_nothing_new_is_silence(kind: str, what: str) -> None:
     """A stream of events that add nothing to the answer runs into the limit of silence, before the first word as
     well as after it."""
     with sending(forever(EMPTY[what](kind), first=begun(kind), pause=0.05)) as server:
-        fails(server.spec(kind), "no word for 2 s", patience=2.0)
+        fails(server.spec(kind), "no word for 3 s", patience=2.0)
         server.body = forever(EMPTY[what](kind), first=begun(kind) + said(kind, "Half"), pause=0.05)
         fails(server.spec(kind), "silence for 1 s", patience=2.0)
 

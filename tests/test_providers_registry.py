@@ -17,7 +17,7 @@ from conftest import Run
 from debates import opening
 
 from debate_orchestrator.core.events import Usage
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.engine.budget import unpriced_seats
 from debate_orchestrator.prompting.briefs import Brief, Message
 from debate_orchestrator.providers import discovery, pricing, registry
@@ -78,7 +78,7 @@ def toy(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., A
     def call(status: int, body: bytes) -> Any:
         with toy_server(lambda: (status, body)) as (url, _):
             monkeypatch.setenv("TOY_URL", url)
-            provider = registry.make_provider("toy:small", DebateState([opening()]))
+            provider = registry.make_provider("toy:small", CurrentState(fold([opening()])))
             return asyncio.run(registry.call_provider(provider, BRIEF, lambda piece: None))
 
     yield call
@@ -135,11 +135,11 @@ def test_the_toy_is_redacted(toy: Callable[..., Any]) -> None:
 def test_the_toy_sends_no_key_unencrypted(toy: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """The rules for keys hold for it: no plain http to another machine, unless the user permits it."""
     monkeypatch.setenv("TOY_URL", "http://toy.example")
-    debate = DebateState([opening(cast={"a": ("toy:small",), "b": ("host",), "judge": ("host",)})])
+    debate = fold([opening(cast={"a": ("toy:small",), "b": ("host",), "judge": ("host",)})])
 
     with pytest.raises(BadSettings, match="plain http"):
-        registry.make_providers(debate)
-    assert set(registry.make_providers(debate, permissions=Permissions(insecure=True))) == {"a"}
+        registry.make_providers(CurrentState(debate))
+    assert set(registry.make_providers(CurrentState(debate), permissions=Permissions(insecure=True))) == {"a"}
 
 
 def test_entries_agree_with_the_words_of_a_cast() -> None:

@@ -11,8 +11,10 @@ from debates import opening
 from hypothesis import given
 from hypothesis import strategies as st
 
+from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Spoke, Voted
+from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.schema import Field, Shape, ShapeContext, check, json_schema
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.loop import run_loop
@@ -38,8 +40,9 @@ def rehearsed(path: Path, judges: int = 1, **setup: object) -> DebateState:
     """A debate driven to its end with stand-ins in every seat."""
     cast = {"a": (STAND_IN,), "b": ("rehearse",), "judge": ("rehearse:host",) * judges}
     with JournalWriter.create(path, opening(cast=cast, **setup)) as journal:  # type: ignore[arg-type]
-        debate = DebateState(journal.events)
-        return asyncio.run(run_loop(journal, debate, make_providers(debate)))
+        debate = fold(journal.events)
+        current = CurrentState(debate)
+        return asyncio.run(run_loop(journal, current, make_providers(current)))
 
 
 @pytest.mark.slow
@@ -49,17 +52,17 @@ def test_it_goes_through_a_whole_debate(tmp_path: Path, rounds: int, strictness:
     debate = rehearsed(tmp_path / "j", judges, rounds=rounds, strictness=strictness)
 
     assert debate.complete
-    assert debate.spoiled == {} and costs_of(debate).lines == ()
+    assert debate.rejected == {} and costs_of(debate).lines == ()
     assert {type(one) for one in debate.answers.values()} == {Spoke, Voted}
-    assert len(debate.results()) == rounds
-    assert debate.conceded() is None
-    assert not any(debate.intervened(n) for n in range(1, rounds + 1))
+    assert len(tally.results(debate)) == rounds
+    assert tally.conceded(debate) is None
+    assert not any(tally.intervened(debate, n) for n in range(1, rounds + 1))
 
 
 def test_it_says_what_it_is(tmp_path: Path) -> None:
     """Each speech says in its first sentence that it is a rehearsal of that turn, and is about as long as asked."""
     debate = rehearsed(tmp_path / "j")
-    speeches = [turn for turn in debate.settled() if turn.phase.words]
+    speeches = [turn for turn in schedule.settled(debate) if turn.phase.words]
     texts = [debate.reply(turn).text for turn in speeches]
 
     for turn, text in zip(speeches, texts, strict=True):
@@ -80,11 +83,11 @@ def test_it_depends_on_the_turn_alone(tmp_path: Path) -> None:
 def test_marks_vary_and_agree(tmp_path: Path) -> None:
     """Ballots differ from round to round, and name the side to which they give more."""
     debate = rehearsed(tmp_path / "j", rounds=6)
-    results = debate.results()
+    results = tally.results(debate)
 
     assert len({tuple(result.scores.items()) for result in results}) > 1
     assert [result.winner for result in results] == [result.leader for result in results]
-    verdict = debate.verdict()
+    verdict = tally.verdict(debate)
     assert verdict is not None
     assert set(verdict.remarks) <= {"scores are equal"}
 
@@ -115,7 +118,7 @@ def test_it_does_the_moderators_work_too() -> None:
         json_schema=schema,
     )
     heard: list[str] = []
-    reply = asyncio.run(make_provider("rehearse", DebateState([opening()])).reply(asked, heard.append))
+    reply = asyncio.run(make_provider("rehearse", CurrentState(fold([opening()]))).reply(asked, heard.append))
 
     assert json.loads(reply.text) == {"a": "Rehearsed words for setup.positions.moderator, a.", "b": None}
     assert heard == [reply.text]
@@ -169,8 +172,8 @@ def test_any_schema_is_fitted(shape: Shape) -> None:
 def test_what_is_rehearsed_does_not_hang_on_names(tmp_path: Path, judges: int) -> None:
     """A stand-in says the same of the positions in both presentations, so that no vote of a rehearsal flips."""
     debate = rehearsed(tmp_path / "j", judges, rounds=2, mirror=True, quorum=judges)
-    verdict = debate.verdict()
+    verdict = tally.verdict(debate)
 
-    assert debate.spoiled == {}
-    assert debate.flips() == (0, 3 * judges)
+    assert debate.rejected == {}
+    assert tally.flips(debate) == (0, 3 * judges)
     assert verdict is not None and verdict.winner != "no decision"

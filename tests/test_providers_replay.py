@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from speakers import Speaker, begun, driven
 
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Usage
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.providers.registry import complaints, make_provider, make_providers
@@ -29,10 +30,10 @@ def test_it_answers_by_turn(recording: Path, tmp_path: Path) -> None:
     """A debate replayed into another journal has the same answers, turn by turn."""
     seat = f"replay:{recording}"
     with begun(tmp_path / "again", judges=2) as journal:
-        again = DebateState(journal.events)
-        again.cast = {"a": (seat,), "b": (seat,), "judge": (seat, seat)}
-        asyncio.run(run_loop(journal, again, make_providers(again)))
-    recorded = DebateState(read(recording).events)
+        again = replace(fold(journal.events), cast={"a": (seat,), "b": (seat,), "judge": (seat, seat)})
+        current = CurrentState(again)
+        again = asyncio.run(run_loop(journal, current, make_providers(current)))
+    recorded = fold(read(recording).events)
 
     assert again.complete
     assert {t: a.reply.text for t, a in again.answers.items()} == {t: a.reply.text for t, a in recorded.answers.items()}
@@ -41,9 +42,9 @@ def test_it_answers_by_turn(recording: Path, tmp_path: Path) -> None:
 def test_it_fails_plainly_on_a_turn_without_recording(recording: Path, tmp_path: Path) -> None:
     """A turn that was never recorded is a failure that names the turn, not an invention."""
     with begun(tmp_path / "other") as journal:
-        debate = DebateState(journal.events)
-        provider = make_provider(f"replay:{recording}", debate)
-        asked = brief(debate, debate.due()[0]).model_copy(update={"turn": "7.opening.a"})
+        debate = fold(journal.events)
+        provider = make_provider(f"replay:{recording}", CurrentState(debate))
+        asked = brief(debate, debate.due[0]).model_copy(update={"turn": "7.opening.a"})
 
     with pytest.raises(ProviderFailed, match=r"no recorded reply to 7\.opening\.a"):
         asyncio.run(provider.reply(asked, lambda piece: None))
@@ -55,10 +56,9 @@ def test_unknown_fillers_are_told_all_at_once(tmp_path: Path) -> None:
 
     assert len(complaints(cast)) == 2
     with begun(tmp_path / "other") as journal:
-        debate = DebateState(journal.events)
-        debate.cast = cast
+        debate = replace(fold(journal.events), cast=cast)
         with pytest.raises(BadSettings, match="one of host, human, anthropic:"):
-            make_providers(debate)
+            make_providers(CurrentState(debate))
 
 
 def test_only_who_fits_a_seat_is_named() -> None:
@@ -76,9 +76,10 @@ def test_a_recording_costs_nothing(tmp_path: Path) -> None:
         first = driven(journal, paid)
     seat = f"replay:{tmp_path / 'recorded'}"
     with begun(tmp_path / "again") as journal:
-        again = DebateState(journal.events)
-        again.cast = dict.fromkeys(again.cast, (seat,))
-        asyncio.run(run_loop(journal, again, make_providers(again)))
+        again = fold(journal.events)
+        again = replace(again, cast=dict.fromkeys(again.cast, (seat,)))
+        current = CurrentState(again)
+        again = asyncio.run(run_loop(journal, current, make_providers(current)))
 
     assert costs_of(first).total.cost > 1
     assert costs_of(again).lines == ()

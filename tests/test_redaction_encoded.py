@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.core.events import Reply, Spoke
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.private_text import without_private
-from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.providers import servers
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.terminal.speeches import Speech
@@ -97,6 +97,13 @@ ENCODED = {
     "JSON in percent": quote("".join(f"\\u{ord(one):04x}" for one in KEY)),
     "percent in HTML": html.escape(quote(KEY, safe="")).replace("%", "&percnt;"),
     "octal": "".join(f"\\{ord(one):03o}" for one in KEY),
+    "short octal": "".join(f"\\{ord(one):o}" for one in KEY),
+    "octal of a shell": "".join(f"\\0{ord(one):03o}" for one in KEY),
+    "Perl": "".join(f"\\x{{{ord(one):x}}}" for one in KEY),
+    "padded braces": "".join(f"\\u{{{ord(one):08x}}}" for one in KEY),
+    "padded HTML": "".join(f"&#{ord(one):09d};" for one in KEY),
+    "padded hexadecimal HTML": "".join(f"&#x{ord(one):08X};" for one in KEY),
+    "CSS": "".join(f"\\{ord(one):x} " for one in KEY),
     "PHP's base64": base64.b64encode(f"user:{KEY}>>>???".encode()).decode().replace("/", "\\/"),
     "base64 in percent": quote(base64.b64encode(KEY.encode()).decode(), safe=""),
 }
@@ -193,6 +200,15 @@ def test_addresses_without_a_password(value: str) -> None:
     assert list(secrets("SITE_URL", value)) == []
 
 
+def test_keys_in_the_address_of_a_server() -> None:
+    """A key in the path or the query of the address of a server of models is a secret; the rest of it is none."""
+    address = "https://gateway-01.example.org:8443/v1/team-a/{}/chat?version=2026-01-02&code={}"
+    found = set(secrets("OPENAI_BASE_URL", address.format("9f86d081884c7d659a2feaa0c55ad015", "sk-one%2Btwo-3")))
+
+    assert found == {"9f86d081884c7d659a2feaa0c55ad015", "sk-one%2Btwo-3", "sk-one+two-3"}
+    assert set(secrets("SITE_URL", address.format("9f86d081884c7d659a2feaa0c55ad015", "sk-one%2Btwo-3"))) == set()
+
+
 def test_secrets_in_headers() -> None:
     """Of a header of one's own a server may quote a cookie's value, or a password in plain that went encoded."""
     encoded = base64.b64encode(b"me:open-Sesame-1").decode()
@@ -231,7 +247,7 @@ def test_private_working_within_a_key(here: Path) -> None:
 
 def test_private_working_within_a_key_on_the_screen() -> None:
     """While a reply streams, a key with private working in it is not shown, and all around it is."""
-    voice = Speech(DebateState([opening()]).due()[0], "Opening", "", 0.0)
+    voice = Speech(fold([opening()]).due[0], "Opening", "", 0.0)
     voice.begin(0.0)
     shown = ""
     for piece in f"First.\n\n{SPLIT} And this is all that they say.":
@@ -243,7 +259,7 @@ def test_private_working_within_a_key_on_the_screen() -> None:
 
 def test_the_rest_is_shown_when_a_stream_breaks_off() -> None:
     """What was held back of a stream is shown when it is left, but for the larger half of a key."""
-    voice = Speech(DebateState([opening()]).due()[0], "Opening", "", 0.0)
+    voice = Speech(fold([opening()]).due[0], "Opening", "", 0.0)
     voice.begin(0.0)
     voice.hear(f"It is {KEY[:6]}")
     voice.leave()

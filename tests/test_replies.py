@@ -11,7 +11,9 @@ from core.plain import PLAIN, phase, rules
 from hypothesis import given
 from hypothesis import strategies as st
 
+from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.events import EVENT, Declined, Reply, Spoke, Voted
+from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.replies import LARGEST, decode, parse_reply, parse_structured
 from debate_orchestrator.util.errors import BadReply
@@ -25,13 +27,13 @@ def reply(text: str) -> Reply:
 
 def said(text: str, debate: DebateState = SPEECH) -> Spoke | Declined | Voted:
     """The event that a text amounts to for the turn that is due."""
-    return parse_reply(debate, debate.due()[0], reply(text))
+    return parse_reply(debate, debate.due[0], reply(text))
 
 
 def vote(**changes: Any) -> dict[str, Any]:
     """A ballot for round 1, with changes."""
-    turn = BALLOT.due()[0]
-    return filled(BALLOT.shape(turn) or {}, BALLOT.terms(turn)) | marks() | changes
+    turn = BALLOT.due[0]
+    return filled(BALLOT.shape(turn) or {}, schedule.terms(BALLOT, turn)) | marks() | changes
 
 
 # Bytes
@@ -45,8 +47,9 @@ def vote(**changes: Any) -> dict[str, Any]:
         (b"\xef\xbb\xbfSo.", "So."),
         (b"\tSo.\r\n\x0c\x1b[1m", "\tSo.\r\n\x0c\x1b[1m"),
         (b"x" * LARGEST, "x" * LARGEST),
+        (b"So\x00\x07.", "So\x00\x07."),
     ],
-    ids=["ascii", "unicode", "byte order mark", "white space", "largest"],
+    ids=["ascii", "unicode", "byte order mark", "white space", "largest", "control characters"],
 )
 def test_text_is_taken_to_the_letter(data: bytes, text: str) -> None:
     """UTF-8 of up to the largest size is text as it stands, less a byte order mark."""
@@ -62,16 +65,14 @@ def test_text_is_taken_to_the_letter(data: bytes, text: str) -> None:
         (b"So \xff", "not UTF-8 text .at offset 3"),
         ("So.".encode("utf-16"), "not UTF-8 text .at offset 0"),
         (b"\xed\xa0\x80", "not UTF-8"),
-        (b"So\x00.", "control character '.x00'"),
         (b"\x89PNG\r\n", "not UTF-8"),
-        (b"GIF89a\x01\x00", "control character '.x01'"),
         (b"x" * (LARGEST + 1), "262,145 bytes"),
         (b"x" * 5_000_000, "5,000,000 bytes"),
     ],
-    ids=range(11),
+    ids=range(9),
 )
 def test_what_is_no_text(data: bytes, why: str) -> None:
-    """What is empty, binary, in another encoding or too long is refused with the turn's id and the reason."""
+    """What is empty, in another encoding or too long is refused with the turn's id and the reason."""
     with pytest.raises(BadReply, match=rf"^1\.opening\.b: .*{why}"):
         decode("1.opening.b", data)
 
@@ -154,36 +155,18 @@ def test_a_fence_inside_a_ballot_is_text() -> None:
 
 
 @pytest.mark.parametrize(
-    "form",
-    [
-        "Here is my ballot:\n{}", "{}\nI hope this helps.", "```json\n{}\n```\nDone.", "Sure.\n```json\n{}\n```",
-        "```python\n{}\n```", "{}{}", "```json\n{}\n```\n```json\n{}\n```", "({})", "{},", "// x\n{}", "```{}```",
-    ],
-)  # fmt: skip
-def test_nothing_is_fished_out_of_prose(form: str) -> None:
-    """JSON with anything around it is refused, with the advice to send it alone."""
-    with pytest.raises(BadReply, match="JSON object alone"):
-        said(form.replace("{}", json.dumps(vote())), BALLOT)
-
-
-@pytest.mark.parametrize(
     ("text", "why"),
     [
         ('{"a": 1, "a": 1}', "'a' stands twice"),
         ('{"x": {"b": 1, "c": 2, "b": 3}}', "'b' stands twice"),
-        ('{"a": NaN}', "NaN is not JSON"),
         ('[Infinity, -Infinity]', "Infinity is not JSON"),
         ('{"a": 1e999}', "too large"),
-        ('{"a": ' + "9" * 5000 + "}", "digits"),
         ("[" * 100_000, "nested too deeply"),
         ("[" * 40 + "]" * 40, "nested more than 32 deep"),
         ('{"a":' * 40 + "1" + "}" * 40, "nested more than 32 deep"),
-        ("{'a': 1}", "double quotes"),
-        ('{"a": 1,}', "JSON"),
-        ('{"a": "x\ny"}', "control character"),
         ("null null", "Extra data"),
     ],
-    ids=range(13),
+    ids=range(8),
 )  # fmt: skip
 def test_json_is_read_strictly(text: str, why: str) -> None:
     """What a lenient reader would take without a word is refused in one short line."""
@@ -195,9 +178,9 @@ def test_json_is_read_strictly(text: str, why: str) -> None:
 def test_every_complaint_comes_at_once() -> None:
     """A ballot that is wrong in three fields is refused with three complaints, each with the turn's id."""
     with pytest.raises(BadReply) as refused:
-        said(json.dumps(vote(winner="A", justification="", extra=1)), BALLOT)
+        said(json.dumps(vote(winner="c", justification="", feedback=1)), BALLOT)
     starts = [one.split(": ")[:2] for one in refused.value.complaints]
-    assert starts == [["1.verdict.judge", name] for name in ("'extra'", "winner", "justification")]
+    assert starts == [["1.verdict.judge", name] for name in ("winner", "justification", "feedback")]
 
 
 @pytest.mark.parametrize("text", ["null", "[]", "7", '"a"', "{}", "true"])
@@ -213,7 +196,7 @@ def test_a_judge_can_not_decline() -> None:
         said(DECLINE, BALLOT)
     question = ADVERSARIAL.round[0].model_copy(update={"seats": ("judge",)})
     asking = ADVERSARIAL.model_copy(update={"round": (question,)})
-    assert isinstance(said(DECLINE, DebateState([opened(rules=asking)])), Spoke)
+    assert isinstance(said(DECLINE, fold([opened(rules=asking)])), Spoke)
 
 
 @pytest.mark.parametrize("escape", ["\\u0000", "\\u202e", "\\ud83d\\ude00", "\\\\ud800", "\\u2028"])
@@ -230,6 +213,14 @@ def test_half_a_character_is_refused(place: str, half: str) -> None:
     """Half of a surrogate pair, in a value or in a key, is no character and is refused."""
     with pytest.raises(BadReply, match="half a surrogate pair"):
         parse_structured("1.verdict.judge", "{" + place.replace("{}", half) + "}")
+
+
+@pytest.mark.parametrize("text", ["So \ud800.", "\x00\x1b[2JSo.", "So\x07 it is."])
+def test_a_speech_may_hold_what_no_file_or_screen_can(text: str) -> None:
+    """Control characters and half surrogate pairs are no reason to refuse a speech; it can be written down."""
+    event = said(text)
+    assert isinstance(event, Spoke)
+    assert event.reply.text.encode().decode() == text.replace("\ud800", "\ufffd")
 
 
 @many
@@ -249,7 +240,7 @@ def held(**changes: Any) -> DebateState:
         phase.model_copy(update={"least_words": 3, "most_words": 6}) if phase.reply == "text" else phase
         for phase in ADVERSARIAL.round
     )
-    return DebateState([opened(rules=ADVERSARIAL.model_copy(update={"private": "thinking", "round": least} | changes))])
+    return fold([opened(rules=ADVERSARIAL.model_copy(update={"private": "thinking", "round": least} | changes))])
 
 
 @pytest.mark.parametrize("text", ["<thinking>All of it.</thinking>", "<thinking>One two three", "so</thinking>\n"])
@@ -259,7 +250,7 @@ def test_private_working_alone_is_no_speech(text: str) -> None:
     for _ in range(3):
         with pytest.raises(BadReply, match=r"private working alone.*close the <thinking> tag"):
             said(text, debate)
-        debate.take(spoiled("1.opening.a", text))
+        debate = apply(debate, spoiled("1.opening.a", text))
     assert isinstance(said(f"One two three.{text}" if text.startswith("<") else f"{text}One two three.", debate), Spoke)
 
 
@@ -268,7 +259,7 @@ def test_a_speech_that_is_too_short_is_asked_for_once_more() -> None:
     debate = held()
     with pytest.raises(BadReply, match=r"1\.opening\.a: .* 2 words; at least 3 are needed\. Try: make the argument\."):
         said("One two.", debate)
-    debate.take(spoiled("1.opening.a", "One two."))
+    debate = apply(debate, spoiled("1.opening.a", "One two."))
     assert isinstance(said("One two.", debate), Spoke)
     assert isinstance(said("One two three.", held()), Spoke)
 
@@ -295,7 +286,7 @@ def test_only_what_is_said_aloud_makes_a_speech_long(text: str, fits: bool) -> N
 
 def test_judges_are_held_to_no_length() -> None:
     """Without a least length any speech will do."""
-    assert isinstance(said("So.", DebateState([opened()])), Spoke)
+    assert isinstance(said("So.", fold([opened()])), Spoke)
 
 
 @pytest.mark.parametrize("line", [DECLINE, CONCEDE])
@@ -304,15 +295,15 @@ def test_what_is_said_in_private_is_said_to_nobody(line: str) -> None:
     debate = held()
     event = said(f"<thinking>\nI could say\n{line}\n</thinking>\nOne two three.", debate)
     assert isinstance(event, Spoke)
-    debate.take(event)
-    assert debate.conceded() is None
+    debate = apply(debate, event)
+    assert tally.conceded(debate) is None
     unheard = said(f"One two three four five.\n{line}", held())
     assert isinstance(unheard, Spoke), "after the words that are heard it says nothing either"
     aloud = held()
     event = said(f"<thinking>\nNo.\n</thinking>\n{line}", aloud)
     assert isinstance(event, Declined if line == DECLINE else Spoke)
-    aloud.take(event)
-    assert aloud.conceded() == ("a" if line == CONCEDE else None)
+    aloud = apply(aloud, event)
+    assert tally.conceded(aloud) == ("a" if line == CONCEDE else None)
 
 
 # Forms that sides fill in
@@ -323,7 +314,7 @@ CASE = {"refused": {"kind": "flag"}, "claim": {"kind": "text", "unless": {"refus
 def form() -> DebateState:
     """A debate in which a side's form is due."""
     shapes = PLAIN["shapes"] | {"case": CASE}
-    return DebateState([opened(rules=rules(shapes=shapes, round=[phase("case", "a", "b", reply="case")]))])
+    return fold([opened(rules=rules(shapes=shapes, round=[phase("case", "a", "b", reply="case")]))])
 
 
 def test_a_form_is_taken_as_a_ballot_is() -> None:
@@ -341,6 +332,6 @@ def test_a_providers_refusal_is_a_sides_own() -> None:
     """Where a provider refuses for a side, the side declines, in a form too; a judge's refusal is no reply."""
     refused = Reply(text="", brief="0", by="x", ended="refused")
     for debate in (SPEECH, form()):
-        assert isinstance(parse_reply(debate, debate.due()[0], refused), Declined)
+        assert isinstance(parse_reply(debate, debate.due[0], refused), Declined)
     with pytest.raises(BadReply):
-        parse_reply(BALLOT, BALLOT.due()[0], refused)
+        parse_reply(BALLOT, BALLOT.due[0], refused)

@@ -12,7 +12,7 @@ from debates import CONCEDE, DECLINE, hostile, played, saying
 from nasty import SAID
 
 from debate_orchestrator.core.events import Event
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.reports.announcements import announcements
 
 SCORES = ("Scores: A: 7 | B: 6 | Winner: A", "It was better argued.")
@@ -27,7 +27,7 @@ PERSISTED = "Both researchers maintained convergence despite intervention — co
 
 def said(events: list[Event]) -> list[str]:
     """What was announced after these events."""
-    return [line.text for line in announcements(DebateState(events))]
+    return [line.text for line in announcements(fold(events))]
 
 
 def test_rounds_are_announced() -> None:

@@ -6,7 +6,7 @@ import pytest
 from core.folding import absent
 from tellings import FETCHED, check, checks, events, label, refusal, told
 
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.reports.citations import evidence, is_after, looked_up_by, summary
 from debate_orchestrator.reports.parts import Citation, SourceRating
 
@@ -15,7 +15,7 @@ BOTH = {"1.check.clerk": checks(check("1.argument.a"), check("1.argument.b", "no
 
 def cited(script: object = None, **how: object) -> tuple[Citation, ...]:
     """What was cited in a debate over a claim."""
-    found = evidence(DebateState(events("claim", script, **how)))  # type: ignore[arg-type]
+    found = evidence(fold(events("claim", script, **how)))  # type: ignore[arg-type]
     return found.citations if found else ()
 
 
@@ -42,7 +42,7 @@ def test_who_declines_cites_nothing() -> None:
     script = {"1.argument.a": refusal("No."), "1.argument.b": refusal("No.")}
 
     assert [one.turn for one in cited({"1.argument.b": refusal("No.")})] == ["1.argument.a"]
-    assert summary(DebateState(events("claim", script))) == ""
+    assert summary(fold(events("claim", script))) == ""
 
 
 def test_judges_weigh_the_source() -> None:
@@ -138,6 +138,6 @@ def test_how_much_was_verified_and_by_whom(clerk: str, script: dict[str, object]
 
 def test_who_will_look() -> None:
     """Before anything was looked up, nobody has."""
-    debate = DebateState(events("claim", until="1.check.clerk", cast=FETCHED))
+    debate = fold(events("claim", until="1.check.clerk", cast=FETCHED))
 
     assert looked_up_by(debate) == "it has not been looked up yet"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from debates import entries, played
 from tellings import Cast, events, told
 
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.engine import rejudge
 from debate_orchestrator.reports.provenance import conflicts_of_interest
 
@@ -19,7 +21,7 @@ def cast(a: str, b: str, *judges: str) -> Cast:
 
 def warned(a: str, b: str, *judges: str) -> tuple[str, ...]:
     """What is said of a debate of these."""
-    return conflicts_of_interest(DebateState(events("adversarial", cast=cast(a, b, *judges), panel=len(judges))))
+    return conflicts_of_interest(fold(events("adversarial", cast=cast(a, b, *judges), panel=len(judges))))
 
 
 def test_the_same_model() -> None:
@@ -68,8 +70,8 @@ def test_a_debate_that_was_held_before() -> None:
     old = played(rounds=1, cast=cast(SONNET, GPT, "host"))
     opened, _ = rejudge.of_journal(entries(old), "old.journal.jsonl", (OPUS,))
     made = told("adversarial", cast={"a": ("replay:x",), "b": ("replay:x",), "judge": (OPUS,)})
-    debate = DebateState(events("adversarial", cast=cast("replay:x", "replay:x", OPUS)))
-    debate.opened = debate.opened.model_copy(update={"course": opened.course})
+    debate = fold(events("adversarial", cast=cast("replay:x", "replay:x", OPUS)))
+    debate = replace(debate, opened=debate.opened.model_copy(update={"course": opened.course}))
 
     assert made.judging.conflicts == ()
     assert conflicts_of_interest(debate) == ("Judge is a model of the same vendor as Researcher A: anthropic.",)

@@ -12,8 +12,9 @@ from nasty import HTML
 from reading import headings, tables
 from tellings import told
 
+from debate_orchestrator.core import tally
 from debate_orchestrator.core.events import Event
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.engine import rejudge
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.model import ReportModel, build_report
@@ -28,17 +29,17 @@ def again(old: list[Event], say: puppets.Say | None = None, **how: Any) -> Repor
     if how:
         assert made.course is not None
         made = made.model_copy(update={"course": made.course.model_copy(update=how)})
-    replayed = {turn: answer.reply.text for turn, answer in DebateState(old).answers.items() if "judge" not in turn}
+    replayed = {turn: answer.reply.text for turn, answer in fold(old).answers.items() if "judge" not in turn}
 
     def both(turn: dict[str, Any]) -> Any:
         return replayed.get(turn["turn"]) or (say(turn) if say else None)
 
-    debate, events = DebateState([made]), [made]
+    debate, events = fold([made]), [made]
 
-    while due := debate.due():
+    while due := debate.due:
         for turn in due:
             for event in answers(debate, turn, both):
-                debate.take(event)
+                debate = apply(debate, event)
                 events.append(event)
     return build_report(entries(events))
 
@@ -111,7 +112,7 @@ def test_an_undecided_verdict() -> None:
 def test_scores_are_shown_as_they_were() -> None:
     """A score that is no decimal is rounded as its own report rounded it."""
     old = played(saying(_1_verdict_judge=puppets.ballot(6.675, 5.005, rounds=1)), rounds=1)
-    result = DebateState(old).result(1)
+    result = tally.result(fold(old), 1)
     found = compared(again(old))
 
     assert found is not None and result is not None

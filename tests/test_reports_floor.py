@@ -10,7 +10,7 @@ from debates import answers, entries, played
 from nasty import NASTY
 
 from debate_orchestrator.core.events import EndedEarly, Event, QuestionAsked
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.engine.transcript_file import parse
 from debate_orchestrator.reports import markdown, wording
 from debate_orchestrator.reports.model import build_report
@@ -21,22 +21,22 @@ WHY = "Why not next year?"
 def closed(until: str, *more: Event) -> list[Event]:
     """A debate that is ended early where a turn is due, after which `more` happens; to its end."""
     events: list[Event] = [*played(until=until), *more, EndedEarly()]
-    debate = DebateState(events)
-    while due := debate.due():
+    debate = fold(events)
+    while due := debate.due:
         for turn in due:
             for event in answers(debate, turn, None):
-                debate.take(event)
+                debate = apply(debate, event)
                 events.append(event)
     return events
 
 
 def test_what_is_announced() -> None:
     """A question is announced with those it is put to, an early end with the phase it follows; nothing else is."""
-    debate = DebateState(played(until="1.challenge.a"))
+    debate = fold(played(until="1.challenge.a"))
     asked = QuestionAsked(question=f"{WHY}\n## No", to=("a", "b", "judge"))
     assert wording.announced(debate, asked) == f"From the floor, to Researcher A, Researcher B and Judge: {WHY} ## No"
     assert wording.announced(debate, debate.opened) is None
-    debate.take(EndedEarly())
+    debate = apply(debate, EndedEarly())
     assert wording.announced(debate, EndedEarly()) == "Ended early, after Opening Statement of round 1."
 
 

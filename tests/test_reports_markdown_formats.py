@@ -8,8 +8,8 @@ import reading
 from core.folding import opened, play
 
 from debate_orchestrator.core.events import Event
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.formats import loader
 from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.reports.markdown import render
@@ -39,8 +39,8 @@ def bare() -> Format:
 def entries() -> list[Entry]:
     """A whole debate of that format, of two rounds."""
     first = opened(2, rules=bare())
-    debate = DebateState([first])
-    play(debate)
+    debate = fold([first])
+    debate, _ = play(debate)
     events: list[Event] = [first, *debate.answers.values()]
     return [Entry(n, "2026-02-03T04:05:06.789Z", event, "0" * 64) for n, event in enumerate(events, start=1)]
 
@@ -68,7 +68,7 @@ def test_a_ballot_shows_the_fields_it_has() -> None:
 
 def test_it_is_announced() -> None:
     """The screen shows rounds and scores of such a format too."""
-    said = [line.text for line in announcements(DebateState([entry.event for entry in entries()]))]
+    said = [line.text for line in announcements(fold([entry.event for entry in entries()]))]
 
     assert said[0] == "--- ROUND 1 OF 2 ---"
     assert any(line.startswith("Winner: ") for line in said)

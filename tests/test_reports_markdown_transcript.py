@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from nasty import SAID, heard, texts
 from tellings import events, report, told
 
+from debate_orchestrator.core import hearing, schedule
 from debate_orchestrator.core.events import Declined
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import rejudge
@@ -61,14 +63,14 @@ This is 2.argument.b.
 def read_back(script: Any = None, **how: Any) -> tuple[list[tuple[str, int, str]], Transcript]:
     """What was heard in a conversation (side, round, text), and what its transcript gives back."""
     settings = {"rounds": 2, "cast": CAST} | how
-    debate = DebateState(events("conversation", script, **settings))
-    heard = [(turn.seat, turn.round or 0, _heard(debate, turn)) for turn in debate.settled()]
+    debate = fold(events("conversation", script, **settings))
+    heard = [(turn.seat, turn.round or 0, _heard(debate, turn)) for turn in schedule.settled(debate)]
     return heard, parse(report("conversation", script, **settings), "talk.md")
 
 
 def _heard(debate: DebateState, turn: Turn) -> str:
     answer = debate.answers[turn.id]
-    return answer.reply.text if isinstance(answer, Declined) else debate.visible(turn).text
+    return answer.reply.text if isinstance(answer, Declined) else hearing.visible(debate, turn).text
 
 
 def speeches(transcript: Transcript) -> list[tuple[str, int, str]]:

@@ -7,7 +7,7 @@ import tellings
 from debates import DECLINE, entries, played, saying, told
 
 from debate_orchestrator.core.events import Reassigned, Spoke
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.reports.model import build_report, closing_line
 
@@ -23,7 +23,7 @@ def test_a_rehearsal_says_so_first() -> None:
 
     assert one.provenance[:2] == ("Rehearsed: stand-ins spoke, and no model was called.", "Complete.")
     assert closing_line(one, "r.md").startswith("Debate rehearsed. Report written to r.md. Winner: ")
-    assert [line.text for line in announcements(DebateState(events))][:2] == [
+    assert [line.text for line in announcements(fold(events))][:2] == [
         "Rehearsal: stand-ins speak for Researcher A, Researcher B, Judge 1, Judge 2, and what they say means nothing.",
         "--- ROUND 1 OF 1 ---",
     ]
@@ -92,7 +92,7 @@ def test_a_rehearsal_that_became_real_stays_one() -> None:
     one = build_report(entries(events))
 
     assert one.provenance[0] == ("Rehearsed in part: stand-ins spoke for Researcher A, Researcher B, Judge 1, Judge 2.")
-    assert announcements(DebateState(events))[0] == announcements(DebateState(events[:2]))[0]
+    assert announcements(fold(events))[0] == announcements(fold(events[:2]))[0]
 
 
 def test_what_was_not_to_be_had_is_told_once() -> None:

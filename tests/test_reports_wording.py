@@ -8,7 +8,8 @@ import pytest
 from core.folding import absent
 from tellings import events, label, rules
 
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core import tally
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.verdict import Verdict
 from debate_orchestrator.core.votes import BallotReading, Vote
 from debate_orchestrator.reports import wording
@@ -35,7 +36,7 @@ def missing(judge: str = "judge-2") -> Vote:
 
 def verdict(name: str, script: object = None, **how: object) -> Verdict:
     """The verdict of a debate of that format."""
-    made = DebateState(events(name, script, **how)).verdict()  # type: ignore[arg-type]
+    made = tally.verdict(fold(events(name, script, **how)))  # type: ignore[arg-type]
     assert made is not None
     return made
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from own_formats import EXTENDING, FILES, FORMAT, RUBRIC, written
 
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.engine import dry_run
 from debate_orchestrator.formats import loader, source
 from debate_orchestrator.prompting import briefs, rendering
@@ -137,8 +137,8 @@ def test_a_shipped_format_inherits_a_system_text(shelf: Path) -> None:
     (shelf / "last" / "format.yaml").write_text("extends: base\n")
     for name in ("base", "last"):
         made, travelling = loader.load_with_templates(name)
-        debate = DebateState([dry_run.opened(made, travelling)])
-        assert briefs.brief(debate, debate.due()[0]).system == "Hello."
+        debate = fold([dry_run.opened(made, travelling)])
+        assert briefs.brief(debate, debate.due[0]).system == "Hello."
         assert "formats/base/system.md.j2" in loader.digests(made, travelling)
 
 

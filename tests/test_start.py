@@ -11,7 +11,7 @@ import pytest
 from debate_orchestrator import __version__
 from debate_orchestrator.core import events
 from debate_orchestrator.core.events import EVENT, Noted
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.engine import start
 from debate_orchestrator.formats import loader
 from debate_orchestrator.setup import settings
@@ -120,7 +120,7 @@ def test_material_is_read_where_the_command_runs(here: Path) -> None:
 
 def test_prompts_that_did_not_change() -> None:
     """There is nothing to note while the prompts are those that opened the debate."""
-    assert start.changed_prompts(DebateState([start.make_opening(settled())])) is None
+    assert start.changed_prompts(fold([start.make_opening(settled())])) is None
 
 
 def test_prompts_that_changed_are_noted_once() -> None:
@@ -131,19 +131,19 @@ def test_prompts_that_changed_are_noted_once() -> None:
         first: "0" * 64,
         "gone.j2": "0",
     }
-    debate = DebateState([opened.model_copy(update={"prompts": then})])
+    debate = fold([opened.model_copy(update={"prompts": then})])
     note = start.changed_prompts(debate)
     assert note is not None
     assert note.note == "prompts changed"
     assert [one.split()[0] for one in note.detail.split(", ")] == sorted([first, second, "gone.j2"])
-    debate.take(note)
+    debate = apply(debate, note)
     assert start.changed_prompts(debate) is None
 
 
 def test_prompts_that_came_back_are_noted_too() -> None:
     """Templates that are again what they were at the opening are a change from those noted last."""
-    debate = DebateState([start.make_opening(settled())])
-    debate.take(Noted(note="prompts changed", detail="shared/turn.md.j2 0123456789ab"))
+    debate = fold([start.make_opening(settled())])
+    debate = apply(debate, Noted(note="prompts changed", detail="shared/turn.md.j2 0123456789ab"))
     note = start.changed_prompts(debate)
     assert note is not None
     assert note.detail == "as it was opened"

@@ -17,6 +17,7 @@ import pytest
 from conftest import Run
 from own_formats import written
 
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import dry_run
 from debate_orchestrator.formats import loader, source
@@ -106,7 +107,7 @@ def debates(folder: Path) -> Iterator[DebateState]:
         *(loader.load_with_templates(name) for name in ("adversarial", "claim", "panel", "question")),
     ):
         for course in (dry_run.CALM, *dry_run.UNUSUAL):
-            yield DebateState([dry_run.opened(made, texts, 2, course=course)])
+            yield fold([dry_run.opened(made, texts, 2, course=course)])
 
 
 def reached(value: object) -> Iterator[object]:
@@ -133,7 +134,7 @@ def test_a_template_reaches_plain_data_alone(tmp_path: Path) -> None:
     methods = {name for listed in templates.METHODS.values() for name in listed}
     count = 0
     for debate in debates(tmp_path / "mine"):
-        for turn in debate.due():
+        for turn in debate.due:
             for value in briefs._context(debate, turn).values():
                 for one in reached(value):
                     count += 1

@@ -14,7 +14,7 @@ from dealing import Deal, dealt_by_chance
 from fake_terminal import Shown, whole
 from hypothesis import given, settings
 
-from debate_orchestrator.core import transcript
+from debate_orchestrator.core import schedule, transcript
 from debate_orchestrator.core.events import (
     Asked,
     CallFailed,
@@ -40,7 +40,7 @@ def test_everything_is_shown(columns: int) -> None:
         at = text.index(line.text, at) + len(line.text)
     assert "[ANTI-CONVERGENCE INTERVENTION - ROUND 1]" in text
 
-    for turn in shown.debate.settled():
+    for turn in schedule.settled(shown.debate):
         if shown.debate.shape(turn) is None:
             assert shown.debate.format.heading_of(turn) in text
             assert f"says in {turn.id}." in text
@@ -160,10 +160,10 @@ def test_a_mirrored_judge() -> None:
     for side in "ab":
         shown.ask(f"1.opening.{side}")
         shown.speak(f"1.opening.{side}", "So.")
-    for turn in shown.debate.due():
+    for turn in shown.debate.due:
         shown.ask(turn.id)
     assert "Judge, mirrored, thinks" in shown.status
-    for turn in shown.debate.due():
+    for turn in shown.debate.due:
         text = json.dumps(puppets.ballot(*((4, 8) if turn.mirrored else (8, 4)), rounds=1))
         shown.happen(replies.parse_reply(shown.debate, turn, Reply(text=text, brief="0" * 64, by="x")))
     text = shown.terminal.text
@@ -253,7 +253,7 @@ def test_a_tiny_terminal(columns: int, rows: int) -> None:
 def test_other_formats(name: str) -> None:
     """Every format is shown: its speeches and structured replies below their headings, and all that is announced."""
     shown = Shown(events=[attacked.opened(lambda place: f"Words for {place}.", name)])
-    while due := shown.debate.due():
+    while due := shown.debate.due:
         for turn in due:
             shown.ask(turn.id)
         for turn in due:
@@ -261,7 +261,7 @@ def test_other_formats(name: str) -> None:
     text, at = " ".join(" ".join(shown.close()).split()), 0
     for line in announcements(shown.debate):
         at = text.index(line.text, at) + len(line.text)
-    for turn in shown.debate.settled():
+    for turn in schedule.settled(shown.debate):
         if turn.speaking:
             assert shown.debate.format.heading_of(turn) in text
             assert " ".join(transcript.entry(shown.debate, turn).text.split()) in text
@@ -270,11 +270,11 @@ def test_other_formats(name: str) -> None:
 def test_private_working() -> None:
     """What a format keeps private is not shown, neither while it is written nor afterwards."""
     shown = Shown(events=[attacked.opened(lambda place: "Words.", "question")])
-    turn = shown.debate.due()[0]
+    turn = shown.debate.due[0]
     while not turn.speaking:
         shown.ask(turn.id)
         shown.happen(attacked.answer(shown.debate, turn, lambda place: "Words."))
-        turn = shown.debate.due()[0]
+        turn = shown.debate.due[0]
     shown.ask(turn.id)
     for piece in ("\n<thin", "king>my weak", " spot</think", "ing>\nI hold ", "<em>that</em> it", " is so."):
         shown.on_text(turn.id, piece)
@@ -313,7 +313,7 @@ def test_whatever_is_said_nothing_is_forged(deal: Deal) -> None:
     shown.happen(*events[1:])
     known = {
         *(line.text for line in announcements(shown.debate)),
-        *(shown.debate.format.heading_of(turn) for turn in shown.debate.settled()),
+        *(shown.debate.format.heading_of(turn) for turn in schedule.settled(shown.debate)),
     }
     flush = [line for line in shown.close() if line and not line.startswith(" ")]
 

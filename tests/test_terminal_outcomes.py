@@ -10,7 +10,9 @@ import puppets
 import pytest
 from rich.cells import cell_len
 
+from debate_orchestrator.core import tally
 from debate_orchestrator.core.events import Voted
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.terminal import outcomes
 from debate_orchestrator.terminal.display import SIDES, Row
@@ -18,7 +20,7 @@ from debate_orchestrator.terminal.display import SIDES, Row
 
 def judged(ballot: dict[str, Any]) -> tuple[DebateState, Voted]:
     """A debate whose first round was judged so."""
-    debate = DebateState(debates.played(debates.saying(_1_verdict_judge=ballot), until="2.constructive.a"))
+    debate = fold(debates.played(debates.saying(_1_verdict_judge=ballot), until="2.constructive.a"))
     voted = debate.ballot("1.verdict.judge")
     assert voted is not None
     return debate, voted
@@ -58,9 +60,9 @@ def test_a_ballot_fits() -> None:
 
 def test_totals() -> None:
     """The points of the debate are drawn out of all that could be had; where nothing was scored, nothing is drawn."""
-    debate = DebateState(debates.played(rounds=2))
-    unscored = DebateState(debates.played(debates.saying(_1_verdict_judge="prose"), rounds=1))
-    verdict, other = debate.verdict(), unscored.verdict()
+    debate = fold(debates.played(rounds=2))
+    unscored = fold(debates.played(debates.saying(_1_verdict_judge="prose"), rounds=1))
+    verdict, other = tally.verdict(debate), tally.verdict(unscored)
     assert verdict is not None and other is not None
 
     assert texts(outcomes.totals(debate, verdict, 80)) == [

@@ -12,7 +12,7 @@ import pytest
 from fake_terminal import FakeTerminal, Shown
 
 from debate_orchestrator.core.events import Asked, CallFailed, EndedEarly, Event, QuestionAsked, Reply
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.terminal import player
 from debate_orchestrator.terminal.player import Player
 
@@ -142,7 +142,7 @@ def test_pausing() -> None:
         assert await turns(20) == before
         play.player.press("x")
         after = await turns(20)
-        assert "paused" not in after and "any key skips · p pause · q quit" in after and after != before
+        assert "paused" not in after and "any key skips · v verdict · p pause · q quit" in after and after != before
         play.player.press("p")
         play.player.press("Q")
 
@@ -173,15 +173,13 @@ def test_what_came_out_of_order() -> None:
         EndedEarly(),
     ]
     events += [event for event in reversed(answers) if event.kind == "spoke"]
-    debate = DebateState(events[:1])
+    debate = fold(events[:1])
     for event in events[1:]:
-        debate.take(event)
+        debate = apply(debate, event)
     play = Play(events, None)
     play.run()
 
     text = play.terminal.text
     assert "Ended early, after Challenge of round 1." in text
     assert text.index("says in 1.challenge.a.") < text.index("says in 1.challenge.b.")
-    assert (
-        [turn.id for turn in play.shown.debate.due()] == [turn.id for turn in debate.due()] == ["final.verdict.judge"]
-    )
+    assert [turn.id for turn in play.player.debate.due] == [turn.id for turn in debate.due] == ["final.verdict.judge"]

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.text import Text
 
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.private_text import without_private
-from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.terminal.display import Row
 from debate_orchestrator.terminal.speeches import COLUMN, Speech, Stage, column_width
 from debate_orchestrator.util.sanitize import sanitize
@@ -28,8 +28,8 @@ CUTS = st.lists(st.integers(0, 500), max_size=12)
 
 def challenges() -> list[Speech]:
     """Both challenges, which are due together, asked for."""
-    debate = DebateState(debates.played(until="1.challenge.a"))
-    speeches = [Speech(turn, f"Challenge {turn.seat.upper()}", "", 0.0, "aside") for turn in debate.due()]
+    debate = fold(debates.played(until="1.challenge.a"))
+    speeches = [Speech(turn, f"Challenge {turn.seat.upper()}", "", 0.0, "aside") for turn in debate.due]
     for speech in speeches:
         speech.begin(0.0)
     return speeches

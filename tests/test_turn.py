@@ -12,7 +12,7 @@ import pytest
 from speakers import Speaker
 
 from debate_orchestrator.core.events import Asked, CallFailed, Event, Opened, Reply
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.registry import Piece
@@ -42,10 +42,11 @@ def run(path: Path, speaker: Speaker, stop: asyncio.Event | None = None, **opene
     first = debates.opening(rounds=1, judges=3).with_settings(**{"retry_for": 1.0, **opened})
     assert isinstance(first, Opened)
     with JournalWriter.create(path, first) as journal:
-        debate = DebateState([first])
+        debate = fold([first])
         seats = dict.fromkeys(("a", "b", *debate.judges), speaker)
         try:
-            asyncio.run(run_loop(journal, debate, seats, stop=stop))
+            current = CurrentState(debate)
+            debate = asyncio.run(run_loop(journal, current, seats, stop=stop))
         finally:
             assert read(path).events == journal.events
     return journal.events
@@ -67,7 +68,7 @@ def test_a_call_that_came_to_nothing_is_made_again(tmp_path: Path) -> None:
     assert len(of(events, Asked, "1.opening.b")) == 3
     assert [type(event.wait) for event in lost] == [float, float]  # type: ignore[attr-defined]
     assert all(event.reply.text == "This is ha" and event.reply.brief for event in lost)  # type: ignore[attr-defined]
-    assert DebateState(events).complete
+    assert fold(events).complete
 
 
 def test_trouble_is_bounded(tmp_path: Path) -> None:
@@ -118,9 +119,9 @@ def test_answers_under_way_are_awaited(tmp_path: Path) -> None:
             stop.set()
 
     events = run(tmp_path / "j", Failing(fail), stop=stop)
-    debate = DebateState(events)
+    debate = fold(events)
 
-    assert [turn.id for turn in debate.due()] == [
+    assert [turn.id for turn in debate.due] == [
         "final.verdict.judge-1",
         "final.verdict.judge-2",
         "final.verdict.judge-3",
@@ -145,4 +146,4 @@ def test_a_leader_that_fails_holds_nobody_up(tmp_path: Path) -> None:
     with pytest.raises(ProviderFailed):
         run(tmp_path / "j", speaker, share_cache=True)
 
-    assert {"1.verdict.judge-2", "1.verdict.judge-3"} <= set(DebateState(read(tmp_path / "j").events).answers)
+    assert {"1.verdict.judge-2", "1.verdict.judge-3"} <= set(fold(read(tmp_path / "j").events).answers)

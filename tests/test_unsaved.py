@@ -17,7 +17,7 @@ from messages_server import Server, serving
 from started import Started, started
 
 from debate_orchestrator.core.events import Asked, Voted
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.storage.journal import read
 
 pytestmark = pytest.mark.slow
@@ -152,7 +152,7 @@ def test_nine_answers_of_nine(tmp_path: Path) -> None:
 
     assert len({one.turn for one in events if isinstance(one, Voted) and one.turn.startswith("1.verdict")}) == 9
     assert json.loads(ran.stdout)["waited"] >= 6
-    assert DebateState(events).complete
+    assert fold(events).complete
 
 
 @pytest.mark.parametrize("ends", [False, True])

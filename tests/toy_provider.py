@@ -9,7 +9,7 @@ import urllib.request
 from typing import Any
 
 from debate_orchestrator.core.events import Reply, Usage
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import faults, pricing, servers
 from debate_orchestrator.providers.limits import LIMITS
@@ -64,6 +64,6 @@ class Toy:
         """Does nothing: nothing is open."""
 
 
-def provider(spec: str, debate: DebateState, permissions: Permissions) -> Toy:
+def provider(spec: str, current: CurrentState, permissions: Permissions) -> Toy:
     """The provider of a spec, as the registry asks for it."""
     return Toy(spec, permissions)

@@ -6,7 +6,9 @@ import argparse
 import os
 from typing import Any
 
+from debate_orchestrator.cli.output import next_step
 from debate_orchestrator.core.events import Opened
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.settings import DECLARED, default_of
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.setup.settings import sample
@@ -20,15 +22,21 @@ EXAMPLE = "debate answers > answers.yaml"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--from", dest="journal", metavar="JOURNAL", help="the answers that made this journal instead")
+    parser.add_argument("--model", metavar="MODEL", help="the model for every seat")
 
 
 def run(arguments: argparse.Namespace) -> int:
     if arguments.journal:
-        debate = DebateState(read(arguments.journal).events)
+        debate = fold(read(arguments.journal).events)
         report = DebateFiles.of_journal(arguments.journal).report
         print(to_yaml(_answers_of(debate, os.path.basename(report)), ascii_only=True), end="")
     else:
-        print(sample(), end="")
+        text = sample()
+        if arguments.model:
+            line = next(line for line in text.split("\n") if line.startswith("# cast: {"))
+            text = text.replace(line, to_yaml({"cast": arguments.model}).strip())
+        print(text, end="")
+    next_step("save this as answers.yaml, edit it, then `debate run --answers answers.yaml`.")
     return 0
 
 

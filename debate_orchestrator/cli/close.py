@@ -8,7 +8,7 @@ from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.floor import next_command, status, waiting_journal
 from debate_orchestrator.cli.output import print_json, say
 from debate_orchestrator.core.events import EndedEarly
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.engine.turn import record_event
 from debate_orchestrator.reports import wording
 
@@ -22,13 +22,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     with waiting_journal(arguments.journal) as journal:
-        debate = DebateState(journal.events)
-        record_event(journal, debate, EndedEarly())
+        current = CurrentState(fold(journal.events))
+        record_event(journal, current, EndedEarly())
+        debate = current.state
         journal.sync()
         if arguments.json:
             print_json(status(debate, arguments.journal))
             return 0
-        due = ", ".join(turn.id for turn in debate.due())
+        due = ", ".join(turn.id for turn in debate.due)
         say(f"{wording.ended_early(debate)}{f' Due now: {due}.' if due else ''}")
         say(next_command(debate, arguments.journal))
     return 0

@@ -11,20 +11,27 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 from debate_orchestrator.cli.interrupts import STOPPING, heeded
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.cli.people import hides_ballots
+from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Answer, Asked, EndedEarly, Event, QuestionAsked
+from debate_orchestrator.core.fold import CurrentState, admits
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.budget import Budget
 from debate_orchestrator.engine.loop import run_loop
-from debate_orchestrator.engine.turn import OnBrief, OnEvent, record_event
+from debate_orchestrator.engine.turn import OnBrief, OnEvent, OnText, record_event
 from debate_orchestrator.providers.registry import Provider
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.util.errors import DebateError, ExternalError, OutOfTurn
 
 if TYPE_CHECKING:
-    from debate_orchestrator.podium.person import Person
     from debate_orchestrator.terminal.keys import Session
     from debate_orchestrator.terminal.live import Live
+    from debate_orchestrator.terminal.turn import Person
+
+
+_CANCELLED_AFTER = (0.1, 1.0)
+"""Seconds after SIGTERM at which the loop is cancelled: first what waits for room on the disk says what is lost, and
+then connections and programs have a while to close."""
 
 
 class Key(NamedTuple):
@@ -44,13 +51,15 @@ class Controls:
         self,
         live: Live | None,
         journal: JournalWriter,
-        debate: DebateState,
+        current: CurrentState,
         on_event: OnEvent,
         person: Person | None = None,
         on_brief: OnBrief | None = None,
+        on_text: OnText | None = None,
     ):
         self._on_brief = on_brief
-        self._live, self._journal, self._debate, self._person = live, journal, debate, person
+        self._on_text = on_text if live is None else live.on_text
+        self._live, self._journal, self._current, self._person = live, journal, current, person
         self._message: Callable[[str], None] = live.message if live else remark
         self.on_event = on_event
         self._stop, self._resumed = asyncio.Event(), asyncio.Event()
@@ -65,6 +74,10 @@ class Controls:
         self.ended = False
         """Whether the user has ended it."""
         self.reads_keys = False
+
+    @property
+    def _debate(self) -> DebateState:
+        return self._current.state
 
     def keys(self) -> list[Key]:
         """The keys that do something now."""
@@ -110,13 +123,13 @@ class Controls:
             self._message("Not put: their last turn has begun meanwhile.")
 
     def _hearers(self) -> list[str]:
-        return [seat for seat in self._debate.askable if self._debate.will_hear(seat)]
+        return [seat for seat in self._debate.askable if schedule.will_hear(self._debate, seat)]
 
     def _can_close(self) -> bool:
         if self._debate.closed_after is not None:
             return False
         try:
-            return self._debate.admits(EndedEarly())
+            return admits(self._debate, EndedEarly())
         except OutOfTurn:
             return False
 
@@ -137,7 +150,7 @@ class Controls:
     def _record(self, event: Event) -> None:
         """Writes an event to the journal. If that fails, it is shown, and the debate goes on as far as it can."""
         try:
-            record_event(self._journal, self._debate, event, self.on_event)
+            record_event(self._journal, self._current, event, self.on_event)
         except DebateError as error:
             self._message("Not on record: " + " ".join(error.complaints))
             return
@@ -178,6 +191,20 @@ class Controls:
             self._task.cancel()
         self.end()
 
+    def terminate(self) -> None:
+        """Handles SIGTERM, which a system sends seconds before it kills: leaves what is under way, and keeps what had
+        come of it. What does not end by itself within a second is left too."""
+        self._unsaved.give_up()
+        self.ended = True
+        self._stop.set()
+        self._resumed.set()
+        if self._person is not None:
+            self._person.abandon()
+        if self._task is not None:
+            loop = asyncio.get_running_loop()
+            for seconds in _CANCELLED_AFTER:
+                loop.call_later(seconds, self._task.cancel)
+
     def show_status(self) -> None:
         """Shows what is going on and what the keys do."""
         if self._live is None:
@@ -196,15 +223,22 @@ class Controls:
 
     async def run(self, seats: Mapping[str, Provider]) -> None:
         """Runs the loop until nothing is left for these providers, or the user ends it."""
-        journal, debate = self._journal, self._debate
-        on_text = None if self._live is None else self._live.on_text
+        journal, current = self._journal, self._current
         # One budget for all rounds of the loop: a pause must not forget calls that may have cost something.
-        budget = Budget(debate)
-        while not self.ended and _has_work(debate, seats):
+        budget = Budget(current)
+        while not self.ended and _has_work(self._debate, seats):
             await run_loop(
-                journal, debate, seats, self._on_event, on_text, self._stop, budget, self._unsaved, self._on_brief
+                journal,
+                current,
+                seats,
+                self._on_event,
+                self._on_text,
+                self._stop,
+                budget,
+                self._unsaved,
+                self._on_brief,
             )
-            self._paused = self._stop.is_set() and _has_work(debate, seats) and not self.ended
+            self._paused = self._stop.is_set() and _has_work(self._debate, seats) and not self.ended
             if self._paused:
                 self.show_status()
                 await self._resumed.wait()
@@ -221,7 +255,7 @@ class Controls:
 
 def _has_work(debate: DebateState, seats: Mapping[str, Provider]) -> bool:
     """Whether a turn is due that one of these providers can take."""
-    return any(turn.seat in seats for turn in debate.due())
+    return any(turn.seat in seats for turn in debate.due)
 
 
 class Screen(NamedTuple):
@@ -253,22 +287,24 @@ def watch(debate: DebateState, stream: TextIO, *, money: bool = True) -> Screen 
 
 async def run_with_controls(
     journal: JournalWriter,
-    debate: DebateState,
+    current: CurrentState,
     seats: Mapping[str, Provider],
     on_event: OnEvent,
     screen: Screen | None = None,
     person: Person | None = None,
     on_brief: OnBrief | None = None,
+    on_text: OnText | None = None,
 ) -> None:
     """Runs a debate until nothing is left for these providers. The first interrupt waits for the answers under way,
-    since they are paid for; the second one leaves them. Raises KeyboardInterrupt, with the command that resumes, if
-    work is left then."""
-    controls = Controls(None if screen is None else screen.live, journal, debate, on_event, person, on_brief)
+    since they are paid for; the second one, or SIGTERM, leaves them. Raises KeyboardInterrupt, with the command that
+    resumes, if work is left then."""
+    live = None if screen is None else screen.live
+    controls = Controls(live, journal, current, on_event, person, on_brief, on_text)
     holding: AbstractAsyncContextManager[Session | None] = (
         nullcontext() if screen is None else screen.session(controls.press)
     )
     try:
-        with heeded(controls.interrupt):
+        with heeded(controls.interrupt, controls.terminate):
             async with holding as session:
                 controls.reads_keys = session is not None and session.reads_keys
                 controls.show_status()
@@ -282,6 +318,7 @@ async def run_with_controls(
             raise
         for complaint in error.complaints:
             remark(complaint)
-    if controls.ended and not debate.complete:
-        turns = f"{len(debate.answers)} turn{'s are' if len(debate.answers) != 1 else ' is'} saved"
+    if controls.ended and not current.state.complete:
+        count = len(current.state.answers)
+        turns = f"{count} turn{'s are' if count != 1 else ' is'} saved"
         raise KeyboardInterrupt(f"interrupted; {turns}. Go on with `debate resume {journal.path}`.")

@@ -15,6 +15,7 @@ from debate_orchestrator.cli.output import remark
 from debate_orchestrator.cli.people import people_errors
 from debate_orchestrator.cli.settings import questionnaire, read_answers
 from debate_orchestrator.core.events import Declined, Event, Noted, Opened, Reassigned, Reply, Spoke
+from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import start
 from debate_orchestrator.engine.turn import record_event
@@ -34,8 +35,12 @@ class ConsentedDebate:
     what takes turns asks for this type, so that no verb can forget the consent."""
 
     journal: JournalWriter
-    state: DebateState
+    current: CurrentState
     files: DebateFiles
+
+    @property
+    def state(self) -> DebateState:
+        return self.current.state
 
 
 @contextmanager
@@ -43,7 +48,7 @@ def new_debate(settings: Settings, files: DebateFiles, derived: tuple[Reply, ...
     """Opens the debate of settings that `read_settings` made and `check_settings` passed."""
     with _create(start.make_opening(settings, derived), files) as debate:
         if settings.one_agent:
-            record_event(debate.journal, debate.state, Noted(note="one agent"))
+            record_event(debate.journal, debate.current, Noted(note="one agent"))
         yield debate
 
 
@@ -61,10 +66,10 @@ def new_judging(
     """Opens a judging of speeches that come from `origin`, with consent to the risks that they bring along."""
     consent.agree(origin, source_risks, trusted=trusted)
     # Reports a bad recording before anything is written.
-    registry.make_providers(DebateState([opening]), permissions=permissions)
+    registry.make_providers(CurrentState(fold([opening])), permissions=permissions)
     with _create(opening, files) as debate:
         for event in speeches:
-            record_event(debate.journal, debate.state, event)
+            record_event(debate.journal, debate.current, event)
         debate.journal.sync()
         yield debate
 
@@ -81,17 +86,19 @@ def existing_debate(
     its cast or budget; what it raises, and OutOfTurn for a change that the debate does not allow, leaves the journal as
     it was."""
     with JournalWriter(path) as journal:
-        state = DebateState(journal.events)
+        current = CurrentState(fold(journal.events))
+        state = current.state
         changes = changes_of(state)
+        changed = state
         for event in changes:
-            state.admits(event)  # all of them, before the first is written
+            changed = apply(changed, event)  # all of them, before the first is written: one may allow the next
         typed = {event.seat: event.who for event in changes if isinstance(event, Reassigned)}
-        consent.agree_to_debate(journal, state, typed, trusted=trusted)
+        consent.agree_to_debate(journal, changed, typed, trusted=trusted)
         for event in changes:
-            record_event(journal, state, event)
+            record_event(journal, current, event)
         if changes:
             journal.sync()
-        yield ConsentedDebate(journal, state, DebateFiles.of_journal(path))
+        yield ConsentedDebate(journal, current, DebateFiles.of_journal(path))
 
 
 @contextmanager
@@ -110,7 +117,7 @@ def _create(opening: Opened, files: DebateFiles) -> Iterator[ConsentedDebate]:
         write()
     with created[0] as journal:
         consent.remember(consent.of_journal(journal), risks.of_going_on(opening, opening.cast))
-        yield ConsentedDebate(journal, DebateState(journal.events), files)
+        yield ConsentedDebate(journal, CurrentState(fold(journal.events)), files)
 
 
 def check_settings(

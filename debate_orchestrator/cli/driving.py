@@ -12,9 +12,11 @@ from typing import Any, NamedTuple
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.controls import run_with_controls, watch
 from debate_orchestrator.cli.debates import ConsentedDebate
-from debate_orchestrator.cli.output import print_errors, print_json, remark, say
+from debate_orchestrator.cli.interrupts import terminated_like_interrupted
+from debate_orchestrator.cli.output import next_step, print_errors, print_json, remark, say
 from debate_orchestrator.cli.people import connect_person
 from debate_orchestrator.cli.progress import BriefFiles, JsonEvents, Progress, silent, spending_line
+from debate_orchestrator.core import tally
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import start
@@ -41,22 +43,28 @@ def drive_to_report(debate: ConsentedDebate, arguments: argparse.Namespace, expe
     `arguments` are those of `flags.add_progress`, `flags.add_permissions` and `--json`. `expected` is the estimate in
     words, if it is known already: estimating plays the whole debate, with every brief. Raises ExternalError with the
     command that resumes, and Paused if turns are left that only an agent host can take."""
-    journal, state, files = debate.journal, debate.state, debate.files
-    if state.due():
-        _take_turns(debate, arguments, expected)
-    if due := ", ".join(turn.id for turn in state.due()):
+    journal, files = debate.journal, debate.files
+    if debate.state.due:
+        with terminated_like_interrupted():
+            try:
+                _take_turns(debate, arguments, expected)
+            except KeyboardInterrupt as interrupt:
+                raise KeyboardInterrupt(str(interrupt) or f"interrupted; {_go_on(debate)}") from None
+    if due := ", ".join(turn.id for turn in debate.state.due):
         raise Paused(f"{files.journal}: turns wait for the host: {due}. Take them with `debate step {files.journal}`.")
     written = write_reports(journal, files)
     if arguments.json:
         paths = {"journal": files.journal, "report": files.report, "page": written.page, "summary": written.summary}
-        print_json({"status": "done", **outcome(state), **paths})
+        print_json({"status": "done", **outcome(debate.state), **paths})
         return 0
     quiet = is_quiet(arguments)
-    if not quiet and (spending := spending_line(state)):
+    if not quiet and (spending := spending_line(debate.state)):
         remark(spending)
     say(written.summary)
     if written.page and not quiet:
         remark(f"The same as a page: {written.page}")
+        if not _rehearsed(debate.state):
+            next_step(f"open {written.page} in a browser.")
     return 0
 
 
@@ -68,21 +76,31 @@ def _take_turns(debate: ConsentedDebate, arguments: argparse.Namespace, expected
         remark(expected or estimate(state.opened, journal.events[1:]).said())
     json_events = JsonEvents(journal.events) if arguments.events else None
     if (changed := start.changed_prompts(state)) is not None:
-        record_event(journal, state, changed, json_events)
-    seats = registry.make_providers(state, files.evidence, flags.permitted(arguments))
+        record_event(journal, debate.current, changed, json_events)
+    seats = registry.make_providers(debate.current, files.evidence, flags.permitted(arguments))
     person = connect_person(seats, files.drafts)
     screen = None if quiet else watch(state, sys.stderr)
-    on_event: OnEvent = silent if quiet else Progress(state)
+    progress = Progress(state)
+    on_event: OnEvent = silent if quiet else progress
     on_event = json_events or (screen.live.on_event if screen else on_event)
     rehearses = any(model_spec.kind(spec) == model_spec.REHEARSE for specs in state.cast.values() for spec in specs)
     on_brief = BriefFiles(TurnsFolder(files.turns, remark)) if rehearses else None
     try:
-        asyncio.run(run_with_controls(journal, state, seats, on_event, screen, person, on_brief))
+        on_text = None if quiet else progress.on_text
+        asyncio.run(run_with_controls(journal, debate.current, seats, on_event, screen, person, on_brief, on_text))
     except ExternalError as error:
-        saved = f"{len(state.answers)} turn{'s' * (len(state.answers) != 1)} saved"
-        raise type(error)(
-            [*error.complaints, f"{files.journal}: {saved}. Go on with `debate resume {files.journal}`."]
-        ) from error
+        raise type(error)([*error.complaints, f"{files.journal}: {_go_on(debate)}"]) from error
+
+
+def _go_on(debate: ConsentedDebate) -> str:
+    """What is saved, and the command that goes on."""
+    turns = len(debate.state.answers)
+    return f"{turns} turn{'s' * (turns != 1)} saved. Go on with `debate resume {debate.files.journal}`."
+
+
+def _rehearsed(state: DebateState) -> bool:
+    """Whether stand-ins had every seat: `run` then names the command of the real debate."""
+    return all(model_spec.kind(spec) == model_spec.REHEARSE for specs in state.cast.values() for spec in specs)
 
 
 class Written(NamedTuple):
@@ -108,10 +126,10 @@ def write_reports(journal: JournalWriter, files: DebateFiles) -> Written:
 
 def outcome(debate: DebateState) -> dict[str, Any]:
     """What was decided and spent, as JSON; null for what the format does not have."""
-    verdict, total = debate.verdict(), costs_of(debate).total
+    verdict, total = tally.verdict(debate), costs_of(debate).total
     label = wording.label_of(verdict) if verdict else None
     scored = verdict is not None and (label is not None or not wording.is_labelled(verdict.panel))
-    changed, mirrored = debate.flips()
+    changed, mirrored = tally.flips(debate)
     return {
         "winner": verdict.winner if verdict else None,
         "strength": verdict.strength if verdict else None,
@@ -121,15 +139,15 @@ def outcome(debate: DebateState) -> dict[str, Any]:
         "votes": verdict.votes if verdict else None,
         "flips": {"changed": changed, "of": mirrored} if mirrored else None,
         "blind": _blind(debate),
-        "scores": {result.round: _points(result.scores) for result in debate.results() if result.scores},
-        "totals": _points(debate.totals()) if any(result.scores for result in debate.scored()) else None,
+        "scores": {result.round: _points(result.scores) for result in tally.results(debate) if result.scores},
+        "totals": _points(tally.totals(debate)) if any(result.scores for result in tally.scored(debate)) else None,
         "cost": {"usd": total.cost, "calls": total.calls, "of_unknown_price": total.unknown},
     }
 
 
 def _blind(debate: DebateState) -> dict[str, Any] | None:
     """The votes before the first word, and what each side gained after them."""
-    votes, verdict = debate.blind_votes(), debate.verdict()
+    votes, verdict = tally.blind_votes(debate), tally.verdict(debate)
     if not votes:
         return None
     return {

@@ -9,7 +9,9 @@ from pydantic import ValidationError
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.output import print_json, say
+from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import QUESTION, QuestionAsked
+from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.turn import record_event
 from debate_orchestrator.reports import wording
@@ -30,12 +32,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     with waiting_journal(arguments.journal) as journal:
-        debate = DebateState(journal.events)
-        event = _question(arguments.question, tuple(dict.fromkeys(arguments.to or _hearers(debate))))
-        record_event(journal, debate, event)
+        current = CurrentState(fold(journal.events))
+        event = _question(arguments.question, tuple(dict.fromkeys(arguments.to or _hearers(current.state))))
+        record_event(journal, current, event)
+        debate = current.state
         journal.sync()
         # A turn whose brief was sent already is not asked again, so it does not hear the question.
-        before = [turn.id for turn in debate.due() if turn.id in debate.asked and turn.role in event.to]
+        before = [turn.id for turn in debate.due if turn.id in debate.asked and turn.role in event.to]
         if arguments.json:
             print_json({**status(debate, arguments.journal), "to": list(event.to), "briefs_put_before": before})
             return 0
@@ -58,13 +61,13 @@ def waiting_journal(path: str) -> JournalWriter:
 
 
 def status(debate: DebateState, journal: str) -> dict[str, Any]:
-    due = [turn.id for turn in debate.due()]
+    due = [turn.id for turn in debate.due]
     return {"status": "waiting" if due else "done", "journal": journal, "due": due}
 
 
 def next_command(debate: DebateState, journal: str) -> str:
     """The command that continues the debate."""
-    hosted = any(model_spec.HOST in debate.cast.get(turn.role, ()) for turn in debate.due())
+    hosted = any(model_spec.HOST in debate.cast.get(turn.role, ()) for turn in debate.due)
     return f"Go on with `debate {'step' if hosted else 'resume'} {journal}`."
 
 
@@ -79,4 +82,4 @@ def _question(question: str, to: tuple[str, ...]) -> QuestionAsked:
 
 def _hearers(debate: DebateState) -> tuple[str, ...]:
     """The seats that will hear a question; if there is none, every seat, so that the error names each of them."""
-    return tuple(seat for seat in debate.askable if debate.will_hear(seat)) or debate.askable
+    return tuple(seat for seat in debate.askable if schedule.will_hear(debate, seat)) or debate.askable

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.output import print_json, remark, say
+from debate_orchestrator.core import tally
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
@@ -189,17 +190,23 @@ async def _run(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
             remark(STOPPING)
         stop.set()
 
+    def terminate() -> None:
+        unsaved.give_up()
+        stop.set()
+        if task:
+            task.cancel()
+
     def on_event(debate: DebateState, event: Event) -> None:
         text = getattr(event, "trouble", "")
         if debate.complete:
-            result = debate.result(debate.rounds)
+            result = tally.result(debate, debate.rounds)
             text = ballot_text(result.scores, result.winner) if result else NO_BALLOT
         if text and not quiet and debate.opened.course:
             with suppress(OSError):  # stderr was closed; the run goes on
                 where = f"{model_spec.public_name(debate.cast['judge'][0])} on {debate.opened.course.source}"
                 remark(f"  {where}: {text}; {len(run.pending())} ballots to go")
 
-    with heeded(interrupt), suppress(asyncio.CancelledError):
+    with heeded(interrupt, terminate), suppress(asyncio.CancelledError):
         failures = await run.run(stop, on_event, unsaved, _remember)
     if stop.is_set() and run.pending():
         complaints = dict.fromkeys(complaint for error in failures for complaint in error.complaints)

@@ -10,9 +10,11 @@ import sys
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.controls import Screen, watch
 from debate_orchestrator.cli.flags import number
-from debate_orchestrator.cli.output import print_json, remark, say
-from debate_orchestrator.core import transcript
+from debate_orchestrator.cli.journals import journal_named
+from debate_orchestrator.cli.output import next_step, print_json, remark, say
+from debate_orchestrator.core import schedule, transcript
 from debate_orchestrator.core.events import Answer, Event
+from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports import forms, wording
 from debate_orchestrator.reports.announcements import announcements
@@ -31,14 +33,17 @@ _FASTEST = 100_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("journal", metavar="JOURNAL")
+    parser.add_argument("journal", metavar="JOURNAL", nargs="?", help="by default the newest debate of the folder")
     flags.add_replay(parser)
     flags.add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    arguments.journal = journal_named(arguments.journal)
     pace = check_arguments(arguments)
     play_journal(arguments, arguments.journal, pace, f"debate replay {shlex.quote(arguments.journal)}")
+    if not arguments.quiet and not arguments.json:
+        next_step(f"`debate judge {shlex.quote(arguments.journal)}` judges it again.")
     return 0
 
 
@@ -63,7 +68,7 @@ def play_journal(arguments: argparse.Namespace, journal: str, pace: float | None
     finished = True
     if not arguments.quiet and not arguments.json:
         opened, *events = (entry.event for entry in entries)
-        finished = _play(DebateState([opened]), events, pace)
+        finished = _play(fold([opened]), events, pace)
     if to:
         forms.write(report, to, remark)
     if finished:
@@ -89,7 +94,7 @@ def _play(debate: DebateState, events: list[Event], pace: float | None) -> bool:
             raise KeyboardInterrupt("the replay was left.") from None
     announced = 0
     for event in events:
-        debate.take(event)
+        debate = apply(debate, event)
         _print_event(debate, event)
         current = announcements(debate)
         for line in current[announced:]:
@@ -120,7 +125,7 @@ def _print_opening(debate: DebateState) -> None:
 def _print_event(debate: DebateState, event: Event) -> None:
     """Prints the speech that an event brought, unless it was rejected, and what the event announces."""
     if isinstance(event, Answer) and event.turn in debate.answers:
-        turn = debate.turn(event.turn)
+        turn = schedule.turn(debate, event.turn)
         if turn.speaking or debate.shape(turn) is None:
             text = transcript.entry(debate, turn).text.strip()
             say(f"\n{debate.format.heading_of(turn)}\n\n{text}\n")

@@ -53,34 +53,31 @@ class Costs(Value):
 
 
 def costs_of(debate: DebateState) -> Costs:
-    """The bill of every call that somebody was paid for or may have been: answers, spoiled replies, answers that
-    broke off, and calls of which nothing came back. What is not known to the last token is of unknown price."""
+    """The costs of every call that was or may have been billed: answers, rejected replies, answers that broke off, and
+    calls without any answer. The price of a call whose tokens are not fully known is unknown."""
     lines: dict[tuple[str, str], CostLine] = {}
-    for one in _lines(debate):
-        lines[one.seat, one.phase] = lines.get((one.seat, one.phase), CostLine(seat=one.seat, phase=one.phase)) + one
+    for call in _calls(debate):
+        key = call.seat, call.phase
+        lines[key] = lines.get(key, CostLine(seat=call.seat, phase=call.phase)) + call
     return Costs(lines=tuple(lines.values()))
 
 
-def _lines(debate: DebateState) -> Iterator[CostLine]:
-    """A line for each call, in the order of the agenda."""
-    if debate.opened.derived:
-        yield from (_line("moderator", SETUP, reply) for reply in debate.opened.derived if reply.called)
-    for turn in (turn for stage in debate.stages() for turn in stage):
+def _calls(debate: DebateState) -> Iterator[CostLine]:
+    """A line for each call, in the order of the schedule."""
+    yield from (_line("moderator", SETUP, reply) for reply in debate.opened.derived if reply.called)
+    for turn in debate.turns.values():
         seat, phase = turn.seat, turn.phase.name
-        settled = debate.answers.get(turn.id)
-        replies = [one.reply for one in debate.spoiled.get(turn.id, []) if one is not settled]
-        replies += [] if settled is None else [settled.reply]
-        lost = debate.unanswered.get(turn.id, [])
+        answer, asked = debate.answers.get(turn.id), debate.asked.get(turn.id, [])
+        failed = debate.failed.get(turn.id, [])
+        replies = [event.reply for event in debate.rejected.get(turn.id, []) if event is not answer]
+        replies += [] if answer is None else [answer.reply]
         yield from (_line(seat, phase, reply) for reply in replies if reply.called)
-        for one in lost:
-            if one.unsure:
-                yield _line(seat, phase, one.reply)
-        under_way = len(debate.asked.get(turn.id, [])) - len(replies) - len(lost)
-        called = [one for one in debate.asked.get(turn.id, []) if one.called]
-        yield from (_line(seat, phase, None) for _ in called[: max(0, under_way)])
+        yield from (_line(seat, phase, event.reply) for event in failed if event.unsure)
+        under_way = max(0, len(asked) - len(replies) - len(failed))
+        yield from (_line(seat, phase, None) for _ in [event for event in asked if event.called][:under_way])
 
 
 def _line(seat: str, phase: str, reply: Reply | None) -> CostLine:
-    """One call; None for one of which nothing came back."""
+    """One call; None for one without any answer."""
     usage, cost = (Usage(), None) if reply is None else (reply.usage or Usage(), reply.cost)
     return CostLine(seat=seat, phase=phase, calls=1, usage=usage, cost=cost or 0.0, unknown=int(cost is None))

@@ -1,7 +1,7 @@
 """What has happened, as frozen past-tense values. No clock and no ids are made in here.
 
 An event names its turn by the turn's derived id (`2.rebuttal.a`). The union is closed: do not
-subclass an event, and do not add one without teaching `debate.Debate` what it means.
+subclass an event, and do not add one that `fold` does not know.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Reply(Value):
     by: str
     """Who was asked: `host`, or the cast's name for a provider."""
     model: Annotated[str | None, FREE] = None
-    """The model that the provider says answered; None where nobody said."""
+    """The model that the provider says answered; None where it does not say."""
     usage: Usage | None = None
     stop: Annotated[str | None, FREE] = None
     """How the answer ended, in the provider's own word."""
@@ -105,7 +105,7 @@ class Reply(Value):
     cost: float | None = Field(default=None, ge=0, le=LARGEST_COST)
     """US dollars, by the prices known when it was given; None where they are unknown."""
     called: bool = False
-    """Whether it is the answer to a call of ours, which somebody may be paid for."""
+    """Whether it is the answer to a call of ours, which may be paid for."""
     found: tuple[FoundPage, ...] = ()
     lacked: tuple[str, ...] = ()
     """What was asked of the provider that it could not do: `structured output`, `search`."""
@@ -139,11 +139,11 @@ class EarlierCourse(Value):
     closed_after: str | None = None
     """The place in its calendar after which it was ended early; None where it was not."""
     speakers: Annotated[dict[str, str], FREE] = {}
-    """Side to who spoke for it: whoever filled the seat, or the name that a transcript gives."""
+    """Side to what filled its seat, or to the speaker's name in a transcript."""
     notes: Annotated[tuple[str, ...], FREE] = ()
     """What weakens it, in sentences."""
     judges: Annotated[tuple[str, ...], FREE] = ()
-    """Who judged it before; empty where nobody did."""
+    """Who judged it before; empty where it was not judged."""
     rounds: dict[int, EarlierRound] = {}
     winner: str | None = None
     strength: str | None = None
@@ -152,18 +152,18 @@ class EarlierCourse(Value):
     def strange_to(self, sides: tuple[str, ...], rounds: int) -> str | None:
         """The field that names a side or a round that such a debate has not; None where all fit."""
         winners, numbers = {*sides, *OUTCOMES}, range(1, rounds + 1)
-        every = self.rounds.values()
+        results = self.rounds.values()
         named: dict[str, tuple[Iterable[object], Container[object]]] = {
             "speakers": (self.speakers, sides),
             "conceded": (self.conceded.values(), sides),
             "interventions": ((side for answering in self.interventions.values() for side in answering), sides),
-            "rounds with scores": ((side for one in every for side in one.scores), sides),
+            "rounds with scores": ((side for result in results for side in result.scores), sides),
             "totals": (self.totals, sides),
             "winner": ([self.winner] if self.winner is not None else [], winners),
-            "winners of rounds": ((one.winner for one in every), winners),
-            "rounds": ((n for one in (self.rounds, self.conceded, self.interventions) for n in one), numbers),
+            "winners of rounds": ((result.winner for result in results), winners),
+            "rounds": ((*self.rounds, *self.conceded, *self.interventions), numbers),
         }
-        return next((name for name, (found, known) in named.items() if any(one not in known for one in found)), None)
+        return next((name for name, (found, known) in named.items() if any(name not in known for name in found)), None)
 
     @property
     def debated(self) -> str:
@@ -270,14 +270,14 @@ class Opened(Value):
 
 
 class Asked(Value):
-    """A brief was put before somebody: the intent, written before the answer can cost anything."""
+    """A brief was put before a seat: the intent, written before the answer can cost anything."""
 
     kind: Literal["asked"] = "asked"
     turn: str
     brief: str
     by: str
     called: bool = False
-    """Whether it was put by a call of ours, which somebody may be paid for."""
+    """Whether it was put by a call of ours, which may be paid for."""
 
 
 class Spoke(Value):
@@ -303,15 +303,20 @@ class Voted(Value):
     turn: str
     ballot: Annotated[dict[str, Any], FREE]
     reply: Reply
+    changes: Annotated[tuple[str, ...], FREE] = ()
+    """How the ballot differs from the reply as it was written, a short line each; empty where it does not."""
 
 
 class Rejected(Value):
-    """A reply would not do. It is kept and asked for again once; a second spoiled ballot is not counted."""
+    """A reply can't be used. It is kept, and the turn is asked again."""
 
     kind: Literal["spoiled"] = "spoiled"
     turn: str
     complaints: Annotated[tuple[str, ...], FREE]
     reply: Reply
+    absent: bool | None = None
+    """Whether the judge counts as absent in this turn from here on. None, as in journals that do not say: it does with
+    the second reply that can't be used."""
 
 
 class CallFailed(Value):
@@ -330,7 +335,7 @@ class CallFailed(Value):
 
 
 class Reassigned(Value):
-    """From here on somebody else fills a seat."""
+    """From here on a seat is filled by another model, program or person."""
 
     kind: Literal["recast"] = "recast"
     seat: str
@@ -342,6 +347,13 @@ class BudgetChanged(Value):
 
     kind: Literal["capped"] = "capped"
     max_cost: float | None = Field(ge=0, le=LARGEST_COST)
+
+
+class RetryForChanged(Value):
+    """From here on a turn may be in trouble for so many seconds before the debate is paused."""
+
+    kind: Literal["retry_for_changed"] = "retry_for_changed"
+    retry_for: float = Field(ge=0)
 
 
 class QuestionAsked(Value):
@@ -365,8 +377,15 @@ class EndedEarly(Value):
     kind: Literal["closed"] = "closed"
 
 
+class Reopened(Value):
+    """A debate that ended without a decision, for want of a usable ballot, goes on: the judges who were absent in its
+    last turns are asked again."""
+
+    kind: Literal["reopened"] = "reopened"
+
+
 class Noted(Value):
-    """Something a reader of the record should know about how it was made."""
+    """Something that readers of the journal should know about how it was made."""
 
     kind: Literal["noted"] = "noted"
     note: Literal["one agent", "prompts changed", "estimate"]
@@ -384,8 +403,10 @@ Event = (
     | CallFailed
     | Reassigned
     | BudgetChanged
+    | RetryForChanged
     | QuestionAsked
     | EndedEarly
+    | Reopened
     | Noted
 )
 

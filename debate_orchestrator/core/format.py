@@ -1,7 +1,7 @@
 """A format: the rules of one kind of debate, as data.
 
 A format says which phases there are, who speaks in them and in what order, who hears them, what
-shape of reply is wanted, and what a round is judged by. `debate.Debate` unrolls it; nothing else
+shape of reply is wanted, and what a round is judged by. `schedule` unrolls it; nothing else
 interprets it.
 """
 
@@ -68,15 +68,15 @@ _SPOKEN = {"refused": "flag", "url": "url", "quote": "text"}
 _CONVERGENCE = {"detected": "flag", "side": "choice", "criteria": "choices"}
 
 Problem = tuple[tuple[str | int, ...], str]
-"""Something that does not fit the rest of a format: the keys that lead to it, and what is wrong with it."""
+"""The keys that lead to a part of a format, and what is wrong with it."""
 
 
 class InvalidFormat(ValueError):
-    """A format that does not hang together, with every misfit."""
+    """A format whose parts do not fit together, with every problem."""
 
     def __init__(self, problems: Sequence[Problem]):
         self.problems = tuple(problems)
-        super().__init__("; ".join(said for _, said in problems))
+        super().__init__("; ".join(problem for _, problem in problems))
 
 
 class Format(Value):
@@ -109,7 +109,7 @@ class Format(Value):
     winner_of: dict[str, str] = {}
     """The winner that each label stands for, where ballots have a `label` and no `winner`."""
     judged_by: str = Default(default="", pattern=rf"{NAME}|^$")
-    """The format in which `debate judge` judges a debate of this one, which has no judge of its own."""
+    """The format in which a debate of this one, which has no judge of its own, is judged later."""
     report: Literal["report", "transcript"] = "report"
     """What is left of a debate: a report, or the bare transcript."""
     before: tuple[Phase, ...] = ()
@@ -127,7 +127,7 @@ class Format(Value):
     labels: Labels = Labels()
     lines: ReservedLines = ReservedLines()
     panel: int = Default(default=1, ge=1, le=9)
-    """How many judges sit where the setup names nobody."""
+    """How many judges there are unless the setup says otherwise."""
 
     @property
     def sides(self) -> tuple[str, ...]:
@@ -136,7 +136,7 @@ class Format(Value):
 
     @property
     def seated(self) -> tuple[str, ...]:
-        """The seats that somebody must fill: those that take a turn."""
+        """The seats that must be filled: those that take a turn."""
         taken = {seat for phase in self.phases() for seat in phase.seats}
         return tuple(seat for seat in self.seats if seat in taken)
 
@@ -182,13 +182,13 @@ class Format(Value):
         return f"{title}, Mirrored" if turn.mirrored else title
 
     @model_validator(mode="after")
-    def _hangs_together(self) -> Format:
-        wrong = [*self._seats_wrong(), *self._phases_wrong(), *self._shapes_wrong(), *self._rubric_wrong()]
-        if wrong:
-            raise InvalidFormat(wrong)
+    def _check(self) -> Format:
+        problems = [*self._seat_problems(), *self._phase_problems(), *self._shape_problems(), *self._rubric_problems()]
+        if problems:
+            raise InvalidFormat(problems)
         return self
 
-    def _seats_wrong(self) -> Iterator[Problem]:
+    def _seat_problems(self) -> Iterator[Problem]:
         for seat in self.seats:
             if seat not in SEATS:
                 yield ("seats", seat), f"{seat!r} is no seat: there are {', '.join(SEATS)}"
@@ -200,7 +200,7 @@ class Format(Value):
             if seat not in EVERYBODY:
                 yield ("context_heard_by", n), f"context_heard_by names {seat!r}, no seat"
 
-    def _phases_wrong(self) -> Iterator[Problem]:
+    def _phase_problems(self) -> Iterator[Problem]:
         seen = False
         groups = (("before", self.before), ("round", self.round), ("after", self.after))
         if crowded := [(group, len(phases)) for group, phases in groups if len(phases) > MOST_PHASES]:
@@ -214,7 +214,7 @@ class Format(Value):
                 if phase.name in names:
                     yield (group, n, "name"), f"two phases are called {phase.name!r}"
                 names.add(phase.name)
-                yield from (((group, n, *keys), said) for keys, said in self._phase_wrong(phase))
+                yield from (((group, n, *keys), problem) for keys, problem in self._problems_of_phase(phase))
                 if phase.option == "blind" and not (group == "before" and self.votes(phase)):
                     yield (
                         (group, n, "option"),
@@ -223,15 +223,15 @@ class Format(Value):
                 if group == "before" and phase.option != "blind" and self.votes(phase):
                     yield (group, n), f"phase {phase.name!r} votes before the rounds without the option blind"
                 if phase.on and not (seen and group == "round"):
-                    said = (
+                    problem = (
                         f"phase {phase.name!r} answers {phase.on}, but no phase of the round before it looks for that"
                     )
-                    yield (group, n, "on"), said
+                    yield (group, n, "on"), problem
                 seen = seen or (group == "round" and "convergence" in self.shapes.get(phase.reply, {}))
-            yield from (((group, n), said) for n, said in self._votes_wrong(group, phases))
-        if self.decided_by == "swing" and not any(one.option == "blind" for one in self.before):
-            said = "a debate decided by swing needs a vote before it: a phase in `before` with the option blind"
-            yield ("decided_by",), said
+            yield from (((group, n), problem) for n, problem in self._double_votes(group, phases))
+        if self.decided_by == "swing" and not any(phase.option == "blind" for phase in self.before):
+            problem = "a debate decided by swing needs a vote before it: a phase in `before` with the option blind"
+            yield ("decided_by",), problem
         if CLERK in self.seated and not any(CLERK in phase.heard_by for phase in self.phases()):
             yield ("seats", CLERK), "the clerk hears nothing: no phase is heard by it"
         if self.mirror and not self.can_be_mirrored:
@@ -239,21 +239,21 @@ class Format(Value):
         if self.each_round and "each round" not in self.options:
             yield ("each_round",), "each_round needs a phase with the option each round"
 
-    def _votes_wrong(self, group: str, phases: Sequence[Phase]) -> Iterator[tuple[int, str]]:
+    def _double_votes(self, group: str, phases: Sequence[Phase]) -> Iterator[tuple[int, str]]:
         """What is wrong with the votes among the phases of a group: the number of a phase, and what."""
         voting = [n for n, phase in enumerate(phases) if self.votes(phase)]
         for n, phase in [(n, phases[n]) for n in voting]:
-            if any(phases[one].when.meets(phase.when) for one in voting if one < n):
+            if any(phases[earlier].when.meets(phase.when) for earlier in voting if earlier < n):
                 yield n, f"judges vote twice in `{group}`; one vote has its place there"
                 return
         answering = next((n for n, phase in enumerate(phases) if phase.on), len(phases))
         if voting and voting[-1] > answering:
-            said = (
+            problem = (
                 f"phase {phases[voting[-1]].name!r} votes after phase {phases[answering].name!r}, which answers a vote"
             )
-            yield voting[-1], said
+            yield voting[-1], problem
 
-    def _phase_wrong(self, phase: Phase) -> Iterator[Problem]:
+    def _problems_of_phase(self, phase: Phase) -> Iterator[Problem]:
         which = f"phase {phase.name!r}"
         if not phase.seats:
             yield ("seats",), f"{which} has no seats"
@@ -269,38 +269,40 @@ class Format(Value):
         if CLERK in phase.seats and phase.reply == "text":
             yield ("seats",), f"{which} has a clerk speak; a clerk gives a structured reply"
         if phase.least_words and phase.most_words and phase.least_words > phase.most_words:
-            said = f"{which} asks for at least {phase.least_words} words and at most {phase.most_words}"
-            yield ("least_words",), said
+            problem = f"{which} asks for at least {phase.least_words} words and at most {phase.most_words}"
+            yield ("least_words",), problem
         for key in ("least_words", "most_words"):
             if phase.reply != "text" and getattr(phase, key):
                 yield (key,), f"{which} holds the length of a structured reply; its fields have `words` of their own"
 
-    def _shapes_wrong(self) -> Iterator[Problem]:
+    def _shape_problems(self) -> Iterator[Problem]:
         known = ("a", "b", *OUTCOMES)
         for label, winner in self.winner_of.items():
             if winner not in known:
                 yield ("winner_of", label), f"winner_of names {winner!r}, no side"
         for name, shape in self.shapes.items():
-            if size_wrong := _size_wrong(name, shape):
-                yield size_wrong
+            if too_large := _size_problem(name, shape):
+                yield too_large
                 continue
-            yield from ((("shapes", name, *keys), said) for keys, said in self._reserved_wrong(name, shape))
-            yield from ((("shapes", name, key), said) for key, said in self._vote_wrong(name, shape))
+            yield from (
+                (("shapes", name, *keys), problem) for keys, problem in self._reserved_field_problems(name, shape)
+            )
+            yield from ((("shapes", name, key), problem) for key, problem in self._vote_problems(name, shape))
             for where, fields in _records((name,), shape):
-                called = ".".join(one for one in where if one != "fields")
+                called = ".".join(key for key in where if key != "fields")
                 if {"a", "b"} <= set(fields) and not _alike(fields["a"], fields["b"]):
-                    said = f"{called}.a and {called}.b must be of one kind, since sides may be exchanged"
-                    yield ("shapes", *where, "b"), said
+                    problem = f"{called}.a and {called}.b must be of one kind, since sides may be exchanged"
+                    yield ("shapes", *where, "b"), problem
                 for key, field in fields.items():
                     place = ("shapes", *where, key)
                     for how in ("only_if", "unless"):
-                        for one in getattr(field, how):
-                            if one not in fields:
-                                yield (*place, how), f"{called}.{key} depends on {one!r}, not beside it"
+                        for sibling in getattr(field, how):
+                            if sibling not in fields:
+                                yield (*place, how), f"{called}.{key} depends on {sibling!r}, not beside it"
                     if field.when.round is not None:
                         yield (*place, "when"), f"{called}.{key} depends on the round, which a shape can't"
 
-    def _reserved_wrong(self, name: str, shape: Shape) -> Iterator[tuple[tuple[str, ...], str]]:
+    def _reserved_field_problems(self, name: str, shape: Shape) -> Iterator[tuple[tuple[str, ...], str]]:
         """What is wrong with the fields of a shape that mean something to the engine, with the keys that lead there."""
         seats = {seat for phase in self.phases() if phase.reply == name for seat in phase.seats}
         kinds = (_JUDGED if JUDGE in seats else {}) | (_SPOKEN if seats & {*self.sides} else {})
@@ -312,40 +314,40 @@ class Format(Value):
             elif field.per_side != (key == "feedback"):
                 yield (key, "per_side"), f"expected {'one for each side' if key == 'feedback' else 'a single value'}"
             elif key == "convergence":
-                yield from _convergence_wrong(field)
+                yield from _convergence_problems(field)
 
-    def _vote_wrong(self, name: str, shape: Shape) -> Iterator[tuple[str, str]]:
+    def _vote_problems(self, name: str, shape: Shape) -> Iterator[tuple[str, str]]:
         """What is wrong with a shape as a vote, and with which of its fields."""
         known = ("a", "b", *OUTCOMES)
         if "label" in shape and not {"scores", "winner"} & set(shape):
-            for one in shape["label"].of:
-                if one not in self.winner_of:
-                    yield "label", f"winner_of lacks the label {one!r} of shape {name!r}"
-        for one in shape["winner"].of if "winner" in shape else ():
-            if one not in known:
-                yield "winner", f"shape {name!r} has the winner {one!r}, no side"
+            for label in shape["label"].of:
+                if label not in self.winner_of:
+                    yield "label", f"winner_of lacks the label {label!r} of shape {name!r}"
+        for winner in shape["winner"].of if "winner" in shape else ():
+            if winner not in known:
+                yield "winner", f"shape {name!r} has the winner {winner!r}, no side"
 
-    def _rubric_wrong(self) -> Iterator[Problem]:
+    def _rubric_problems(self) -> Iterator[Problem]:
         if not 0 <= self.rubric.least < self.rubric.most:
             yield ("rubric", "least"), "the rubric's scale must go from 0 or more to something larger"
         scored = any(field.kind == "scores" for shape in self.shapes.values() for field in shape.values())
-        if scored and not any(one.when == Condition() for one in self.rubric.criteria.values()):
+        if scored and not any(criterion.when == Condition() for criterion in self.rubric.criteria.values()):
             yield ("rubric", "criteria"), "the rubric needs a criterion that always applies"
         if len(self.rubric.criteria) > MOST_ITEMS:
             yield ("rubric", "criteria"), f"{len(self.rubric.criteria):,} criteria; at most {MOST_ITEMS}"
         for name in self.rubric.criteria:
             least, most = self.rubric.scale(name)
             if not 0 <= least < most:
-                said = f"the scale of criterion {name!r} must go from 0 or more to something larger"
-                yield ("rubric", "criteria", name), said
+                problem = f"the scale of criterion {name!r} must go from 0 or more to something larger"
+                yield ("rubric", "criteria", name), problem
         if not self.rubric.strictness:
             yield ("rubric", "strictness"), "the rubric needs at least one strictness"
         if len(self.rubric.strictness) > MOST_STRICTNESS:
-            said = f"{len(self.rubric.strictness):,} ways of strictness; at most {MOST_STRICTNESS}"
-            yield ("rubric", "strictness"), said
+            problem = f"{len(self.rubric.strictness):,} ways of strictness; at most {MOST_STRICTNESS}"
+            yield ("rubric", "strictness"), problem
 
 
-def _convergence_wrong(field: Field) -> Iterator[tuple[tuple[str, ...], str]]:
+def _convergence_problems(field: Field) -> Iterator[tuple[tuple[str, ...], str]]:
     """What keeps a record from telling whether the sides converge."""
     for key, kind in _CONVERGENCE.items():
         place = ("convergence", "fields", key)
@@ -357,7 +359,7 @@ def _convergence_wrong(field: Field) -> Iterator[tuple[tuple[str, ...], str]]:
             yield (*place, "when"), f"got {key!r} on a condition; expected one that is always asked for"
 
 
-def _size_wrong(name: str, shape: Shape) -> Problem | None:
+def _size_problem(name: str, shape: Shape) -> Problem | None:
     """What makes a shape deeper or larger than its schema and its checks may become."""
     waiting: list[tuple[tuple[str, ...], Field, int, int]] = [
         ((name, key), field, 1, 1) for key, field in shape.items()
@@ -372,7 +374,7 @@ def _size_wrong(name: str, shape: Shape) -> Problem | None:
             return ("shapes", *where, "of"), f"{called} has {len(field.of):,} options; at most {MOST_ITEMS}"
         if len(set(field.of)) < len(field.of):
             return ("shapes", *where, "of"), f"{called} has an option twice"
-        if any(len(one) > LONGEST_OPTION for one in field.of):
+        if any(len(option) > LONGEST_OPTION for option in field.of):
             return (
                 "shapes",
                 *where,
@@ -382,7 +384,7 @@ def _size_wrong(name: str, shape: Shape) -> Problem | None:
             return ("shapes", *where), f"{called} is per side within what is per side"
         times += field.per_side
         count += times
-        waiting += [((*where, "fields", key), one, depth + 1, times) for key, one in field.fields.items()]
+        waiting += [((*where, "fields", key), inner, depth + 1, times) for key, inner in field.fields.items()]
     if count > MOST_FIELDS:
         return ("shapes", name), f"{name} has {count:,} fields; at most {MOST_FIELDS}"
     return None
@@ -396,20 +398,25 @@ def _records(keys: tuple[str, ...], shape: Shape) -> Iterator[tuple[tuple[str, .
             yield from _records((*keys, key, "fields"), field.fields)
 
 
-def _alike(one: Field, other: Field) -> bool:
+def _alike(field: Field, other: Field) -> bool:
     """Whether what fits into one field fits into the other."""
-    if (one.kind, one.of, one.per_side, set(one.fields)) != (other.kind, other.of, other.per_side, set(other.fields)):
+    if (field.kind, field.of, field.per_side, set(field.fields)) != (
+        other.kind,
+        other.of,
+        other.per_side,
+        set(other.fields),
+    ):
         return False
-    return all(_alike(field, other.fields[name]) for name, field in one.fields.items())
+    return all(_alike(inner, other.fields[name]) for name, inner in field.fields.items())
 
 
-def calendar(made: Format, rounds: int, strictness: str, options: Collection[str] = ()) -> Iterator[Slot]:
+def calendar(rules: Format, rounds: int, strictness: str, options: Collection[str] = ()) -> Iterator[Slot]:
     """Every phase of a debate of so many rounds, in order, with those that are optional and asked for; those that
     answer something found (`on`) are in it as if it were found. This is the one place that knows the order of a
     format."""
-    places: list[tuple[tuple[Phase, ...], int | None, bool]] = [(made.before, None, False)]
-    places += [(made.round, n, False) for n in range(1, rounds + 1)]
-    places.append((made.after, None, True))
+    places: list[tuple[tuple[Phase, ...], int | None, bool]] = [(rules.before, None, False)]
+    places += [(rules.round, n, False) for n in range(1, rounds + 1)]
+    places.append((rules.after, None, True))
     for phases, round, closing in places:
         for phase in phases:
             if phase.option is not None and phase.option not in options:

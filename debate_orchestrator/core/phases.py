@@ -1,4 +1,4 @@
-"""What a format is made of: seats, phases, rubric, labels. `rules.Format` puts them together."""
+"""What a format is made of: seats, phases, rubric, labels. `format.Format` puts them together."""
 
 from __future__ import annotations
 
@@ -62,18 +62,18 @@ def _called(name: str) -> str:
 Called = Annotated[Text, AfterValidator(_called)]
 
 
-def _line(said: str) -> str:
+def _line(text: str) -> str:
     """What is announced in prompts, in reports and on terminals."""
-    if not said.isprintable() or len(said) > LONGEST_LINE:
+    if not text.isprintable() or len(text) > LONGEST_LINE:
         raise PydanticCustomError("line", f"a line of text, of at most {LONGEST_LINE} characters")
-    return said
+    return text
 
 
 Line = Annotated[Text, AfterValidator(_line)]
 
 
 class Seat(Value):
-    """How a seat is called in briefs and reports. Neutral: no model's name comes in here."""
+    """What a seat is called in briefs and reports. The name is neutral: no model is named here."""
 
     name: Called
     side: Called = ""
@@ -108,9 +108,9 @@ class Phase(Value):
     reply: str = "text"
     """`text`, or the name of a shape of this format."""
     heard_by: tuple[str, ...] = EVERYBODY
-    """Seats that find the turn in their transcript. A judge's ballots are never in anybody else's."""
+    """Seats that find the turn in their transcript. A judge's ballots are in no other's."""
     refusals_heard_by: tuple[str, ...] = EVERYBODY
-    """Those of them that are told of a refusal to argue in it."""
+    """Those of them that hear of a refusal to argue in it."""
     option: Literal["each round", "blind"] | None = None
     """Only where the setup asks for it: the judge's verdict after each round, or before the first word."""
     words: int | None = Default(default=None, ge=1, le=MOST_WORDS)
@@ -160,8 +160,8 @@ class Rubric(Value):
 
     def scale(self, criterion: str) -> tuple[float, float]:
         """The least and the most that a criterion may be given."""
-        one = self.criteria[criterion]
-        return (self.least if one.least is None else one.least, self.most if one.most is None else one.most)
+        own = self.criteria[criterion]
+        return (self.least if own.least is None else own.least, self.most if own.most is None else own.most)
 
 
 class Quotes(Value):

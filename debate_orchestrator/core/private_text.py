@@ -124,15 +124,15 @@ class PrivateFilter:
         raw = self._raw + piece
         waiting = _WAITING.search(raw, max(0, len(raw) - 60))
         raw, self._raw = (raw[: waiting.start()], waiting[0]) if waiting else (raw, "")
-        tamed = sanitize(self._last + raw)[len(self._last) :]
-        self._last = tamed[-1:] or self._last
-        return self._take(tamed, closed=False)
+        clean = sanitize(self._last + raw)[len(self._last) :]
+        self._last = clean[-1:] or self._last
+        return self._take(clean, closed=False)
 
     def whole(self, text: str) -> str:
-        """What of a whole reply, tame already, is for others."""
-        said = self._take(text, closed=True)
+        """What of a whole reply, sanitized already, is for others."""
+        public = self._take(text, closed=True)
         self._fence.read(self._line)
-        return said
+        return public
 
     @property
     def in_code(self) -> bool:
@@ -143,43 +143,43 @@ class PrivateFilter:
         window = self._rest + piece
         partial = None if closed else self._partial.search(window, max(0, len(window) - 600))
         stop = partial.start() if partial else len(window)
-        said, at = list[str](), 0
+        public, at = list[str](), 0
         for mark in self._marks.finditer(window):
             if mark.start() >= stop or (not closed and mark.end() + _LOOK > len(window)):
                 stop = min(stop, mark.start())
                 break
-            said.append(self._aloud(window[at : mark.start()]))
+            public.append(self._aloud(window[at : mark.start()]))
             at = mark.end()
-            self._meet(mark, said)
+            self._meet(mark, public)
         stop = max(at, stop)
-        said.append(self._aloud(window[at:stop]))
+        public.append(self._aloud(window[at:stop]))
         self._rest = window[stop:]
-        return "".join(said)
+        return "".join(public)
 
-    def _meet(self, mark: re.Match[str], said: list[str]) -> None:
-        """Takes a mark: it opens or closes private working, or is part of what is said."""
+    def _meet(self, mark: re.Match[str], public: list[str]) -> None:
+        """Takes a mark: it opens or closes private working, or is part of the speech."""
         name = str(mark.lastgroup)
         kind, closes = name.removesuffix(_END), name.endswith(_END)
         if self._kind:
             if closes and kind == self._kind:
                 self._kind = ""
                 if self._amid:
-                    self._restart(said)
-                said.append(self._aloud("\n"))
+                    self._restart(public)
+                public.append(self._aloud("\n"))
             elif kind == self._kind:
                 self._nested[kind] += 1
         elif kind != _OWN and not self._counts(mark, kind, closes=closes):
-            said.append(self._aloud(mark[0]))
+            public.append(self._aloud(mark[0]))
         else:
             self.found = self.ends_private = True
             if closes:
-                self._restart(said)
+                self._restart(public)
             else:
                 self._kind = kind
 
-    def _restart(self, said: list[str]) -> None:
+    def _restart(self, public: list[str]) -> None:
         """All that was said so far turns out to be private."""
-        said.clear()
+        public.clear()
         self._forget()
         self.restarts += 1
 
@@ -223,9 +223,9 @@ class PrivateFilter:
             return ""
         first, *lines = text.split("\n")
         self._line = (self._line + first)[:_LINE]
-        self._quoting.update(str(one.lastgroup) for one in _QUOTING.finditer(f"{self._before[-1]}{first}", 1))
+        self._quoting.update(str(mark.lastgroup) for mark in _QUOTING.finditer(f"{self._before[-1]}{first}", 1))
         for line in lines:
-            self._quoting = Counter(str(one.lastgroup) for one in _QUOTING.finditer(line))
+            self._quoting = Counter(str(mark.lastgroup) for mark in _QUOTING.finditer(line))
             self._fence.read(self._line)
             self._line = line[:_LINE]
         self._before = (self._before + text[-16:])[-16:]
@@ -248,27 +248,27 @@ def _patterns(tag: str, known: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 def without_private(text: str, tag: str = "", *, known: bool = True) -> str:
-    """What of a reply, tame already, is meant for others; the text as it is where nothing in it is private. `tag` is
-    the format's own mark; `known` says whether those that models use count too."""
-    kept, said = _read(text, tag, known)
-    return said.strip() if kept.found else text
+    """What of a reply, sanitized already, is meant for others; the text as it is where nothing in it is private. `tag`
+    is the format's own mark; `known` says whether those that models use count too."""
+    kept, public = _read(text, tag, known)
+    return public.strip() if kept.found else text
 
 
 def may_be_quoting(text: str, tag: str = "", *, known: bool = True) -> bool:
-    """Whether the marks in a reply, tame already, may be words about them: it ends with private working, or one that
-    was closed without being opened leaves but one line of the speech's own."""
-    kept, said = _read(text, tag, known)
-    above = said.strip().rpartition("\n")[0]
+    """Whether the marks in a reply, sanitized already, may be words about them: it ends with private working, or one
+    that was closed without being opened leaves but one line of the speech's own."""
+    kept, public = _read(text, tag, known)
+    above = public.strip().rpartition("\n")[0]
     return kept.ends_private or bool(kept.restarts and not _OWN_WORDS.search(above))
 
 
 def _read(text: str, tag: str, known: bool) -> tuple[PrivateFilter, str]:
     """What of a whole reply is for others, and the filter that found it."""
     kept = PrivateFilter(tag, known=known)
-    said = kept.whole(text)
+    public = kept.whole(text)
     if kept.passed:  # the fence may be part of the working
         bare = PrivateFilter(tag, known=known, fences=False)
         less = bare.whole(text)
         if kept.in_code or bare.restarts > kept.restarts:
             return bare, less
-    return kept, said
+    return kept, public

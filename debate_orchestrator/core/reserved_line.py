@@ -129,24 +129,24 @@ def ends_with_line(text: str, line: str, tags: Container[str] = ()) -> bool:
     *above, last = text.rstrip(" \t\n").split("\n")
     if last.removeprefix(" ") != line or (above and above[-1].strip(" \t")):
         return False
-    told = _prose(above)
-    if told is None or _DIRECTIVE.search(told):
+    prose = _prose(above)
+    if prose is None or _DIRECTIVE.search(prose):
         return False
-    bare = _without_html(told, tags)
+    bare = _without_html(prose, tags)
     return bare is not None and _says_all(_EMPHASIS.sub("", bare))
 
 
 def _prose(lines: list[str]) -> str | None:
     """The lines without their code; None where some code may be open, or be none."""
-    fence, told = Fence(), list[str]()
+    fence, prose = Fence(), list[str]()
     for line in lines:
         if fence.read(line):
-            if told[-1:] != [_CODE] and line.startswith(" "):
+            if prose[-1:] != [_CODE] and line.startswith(" "):
                 return None
-            told.append(_CODE)
+            prose.append(_CODE)
         else:
-            told.append(_CODE_SPAN.sub(_CODE, line) if line.strip(" \t") else "")
-    text = "\n".join(told)
+            prose.append(_CODE_SPAN.sub(_CODE, line) if line.strip(" \t") else "")
+    text = "\n".join(prose)
     unclear = fence or "`" in text or (_CODE in text and _BEGINS_WITH_TAG.search(text))
     return None if unclear else text
 
@@ -199,28 +199,28 @@ class _Elements:
         return begins or name in self._tags or bool(_KNOWN.fullmatch(name))
 
 
-def _without_html(told: str, tags: Container[str]) -> str | None:
+def _without_html(prose: str, tags: Container[str]) -> str | None:
     """The text without its tags and comments; None where an element is open, or may be."""
-    marked, elements = _COMMENT.sub(_COMMENTED, told), _Elements(tags)
+    marked, elements = _COMMENT.sub(_COMMENTED, prose), _Elements(tags)
     plain = all(elements.read(line) for line in marked.split("\n"))
     bare = _TAG.sub("", marked).replace(_COMMENTED, "")
     return None if elements or not plain or _LEFT.search(bare) else bare
 
 
-def _says_all(said: str) -> bool:
+def _says_all(text: str) -> bool:
     """Whether a text without markup ends with a sentence, and leaves no bracket or announced quotation open."""
-    said = unescape(said)
-    nearest = next((one for one in reversed(said.split("\n")) if re.search(r"\w", one)), "")
+    text = unescape(text)
+    nearest = next((line for line in reversed(text.split("\n")) if re.search(r"\w", line)), "")
     if nearest and (not _STOP.search(nearest[-200:]) or _ELLIPSIS.search(nearest[-200:])):
         return False
-    return not _in_quotation(said)
+    return not _in_quotation(text)
 
 
-def _in_quotation(said: str) -> bool:
+def _in_quotation(text: str) -> bool:
     """Whether a quotation that a colon announces, or a bracket that it announces or that begins a paragraph, is open at
     the end. A quotation mark that begins a paragraph goes on with a quotation."""
     left, announced, begins = Counter[str](), False, True
-    for found in _SIGN.finditer(said):
+    for found in _SIGN.finditer(text):
         if found.lastgroup == "gap":
             begins = True
             continue
@@ -228,10 +228,10 @@ def _in_quotation(said: str) -> bool:
             announced, begins = found.lastgroup == "colon", False
             continue
         name, way = _MARKS[found[0]]
-        if name == "single" and _ELISION.match(said, found.end()):
+        if name == "single" and _ELISION.match(text, found.end()):
             continue
-        before = said[max(0, found.start() - 1) : found.start()]
-        way = _way(name, way, before, said[found.end() : found.end() + 1], bool(left[name]))
+        before = text[max(0, found.start() - 1) : found.start()]
+        way = _way(name, way, before, text[found.end() : found.end() + 1], bool(left[name]))
         if way < 0 or announced or (begins if name in _BRACKETS else left[name] and not begins):
             left[name] = max(0, left[name] + way)
     return any(left.values())

@@ -1,26 +1,20 @@
-"""The order of a debate: the stages as far as they are decided, what is due, who has heard what.
+"""The order of a debate: its stages as far as they are decided, what is due, and who has heard what.
 
-Phases that depend on what was said (interventions, concessions, early ends) are worked out from the answers.
-The agenda is a sequence of stages. The turns of one stage are due together and do not hear each
-other; a stage is reached when all before it are settled.
-
-An answer decides nothing about the stages before its own: those that are settled are remembered, and only what
-follows them is worked out after an answer. Folding a journal takes time that grows with its length.
+Phases that depend on what was said (interventions, concessions, early ends) are worked out from the answers. A stage is
+reached when all before it are settled, and no answer decides anything about the stages before its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from debate_orchestrator.core.events import Opened, Rejected
-from debate_orchestrator.core.phases import JUDGE, MIRRORED, Slot, Turn
+from debate_orchestrator.core import hearing, tally
+from debate_orchestrator.core.events import Rejected
+from debate_orchestrator.core.phases import JUDGE, MIRRORED, NO_DECISION, Slot, Turn
 from debate_orchestrator.core.schema import ShapeContext
-from debate_orchestrator.core.tally import Tally
-from debate_orchestrator.core.verdict import Verdict, conceded, final_verdict
+from debate_orchestrator.core.state import Cursor, DebateState, Stage
 from debate_orchestrator.util.errors import OutOfTurn
-
-Stage = tuple[Turn, ...]
 
 
 class FloorQuestion(NamedTuple):
@@ -33,294 +27,229 @@ class FloorQuestion(NamedTuple):
     """Whether they did not hear it in a turn before."""
 
 
-class Schedule(Tally):
-    """A debate's order, from what is on record."""
+def next_stage(debate: DebateState) -> tuple[Stage, Cursor]:
+    """The stage after those that were reached, all of which are settled, and the cursor behind it; an empty stage at
+    the end of the debate."""
+    calendar, (n, stage, ended) = debate.plan.calendar, debate.cursor
+    while n < len(calendar):
+        slot = calendar[n]
+        if stage and not slot.closing and tally.gave_up(debate, debate.stages[-1]):
+            ended = True
+        skipped = ended and not slot.closing
+        left = [] if skipped else _seats(debate, slot)[stage:]
+        if left:
+            return tuple(_turn(slot, seat) for seat in left[0]), Cursor(n, stage + 1, ended)
+        ended = ended or slot.turn_id("") == debate.closed_after or _refused(debate, n)
+        n, stage = n + 1, 0
+    return (), Cursor(n, stage, ended)
 
-    def __init__(self, opened: Opened):
-        super().__init__(opened)
-        self._turns: dict[str, Turn] = {}
-        self._start_over()
 
-    def _start_over(self) -> None:
-        """Forgets what was worked out: something decides the order of the whole debate anew."""
-        self._reached_stages: list[Stage] = []
-        """The settled stages and the one that is due, in order."""
-        self._reached: dict[str, Turn] = {}
-        """Their turns, by id."""
-        self._slot = self._stage = 0
-        """The place in the calendar that is under way, and how many of its stages were reached."""
-        self._ended = False
-        """Whether the rounds are over."""
-        self._last_slots = {
-            seat: n
-            for n, slot in enumerate(self.calendar())
-            if not slot.phase.on and not self.cut_off(slot)
-            for seat in slot.phase.seats
-        }
-        """Seat to the place of the last phase in which it has a turn whatever is found."""
-        self._answered()
-        self._forget_interventions()
+def _refused(debate: DebateState, place: int) -> bool:
+    """Whether a refusal to argue ends the debate with the phase at this place, the last one of a round, or of those
+    before the rounds."""
+    if debate.format.after_refusal == "goes on":
+        return False
+    slot, *after = debate.plan.calendar[place : place + 2]
+    if after and (after[0].round, after[0].closing) == (slot.round, slot.closing):
+        return False
+    part = [other for other in debate.plan.slots[slot.round] if other.closing == slot.closing]
+    return any(hearing.declined(debate, other.turn_id(side)) for other in part for side in other.phase.seats)
 
-    def _answered(self) -> None:
-        """Forgets which turns of the last stage are due."""
-        self._due: Stage | None = None
 
-    def due_names(self) -> str:
-        """The turns that are due, for a message."""
-        return ", ".join(turn.id for turn in self.due()) or "none, the debate is complete"
+def _seats(debate: DebateState, slot: Slot) -> list[tuple[str, ...]]:
+    """The seats that take a turn in a slot, stage by stage."""
+    order = debate.plan.speaking_order
+    if slot.phase.on == "convergence":
+        if not tally.intervened(debate, slot.round or 0):
+            return []
+        answering = tally.diverging_sides(debate, slot.round or 0)
+        order = tuple(side for side in order if side in answering)
+    return slot.stages(order, debate.judges, mirror=debate.mirrors(slot.phase))
 
-    def due(self) -> Stage:
-        """The turns that must be taken now; empty when the debate is complete. They are independent."""
-        if self._due is None:
-            self._due = tuple(turn for turn in self._last_stage() if turn.id not in self.answers)
-        return self._due
 
-    @property
-    def complete(self) -> bool:
-        return not self.due()
+def _turn(slot: Slot, seat: str) -> Turn:
+    return Turn(
+        id=slot.turn_id(seat),
+        seat=seat.removesuffix(MIRRORED),
+        phase=slot.phase,
+        round=slot.round,
+        closing=slot.closing,
+        mirrored=seat.endswith(MIRRORED),
+    )
 
-    def stages(self) -> Iterator[Stage]:
-        """The agenda as far as it is decided: every settled stage, in order, and the one that is due."""
-        return iter(tuple(self._reach()))
 
-    def _last_stage(self) -> Stage:
-        """The stage that is due, or the last of a complete debate."""
-        return next(reversed(self._reach()), ())
+def most_turns(debate: DebateState) -> int:
+    """How many turns the debate may have, with those that answer something found."""
+    plan = debate.plan
+    stages = (
+        slot.stages(plan.speaking_order, plan.judges, mirror=debate.mirrors(slot.phase)) for slot in plan.calendar
+    )
+    return sum(len(seats) for slot in stages for seats in slot)
 
-    def _reach(self) -> list[Stage]:
-        """The stages as far as they are decided; all but the last are settled."""
-        calendar = self.calendar()
-        while self._is_settled(self._reached_stages[-1:]) and self._slot < len(calendar):
-            slot = calendar[self._slot]
-            if self._stage and not slot.closing and self._gave_up(self._reached_stages[-1]):
-                self._ended = True
-            skipped = self._ended and not slot.closing
-            left = () if skipped else tuple(self._stages_of(slot))[self._stage :]
-            if left:
-                self._reached |= {turn.id: turn for turn in left[0]}
-                self._reached_stages.append(left[0])
-                self._stage += 1
-            else:
-                self._ended = self._ended or slot.turn_id("") == self.closed_after or self._refused(self._slot)
-                self._slot, self._stage = self._slot + 1, 0
-        return self._reached_stages
 
-    def _is_settled(self, stages: Sequence[Stage]) -> bool:
-        return all(turn.id in self.answers for stage in stages for turn in stage)
+def due_names(debate: DebateState) -> str:
+    """The turns that are due, for a message."""
+    return ", ".join(turn.id for turn in debate.due) or "none, the debate is complete"
 
-    def _refused(self, place: int) -> bool:
-        """Whether a refusal to argue ends the debate with the phase at this place, the last one of a round, or of
-        those before the rounds."""
-        if self.format.after_refusal == "goes on":
-            return False
-        slot, *after = self.calendar()[place : place + 2]
-        if after and (after[0].round, after[0].closing) == (slot.round, slot.closing):
-            return False
-        part = [one for one in self.slots(slot.round) if one.closing == slot.closing]
-        return any(self.declined(one.turn_id(side)) for one in part for side in one.phase.seats)
 
-    def _stages_of(self, slot: Slot) -> Iterator[Stage]:
-        if slot.phase.on == "convergence" and not self.intervened(slot.round or 0):
+def turn(debate: DebateState, turn_id: str) -> Turn:
+    """The turn with that id, due or settled; OutOfTurn if the schedule has none so far."""
+    if turn_id in debate.turns:
+        return debate.turns[turn_id]
+    raise OutOfTurn(f"{turn_id}: this turn is not due. Due now: {due_names(debate)}.")
+
+
+def place_of(turn: Turn) -> str:
+    """The place in the calendar of a turn's phase."""
+    return turn.id.removesuffix(turn.seat + (MIRRORED if turn.mirrored else ""))
+
+
+def last_place(debate: DebateState) -> str | None:
+    """The place of the last phase before what follows the rounds, if the debate is ended early now: the phase that
+    is due where a brief was put or answered in it, so that every side has its turn in it, and otherwise the one before
+    it; with the vote on a round whose speeches are all in. None where that leaves nothing out."""
+    begun = {place_of(turn) for turn in debate.turns.values() if turn.id in debate.answers or turn.id in debate.asked}
+    slots = debate.plan.calendar
+    last = max(n for n, slot in enumerate(slots) if slot.turn_id("") in begun)
+    for n, slot in enumerate(slots[last + 1 :], start=last + 1):
+        if slot.round != slots[last].round or slot.phase.on or set(slot.phase.seats) & set(debate.format.sides):
+            break
+        last = n
+    left = [slot for slot in slots[last + 1 :] if not slot.closing and not slot.phase.on]
+    return slots[last].turn_id("") if left else None
+
+
+def last_slots(debate: DebateState) -> Mapping[str, int]:
+    """Seat to the number of the last slot in which it has a turn whatever is found."""
+    certain = [
+        (n, slot) for n, slot in enumerate(debate.plan.calendar) if not slot.phase.on and not debate.cut_off(slot)
+    ]
+    return {seat: n for n, slot in certain for seat in slot.phase.seats}
+
+
+def will_hear(debate: DebateState, seat: str) -> bool:
+    """Whether a seat, `judge` for all judges, has a turn yet, as things stand, in which it would hear a question that
+    is put now."""
+    if not debate.due:
+        return False
+    due = debate.plan.places[place_of(debate.due[0])]
+    if debate.last_slots.get(seat, -1) > due:
+        return True
+    slot, taking = debate.plan.calendar[due], debate.judges if seat == JUDGE else (seat,)
+    return seat in slot.phase.seats and any(slot.turn_id(taker) not in debate.begun for taker in taking)
+
+
+def questions_put_to(debate: DebateState, turn: Turn) -> list[FloorQuestion]:
+    """The questions from the floor that the taker of a turn has heard: those put to their seat before the stage had
+    begun."""
+    known, before = questions_before(debate, turn)
+    return [
+        FloorQuestion(n, event.question, n >= known)
+        for n, event in enumerate(debate.questions[:before])
+        if turn.role in event.to
+    ]
+
+
+def new_questions(debate: DebateState, turn: Turn) -> list[FloorQuestion]:
+    """Those of them that they had not heard in a turn before."""
+    known, before = questions_before(debate, turn)
+    return [
+        FloorQuestion(n, event.question, new=True)
+        for n, event in enumerate(debate.questions[known:before], start=known)
+        if turn.role in event.to
+    ]
+
+
+def questions_before(debate: DebateState, turn: Turn) -> tuple[int, int]:
+    """How many questions were put before the same seat's turn before had begun, and before this one had."""
+    last = debate.last_begun.get((turn.seat, turn.mirrored), 0)
+    return debate.begun.get(turn.id) or (last, len(debate.questions))
+
+
+def settled(debate: DebateState) -> list[Turn]:
+    """Every turn that has its answer, in the order of the schedule."""
+    return [turn for turn in debate.turns.values() if turn.id in debate.answers]
+
+
+def unanswered_at_the_end(debate: DebateState) -> list[Turn]:
+    """The judges' turns without a usable reply after the last speech, in a debate that ended without a decision
+    because of them; empty for any other debate. A Reopened event makes them due again."""
+    if debate.due or not any(vote.absent for vote in tally.final_votes(debate)):
+        return []
+    verdict = tally.verdict(debate)
+    if verdict is not None and verdict.winner != NO_DECISION:
+        return []
+    turns = settled(debate)
+    spoken = [n for n, turn in enumerate(turns) if not turn.judging or not turn.closing]
+    after = turns[max(spoken, default=-1) + 1 :]
+    return [turn for turn in after if isinstance(debate.answers[turn.id], Rejected)]
+
+
+def may_be_absent(debate: DebateState, turn: Turn) -> bool:
+    """Whether the debate may go on without a usable reply to a turn: never without a speech, and without a ballot
+    only while enough other judges can vote for the quorum."""
+    if turn.speaking or not turn.judging:
+        return not turn.speaking
+    if (panel := debate.plan.voting.get(place_of(turn))) is None:
+        return True
+    absent = {
+        voting.judge
+        for voting in panel
+        if any(isinstance(debate.answers.get(turn_id), Rejected) for turn_id in voting.turns)
+    }
+    return len(panel) - len(absent | {turn.seat}) >= max(1, debate.opened.setup.quorum)
+
+
+def heard(debate: DebateState, listener: Turn) -> list[Turn]:
+    """The speeches, and what a clerk found, that the taker of this turn has heard, in the order of the schedule: those
+    of earlier stages whose phase is heard by the seat. Ballots are never among them, nor replies that did not
+    count. They are as they were given; a mirrored judge is shown them with the sides exchanged."""
+    return [
+        turn
+        for turn in _earlier(debate, listener)
+        if (turn.phase.reply == "text" or not turn.judging)
+        and not isinstance(debate.answers.get(turn.id), Rejected)
+        and (listener.role in _hearers(debate, turn) or turn.seat == listener.seat)
+    ]
+
+
+def _earlier(debate: DebateState, listener: Turn) -> Iterator[Turn]:
+    """The turns of the stages before that of a turn."""
+    for stage in debate.stages:
+        if any(turn.id == listener.id for turn in stage):
             return
-        order = self.speaking_order()
-        if slot.phase.on == "convergence":
-            order = tuple(side for side in order if side in self.moved(slot.round or 0))
-        for seats in slot.stages(order, self.judges, mirror=self.mirrors(slot.phase)):
-            yield tuple(self._turn(slot, seat) for seat in seats)
+        yield from stage
 
-    def most_turns(self) -> int:
-        """How many turns the debate may have, with those that answer something found."""
-        order = self.speaking_order()
-        stages = (slot.stages(order, self.judges, mirror=self.mirrors(slot.phase)) for slot in self.calendar())
-        return sum(len(seats) for one in stages for seats in one)
 
-    def _turn(self, slot: Slot, seat: str) -> Turn:
-        turn_id = slot.turn_id(seat)
-        if turn_id not in self._turns:
-            self._turns[turn_id] = Turn(
-                id=turn_id,
-                seat=seat.removesuffix(MIRRORED),
-                phase=slot.phase,
-                round=slot.round,
-                closing=slot.closing,
-                mirrored=seat.endswith(MIRRORED),
-            )
-        return self._turns[turn_id]
+def _hearers(debate: DebateState, turn: Turn) -> tuple[str, ...]:
+    """The seats that hear of a settled turn."""
+    heard_by = turn.phase.heard_by
+    if not hearing.declined(debate, turn.id):
+        return heard_by
+    return tuple(seat for seat in heard_by if seat in turn.phase.refusals_heard_by)
 
-    def turn(self, turn_id: str) -> Turn:
-        """The turn with that id, due or settled; OutOfTurn if the agenda has none so far."""
-        if found := self._find(turn_id):
-            return found
-        raise OutOfTurn(f"{turn_id}: this turn is not due. Due now: {self.due_names()}.")
 
-    def _find(self, turn_id: str) -> Turn | None:
-        """The turn with that id among those that were reached."""
-        self._reach()
-        return self._reached.get(turn_id)
+def own_ballots(debate: DebateState, turn: Turn) -> list[Turn]:
+    """The turns in which this judge has voted so far in the same presentation, without its vote before the first
+    word."""
+    return [
+        earlier
+        for earlier in settled(debate)
+        if earlier.seat == turn.seat and earlier.mirrored == turn.mirrored and earlier.phase.option != "blind"
+        if debate.ballot(earlier.id) is not None
+    ]
 
-    def _place_of(self, turn: Turn) -> str:
-        """The place in the calendar of a turn's phase."""
-        return turn.id.removesuffix(turn.seat + (MIRRORED if turn.mirrored else ""))
 
-    def last_place(self) -> str | None:
-        """The place of the last phase before what follows the rounds, if the debate is ended early now: the phase that
-        is due where anybody in it was asked or has answered, so that every side has its turn in it, and otherwise the
-        one before it; with the vote on a round whose speeches are all in. None where that leaves nothing out."""
-        begun = {self._place_of(turn) for stage in self.stages() for turn in stage if self._is_begun(turn)}
-        slots = self.calendar()
-        last = max(n for n, slot in enumerate(slots) if slot.turn_id("") in begun)
-        for n, slot in enumerate(slots[last + 1 :], start=last + 1):
-            if slot.round != slots[last].round or slot.phase.on or set(slot.phase.seats) & set(self.format.sides):
-                break
-            last = n
-        left = [slot for slot in slots[last + 1 :] if not slot.closing and not slot.phase.on]
-        return slots[last].turn_id("") if left else None
-
-    def _is_begun(self, turn: Turn) -> bool:
-        """Whether a turn's brief was put, or answered."""
-        return turn.id in self.answers or turn.id in self.asked
-
-    @property
-    def askable(self) -> tuple[str, ...]:
-        """The seats that the floor may put a question to, `judge` for all judges, with or without a turn left."""
-        return (*self.format.sides, *((JUDGE,) if self.judges else ()))
-
-    def will_hear(self, seat: str) -> bool:
-        """Whether a seat, `judge` for all judges, has a turn yet, as things stand, in which it would hear a question
-        that is put now."""
-        if not self.due():
-            return False
-        due = self._places[self._place_of(self.due()[0])]
-        if self._last_slots.get(seat, -1) > due:
-            return True
-        slot, taking = self.calendar()[due], self.judges if seat == JUDGE else (seat,)
-        return seat in slot.phase.seats and any(slot.turn_id(one) not in self.begun for one in taking)
-
-    def _begin(self) -> None:
-        """Marks the turns of the stage that is due as begun: a brief of theirs is put, or answered."""
-        for turn in self._last_stage():
-            if turn.id not in self.begun:
-                self.begun[turn.id] = self._questions_before(turn)
-                self._last_begun[turn.seat, turn.mirrored] = len(self.raised)
-
-    def put_to(self, turn: Turn) -> list[FloorQuestion]:
-        """The questions from the floor that the taker of a turn has heard: those put to their seat before the stage
-        had begun."""
-        known, before = self._questions_before(turn)
-        return [
-            FloorQuestion(n, one.question, n >= known)
-            for n, one in enumerate(self.raised[:before])
-            if turn.role in one.to
-        ]
-
-    def new_to(self, turn: Turn) -> list[FloorQuestion]:
-        """Those of them that they had not heard in a turn before."""
-        known, before = self._questions_before(turn)
-        return [
-            FloorQuestion(n, one.question, new=True)
-            for n, one in enumerate(self.raised[known:before], start=known)
-            if turn.role in one.to
-        ]
-
-    def _questions_before(self, turn: Turn) -> tuple[int, int]:
-        return self.begun.get(turn.id) or (self._last_begun.get((turn.seat, turn.mirrored), 0), len(self.raised))
-
-    def settled(self) -> list[Turn]:
-        """Every turn that has its answer, in agenda order."""
-        return [turn for stage in self.stages() for turn in stage if turn.id in self.answers]
-
-    def heard(self, listener: Turn) -> list[Turn]:
-        """The speeches, and what a clerk found, that the taker of this turn has heard, in agenda order: those of
-        earlier stages whose phase is heard by the seat. Ballots are never among them, nor replies that did not
-        count. They are as they were given; a mirrored judge is shown them with the sides exchanged."""
-        heard: list[Turn] = []
-        for stage in self.stages():
-            if any(turn.id == listener.id for turn in stage):
-                break
-            heard += stage
-        return [
-            turn
-            for turn in heard
-            if (turn.phase.reply == "text" or not turn.judging)
-            and not isinstance(self.answers.get(turn.id), Rejected)
-            and (listener.role in self._hearers(turn) or turn.seat == listener.seat)
-        ]
-
-    def _hearers(self, turn: Turn) -> tuple[str, ...]:
-        """The seats that are told of a settled turn."""
-        heard_by = turn.phase.heard_by
-        if not self.declined(turn.id):
-            return heard_by
-        return tuple(seat for seat in heard_by if seat in turn.phase.refusals_heard_by)
-
-    def own_ballots(self, turn: Turn) -> list[Turn]:
-        """The turns in which this judge has voted so far in the same presentation, without what it held before
-        the first word."""
-        return [
-            one
-            for one in self.settled()
-            if one.seat == turn.seat and one.mirrored == turn.mirrored and one.phase.option != "blind"
-            if self.ballot(one.id) is not None
-        ]
-
-    def terms(self, turn: Turn, *, named: bool = True) -> ShapeContext:
-        """What the fields of that turn's shape refer to; without the turns where none are `named`."""
-        setup, rubric = self.opened.setup, self.format.rubric
-        heard = self.heard(turn) if named else []
-        return ShapeContext(
-            sides=self.format.sides,
-            criteria=self.criteria,
-            least=rubric.least,
-            most=rubric.most,
-            rounds=self.rounds,
-            strictness=setup.strictness,
-            turns=tuple(self._named(turn, one.id) for one in heard),
-            scales={name: rubric.scale(name) for name in self.criteria},
-        )
-
-    def _named(self, listener: Turn, turn_id: str) -> str:
-        """A turn's id as the taker of a turn knows it."""
-        return self.exchange.turn_id(turn_id) if listener.mirrored else turn_id
-
-    def conceded(self) -> str | None:
-        """The side that gave up its whole position; `both` where they did so at once; None otherwise. Where a
-        debate is judged again, what only the earlier ballots found ends it, and is no finding of these."""
-        for stage in self.stages():
-            if all(turn.id in self.answers for turn in stage) and (gave_up := self._gave_up(stage)):
-                said = any(self.concedes(turn) for turn in stage)
-                if not said and conceded(self.ballots(stage[0].round or 0)) not in gave_up:
-                    return None
-                return gave_up[0] if len(gave_up) == 1 else "both"
-        return None
-
-    def _gave_up(self, stage: Stage) -> tuple[str, ...]:
-        """The sides that conceded the debate in this stage: by their own word, or by the ballots of a round
-        whose panel has voted in it."""
-        own = tuple(turn.seat for turn in stage if self.concedes(turn))
-        first = stage[0]
-        if own or first.round is None or "conceded" not in (self.shape(first) or {}):
-            return own
-        if self._round_votes(first.round)[-1:] != [stage[-1].id] or stage[-1].id not in self.answers:
-            return ()  # judges of a panel may vote one after another: the last of them ends it
-        found = self.given_up(first.round)
-        return (found,) if found else ()
-
-    def verdict(self) -> Verdict | None:
-        """What the final ballots and the scores add up to; None until there is a final ballot."""
-        votes = self.final_votes()
-        if all(vote.absent for vote in votes):
-            return None
-        said = [ballot.ballot.get("strength") for ballot in self.finals()]
-        return final_verdict(
-            votes,
-            self.scored(),
-            self.format.sides,
-            quorum=self.opened.setup.quorum,
-            blind=self.blind_votes(),
-            by_swing=self.format.decided_by == "swing",
-            winner_of=self.labels,
-            measured=any("scores" in shape for shape in self.format.shapes.values()),
-            concession=self.conceded(),
-            persisted=bool(self.persisted()),
-            said=[word for word in said if word is not None],
-        )
+def terms(debate: DebateState, turn: Turn, *, named: bool = True) -> ShapeContext:
+    """What the fields of that turn's shape refer to; without the turns where none are `named`."""
+    rubric, names = debate.format.rubric, [earlier.id for earlier in heard(debate, turn)] if named else []
+    return ShapeContext(
+        sides=debate.format.sides,
+        criteria=debate.criteria,
+        least=rubric.least,
+        most=rubric.most,
+        rounds=debate.rounds,
+        strictness=debate.opened.setup.strictness,
+        turns=tuple(map(debate.exchange.turn_id, names) if turn.mirrored else names),
+        scales={name: rubric.scale(name) for name in debate.criteria},
+    )

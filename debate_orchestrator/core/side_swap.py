@@ -24,7 +24,7 @@ class SideSwap:
     """The exchange of the two sides of a format."""
 
     def __init__(self, rules: Format):
-        a, b = rules.sides[0], rules.sides[-1]  # a debate of one side is what it was
+        a, b = rules.sides[0], rules.sides[-1]  # a debate of one side stays as it is
         self._other = {a: b, b: a}
         self._names = _names(rules.seats[a].name, rules.seats[b].name)
         self._tags = {rules.seats[a].tag: rules.seats[b].tag, rules.seats[b].tag: rules.seats[a].tag}
@@ -36,8 +36,8 @@ class SideSwap:
 
     def keys(self, values: Mapping[str, _T]) -> dict[str, _T]:
         """A value for each side, each at the other; in the order of the sides, with what is no side's after them."""
-        made = {self.side(name): value for name, value in values.items()}
-        return {name: made[name] for name in (*(side for side in self._other if side in made), *made)}
+        swapped = {self.side(name): value for name, value in values.items()}
+        return {name: swapped[name] for name in (*(side for side in self._other if side in swapped), *swapped)}
 
     def turn_id(self, turn_id: str) -> str:
         """The id that a turn has when the sides are exchanged."""
@@ -66,35 +66,35 @@ class SideSwap:
 
     def ballot(self, shape: Shape, ballot: Mapping[str, Any]) -> dict[str, Any]:
         """A structured reply of that shape with the sides exchanged."""
-        made = {name: self._field(shape[name], value) if name in shape else value for name, value in ballot.items()}
+        swapped = {name: self._field(shape[name], value) if name in shape else value for name, value in ballot.items()}
         # Fields that are named like the sides, such as what each holds on a claim, change places: they are alike.
-        if set(self._other) <= set(made):
-            made = {name: made[self.side(name)] for name in made}
-        return made
+        if set(self._other) <= set(swapped):
+            swapped = {name: swapped[self.side(name)] for name in swapped}
+        return swapped
 
     def _field(self, field: Field, value: Any) -> Any:
         if value is None:
             return None
         if field.per_side and isinstance(value, Mapping):
-            one = field.model_copy(update={"per_side": False})
-            return {name: self._field(one, value[self.side(name)]) for name in value}
+            single = field.model_copy(update={"per_side": False})
+            return {name: self._field(single, value[self.side(name)]) for name in value}
         match field.kind:
             case "text":
                 return self.text(value)
             case "choice":
                 return self.side(value)
             case "choices":
-                return [self.side(one) for one in value]
+                return [self.side(item) for item in value]
             case "turn":
                 return self.turn_id(value)
             case "turns":
-                return [self.turn_id(one) for one in value]
+                return [self.turn_id(item) for item in value]
             case "scores":
                 return {name: value[self.side(name)] for name in value}
             case "record":
                 return self.ballot(field.fields, value)
             case "list":
-                return [self.ballot(field.fields, one) if field.fields else self.text(one) for one in value]
+                return [self.ballot(field.fields, item) if field.fields else self.text(item) for item in value]
         return value
 
 
@@ -108,12 +108,12 @@ def _names(first: str, second: str) -> dict[str, str]:
         and not {len(first.rsplit(maxsplit=1)[-1]), len(second.rsplit(maxsplit=1)[-1])} & {1}
     ):
         forms += [str.lower, lambda name: name[:1].lower() + name[1:]]
-    made: dict[str, str] = {}
+    names: dict[str, str] = {}
     for form in forms:
-        one, other = form(" ".join(first.split())), form(" ".join(second.split()))
-        if one != other and not {one, other} & set(made):
-            made |= {one: other, other: one}
-    return made
+        name, other = form(" ".join(first.split())), form(" ".join(second.split()))
+        if name != other and not {name, other} & set(names):
+            names |= {name: other, other: name}
+    return names
 
 
 @lru_cache(maxsize=16)

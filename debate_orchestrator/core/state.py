@@ -1,179 +1,246 @@
-"""The state of a debate: the fold of its events, which says what turns are due next.
-
-1. An event out of turn is refused and changes nothing; the same answer twice is harmless.
-2. What a seat hears follows the schedule's order, never the order in which answers arrived: network timing can't change
-   a prompt.
-3. Phases that depend on what was said are worked out from the answers by `schedule`, so no second state can disagree.
-"""
+"""The state of a debate as frozen data: what its events so far add up to. `fold` makes it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import NamedTuple
 
 from debate_orchestrator.core.events import (
     Answer,
     Asked,
-    BudgetChanged,
     CallFailed,
-    Declined,
-    EndedEarly,
-    Event,
     Noted,
     Opened,
     QuestionAsked,
-    Reassigned,
     Rejected,
-    Spoke,
+    Reply,
     Voted,
 )
-from debate_orchestrator.core.phases import Turn
-from debate_orchestrator.core.schedule import Schedule
-from debate_orchestrator.core.schema import check, names_turns
-from debate_orchestrator.util.errors import OutOfTurn
+from debate_orchestrator.core.format import Format, calendar
+from debate_orchestrator.core.phases import JUDGE, MIRRORED, Phase, Slot, Turn, judges
+from debate_orchestrator.core.schema import Shape
+from debate_orchestrator.core.side_swap import SideSwap
+from debate_orchestrator.core.verdict import ConvergenceFinding, RoundResult
+from debate_orchestrator.core.visible_text import VisibleText
+from debate_orchestrator.core.votes import Vote
 
-ATTEMPTS = 2
-"""How often a judge is asked for a usable reply before it counts as absent. A debater never does: a one-sided
-transcript must not be judged."""
+Stage = tuple[Turn, ...]
+"""Turns that are due together and do not hear each other."""
 
 
-class DebateState(Schedule):
-    """One debate, after the events so far."""
+class JudgeTurns(NamedTuple):
+    """The turns in which one judge votes in one phase, the mirrored one last."""
 
-    def __init__(self, events: Iterable[Event]):
-        """Folds `events`, the first of which must be Opened. Raises OutOfTurn if one does not fit."""
-        rest = iter(events)
-        opened = next(rest, None)
-        if not isinstance(opened, Opened):
-            raise OutOfTurn("The first event does not open a debate.")
-        super().__init__(opened)
-        for event in rest:
-            self.take(event)
+    judge: str
+    shape: Shape
+    turns: tuple[str, ...]
 
-    def admits(self, event: Event) -> bool:
-        """Whether an event would change anything: False for an answer that is recorded already, word for word.
 
-        Raises OutOfTurn for an event that is not due, or does not answer what was asked.
-        """
-        if isinstance(event, Opened):
-            raise OutOfTurn("The debate is open already; a journal holds one debate.")
-        if isinstance(event, Noted):
-            return True
-        if isinstance(event, BudgetChanged):
-            return self._may_cap(event)
-        if isinstance(event, Reassigned):
-            return self._may_recast(event)
-        if isinstance(event, QuestionAsked):
-            return self._may_raise(event)
-        if isinstance(event, EndedEarly):
-            return self._may_close()
-        if self.answers.get(event.turn) == event or self._is_known(event):
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What the opening alone decides, and no later event changes. A place is a slot's turn id without a seat. All
+    states of a debate share one."""
+
+    calendar: tuple[Slot, ...]
+    """Every phase that the debate may have, in order."""
+    places: Mapping[str, int]
+    """Place to its number in the calendar."""
+    slots: Mapping[int | None, Sequence[Slot]]
+    """The phases of each round; under None, those before the first round and after the last."""
+    speaking_order: tuple[str, ...]
+    """The sides, the one that was chosen to speak first before the others."""
+    judges: tuple[str, ...]
+    """The judges' seats; empty where the format has none."""
+    voting: Mapping[str, tuple[JudgeTurns, ...]]
+    """Place to the turns in which judges vote there."""
+    round_votes: Mapping[int, tuple[str, ...]]
+    """Round to the turns in which it is voted on; only rounds that are."""
+    weights: Mapping[str, Fraction]
+    """The criteria that apply, with how much each counts."""
+    labels: Mapping[str, str]
+    """The winner that each label stands for, where votes are labels; empty where judges name winners or score."""
+    exchange: SideSwap
+    """The exchange of the sides, for what a mirrored judge sees."""
+
+
+class Cursor(NamedTuple):
+    """How far the calendar has been worked through."""
+
+    slot: int = 0
+    stage: int = 0
+    """How many stages of that slot were reached."""
+    ended: bool = False
+    """Whether the rounds are over."""
+
+
+class JudgedRound(NamedTuple):
+    """What the ballots of a round come to, once its whole panel has had its turns."""
+
+    finding: ConvergenceFinding
+    result: RoundResult | None
+    """None where every judge is absent."""
+    intervened: bool
+    """Whether the round's convergence is answered by an intervention."""
+
+
+@dataclass(frozen=True)
+class DebateState:
+    """One debate after the events so far. Only `fold` may change anything in it."""
+
+    opened: Opened
+    plan: Plan = field(compare=False)
+    cast: Mapping[str, tuple[str, ...]]
+    """Who fills the seats now."""
+    max_cost: float | None
+    retry_for: float
+    """Seconds that a turn may be in trouble now before the debate is paused."""
+    closed_after: str | None = None
+    """The place after which only the last turns follow, where the debate was ended early."""
+    answers: Mapping[str, Answer] = field(default_factory=dict)
+    """Turn id to the answer that settled it."""
+    rejected: Mapping[str, Sequence[Rejected]] = field(default_factory=dict)
+    asked: Mapping[str, Sequence[Asked]] = field(default_factory=dict)
+    failed: Mapping[str, Sequence[CallFailed]] = field(default_factory=dict)
+    """Turn id to its replies that were rejected, its briefs that were put, and its calls that failed."""
+    notes: Sequence[Noted] = ()
+    questions: Sequence[QuestionAsked] = ()
+    """The questions from the floor."""
+    begun: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """The turns whose briefs nothing may change any more: those that were put or answered, and those beside them
+    in their stage, so that all who speak at the same time hear the same. Each with the number of questions that were
+    put before the same seat's turn before it had begun, and before it had itself."""
+    last_begun: Mapping[tuple[str, bool], int] = field(default_factory=dict)
+    """Seat and presentation to the number of questions that were put before its latest turn had begun."""
+    speeches: Mapping[str, VisibleText] = field(default_factory=dict)
+    """Turn id to what others hear of the speech that settled it."""
+    conceding: frozenset[str] = frozenset()
+    """The turns whose speech concedes the debate by the reserved line."""
+    votes: Mapping[str, Sequence[Vote]] = field(default_factory=dict)
+    """Place to its votes, absent ones among them, once the whole panel has voted there."""
+    judged: Mapping[int, JudgedRound] = field(default_factory=dict)
+    stages: Sequence[Stage] = ()
+    """Every settled stage, in order, and the one that is due."""
+    turns: Mapping[str, Turn] = field(default_factory=dict)
+    """The turns of those stages, by id."""
+    cursor: Cursor = field(default_factory=Cursor)
+    due: Stage = ()
+    """The turns that must be taken now; empty when the debate is complete. They are independent."""
+    last_slots: Mapping[str, int] = field(default_factory=dict)
+    """Seat to the number of the last slot in which it has a turn whatever is found."""
+
+    @property
+    def complete(self) -> bool:
+        return not self.due
+
+    @property
+    def format(self) -> Format:
+        return self.opened.format
+
+    @property
+    def rounds(self) -> int:
+        return self.opened.setup.rounds
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """The judges' seats; empty where the format has none."""
+        return self.plan.judges
+
+    @property
+    def weights(self) -> Mapping[str, Fraction]:
+        """The criteria that apply in this debate, with how much each counts."""
+        return self.plan.weights
+
+    @property
+    def criteria(self) -> tuple[str, ...]:
+        """The criteria that apply in this debate."""
+        return tuple(self.plan.weights)
+
+    @property
+    def askable(self) -> tuple[str, ...]:
+        """The seats that the floor may put a question to, `judge` for all judges, with or without a turn left."""
+        return (*self.format.sides, *((JUDGE,) if self.judges else ()))
+
+    @property
+    def knows_marks(self) -> bool:
+        """Whether the marks that models use for private working count, besides the format's own."""
+        return self.opened.hearing > 1
+
+    @property
+    def exchange(self) -> SideSwap:
+        return self.plan.exchange
+
+    def reply(self, turn: Turn) -> Reply:
+        """The reply that settled a turn."""
+        return self.answers[turn.id].reply
+
+    def shape(self, turn: Turn) -> Shape | None:
+        """The shape of reply that a turn wants; None for a speech."""
+        return None if turn.phase.reply == "text" else self.format.shapes[turn.phase.reply]
+
+    def ballot(self, turn_id: str) -> Voted | None:
+        """The ballot cast in that turn; None where none counts."""
+        answer = self.answers.get(turn_id)
+        return answer if isinstance(answer, Voted) else None
+
+    def mirrors(self, phase: Phase) -> bool:
+        """Whether judges take a second, mirrored turn in a phase."""
+        return _mirrors(self.opened, phase)
+
+    def cut_off(self, slot: Slot) -> bool:
+        """Whether an early end has left out that phase."""
+        if slot.closing or self.closed_after is None:
             return False
-        turn = self._must_be_due(event.turn)
-        self._must_answer(turn, event)
-        return True
+        places = self.plan.places
+        return places[slot.turn_id("")] > places.get(self.closed_after, len(places))
 
-    def _is_known(self, event: Event) -> bool:
-        """Whether a rejected reply is recorded already: the same words, and no brief sent since."""
-        if not isinstance(event, Rejected):
-            return False
-        rejected = self.spoiled.get(event.turn, [])
-        # Only the last few are compared: a reply is repeated at once if at all, and a journal may hold thousands.
-        return event in rejected[-8:] and len(rejected) >= len(self.asked.get(event.turn, []))
 
-    def _may_cap(self, event: BudgetChanged) -> bool:
-        """Whether a new cost cap changes anything. Raises OutOfTurn if no call is left to make."""
-        if self.complete:
-            raise OutOfTurn("This debate is complete; a new cost cap would change nothing.")
-        return event.max_cost != self.max_cost
+def make_plan(opened: Opened) -> Plan:
+    """What an opening decides for the whole debate."""
+    setup, rules = opened.setup, opened.format
+    slots = tuple(calendar(rules, setup.rounds, setup.strictness, setup.options))
+    by_round: dict[int | None, list[Slot]] = {}
+    for slot in slots:
+        by_round.setdefault(slot.round, []).append(slot)
+    panel = judges(len(opened.cast.get(JUDGE, ()))) if JUDGE in rules.seated else ()
+    voting = {slot.turn_id(""): _judge_turns(opened, slot, panel) for slot in slots if rules.votes(slot.phase)}
+    round_votes: dict[int, tuple[str, ...]] = {}
+    for slot in slots:
+        ids = tuple(turn_id for judge in voting.get(slot.turn_id(""), ()) for turn_id in judge.turns)
+        if slot.round is not None and ids:
+            round_votes[slot.round] = round_votes.get(slot.round, ()) + ids
+    first = (setup.first,) if setup.first in rules.sides else ()
+    return Plan(
+        calendar=slots,
+        places={slot.turn_id(""): n for n, slot in enumerate(slots)},
+        slots=by_round,
+        speaking_order=(*first, *(side for side in rules.sides if side not in first)),
+        judges=panel,
+        voting=voting,
+        round_votes=round_votes,
+        weights={
+            name: Fraction(str(criterion.weight))
+            for name, criterion in rules.rubric.criteria.items()
+            if criterion.when.holds(rounds=setup.rounds, strictness=setup.strictness)
+        },
+        labels=_labels(rules),
+        exchange=SideSwap(rules),
+    )
 
-    def _may_recast(self, event: Reassigned) -> bool:
-        """Whether new models for a seat change anything. Raises OutOfTurn if the panel's size would change."""
-        if self.complete:
-            problem = f"This debate is complete; a new model for {event.seat} would change nothing."
-            raise OutOfTurn(problem, hint="`debate judge` has other judges judge it again")
-        before = self.cast.get(event.seat, ())
-        if len(event.who) != len(before):
-            raise OutOfTurn(f"{event.seat} has {len(before)} models, and {len(event.who)} were named to replace them.")
-        return event.who != before
 
-    def _may_raise(self, event: QuestionAsked) -> bool:
-        """True for a question from the audience. Raises OutOfTurn if a seat that it is put to will not hear it."""
-        seats = self.askable
-        if unknown := [seat for seat in event.to if seat not in seats]:
-            raise OutOfTurn(f"A question can't be put to {', '.join(unknown)}.", hint=f"one of {', '.join(seats)}")
-        if finished := [seat for seat in event.to if not self.will_hear(seat)]:
-            problem = f"A question can't be put to {', '.join(finished)}: the last turn is taken or under way."
-            raise OutOfTurn(problem, hint="a seat with turns left")
-        return True
+def _mirrors(opened: Opened, phase: Phase) -> bool:
+    return opened.setup.mirror and opened.format.votes(phase)
 
-    def _may_close(self) -> bool:
-        """Whether an early end changes anything. Raises OutOfTurn if there is nothing to end or to judge."""
-        due = self.due()
-        if not due or due[0].closing:
-            state = "This debate is complete" if not due else "The last turns of this debate are due already"
-            raise OutOfTurn(f"{state}; there is no round left to skip.")
-        if not any(turn.speaking and turn.id in self.answers for stage in self.stages() for turn in stage):
-            raise OutOfTurn("No speech has been made yet, so there is nothing to judge.")
-        if self.closed_after is not None:
-            return False
-        if self.last_place() is None:
-            raise OutOfTurn("The last round of this debate is under way; there is no round left to skip.")
-        return True
 
-    def _must_answer(self, turn: Turn, event: Asked | CallFailed | Answer) -> None:
-        shape = self.shape(turn)
-        answers = isinstance(event, Spoke | Declined | Voted)
-        if isinstance(event, Declined) and turn.speaking:
-            return
-        if answers and isinstance(event, Voted) == (shape is None):
-            wanted = "a speech" if shape is None else "a structured reply"
-            raise OutOfTurn(f"{turn.id}: this turn needs {wanted}, not the event {event.kind!r}.")
-        if isinstance(event, Voted) and shape is not None:
-            context = self.terms(turn, named=names_turns(shape))
-            complaints = [f"{turn.id}: {text}" for text in check(shape, event.ballot, context)]
-            if complaints:
-                raise OutOfTurn(complaints)
+def _judge_turns(opened: Opened, slot: Slot, panel: Sequence[str]) -> tuple[JudgeTurns, ...]:
+    shape, mirror = opened.format.shapes[slot.phase.reply], _mirrors(opened, slot.phase)
+    voting = panel if slot.phase.panel == "every judge" else panel[:1]
+    seats = [(judge, judge + MIRRORED) if mirror else (judge,) for judge in voting]
+    return tuple(JudgeTurns(pair[0], shape, tuple(map(slot.turn_id, pair))) for pair in seats)
 
-    def take(self, event: Event) -> bool:
-        """Folds one event; True if it changed anything. Raises as `admits`, and then nothing has changed."""
-        if not self.admits(event):
-            return False
-        match event:
-            case Noted():
-                self.notes.append(event)
-            case Reassigned():
-                self.cast[event.seat] = event.who
-            case BudgetChanged():
-                self.max_cost = event.max_cost
-            case QuestionAsked():
-                self.raised.append(event)
-            case EndedEarly():
-                self.closed_after = self.last_place()
-                self._start_over()
-            case CallFailed():
-                self.unanswered.setdefault(event.turn, []).append(event)
-            case Asked():
-                self._begin()
-                self.asked.setdefault(event.turn, []).append(event)
-            case Rejected():
-                self.spoiled.setdefault(event.turn, []).append(event)
-                turn = self.turn(event.turn)
-                if len(self.spoiled[event.turn]) >= ATTEMPTS and not turn.speaking:
-                    self._settle(event)
-            case Spoke() | Declined() | Voted():
-                self._settle(event)
-        return True
 
-    def _settle(self, answer: Answer) -> None:
-        self._begin()
-        self.answers[answer.turn] = answer
-        self._answered()
-
-    def _must_be_due(self, turn_id: str) -> Turn:
-        due = self.due()
-        for turn in due:
-            if turn.id == turn_id:
-                return turn
-        if turn_id in self.answers:
-            raise OutOfTurn(f"{turn_id}: this turn has an answer already, and that one counts.")
-        raise OutOfTurn(f"{turn_id}: this turn is not due. Due now: {self.due_names()}.")
+def _labels(rules: Format) -> Mapping[str, str]:
+    shapes = [rules.shapes.get(phase.reply, {}) for phase in rules.phases() if rules.votes(phase)]
+    named = any({"winner", "scores"} & set(shape) for shape in shapes)
+    return {} if named else rules.winner_of

@@ -1,161 +1,267 @@
-"""What the votes add up to, round by round: scores and winners, and what judges found of the course of the debate."""
+"""What ballots add up to: votes, findings, round results, totals and the verdict, as functions over the state.
+
+What comes of a round is worked out once, when the last judge of its panel has voted: nothing changes it afterwards.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
-from debate_orchestrator.core.events import Opened
-from debate_orchestrator.core.record import Record
+from debate_orchestrator.core.events import Voted
+from debate_orchestrator.core.phases import MIRRORED, Slot
+from debate_orchestrator.core.schema import Shape
+from debate_orchestrator.core.state import DebateState, JudgedRound, JudgeTurns, Stage
 from debate_orchestrator.core.verdict import (
     ConvergenceFinding,
     RoundResult,
-    conceded,
-    finding,
+    Verdict,
+    final_verdict,
+    find_convergence,
+    majority_concession,
     round_result,
     score_totals,
 )
-from debate_orchestrator.core.votes import Vote, mean
+from debate_orchestrator.core.votes import BallotReading, Vote, mean, read_ballot
 
 
-class Tally(Record):
-    """A record, counted. Once the whole panel of a round has voted, nothing changes what comes of that, and it is
-    remembered."""
+def ballots(debate: DebateState, round: int) -> list[Voted]:
+    """The ballots that count for a round, as judges cast them who saw it straight, in the order of the panel; none
+    before the whole panel has voted."""
+    return _ballots(debate, votes(debate, round))
 
-    def __init__(self, opened: Opened):
-        super().__init__(opened)
-        self._findings: dict[int, ConvergenceFinding] = {}
-        self._results: dict[int, RoundResult | None] = {}
-        self._interventions: dict[int, bool] = {}
-        self._voting: dict[int, list[str]] = {}
-        """Round to the turns in which it is voted on, which stay the same, as the panel's size does."""
 
-    def finding(self, round: int) -> ConvergenceFinding:
-        """What the ballots of a round say of convergence."""
-        if round not in self._findings:
-            found = finding(self.ballots(round), self.format.sides)
-            if not self.votes(round):
-                return found
-            self._findings[round] = found
-        return self._findings[round]
+def final_ballots(debate: DebateState) -> list[Voted]:
+    """The same of the final ballots."""
+    return _ballots(debate, final_votes(debate))
 
-    def moved(self, round: int) -> tuple[str, ...]:
-        """The sides that answer the intervention of a round."""
-        course = self.opened.course
-        return self.finding(round).sides if course is None else course.interventions.get(round, ())
 
-    def given_up(self, round: int) -> str | None:
-        """The side that the ballots of a round hold to have given up its whole position; it ends the debate."""
-        course = self.opened.course
-        if course is None:
-            return conceded(self.ballots(round))
-        return course.conceded.get(round) if self._voted(round) else None
+def _ballots(debate: DebateState, cast: Sequence[Vote]) -> list[Voted]:
+    counting = [vote for vote in cast if not vote.absent]
+    return [ballot for vote in counting if (ballot := debate.ballot(vote.turn)) is not None]
 
-    def intervened(self, round: int) -> bool:
-        """Whether a round's convergence is answered by an intervention."""
-        if self.opened.course is not None:
-            return round in self.opened.course.interventions
-        if round not in self._interventions:
-            before = range(round - self.format.intervention.most_in_a_row, round)
-            if not self.votes(round):
-                return False
-            found = self._calls_for_one(round) and not all(n > 0 and self.intervened(n) for n in before)
-            self._interventions[round] = found
-        return self._interventions[round]
 
-    def _forget_interventions(self) -> None:
-        """An early end leaves out the phases after it, which answer what is found."""
-        self._interventions.clear()
+def votes(debate: DebateState, round: int) -> list[Vote]:
+    """What each judge makes of a round, absent ones among them; none before the whole panel has voted."""
+    return _votes(debate, debate.plan.slots.get(round, ()))
 
-    def _calls_for_one(self, round: int) -> bool:
-        """Whether a round converges, in which something answers that, and no side has given up."""
-        answering = [slot for slot in self.slots(round) if slot.phase.on == "convergence"]
-        if not any(not self.cut_off(slot) for slot in answering):
-            return False
-        return self.finding(round).detected and not conceded(self.ballots(round))
 
-    def persisted(self) -> tuple[int, ...]:
-        """The rounds that converged right after an intervention, and were flagged instead of answered again."""
-        return tuple(n for n in range(2, self.rounds + 1) if self.persists(n))
+def final_votes(debate: DebateState) -> list[Vote]:
+    """What each judge makes of the debate."""
+    return _votes(debate, [slot for slot in debate.plan.slots.get(None, ()) if slot.closing])
 
-    def persists(self, round: int) -> bool:
-        """Whether a round is one of those."""
-        return self.finding(round).detected and self.intervened(round - 1) and not self.intervened(round)
 
-    def advice(self, side: str, round: int) -> list[str]:
-        """The judges' advice from the round before to a side; empty in round 1 or with feedback off."""
-        if round < 2 or not self.opened.setup.feedback:
-            return []
-        return [vote.ballot["feedback"][side] for vote in self.ballots(round - 1) if vote.ballot.get("feedback")]
+def blind_votes(debate: DebateState) -> list[Vote]:
+    """What each judge held before the first word; empty where the format does not ask."""
+    return _votes(debate, [slot for slot in debate.plan.slots.get(None, ()) if slot.phase.option == "blind"])
 
-    def result(self, round: int) -> RoundResult | None:
-        """The scores and the winner of a round; None until it is judged."""
-        if round not in self._results:
-            votes = self.votes(round)
-            if not votes:
+
+def _votes(debate: DebateState, slots: Sequence[Slot]) -> list[Vote]:
+    places = [place for slot in slots if (place := slot.turn_id("")) in debate.plan.voting]
+    if any(place not in debate.votes for place in places):
+        return []
+    return [vote for place in places for vote in debate.votes[place]]
+
+
+def votes_in(debate: DebateState, place: str) -> list[Vote] | None:
+    """The votes of one phase, read from its ballots; None before the whole panel has voted in it."""
+    judges = debate.plan.voting[place]
+    if any(turn_id not in debate.answers for judge in judges for turn_id in judge.turns):
+        return None
+    return [_vote(debate, judge) for judge in judges]
+
+
+def _vote(debate: DebateState, judge: JudgeTurns) -> Vote:
+    readings = [_reading(debate, judge.shape, turn_id) for turn_id in judge.turns]
+    twice = len(readings) > 1
+    return Vote(
+        judge=judge.judge,
+        turn=judge.turns[0],
+        straight=readings[0],
+        mirrored=readings[1] if twice else None,
+        twice=twice,
+    )
+
+
+def _reading(debate: DebateState, shape: Shape, turn_id: str) -> BallotReading | None:
+    """What a ballot says of the sides as they are; None where none counts."""
+    if (ballot := debate.ballot(turn_id)) is None:
+        return None
+    return read_ballot(unmirrored(debate, shape, ballot), debate.format.sides, debate.weights, debate.format.winner_of)
+
+
+def unmirrored(debate: DebateState, shape: Shape, ballot: Voted) -> dict[str, Any]:
+    """A ballot in the terms of the sides as they are, in whichever presentation it was cast."""
+    return debate.exchange.ballot(shape, ballot.ballot) if ballot.turn.endswith(MIRRORED) else ballot.ballot
+
+
+def judge_round(debate: DebateState, round: int) -> JudgedRound:
+    """What a round's votes come to; for a round whose whole panel has voted."""
+    cast, rules = votes(debate, round), debate.format
+    found = find_convergence(ballots(debate, round), rules.sides)
+    absent = all(vote.absent for vote in cast)
+    result = None if absent else round_result(round, cast, rules.sides, debate.opened.setup.quorum, debate.plan.labels)
+    answering = [slot for slot in debate.plan.slots[round] if slot.phase.on == "convergence"]
+    calls = found.detected and any(not debate.cut_off(slot) for slot in answering)
+    before = range(round - rules.intervention.most_in_a_row, round)
+    intervened = (
+        calls
+        and not majority_concession(ballots(debate, round))
+        and not all(n in debate.judged and debate.judged[n].intervened for n in before)
+    )
+    return JudgedRound(found, result, intervened)
+
+
+def finding(debate: DebateState, round: int) -> ConvergenceFinding:
+    """What the ballots of a round say of convergence."""
+    return debate.judged[round].finding if round in debate.judged else ConvergenceFinding()
+
+
+def diverging_sides(debate: DebateState, round: int) -> tuple[str, ...]:
+    """The sides that answer the intervention of a round."""
+    course = debate.opened.course
+    return finding(debate, round).sides if course is None else course.interventions.get(round, ())
+
+
+def conceded_in(debate: DebateState, round: int) -> str | None:
+    """The side that the ballots of a round hold to have given up its whole position; it ends the debate."""
+    course = debate.opened.course
+    if course is None:
+        return majority_concession(ballots(debate, round))
+    return course.conceded.get(round) if round in debate.judged else None
+
+
+def intervened(debate: DebateState, round: int) -> bool:
+    """Whether a round's convergence is answered by an intervention."""
+    if debate.opened.course is not None:
+        return round in debate.opened.course.interventions
+    return round in debate.judged and debate.judged[round].intervened
+
+
+def persists(debate: DebateState, round: int) -> bool:
+    """Whether a round converged right after an intervention, and was flagged instead of answered again."""
+    return finding(debate, round).detected and intervened(debate, round - 1) and not intervened(debate, round)
+
+
+def persisted(debate: DebateState) -> tuple[int, ...]:
+    """The rounds that converged right after an intervention, and were flagged instead of answered again."""
+    return tuple(n for n in range(2, debate.rounds + 1) if persists(debate, n))
+
+
+def advice(debate: DebateState, side: str, round: int) -> list[str]:
+    """The judges' advice from the round before to a side; empty in round 1 or with feedback off."""
+    if round < 2 or not debate.opened.setup.feedback:
+        return []
+    cast = ballots(debate, round - 1)
+    return [ballot.ballot["feedback"][side] for ballot in cast if ballot.ballot.get("feedback")]
+
+
+def result(debate: DebateState, round: int) -> RoundResult | None:
+    """The scores and the winner of a round; None until it is judged."""
+    return debate.judged[round].result if round in debate.judged else None
+
+
+def unjudged(debate: DebateState, round: int) -> bool:
+    """Whether a round's panel has had its turns, and none of its ballots counts."""
+    return round in debate.judged and debate.judged[round].result is None
+
+
+def is_judged(debate: DebateState, round: int) -> bool:
+    """Whether a round is one that gets scored, when its turn comes."""
+    return round in debate.plan.round_votes
+
+
+def results(debate: DebateState) -> list[RoundResult]:
+    """The rounds that were judged."""
+    return [found for n in range(1, debate.rounds + 1) if (found := result(debate, n)) is not None]
+
+
+def scored(debate: DebateState) -> list[RoundResult]:
+    """Everything that gave points: the rounds, and final ballots that score the debate as a whole."""
+    final = [vote for vote in final_votes(debate) if vote.scores]
+    return [*results(debate), *([round_result(0, final, debate.format.sides)] if final else [])]
+
+
+def totals(debate: DebateState) -> dict[str, Fraction]:
+    """Side to the sum of its scores."""
+    return score_totals(scored(debate), debate.format.sides)
+
+
+def means(debate: DebateState) -> dict[str, dict[str, Fraction]]:
+    """Side to criterion to the mean of what judges gave it, over all ballots whose scores count; empty without any."""
+    marks: dict[str, dict[str, list[Fraction]]] = {}
+    slots = [slot for slot in debate.plan.calendar if slot.phase.option != "blind"]
+    for judge in [judge for slot in slots for judge in debate.plan.voting.get(slot.turn_id(""), ())]:
+        cast = [ballot for turn_id in judge.turns if (ballot := debate.ballot(turn_id)) is not None]
+        for ballot in cast if "scores" in judge.shape and len(cast) == len(judge.turns) else ():
+            scores = unmirrored(debate, judge.shape, ballot)["scores"]
+            for side in debate.format.sides:
+                given = marks.setdefault(side, {})
+                for name in debate.criteria:
+                    given.setdefault(name, []).append(Fraction(str(scores[side][name])))
+    return {side: {name: mean(values) for name, values in given.items()} for side, given in marks.items()}
+
+
+def flips(debate: DebateState) -> tuple[int, int]:
+    """How many of the votes that were cast in both presentations changed with it, and how many there are."""
+    pairs = [vote for cast in debate.votes.values() for vote in cast if vote.twice and not vote.absent]
+    return sum(not vote.stable for vote in pairs), len(pairs)
+
+
+def results_of(debate: DebateState, judge: str, *, mirrored: bool = False) -> list[RoundResult]:
+    """The rounds as one judge of the panel saw them in one presentation: by those ballots alone, in the terms of the
+    sides as they are."""
+    found: list[RoundResult] = []
+    for n in range(1, debate.rounds + 1):
+        own = [vote for vote in votes(debate, n) if vote.judge == judge]
+        readings = [vote.mirrored if mirrored else vote.straight for vote in own]
+        cast = [Vote(judge=judge, turn="", straight=reading) for reading in readings if reading is not None]
+        found += [round_result(n, cast, debate.format.sides)] if cast else []
+    return found
+
+
+def gave_up(debate: DebateState, stage: Stage) -> tuple[str, ...]:
+    """The sides that conceded the debate in this stage: by their own word, or by the ballots of a round whose panel
+    has voted in it."""
+    own = tuple(turn.seat for turn in stage if turn.id in debate.conceding)
+    first = stage[0]
+    if own or first.round is None or "conceded" not in (debate.shape(first) or {}):
+        return own
+    if debate.plan.round_votes.get(first.round, ())[-1:] != (stage[-1].id,) or stage[-1].id not in debate.answers:
+        return ()  # judges of a panel may vote one after another: the last of them ends it
+    found = conceded_in(debate, first.round)
+    return (found,) if found else ()
+
+
+def conceded(debate: DebateState) -> str | None:
+    """The side that gave up its whole position; `both` where they did so at once; None otherwise. Where a debate is
+    judged again, what only the earlier ballots found ends it, and is no finding of these."""
+    for stage in debate.stages:
+        if all(turn.id in debate.answers for turn in stage) and (sides := gave_up(debate, stage)):
+            own = any(turn.id in debate.conceding for turn in stage)
+            if not own and majority_concession(ballots(debate, stage[0].round or 0)) not in sides:
                 return None
-            absent = all(vote.absent for vote in votes)
-            rules = (self.format.sides, self.opened.setup.quorum, self.labels)
-            self._results[round] = None if absent else round_result(round, votes, *rules)
-        return self._results[round]
+            return sides[0] if len(sides) == 1 else "both"
+    return None
 
-    def unjudged(self, round: int) -> bool:
-        """Whether a round's panel has had its turns, and no ballot of theirs counts."""
-        return self._voted(round) and self.result(round) is None
 
-    def _voted(self, round: int) -> bool:
-        """Whether the whole panel of a round has had its turns; False where the round has no ballots."""
-        return self.judged(round) and all(turn_id in self.answers for turn_id in self._round_votes(round))
-
-    def judged(self, round: int) -> bool:
-        """Whether a round is one that gets scored, when its turn comes."""
-        return bool(self._round_votes(round))
-
-    def _round_votes(self, round: int) -> list[str]:
-        if round not in self._voting:
-            cast = self._cast(self.slots(round))
-            self._voting[round] = [turn_id for one in cast for turn_id in one.turns]
-        return self._voting[round]
-
-    def results(self) -> list[RoundResult]:
-        """The rounds that were judged."""
-        return [result for n in range(1, self.rounds + 1) if (result := self.result(n)) is not None]
-
-    def scored(self) -> list[RoundResult]:
-        """Everything that gave points: the rounds, and final ballots that score the debate as a whole."""
-        votes = [vote for vote in self.final_votes() if vote.scores]
-        return [*self.results(), *([round_result(0, votes, self.format.sides)] if votes else [])]
-
-    def means(self) -> dict[str, dict[str, Fraction]]:
-        """Side to criterion to the mean of what judges gave it, over all ballots whose scores count; empty without
-        any."""
-        marks: dict[str, dict[str, list[Fraction]]] = {}
-        for one in self._cast([slot for slot in self.calendar() if slot.phase.option != "blind"]):
-            votes = [vote for turn_id in one.turns if (vote := self.ballot(turn_id)) is not None]
-            for vote in votes if "scores" in one.shape and len(votes) == len(one.turns) else ():
-                scores = self.seen(one.shape, vote)["scores"]
-                for side in self.format.sides:
-                    given = marks.setdefault(side, {})
-                    for name in self.criteria:
-                        given.setdefault(name, []).append(Fraction(str(scores[side][name])))
-        return {side: {name: mean(all_of) for name, all_of in given.items()} for side, given in marks.items()}
-
-    def flips(self) -> tuple[int, int]:
-        """How many of the votes that were cast in both presentations changed with it, and how many there are."""
-        every = [vote for slot in self.calendar() for vote in self._votes([slot])]
-        pairs = [vote for vote in every if vote.twice and not vote.absent]
-        return sum(not vote.stable for vote in pairs), len(pairs)
-
-    def results_of(self, judge: str, *, mirrored: bool = False) -> list[RoundResult]:
-        """The rounds as one judge of the panel saw them in one presentation: by those ballots alone, in the
-        terms of the sides as they are."""
-        made = []
-        for n in range(1, self.rounds + 1):
-            own = [vote for vote in self.votes(n) if vote.judge == judge]
-            given = [vote.mirrored if mirrored else vote.straight for vote in own]
-            votes = [Vote(judge=judge, turn="", straight=one) for one in given if one is not None]
-            made += [round_result(n, votes, self.format.sides)] if votes else []
-        return made
-
-    def totals(self) -> dict[str, Fraction]:
-        """Side to the sum of its scores."""
-        return score_totals(self.scored(), self.format.sides)
+def verdict(debate: DebateState) -> Verdict | None:
+    """What the final ballots and the scores add up to; None until there is a final ballot."""
+    cast = final_votes(debate)
+    if all(vote.absent for vote in cast):
+        return None
+    strengths = [ballot.ballot.get("strength") for ballot in final_ballots(debate)]
+    return final_verdict(
+        cast,
+        scored(debate),
+        debate.format.sides,
+        quorum=debate.opened.setup.quorum,
+        blind=blind_votes(debate),
+        by_swing=debate.format.decided_by == "swing",
+        winner_of=debate.plan.labels,
+        measured=any("scores" in shape for shape in debate.format.shapes.values()),
+        concession=conceded(debate),
+        persisted=bool(persisted(debate)),
+        strengths=[word for word in strengths if word is not None],
+    )

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import Any
 
+from debate_orchestrator.core import hearing, schedule
 from debate_orchestrator.core.events import FoundPage, Spoke, Voted
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.schema import Field, Shape
@@ -29,7 +30,7 @@ class TranscriptEntry(Value):
     cut: bool = False
     """Whether a limit of tokens cut it short."""
     dropped: int = 0
-    """Words over the limit of the phase, which nobody hears."""
+    """Words over the limit of the phase, which are not heard."""
     words: int = 0
     quotes: tuple[Quote, ...] = ()
     found: tuple[FoundPage, ...] = ()
@@ -41,69 +42,68 @@ class TranscriptEntry(Value):
 
 def entries_for(debate: DebateState, listener: Turn) -> list[TranscriptEntry]:
     """What the taker of a turn has heard, in the order in which it is shown."""
-    turns = debate.heard(listener)
+    turns = schedule.heard(debate, listener)
     if not listener.mirrored:
         return [entry(debate, turn) for turn in turns]
-    made: list[TranscriptEntry] = []
-    for _, group in groupby(turns, key=lambda turn: (turn.round, turn.closing, turn.phase.title, turn.phase.on)):
-        made += _exchanged(debate, list(group))
-    return made
+    phases = groupby(turns, key=lambda turn: (turn.round, turn.closing, turn.phase.title, turn.phase.on))
+    return [mirrored for _, group in phases for mirrored in _mirrored(debate, list(group))]
 
 
-def _exchanged(debate: DebateState, turns: Sequence[Turn]) -> list[TranscriptEntry]:
+def _mirrored(debate: DebateState, turns: Sequence[Turn]) -> list[TranscriptEntry]:
     """The turns of one phase for a mirrored judge: the side that spoke last comes first, each under the other's name;
-    whoever is no side keeps its place."""
+    turns of other seats keep their place."""
     speaking = [turn for turn in turns if turn.speaking]
     before = {turn.id: earlier for earlier, turn in pairwise(speaking) if turn.phase.order == "in turn"}
-    left, made = list(speaking), []
-    for turn in turns:
-        one = left.pop() if turn.speaking else turn
-        after = debate.exchange.turn_id(before[one.id].id) if one.id in before else None
-        made.append(entry(debate, one, mirrored=True).model_copy(update={"after": after}))
-    return made
+    left, entries = list(speaking), list[TranscriptEntry]()
+    for place in turns:
+        turn = left.pop() if place.speaking else place
+        after = debate.exchange.turn_id(before[turn.id].id) if turn.id in before else None
+        entries.append(entry(debate, turn, mirrored=True).model_copy(update={"after": after}))
+    return entries
 
 
 def entry(debate: DebateState, turn: Turn, *, mirrored: bool = False) -> TranscriptEntry:
     """One settled speech, or what a clerk found."""
     answer, reply, exchange = debate.answers[turn.id], debate.reply(turn), debate.exchange
     if isinstance(answer, Voted):
-        said = _spoken(debate, turn, answer.ballot, mirrored=mirrored)
+        heard = _structured(debate, turn, answer.ballot, mirrored=mirrored)
     else:
-        said = debate.visible(turn)
-        said = said.model_copy(update={"text": exchange.text(said.text)}) if mirrored else said
+        heard = hearing.visible(debate, turn)
+        heard = heard.model_copy(update={"text": exchange.text(heard.text)}) if mirrored else heard
+    quotes = heard.quotes
+    if mirrored:
+        quotes = tuple(Quote(text=exchange.text(quote.text), verified=quote.verified) for quote in quotes)
     spoke = isinstance(answer, Spoke)
     return TranscriptEntry(
         turn=exchange.turn(turn) if mirrored else turn,
-        text=said.text,
-        declined=debate.declined(turn.id),
+        text=heard.text,
+        declined=hearing.declined(debate, turn.id),
         cut=spoke and reply.ended == "cut",
-        dropped=said.dropped,
-        words=said.words,
-        quotes=tuple(Quote(text=exchange.text(one.text), verified=one.verified) for one in said.quotes)
-        if mirrored
-        else said.quotes,
+        dropped=heard.dropped,
+        words=heard.words,
+        quotes=quotes,
         found=reply.found if spoke else (),
-        other_lines=debate.writes_for_the_other(turn),
+        other_lines=hearing.writes_for_the_other(debate, turn),
     )
 
 
-def _spoken(debate: DebateState, turn: Turn, ballot: Mapping[str, Any], *, mirrored: bool) -> VisibleText:
+def _structured(debate: DebateState, turn: Turn, ballot: Mapping[str, Any], *, mirrored: bool) -> VisibleText:
     """What is heard of a structured reply: of each of its texts what is heard of a speech; of a refusal, its reason."""
     quotes: list[Quote] = []
 
-    def aloud(value: Any) -> Any:
+    def heard(value: Any) -> Any:
         if isinstance(value, str):
-            said = debate.aloud(value)
-            quotes.extend(said.quotes)
-            return said.text
+            text = hearing.text_heard(debate, value)
+            quotes.extend(text.quotes)
+            return text.text
         if isinstance(value, list):
-            return [aloud(one) for one in value]
-        return {name: aloud(one) for name, one in value.items()} if isinstance(value, Mapping) else value
+            return [heard(item) for item in value]
+        return {name: heard(item) for name, item in value.items()} if isinstance(value, Mapping) else value
 
     shape = debate.shape(turn) or {}
-    said = aloud(ballot)
-    said = debate.exchange.ballot(shape, said) if mirrored else said
-    text = str(said.get("reason") or "") if ballot.get("refused") is True else as_text(shape, said)
+    fields = heard(ballot)
+    fields = debate.exchange.ballot(shape, fields) if mirrored else fields
+    text = str(fields.get("reason") or "") if ballot.get("refused") is True else as_text(shape, fields)
     return VisibleText(text=text, words=len(text.split()), quotes=tuple(quotes))
 
 
@@ -115,7 +115,7 @@ def as_text(shape: Shape, value: Mapping[str, Any]) -> str:
 
 def _fields(shape: Shape, value: Mapping[str, Any]) -> list[str]:
     filled = {name: value[name] for name in shape if name != "refused" and value.get(name) not in (None, [])}
-    return [line for name, said in filled.items() for line in _under(f"{title(name)}: ", _said(shape[name], said))]
+    return [line for name, held in filled.items() for line in _under(f"{title(name)}: ", _held(shape[name], held))]
 
 
 def title(name: str) -> str:
@@ -128,24 +128,24 @@ def _under(label: str, lines: Sequence[str]) -> list[str]:
     return [f"{label}{lines[0]}".rstrip(), *(f"  {line}".rstrip() for line in lines[1:])] if lines else []
 
 
-def _said(field: Field, said: Any) -> list[str]:
+def _held(field: Field, value: Any) -> list[str]:
     """What a field holds, in lines; the first one is empty where they begin under its label."""
-    if field.per_side and isinstance(said, Mapping):
-        one = field.model_copy(update={"per_side": False})
-        return ["", *(line for side, held in said.items() for line in _under(f"{side}: ", _said(one, held)))]
+    if field.per_side and isinstance(value, Mapping):
+        single = field.model_copy(update={"per_side": False})
+        return ["", *(line for side, held in value.items() for line in _under(f"{side}: ", _held(single, held)))]
     if field.kind == "record":
-        return ["", *_fields(field.fields, said)]
+        return ["", *_fields(field.fields, value)]
     if field.kind == "scores":
-        marks = {side: ", ".join(f"{name} {mark:g}" for name, mark in given.items()) for side, given in said.items()}
+        marks = {side: ", ".join(f"{name} {mark:g}" for name, mark in given.items()) for side, given in value.items()}
         return ["; ".join(f"{side}: {given}" for side, given in marks.items())]
     if field.kind == "list":
-        items = [_fields(field.fields, one) if field.fields else _lines(one) for one in said]
+        items = [_fields(field.fields, item) if field.fields else _lines(item) for item in value]
         return ["", *(line for item in items for line in _under("- ", item))]
-    if isinstance(said, list):
-        return [", ".join(str(one) for one in said)]
-    if isinstance(said, bool):
-        return ["yes" if said else "no"]
-    return [f"{said:g}"] if isinstance(said, float) else _lines(said)
+    if isinstance(value, list):
+        return [", ".join(map(str, value))]
+    if isinstance(value, bool):
+        return ["yes" if value else "no"]
+    return [f"{value:g}"] if isinstance(value, float) else _lines(value)
 
 
 def _lines(text: Any) -> list[str]:

@@ -1,4 +1,4 @@
-"""The plain value that everything in this room is made of."""
+"""The frozen base class of all values in the core."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Value(BaseModel):
             name: _changed(getattr(self, name), change, FREE in field.metadata)
             for name, field in type(self).model_fields.items()
         }
-        update = {name: made for name, made in found.items() if made != getattr(self, name)}
+        update = {name: value for name, value in found.items() if value != getattr(self, name)}
         return self.model_copy(update=update) if update else self
 
 
@@ -34,7 +34,7 @@ def _changed(data: Any, change: Callable[[str], str], free: bool) -> Any:
         case str():
             return change(data) if free else data
         case Mapping():
-            return {name: _changed(one, change, free) for name, one in data.items()}
+            return {name: _changed(item, change, free) for name, item in data.items()}
         case list() | tuple():
-            return type(data)(_changed(one, change, free) for one in data)
+            return type(data)(_changed(item, change, free) for item in data)
     return data

@@ -7,14 +7,14 @@ Mirrored                a judge who saw the debate twice votes only if both ball
 Absent                  a judge without a ballot that counts, in either presentation. No vote, no scores.
 Score of a side         the mean of its criteria on a ballot, by their weights; in a panel, the mean over the judges.
 Total                   the sum of its round scores, unrounded (fractions, so that totals add up).
-Round winner            whoever more judges vote for; equal, a tie. Votes for a tie are not counted against anybody.
+Round winner            the side that more judges vote for; equal, a tie. Votes for a tie count for no side.
 Final winner            the same for a and b; `consensus` where more than half of the votes say so, and always
-                        after a concession of the whole position. By swing: whoever gained more votes since the
-                        blind verdict, among the judges who voted both times; nobody where there is none.
+                        after a concession of the whole position. By swing: the side that gained more votes since
+                        the blind verdict, among the judges who voted both times; no decision where there is none.
 No decision             where fewer judges than the quorum voted for a side, a tie or consensus.
 Strength                gap = |A - B| / larger total. `decisive`: gap over 20 % and the declared winner
                         leads. `consensus`: the winner is consensus. `narrow`: everything else. None where the format
-                        scores nothing, and where nobody won.
+                        scores nothing, and where no side won.
 
 A ballot that declares what its own numbers deny stands as it is; the disagreement becomes a remark.
 """
@@ -88,7 +88,7 @@ class Verdict(Value):
     rounds_won: dict[str, int]
     """Side, or `tie`, to rounds."""
     gap: Fraction | None
-    """Share of the larger total; None where nobody scored."""
+    """Share of the larger total; None where no side scored."""
     remarks: tuple[Remark, ...]
     votes: dict[str, int]
     """Winner to the number of judges who vote for it; abstentions are not among them."""
@@ -102,21 +102,21 @@ class Verdict(Value):
     blind: tuple[Vote, ...] = ()
     """The judges' votes before the first word."""
     swing: dict[str, int] = {}
-    """Side to the votes it gained between, among the judges who voted both times; empty where nobody did."""
+    """Side to the votes it gained between, among the judges who voted both times; empty where there is none."""
 
 
 def score_totals(results: Sequence[RoundResult], sides: Sequence[str]) -> dict[str, Fraction]:
     """Side to the sum of its round scores."""
-    return {side: sum((one.scores.get(side, Fraction(0)) for one in results), Fraction(0)) for side in sides}
+    return {side: sum((result.scores.get(side, Fraction(0)) for result in results), Fraction(0)) for side in sides}
 
 
 def rounds_won(results: Sequence[RoundResult], sides: Sequence[str]) -> dict[str, int]:
     """Side, or `tie`, to the rounds that it won."""
-    return {name: sum(one.winner == name for one in results) for name in (*sides, TIE)}
+    return {name: sum(result.winner == name for result in results) for name in (*sides, TIE)}
 
 
 def score_gap(totals: dict[str, Fraction]) -> Fraction | None:
-    """How far apart the totals are, as a share of the larger; None where nobody scored."""
+    """How far apart the totals are, as a share of the larger; None where no side scored."""
     larger = max(totals.values())
     return (larger - min(totals.values())) / larger if larger else None
 
@@ -133,7 +133,7 @@ def round_result(
     numbers = [vote.score for vote in votes if vote.score is not None]
     return RoundResult(
         round=round,
-        scores={side: mean([one[side] for one in scored]) for side in sides} if scored else {},
+        scores={side: mean([scores[side] for scores in scored]) for side in sides} if scored else {},
         winner=panel_winner(votes, sides, quorum, winner_of),
         ballots=sum(not vote.absent for vote in votes),
         label=plural_label(votes),
@@ -141,22 +141,22 @@ def round_result(
     )
 
 
-def finding(ballots: Sequence[Voted], sides: Sequence[str]) -> ConvergenceFinding:
+def find_convergence(ballots: Sequence[Voted], sides: Sequence[str]) -> ConvergenceFinding:
     """Convergence as more than half of the ballots see it, and the sides that more than half of
     those name; where no side is named so often, all of them."""
-    told = [b.ballot.get("convergence") or {} for b in ballots]
-    seen = [one for one in told if one.get("detected")]
+    findings = [ballot.ballot.get("convergence") or {} for ballot in ballots]
+    seen = [found for found in findings if found.get("detected")]
     if not ballots or 2 * len(seen) <= len(ballots):
         return ConvergenceFinding()
-    named = Counter(side for one in seen for side in sides if one.get("side") in (side, "both"))
+    named = Counter(side for found in seen for side in sides if found.get("side") in (side, "both"))
     moved = tuple(side for side in sides if 2 * named[side] > len(seen)) or tuple(sides)
-    criteria = dict.fromkeys(name for one in seen for name in one.get("criteria", ()))
+    criteria = dict.fromkeys(name for found in seen for name in found.get("criteria", ()))
     return ConvergenceFinding(detected=True, sides=moved, criteria=tuple(criteria))
 
 
-def conceded(ballots: Sequence[Voted]) -> str | None:
+def majority_concession(ballots: Sequence[Voted]) -> str | None:
     """The side that more than half of a round's ballots hold to have given up its whole position."""
-    counts = Counter(b.ballot.get("conceded") for b in ballots)
+    counts = Counter(ballot.ballot.get("conceded") for ballot in ballots)
     return next((side for side, n in counts.items() if side is not None and 2 * n > len(ballots)), None)
 
 
@@ -172,10 +172,10 @@ def final_verdict(
     winner_of: Mapping[str, str] | None = None,
     concession: str | None = None,
     persisted: bool = False,
-    said: Sequence[str] = (),
+    strengths: Sequence[str] = (),
 ) -> Verdict:
     """The verdict from the final votes (of at least one judge) and the rounds' results. `measured` says whether
-    the format scores the sides at all; `said` are the judges' own words for the strength."""
+    the format scores the sides at all; `strengths` are the judges' own words for the strength."""
     totals = score_totals(results, sides)
     winner = panel_winner(votes, sides, quorum, winner_of)
     gained = swing(blind, votes, sides) if blind else {}
@@ -185,16 +185,16 @@ def final_verdict(
     apart = score_gap(totals)
     strength = _strength(winner, totals, measured=measured)
     decided = valid_votes(votes)
-    shares = [one.probability for vote in decided for one in vote.readings if vote.winner == winner]
+    shares = [reading.probability for vote in decided for reading in vote.readings if vote.winner == winner]
     given = [share for share in shares if share is not None]
     numbers = [vote.score for vote in votes if vote.score is not None]
     return Verdict(
         winner=winner,
         strength=strength,
         totals=totals,
-        rounds_won=rounds_won([one for one in results if one.round], sides),
+        rounds_won=rounds_won([result for result in results if result.round], sides),
         gap=apart,
-        remarks=tuple(_remarks(winner, strength, totals, votes, concession, persisted, said, quorum)),
+        remarks=tuple(_remarks(winner, strength, totals, votes, concession, persisted, strengths, quorum)),
         votes=dict(Counter(vote.winner for vote in decided)),
         panel=tuple(votes),
         quorum=quorum,
@@ -209,7 +209,7 @@ def final_verdict(
 def _strength(
     winner: str, totals: dict[str, Fraction], *, measured: bool
 ) -> Literal["decisive", "narrow", "consensus"] | None:
-    """How firmly, by the totals alone; None where nobody won, or nothing is measured."""
+    """How firmly, by the totals alone; None where no side won, or nothing is measured."""
     apart = score_gap(totals)
     if winner == CONSENSUS:
         return "consensus"
@@ -225,7 +225,7 @@ def _remarks(
     votes: Sequence[Vote],
     concession: str | None,
     persisted: bool,
-    said: Sequence[str],
+    strengths: Sequence[str],
     quorum: int,
 ) -> list[Remark]:
     declared = {vote.winner for vote in valid_votes(votes)}
@@ -244,7 +244,7 @@ def _remarks(
         found.append("scores are equal")
     if winner == TIE and ahead != TIE:
         found.append("tie declared on unequal scores")
-    if strength is not None and scored and any(word != strength for word in said):
+    if strength is not None and scored and any(word != strength for word in strengths):
         found.append("strength differs from the judge's word")
     if len(declared) > 1:
         found.append("judges disagree")

@@ -1,9 +1,9 @@
 """What others hear of a speech: private working left out, quotes looked up in the material, length held.
 
-The record keeps a speech word for word. What reaches anybody else, in a brief or in a report, is worked out from it
-here, each time the same, and tame before anything else: nothing that hides in a tag makes it another tag.
+The journal keeps a speech word for word. What others read, in a brief or in a report, is worked out from it here,
+each time the same, and sanitized before anything else: nothing that hides in a tag makes it another tag.
 
-Private working     what stands in the format's tag, if it has one, and in the marks that models use: see `private`.
+Private working     what stands in the format's tag, if it has one, and in marks that models use: see `private_text`.
 Length              what comes after the most words of the phase is not heard; a quote that is cut in two ends there.
 Quotes              `<quote>...</quote>` becomes `<v_quote>` where the material holds it, `<u_quote>` where it does not.
                     Marks of that kind that a speaker writes are taken for plain quotes, and looked up like them.
@@ -44,7 +44,7 @@ class VisibleText(Value):
     words: int
     """Of what is heard."""
     dropped: int = 0
-    """Words after those, which nobody heard."""
+    """Words after those, which are not heard."""
     quotes: tuple[Quote, ...] = ()
     """Those that are heard, as they are heard."""
     private: bool = False
@@ -63,15 +63,15 @@ def make_visible(
     """A speech as others hear it. Quotes are looked up where there is material to look in. `private` is the format's
     tag for private working; `known` says whether the marks that models use count too."""
     whole = sanitize(text)
-    said = without_private(whole, private, known=known)
-    hidden = said != whole
+    visible = without_private(whole, private, known=known)
+    hidden = visible != whole
     if quotes is not None:
-        said = _plain(said, quotes)
-    said, dropped = cut_to_length(said, phase.most_words if phase else None)
+        visible = _plain(visible, quotes)
+    visible, dropped = cut_to_length(visible, phase.most_words if phase else None)
     found: tuple[Quote, ...] = ()
     if quotes is not None:
-        said, found = _marked(_closed(said, quotes) if dropped else said, quotes, tuple(material))
-    return VisibleText(text=said, words=len(said.split()), dropped=dropped, quotes=found, private=hidden)
+        visible, found = _marked(_closed(visible, quotes) if dropped else visible, quotes, tuple(material))
+    return VisibleText(text=visible, words=len(visible.split()), dropped=dropped, quotes=found, private=hidden)
 
 
 def cut_to_length(text: str, most: int | None) -> tuple[str, int]:
@@ -85,7 +85,7 @@ def cut_to_length(text: str, most: int | None) -> tuple[str, int]:
 
 
 def _plain(text: str, quotes: Quotes) -> str:
-    """The text with every mark of a quote as a plain one, in one spelling: nobody marks their own as looked up."""
+    """The text with every mark of a quote as a plain one, in one spelling: no speaker may mark a quote as looked up."""
     forged = "|".join(re.escape(name) for name in (quotes.verified, quotes.unverified))
     names = rf"{forged}|{re.escape(quotes.tag)}\b"
     text = re.sub(rf"<\s*(?:{names})", f"<{quotes.tag}", text, flags=re.IGNORECASE)
@@ -104,7 +104,7 @@ def _marked(text: str, quotes: Quotes, material: tuple[str, ...]) -> tuple[str, 
     if not any(material):
         return text, ()
     found: list[Quote] = []
-    within = [f" {normalize(one)} " for one in material]
+    within = [f" {normalize(document)} " for document in material]
 
     def mark(match: re.Match[str]) -> str:
         inner = match[1]
@@ -113,14 +113,14 @@ def _marked(text: str, quotes: Quotes, material: tuple[str, ...]) -> tuple[str, 
         name = quotes.verified if verified else quotes.unverified
         return f"<{name}>{inner}</{name}>"
 
-    made = re.sub(rf"<{quotes.tag}>((?:(?!</?{quotes.tag}>).)*)</{quotes.tag}>", mark, text, flags=re.DOTALL)
-    return made, tuple(found)
+    marked = re.sub(rf"<{quotes.tag}>((?:(?!</?{quotes.tag}>).)*)</{quotes.tag}>", mark, text, flags=re.DOTALL)
+    return marked, tuple(found)
 
 
 def _in(quote: str, within: Sequence[str], least_words: int) -> bool:
     """Whether the material, made plain, holds a quote word for word."""
     plain = normalize(quote)
-    return len(plain.split()) >= max(1, least_words) and any(f" {plain} " in one for one in within)
+    return len(plain.split()) >= max(1, least_words) and any(f" {plain} " in document for document in within)
 
 
 @lru_cache(maxsize=64)
@@ -138,15 +138,15 @@ class _Letters(dict[int, str]):
 
     def __missing__(self, code: int) -> str:
         kind, looks = unicodedata.category(chr(code)), 0xFE00 <= code <= 0xFE0F
-        self[code] = made = "" if kind == "Cf" or looks else chr(code) if kind[0] in "LMN" else " "
-        return made
+        self[code] = letter = "" if kind == "Cf" or looks else chr(code) if kind[0] in "LMN" else " "
+        return letter
 
 
 _LETTERS = _Letters()
 
 
 def writes_lines_for(text: str, names: Sequence[str]) -> bool:
-    """Whether a speech writes lines for somebody of these names: a line that begins with the name and a colon."""
+    """Whether a speech writes lines for a speaker of these names: a line that begins with the name and a colon."""
     if not names:
         return False
     listed, around = "|".join(re.escape(name) for name in names), r"(?:[^\w\n]|_){0,6}"

@@ -41,7 +41,7 @@ class Vote(Value):
     @property
     def readings(self) -> list[BallotReading]:
         """The ballots that count."""
-        return [one for one in (self.straight, self.mirrored) if one is not None]
+        return [reading for reading in (self.straight, self.mirrored) if reading is not None]
 
     @property
     def absent(self) -> bool:
@@ -50,7 +50,7 @@ class Vote(Value):
     @property
     def stable(self) -> bool:
         """Whether every ballot says the same."""
-        return len({(one.winner, one.label) for one in self.readings}) < 2
+        return len({(reading.winner, reading.label) for reading in self.readings}) < 2
 
     @property
     def winner(self) -> str:
@@ -64,13 +64,13 @@ class Vote(Value):
     @property
     def scores(self) -> dict[str, Fraction]:
         """Side to the mean of its scores in both presentations; empty where there are none, or the judge is absent."""
-        if self.absent or not all(one.scores for one in self.readings):
+        if self.absent or not all(reading.scores for reading in self.readings):
             return {}
-        return {side: mean([one.scores[side] for one in self.readings]) for side in self.readings[0].scores}
+        return {side: mean([reading.scores[side] for reading in self.readings]) for side in self.readings[0].scores}
 
     @property
     def score(self) -> Fraction | None:
-        given = [one.score for one in self.readings if one.score is not None]
+        given = [reading.score for reading in self.readings if reading.score is not None]
         return None if self.absent or not self.stable or not given else mean(given)
 
 

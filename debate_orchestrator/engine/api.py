@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple
 
-from debate_orchestrator.core.events import BudgetChanged, Noted, Opened
+from debate_orchestrator.core import schedule
+from debate_orchestrator.core.events import BudgetChanged, Noted, Opened, Reopened, RetryForChanged
+from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.state import DebateState
@@ -22,12 +25,11 @@ from debate_orchestrator.reports import forms
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.review_files import gather_reviews
 from debate_orchestrator.setup import risks
-from debate_orchestrator.setup.questions import Questionnaire
-from debate_orchestrator.setup.session import QuestionTexts
+from debate_orchestrator.setup.questions import Questionnaire, question_texts
 from debate_orchestrator.setup.settings import Settings, format_of, settings_from
 from debate_orchestrator.storage.journal import JournalContents, JournalWriter, read
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
-from debate_orchestrator.util import model_spec, resources
+from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import read_regular, read_text
 from debate_orchestrator.util.errors import BadSettings, ExternalError, Paused
 
@@ -44,7 +46,7 @@ class DebateResult(NamedTuple):
     files: DebateFiles
     """The paths of its journal, its report and the report as a page."""
     state: DebateState
-    """What its events add up to: `state.verdict()`, `state.answers`, ..."""
+    """What its events add up to: `state.answers`, `state.complete`, ..."""
     report: ReportModel
     """What every form of the report is rendered from."""
 
@@ -78,18 +80,19 @@ async def run(
 
     Example:
         result = await run({"topic": "Tabs or spaces?", "positions": {"a": "Tabs.", "b": "Spaces."}}, rehearse=True)
-        print(result.state.verdict(), result.files.report)
+        print(result.report.verdict.winner, result.files.report)
     """
     filler = discovery.best if rehearse else discovery.default
     files = await _open(_settings(settings, filler), rehearse=rehearse)
     with JournalWriter(files.journal) as journal:
-        return await _drive(journal, files, on_event, on_text)
+        return await _drive(journal, CurrentState(fold(journal.events)), files, on_event, on_text)
 
 
 async def resume(
     journal: Path,
     *,
     max_cost: float | None = None,
+    retry_for: float | None = None,
     trust: bool = False,
     on_event: OnEvent | None = None,
     on_text: OnText | None = None,
@@ -99,12 +102,14 @@ async def resume(
     Args:
         journal: path of the journal.
         max_cost: a new cap in US dollars; None keeps the old one.
+        retry_for: seconds that a turn may be in trouble from now on; None keeps what they were.
         trust: consent to what the journal makes this program do beyond the debate: run commands, call servers by
             address, read files elsewhere, send prompts that did not ship with this package.
         on_event, on_text: as in `run`.
 
     Returns:
-        The finished debate, as `run` does. A complete debate is only reported again.
+        The finished debate, as `run` does. A complete debate is only reported again, unless it is undecided because no
+        ballot could be used: then its last ballots are asked for again.
 
     Raises:
         BadSettings: the journal needs your consent (`trust`), or a cap can't be held.
@@ -114,17 +119,34 @@ async def resume(
     Example:
         result = await resume("debate-report.journal.jsonl", max_cost=5.00)
     """
-    path = os.fspath(journal)
-    files = DebateFiles.of_journal(path)
-    with JournalWriter(path) as writer:
-        debate = DebateState(writer.events)
-        if debate.due():
-            must_be_trusted(path, risks.of_going_on(debate.opened, debate.cast), trust)
+    with continued(journal, trust=trust, reopen=True) as (writer, current, files):
         if max_cost is not None:
-            if errors := unpriced_seats(debate.cast):
+            if errors := unpriced_seats(current.state.cast):
                 raise BadSettings(errors)
-            record_event(writer, debate, BudgetChanged(max_cost=max_cost))
-        return await _drive(writer, files, on_event, on_text)
+            record_event(writer, current, BudgetChanged(max_cost=max_cost))
+        if retry_for is not None:
+            record_event(writer, current, RetryForChanged(retry_for=retry_for))
+        return await _drive(writer, current, files, on_event, on_text)
+
+
+@contextmanager
+def continued(
+    journal: Path, *, trust: bool, reopen: bool = False
+) -> Iterator[tuple[JournalWriter, CurrentState, DebateFiles]]:
+    """The debate of a journal, to go on with: the journal, which no other process writes meanwhile, its state, and its
+    files. With `reopen`, turns at the end that stayed without an answer are due again.
+
+    Raises BadSettings if the journal needs the caller's consent, and BadJournal as `resume`."""
+    path = os.fspath(journal)
+    with JournalWriter(path) as writer:
+        current = CurrentState(fold(writer.events))
+        debate = current.state
+        reopened = reopen and bool(schedule.unanswered_at_the_end(debate))
+        if debate.due or reopened:  # before any provider is made: a recording that the journal names would be read
+            must_be_trusted(path, risks.of_going_on(debate.opened, debate.cast), trust)
+        if reopened:
+            record_event(writer, current, Reopened())
+        yield writer, current, DebateFiles.of_journal(path)
 
 
 async def rejudge(
@@ -171,12 +193,12 @@ async def rejudge(
         opened, speeches = _from_transcript(path, panel, strictness, topic, positions)
     files = DebateFiles.of_output(output or rejudging.output_path(path))
     files.must_be_new()
-    debate = DebateState([opened := opened.with_settings(output=os.path.basename(files.report))])
-    registry.make_providers(debate)  # raises before anything is written
+    current = CurrentState(fold([opened := opened.with_settings(output=os.path.basename(files.report))]))
+    registry.make_providers(current)  # raises before anything is written
     with JournalWriter.create(files.journal, opened) as journal:
         for event in speeches:
-            record_event(journal, debate, event)
-        return await _drive(journal, files, on_event, on_text)
+            record_event(journal, current, event)
+        return await _drive(journal, current, files, on_event, on_text)
 
 
 def _from_journal(path: str, judges: tuple[str, ...], strictness: str | None, trust: bool) -> rejudging.Opening:
@@ -296,7 +318,7 @@ def find_risks(source: Settings | Mapping[str, Any] | Path) -> tuple[risks.Risk,
     """
     if isinstance(source, Settings | Mapping):
         return risks.of_settings(source)
-    debate = DebateState(read(source).events)
+    debate = fold(read(source).events)
     return risks.of_going_on(debate.opened, debate.cast)
 
 
@@ -305,8 +327,7 @@ async def _open(settings: Settings, *, rehearse: bool = False) -> DebateFiles:
     if rehearse:
         settings, files = start.rehearsed(settings), files.beside(".rehearsed")
     start.check_settings(settings, files, _people(settings.cast))
-    texts = QuestionTexts.model_validate(resources.read_yaml("interview.yaml"))
-    questionnaire = Questionnaire(texts, format_check.load(settings.format), REPORT)
+    questionnaire = Questionnaire(question_texts(), format_check.load(settings.format), REPORT)
     settings, derived = await start.settle_positions(settings, questionnaire, lambda message: None)
     opened = start.make_opening(settings, derived)
     with JournalWriter.create(files.journal, opened) as journal:
@@ -318,24 +339,24 @@ async def _open(settings: Settings, *, rehearse: bool = False) -> DebateFiles:
 
 
 async def _drive(
-    journal: JournalWriter, files: DebateFiles, on_event: OnEvent | None, on_text: OnText | None
+    journal: JournalWriter, current: CurrentState, files: DebateFiles, on_event: OnEvent | None, on_text: OnText | None
 ) -> DebateResult:
-    """Runs what can be run, and writes the report when no turn is left."""
-    debate = DebateState(journal.events)
-    if debate.due():
-        must_be_callable(debate.cast)
-        if (note := start.changed_prompts(debate)) is not None:
-            record_event(journal, debate, note, on_event)
-        providers = registry.make_providers(debate, files.evidence)
+    """Runs what can be run, and writes the report when no turn is left. `current` holds the state of the journal's
+    events."""
+    if current.state.due:
+        must_be_callable(current.state.cast)
+        if (note := start.changed_prompts(current.state)) is not None:
+            record_event(journal, current, note, on_event)
+        providers = registry.make_providers(current, files.evidence)
         try:
-            await run_loop(journal, debate, providers, on_event, on_text)
+            await run_loop(journal, current, providers, on_event, on_text)
         except ExternalError as error:
-            saved = f"{files.journal}: the turns answered so far ({len(debate.answers)}) are saved."
+            saved = f"{files.journal}: the turns answered so far ({len(current.state.answers)}) are saved."
             raise type(error)([*error.complaints, saved]) from error
         journal.sync()
-    if waiting := ", ".join(turn.id for turn in debate.due()):
+    if waiting := ", ".join(turn.id for turn in current.state.due):
         raise Paused(f"{files.journal}: these turns wait for the host: {waiting}. Hand in their replies with `step`.")
-    return DebateResult(files, debate, write_report(journal, files))
+    return DebateResult(files, current.state, write_report(journal, files))
 
 
 def write_report(journal: JournalWriter, files: DebateFiles) -> ReportModel:

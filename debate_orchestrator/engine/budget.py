@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Reply, Usage
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.engine.estimate import expected
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import pricing
@@ -34,8 +34,8 @@ def unpriced_seats(cast: Mapping[str, Iterable[str]]) -> list[str]:
 class Budget:
     """What one debate has spent and reserved, in US dollars."""
 
-    def __init__(self, debate: DebateState, shared_budget: SharedBudget | None = None, unseen: float = 0.0):
-        self._debate, self._shared_budget = debate, shared_budget
+    def __init__(self, current: CurrentState, shared_budget: SharedBudget | None = None, unseen: float = 0.0):
+        self._current, self._shared_budget = current, shared_budget
         self._reserved: dict[str, float] = {}
         self.unseen = unseen
         """The expected cost of calls that brought no answer and may have been billed."""
@@ -43,7 +43,7 @@ class Budget:
     def take(self, turn_id: str, spec: str, brief: Brief) -> None:
         """Reserves the expected cost of a call. OverBudget if that would exceed the debate's cap or the shared one."""
         price = expected(spec, brief)
-        _check_cap(self._debate.max_cost, self.committed, turn_id, spec, price, _RAISE_CAP)
+        _check_cap(self._current.state.max_cost, self.committed, turn_id, spec, price, _RAISE_CAP)
         if self._shared_budget is not None:
             _check_cap(self._shared_budget.cap, self._shared_budget.committed, turn_id, spec, price, _RUN_AGAIN)
         self._reserved[turn_id] = price or 0.0
@@ -55,8 +55,9 @@ class Budget:
 
     def spent(self) -> float:
         """US dollars on record, with the least that answers that broke off can have cost."""
-        failed = (call.reply for calls in self._debate.unanswered.values() for call in calls if call.reply is not None)
-        return costs_of(self._debate).total.cost + sum(map(_least_cost, failed)) + self.unseen
+        debate = self._current.state
+        failed = (call.reply for calls in debate.failed.values() for call in calls if call.reply is not None)
+        return costs_of(debate).total.cost + sum(map(_least_cost, failed)) + self.unseen
 
     def committed(self) -> float:
         """US dollars spent and reserved."""
@@ -71,10 +72,10 @@ class SharedBudget:
         self._running: dict[str, Budget] = {}
         self._settled: dict[str, float] = {}
 
-    def budget(self, key: str, debate: DebateState) -> Budget:
+    def budget(self, key: str, current: CurrentState) -> Budget:
         """The budget of the debate with that key; it replaces an earlier one of the same debate."""
         before = self._running.get(key)
-        budget = self._running[key] = Budget(debate, self, before.unseen if before else 0.0)
+        budget = self._running[key] = Budget(current, self, before.unseen if before else 0.0)
         return budget
 
     def settle(self, key: str) -> None:

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from debate_orchestrator import __version__
 from debate_orchestrator.core.events import HEARING, Context, Event, Opened, Reply
+from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE, Turn
 from debate_orchestrator.core.schema import Condition, Shape
@@ -152,21 +153,21 @@ class _Trial:
         """What goes wrong, up to the time `until`; `late` is set if that came first."""
         if self._out_of_time(until):
             return
-        debate, events = DebateState([self.first]), list[Event]([self.first])
+        debate, events = fold([self.first]), list[Event]([self.first])
         turn: Turn | None = None
         if debate.complete:
             self.broke = True
             yield f"{self.where(('round',))}: {self._size()} has no turns."
             return
         try:
-            while due := debate.due():
+            while due := debate.due:
                 for turn in due:
                     if self._out_of_time(until):
                         return
                     yield from self._rendered(debate, turn)
                 for turn in due:
                     event = self._answer(debate, turn)
-                    debate.take(event)
+                    debate = apply(debate, event)
                     events.append(event)
             turn = None
             if not self.told or self._out_of_time(until):

@@ -11,8 +11,10 @@ import json
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from debate_orchestrator.core import schedule
 from debate_orchestrator.core.costs import CostLine, Costs
 from debate_orchestrator.core.events import Event, Opened, Reassigned, Reply, Usage
+from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.phases import MIRRORED, Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import Value
@@ -150,12 +152,12 @@ def estimate(opened: Opened, given: Iterable[Event] = ()) -> Estimate:
 
     A stand-in counts as the model it stands for.
     """
-    debate = DebateState(map(_with_real_cast, [opened, *given]))
+    debate = fold(map(_with_real_cast, [opened, *given]))
     seated = [spec for seat in debate.format.seated for spec in debate.cast[seat]]
     persons = model_spec.HUMAN in seated
     waits = persons or model_spec.HOST in seated
     searches = opened.setup.search
-    if debate.most_turns() - len(debate.answers) > MOST_TURNS:
+    if schedule.most_turns(debate) - len(debate.answers) > MOST_TURNS:
         return Estimate(
             bill=Costs(), unknown=(), seconds=0, waits=waits, persons=persons, searches=searches, too_long=True
         )
@@ -189,7 +191,7 @@ def _play(debate: DebateState) -> tuple[list[_PlannedCall], float]:
     plans = cache_plans(debate)
     calls: list[_PlannedCall] = []
     clock = took = 0.0
-    while due := debate.due():
+    while due := debate.due:
         stage = _stage_calls(debate, due, plans, clock)
         calls += sorted(stage, key=lambda call: call.cache.start)
         ends = [call.cache.start + seconds(call.spec, call.turn.phase) for call in stage]
@@ -198,7 +200,7 @@ def _play(debate: DebateState) -> tuple[list[_PlannedCall], float]:
         all_ends = [*ends, *(clock + seconds(filler(debate, turn.seat), turn.phase) for turn in due)]
         for turn in due:
             text = rehearse.said(debate, turn)
-            debate.take(replies.parse_reply(debate, turn, Reply(text=text, brief="", by=rehearse.KIND)))
+            debate = apply(debate, replies.parse_reply(debate, turn, Reply(text=text, brief="", by=rehearse.KIND)))
         clock = max(all_ends)
     return calls, took
 

@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterator, Sequence
 from string import Formatter
 
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE, MOST_ROUNDS, OUTCOMES, Phase
 from debate_orchestrator.core.schema import Condition, Field
-from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.formats import loader, source
 from debate_orchestrator.formats.validation import Keys
 from debate_orchestrator.prompting import briefs, rendering, templates
@@ -90,10 +90,10 @@ def _template_errors(draft: source.FormatSource, carried: dict[str, str]) -> lis
         home = draft.folders[0]
         texts |= {f"formats/{home.name}/{path.name}": path.read_text("utf-8") for path in home.path.glob("*.j2")}
     sample = draft.made or loader.load(_SAMPLE)
-    debate = DebateState([dry_run.opened(sample, {})])
+    debate = fold([dry_run.opened(sample, {})])
     if debate.complete:  # a format without a turn has no brief to take the names from
         sample = loader.load(_SAMPLE)
-        debate = DebateState([dry_run.opened(sample, {})])
+        debate = fold([dry_run.opened(sample, {})])
     names = briefs.names(debate)
     seated = [given for role, given in names.items() if role != JUDGE or JUDGE in sample.seated]
     system = f"formats/{draft.name}/{source.SYSTEM}"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
+from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.budget import Budget
 from debate_orchestrator.engine.turn import OnBrief, OnEvent, OnText, TurnRunner
@@ -20,7 +21,7 @@ from debate_orchestrator.storage.journal_retry import UnsavedEvents
 
 async def run_loop(
     journal: JournalWriter,
-    debate: DebateState,
+    current: CurrentState,
     providers: Mapping[str, Provider],
     on_event: OnEvent | None = None,
     on_text: OnText | None = None,
@@ -28,23 +29,34 @@ async def run_loop(
     budget: Budget | None = None,
     unsaved: UnsavedEvents | None = None,
     on_brief: OnBrief | None = None,
+    *,
+    needs_ballots: bool = True,
 ) -> DebateState:
     """Runs a debate until it is complete, only seats without a provider are due, or `stop` is set.
 
-    `debate` must be the state of the journal's events; it is updated with each event. `providers` maps seats to
+    `current` must hold the state of the journal's events; it is updated with each event. `providers` maps seats to
     providers. `on_event` gets each event, `on_text` each piece of an answer, `on_brief` each brief. Once `stop` is set
     no new call is made, and the answers under way are awaited. `budget` limits the costs (by default to the debate's
-    own cap); `unsaved` holds answers while the disk is full.
+    own cap); `unsaved` holds answers while the disk is full. Without `needs_ballots` the debate goes on if no reply of
+    a judge can be used, even if nothing can be decided then.
 
     Raises the first failure of a provider, after the other answers of the stage are saved; OverBudget if a call would
-    exceed the cap.
+    exceed the cap; Paused if no reply of a judge can be used whom the panel can't spare.
     """
     stop = stop or asyncio.Event()
     runner = TurnRunner(
-        journal, debate, stop, on_event=on_event, on_text=on_text, on_brief=on_brief, budget=budget, unsaved=unsaved
+        journal,
+        current,
+        stop,
+        on_event=on_event,
+        on_text=on_text,
+        on_brief=on_brief,
+        budget=budget,
+        unsaved=unsaved,
+        needs_ballots=needs_ballots,
     )
     try:
-        while not stop.is_set() and (turns := [turn for turn in debate.due() if turn.seat in providers]):
+        while not stop.is_set() and (turns := [turn for turn in current.state.due if turn.seat in providers]):
             stage = runner.start_stage([(turn, providers[turn.seat]) for turn in turns])
             outcomes = await asyncio.gather(*stage, return_exceptions=True)
             for outcome in outcomes:
@@ -53,4 +65,4 @@ async def run_loop(
     finally:
         for provider in {id(provider): provider for provider in providers.values()}.values():
             await provider.close()
-    return debate
+    return current.state

@@ -17,8 +17,10 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 
 from pydantic import Field, ValidationError
 
+from debate_orchestrator.core import tally
 from debate_orchestrator.core.costs import Costs, costs_of
 from debate_orchestrator.core.events import Asked, CallFailed, Declined, Event, Opened, Rejected, Spoke, Voted
+from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.engine import estimate, loop, rejudge, turn
@@ -145,7 +147,7 @@ class ProbeRun:
         """The ballots that had been asked for before, by the path of their journal."""
         self._judges, self._shared_budget = judges, SharedBudget(max_cost)
         self._permissions = permissions
-        self._debates: dict[str, DebateState] = {}  # by the path of their journal
+        self._debates: dict[str, CurrentState] = {}  # by the path of their journal
         self.ballots = [
             Ballot(judge, case, repeat, os.path.join(folder, _names(judge)[1], f"{case.name}.{repeat}{JOURNAL}"))
             for repeat in range(1, repeats + 1)
@@ -163,14 +165,14 @@ class ProbeRun:
         debate = _checked(ballot, [entry.event for entry in entries])
         if isinstance(entries[-1].event, _CALLS):
             self.asked[ballot.path] = entries
-        self._debates[ballot.path] = debate
-        self._shared_budget.budget(ballot.path, debate)
+        self._debates[ballot.path] = current = CurrentState(debate)
+        self._shared_budget.budget(ballot.path, current)
         if debate.complete:
             self._shared_budget.settle(ballot.path)
 
     def pending(self) -> list[Ballot]:
         """The ballots that are missing."""
-        done = {path for path, debate in self._debates.items() if debate.complete}
+        done = {path for path, current in self._debates.items() if current.state.complete}
         return [ballot for ballot in self.ballots if ballot.path not in done]
 
     def estimate(self) -> estimate.Estimate:
@@ -229,18 +231,23 @@ class ProbeRun:
         with (
             journal.JournalWriter(ballot.path) if begun else journal.JournalWriter.create(ballot.path, opened) as writer
         ):
-            self._debates[ballot.path] = debate = _checked(ballot, writer.events)  # it may have changed since
+            debate = _checked(ballot, writer.events)  # it may have changed since
+            self._debates[ballot.path] = current = CurrentState(debate)
             if on_begin:
                 on_begin(writer)
             for event in speeches:
-                turn.record_event(writer, debate, event)
+                turn.record_event(writer, current, event)
             writer.sync()
-            budget = self._shared_budget.budget(ballot.path, debate)
-            await loop.run_loop(
-                writer, debate, registry.make_providers(debate, permissions=self._permissions), budget=budget, **options
-            )
+            budget = self._shared_budget.budget(ballot.path, current)
+            providers = registry.make_providers(current, permissions=self._permissions)
+            # A judge without a usable ballot is a result here, and no reason to stop.
+            debate = await loop.run_loop(writer, current, providers, budget=budget, needs_ballots=False, **options)
             if debate.complete:
                 self._shared_budget.settle(ballot.path)
+
+    def _state(self, ballot: Ballot) -> DebateState | None:
+        current = self._debates.get(ballot.path)
+        return None if current is None else current.state
 
     def scorecard(self) -> Data:
         """What the ballots so far add up to, in the shape that `reports.scorecard` describes."""
@@ -256,9 +263,9 @@ class ProbeRun:
 
     def _judge_result(self, judge: str, probes: Sequence[Probe]) -> Data:
         own = [ballot for ballot in self.ballots if ballot.judge == judge]
-        debates = {(ballot.case.name, ballot.repeat): self._debates.get(ballot.path) for ballot in own}
+        debates = {(ballot.case.name, ballot.repeat): self._state(ballot) for ballot in own}
         found = {
-            key: (debate.result(debate.rounds) or NO_BALLOT) if debate and debate.complete else PENDING
+            key: (tally.result(debate, debate.rounds) or NO_BALLOT) if debate and debate.complete else PENDING
             for key, debate in debates.items()
         }
         cases = [
@@ -284,7 +291,7 @@ class ProbeRun:
 def _checked(ballot: Ballot, events: Sequence[Event]) -> DebateState:
     """The debate of a ballot's journal. BadFile unless it holds the ballot's speeches, and after them nothing but calls
     to its judge and what came of them."""
-    debate, (opened, speeches) = DebateState(events), opening(ballot.case, ballot.judge)
+    debate, (opened, speeches) = fold(events), opening(ballot.case, ballot.judge)
     chance = debate.opened.model_dump(include={"seed", "nonce", "version"})
     expected = [opened.model_copy(update=chance), *speeches]
     as_expected = [*events[: len(expected)]] == expected[: len(events)]

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from debate_orchestrator import __version__
+from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core import transcript as transcript_module
 from debate_orchestrator.core.events import (
     HEARING,
@@ -24,6 +25,7 @@ from debate_orchestrator.core.events import (
     Reply,
     Spoke,
 )
+from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.format import Format, calendar
 from debate_orchestrator.core.phases import JUDGE, ReservedLines, Turn
 from debate_orchestrator.core.schema import Condition
@@ -65,12 +67,13 @@ def of_journal(
     `panel` holds the keys of an answers file that say how the judges vote, where that changes. Raises BadJournal where
     the debate is not finished, and BadAnswers with every error in what was asked for.
     """
-    debate = DebateState(entry.event for entry in entries)
+    debate = fold(entry.event for entry in entries)
     old, digest = debate.opened, entries[-1].hash
-    if debate.due():
-        due = ", ".join(turn.id for turn in debate.due())
+    if debate.due:
+        due = ", ".join(turn.id for turn in debate.due)
         raise BadJournal(
-            f"{path}: this is a debate that is not finished (due: {due}). Finish it: `debate resume {path}`."
+            f"{path}: this is a debate that is not finished (due: {due}). Finish it: `debate resume {path}`, with "
+            "another `--judge` if no reply of this one can be used."
         )
     if old.format.judged_by:
         return _of_unjudged(debate, path=path, digest=digest, judges=judges, strictness=strictness, panel=panel)
@@ -104,7 +107,7 @@ def _of_unjudged(debate: DebateState, **how: Any) -> Opening:
         topic=setup.topic,
         positions=setup.positions,
         speakers={side: ", ".join(debate.cast[side]) for side in rules.sides},
-        speeches=tuple(_heard(debate, turn) for turn in debate.settled() if turn.speaking),
+        speeches=tuple(_heard(debate, turn) for turn in schedule.settled(debate) if turn.speaking),
         notes=tuple(_weaknesses(debate)),
     )
     opened, speeches = of_transcript(transcript, judged_by=rules.judged_by, **how)
@@ -129,16 +132,16 @@ def _heard(debate: DebateState, turn: Turn) -> Speech:
 def _course(debate: DebateState, source: str, digest: str) -> EarlierCourse:
     """What went on in a finished debate, and what its panel decided."""
     rounds = range(1, debate.rounds + 1)
-    verdict, before = debate.verdict(), debate.opened.course
-    answered = {turn.round for turn in debate.settled() if turn.phase.on is not None}
+    verdict, before = tally.verdict(debate), debate.opened.course
+    answered = {turn.round for turn in schedule.settled(debate) if turn.phase.on is not None}
     speakers = {side: ", ".join(debate.cast[side]) for side in debate.format.sides}
     return EarlierCourse(
         source=source,
         digest=digest,
         root=before.debated if before else digest,
         closed_after=debate.closed_after,
-        interventions={number: debate.moved(number) for number in rounds if number in answered},
-        conceded={number: side for number in rounds if (side := debate.given_up(number)) is not None},
+        interventions={number: tally.diverging_sides(debate, number) for number in rounds if number in answered},
+        conceded={number: side for number in rounds if (side := tally.conceded_in(debate, number)) is not None},
         speakers=before.speakers if before else speakers,
         notes=(*(before.notes if before else ()), *_weaknesses(debate)),
         judges=debate.cast[JUDGE],
@@ -146,11 +149,11 @@ def _course(debate: DebateState, source: str, digest: str) -> EarlierCourse:
             result.round: EarlierRound(
                 scores={side: float(points) for side, points in result.scores.items()}, winner=result.winner
             )
-            for result in debate.results()
+            for result in tally.results(debate)
         },
         winner=verdict.winner if verdict else None,
         strength=verdict.strength if verdict else None,
-        totals={side: float(points) for side, points in debate.totals().items()},
+        totals={side: float(points) for side, points in tally.totals(debate).items()},
     )
 
 
@@ -163,7 +166,7 @@ def _weaknesses(debate: DebateState) -> list[str]:
     played = [side for side in fillers if any(model_spec.kind(spec) == model_spec.REHEARSE for spec in fillers[side])]
     if played:
         weaknesses.append(f"In it stand-ins spoke for {' and '.join(map(debate.format.name_of, played))}.")
-    if count := len(debate.raised):
+    if count := len(debate.questions):
         were = "questions were" if count != 1 else "question was"
         weaknesses.append(f"In it {count} {were} put from the floor; its journal has them.")
     if debate.opened.derived:
@@ -276,13 +279,13 @@ def _title(speech: Speech, speakers: Mapping[str, str]) -> str:
 
 def _events(opened: Opened, speeches: Sequence[Speech], source: str) -> list[Spoke | Declined]:
     """The speeches as events. They answer no brief and cost nothing."""
-    debate, events = DebateState([opened]), list[Spoke | Declined]()
+    debate, events = fold([opened]), list[Spoke | Declined]()
     for speech in speeches:
-        turn = debate.due()[0]
+        turn = debate.due[0]
         assert turn.seat == speech.side
         reply = Reply(text=speech.text, brief="", by=f"replay:{source}", ended="cut" if speech.cut else "whole")
         event = Declined(turn=turn.id, reply=reply) if speech.declined else Spoke(turn=turn.id, reply=reply)
-        debate.take(event)
+        debate = apply(debate, event)
         events.append(event)
     return events
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from debate_orchestrator import __version__
 from debate_orchestrator.core.events import HEARING, MOST_CONTEXT, Context, Noted, Opened, Reply
+from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.settings import MODERATOR, Settings
 from debate_orchestrator.core.state import DebateState
@@ -51,8 +52,8 @@ def check_settings(
         raise BadSettings(errors)
     must_be_new(files.journal)
     files.must_be_new(but=files.journal)  # an empty journal may be there
-    debate = DebateState([make_opening(_with_placeholders(settings))])
-    registry.make_providers(debate, permissions=permissions)  # a recording that can't be read is told now
+    debate = fold([make_opening(_with_placeholders(settings))])
+    registry.make_providers(CurrentState(debate), permissions=permissions)  # a recording that can't be read is told now
 
 
 async def settle_positions(
@@ -74,8 +75,8 @@ async def settle_positions(
     if spec == model_spec.HOST:
         hint = "Give --position-a and --position-b, or have the host derive them with `debate ask FILE`."
         raise BadSettings(f"positions: no model in the cast can derive them. {hint}")
-    debate = DebateState([make_opening(_with_placeholders(settings))])
-    provider = registry.make_provider(spec, debate, permissions)
+    debate = fold([make_opening(_with_placeholders(settings))])
+    provider = registry.make_provider(spec, CurrentState(debate), permissions)
     positions, replies = await derive_positions(settings, provider, questionnaire, tell)
     sources = {**settings.sources, "positions": "derived"}
     return settings.model_copy(update={"positions": positions, "sources": sources}), replies

@@ -9,15 +9,15 @@ nonce, so no speaker can end a block and give instructions.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
-from debate_orchestrator.core import transcript
-from debate_orchestrator.core.events import Answer, Voted
+from debate_orchestrator.core import hearing, schedule, tally, transcript
+from debate_orchestrator.core.events import Answer, Rejected, Voted
 from debate_orchestrator.core.phases import JUDGE, MIRRORED, Turn
 from debate_orchestrator.core.schema import json_schema
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.state import DebateState, Plan
 from debate_orchestrator.core.transcript import TranscriptEntry
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.core.verdict import rounds_won, score_gap, score_totals
@@ -26,6 +26,9 @@ from debate_orchestrator.prompting import rendering, templates
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.numbers import percent
 from debate_orchestrator.util.redact import redact_values
+
+LONGEST_FORMER = 20_000
+"""Characters of a reply that can't be used that its writer is shown again."""
 
 
 class Message(Value):
@@ -46,6 +49,8 @@ class Brief(Value):
     json_schema: dict[str, Any] | None = None
     words: int | None = None
     """About how many words are asked for, if a number is given."""
+    most_words: int | None = None
+    """Words after which what others hear of the reply ends, if the phase has such a limit."""
     tokens: int | None = None
     """The most tokens that the reply may have, if the format sets a limit."""
     search: bool = False
@@ -54,7 +59,8 @@ class Brief(Value):
     @property
     def digest(self) -> str:
         """The sha256 of everything that the seat is shown."""
-        return hashlib.sha256(self.model_dump_json(exclude={"turn", "words", "tokens", "search"}).encode()).hexdigest()
+        shown = self.model_dump_json(exclude={"turn", "words", "most_words", "tokens", "search"})
+        return hashlib.sha256(shown.encode()).hexdigest()
 
     def redacted(self) -> Brief:
         """The same without the secrets of the environment, as it is sent."""
@@ -62,8 +68,8 @@ class Brief(Value):
         return Brief.model_validate(redact_values(self.model_dump()) | kept)
 
 
-def brief(debate: DebateState, turn: Turn, complaints: Sequence[str] = ()) -> Brief:
-    """The brief of a turn that is due; `complaints` about its last reply come at the very end.
+def brief(debate: DebateState, turn: Turn, former: Rejected | None = None) -> Brief:
+    """The brief of a turn that is due; a `former` reply that can't be used comes at the very end, with the complaints.
 
     Only for a due turn: a judge's brief made later would hold results that were counted since.
     """
@@ -79,9 +85,15 @@ def brief(debate: DebateState, turn: Turn, complaints: Sequence[str] = ()) -> Br
     last = _render(loader.task_template(debate.format, turn.phase), context, own)
     if context["floor"]:
         last = f"{last}\n\n{_render('shared/floor.md.j2', context)}"
-    if complaints:
-        again = {"complaints": complaints, "wants": "json" if context["schema"] else "text"}
-        again |= {"nonce": debate.opened.nonce}
+    if former is not None:
+        text = hearing.public(debate, former.reply.text)
+        again = {
+            "complaints": former.complaints,
+            "former": text[:LONGEST_FORMER],
+            "cut": len(text) > LONGEST_FORMER,
+            "wants": "json" if context["schema"] else "text",
+            "nonce": debate.opened.nonce,
+        }
         last = f"{last}\n\n{_render('shared/again.md.j2', again)}"
     said.append(("user", last))
     return Brief(
@@ -91,22 +103,25 @@ def brief(debate: DebateState, turn: Turn, complaints: Sequence[str] = ()) -> Br
         wants="json" if context["schema"] else "text",
         json_schema=context["schema"],
         words=turn.phase.words,
+        most_words=turn.phase.most_words,
         tokens=turn.phase.tokens,
         search=context["search"],
     )
 
 
-_blocks: WeakKeyDictionary[DebateState, dict[tuple[str, bool], str]] = WeakKeyDictionary()
-"""Debate to the blocks of its settled turns, straight and mirrored, which never change once they are made."""
+_blocks: WeakKeyDictionary[Plan, dict[tuple[str, bool], tuple[Answer, str]]] = WeakKeyDictionary()
+"""A debate's plan, which all its states share, to the blocks of its settled turns, straight and mirrored. Each with the
+answer that it was made of."""
 
 
 def _block(debate: DebateState, heard: dict[str, Any], context: dict[str, Any]) -> str:
     """A speech as those who heard it find it in their transcript."""
-    made = _blocks.setdefault(debate, {})
-    place = heard["turn"]["id"], context["mirrored"]
-    if place not in made:
-        made[place] = _render("shared/turn.md.j2", context | heard)
-    return made[place]
+    blocks = _blocks.setdefault(debate.plan, {})
+    key = heard["turn"]["id"], context["mirrored"]
+    answer = debate.answers[debate.exchange.turn_id(key[0]) if key[1] else key[0]]
+    if key not in blocks or blocks[key][0] is not answer:
+        blocks[key] = answer, _render("shared/turn.md.j2", context | heard)
+    return blocks[key][1]
 
 
 def _merged(said: list[tuple[Literal["user", "assistant"], str]]) -> tuple[Message, ...]:
@@ -142,7 +157,7 @@ def _render(name: str | tuple[str, ...], values: Mapping[str, Any], own: Mapping
 def names(debate: DebateState) -> dict[str, templates.KnownNames]:
     """The names that templates may use, under `debater` in a debater's brief and under `judge` in a judge's: those
     that there would be if the first turn due were theirs."""
-    first, made = debate.due()[0], {}
+    first, made = debate.due[0], {}
     for role, seat in {"debater": debate.format.sides[0], JUDGE: JUDGE}.items():
         if seat not in debate.format.seats:
             continue
@@ -182,9 +197,9 @@ def _context(debate: DebateState, turn: Turn) -> dict[str, Any]:
         "private": rules.private,
         "quotes": rules.quotes,
         "words": turn.phase.words,
-        "floor": [{"question": renamed(one.text), "new": one.new} for one in debate.put_to(turn)],
+        "floor": [{"question": renamed(one.text), "new": one.new} for one in schedule.questions_put_to(debate, turn)],
         "search": setup.search and turn.speaking and shape is None,
-        "schema": json_schema(shape, debate.terms(turn)) if shape is not None else None,
+        "schema": json_schema(shape, schedule.terms(debate, turn)) if shape is not None else None,
     }
     made = common | (_for_judge(debate, turn, common) if turn.judging else _for_debater(debate, turn, common))
     return {name: rendering.plain_data(value) for name, value in made.items()}
@@ -214,16 +229,16 @@ def _for_debater(debate: DebateState, turn: Turn, common: dict[str, Any]) -> dic
         "tells_rounds": debate.format.tells_rounds,
         "spoken": any((one["round"], one["phase"]["name"]) == (turn.round, turn.phase.name) for one in theirs),
         "target": theirs[-1] if theirs else None,
-        "advice": debate.advice(turn.seat, turn.round or 0),
+        "advice": tally.advice(debate, turn.seat, turn.round or 0),
         "evidence": evidence(debate, turn),
     }
 
 
 def _for_judge(debate: DebateState, turn: Turn, common: dict[str, Any]) -> dict[str, Any]:
     rubric, exchange = debate.format.rubric, debate.exchange
-    results = debate.results_of(turn.seat, mirrored=turn.mirrored)
+    results = tally.results_of(debate, turn.seat, mirrored=turn.mirrored)
     totals, won = score_totals(results, debate.format.sides), rounds_won(results, debate.format.sides)
-    share, conceded = score_gap(totals), debate.conceded()
+    share, conceded = score_gap(totals), tally.conceded(debate)
     heard: list[dict[str, Any]] = common["heard"]
     if turn.mirrored:
         totals, won, conceded = exchange.keys(totals), exchange.keys(won), exchange.side(conceded or "") or None
@@ -234,13 +249,13 @@ def _for_judge(debate: DebateState, turn: Turn, common: dict[str, Any]) -> dict[
         "convergence": rubric.convergence,
         "round_turns": [one["turn"]["id"] for one in heard if one["turn"]["round"] == turn.round],
         "declined": [one["turn"] for one in heard if one["declined"]],
-        "ballots": [_own(debate, one) for one in debate.own_ballots(turn)],
+        "ballots": [_own(debate, one) for one in schedule.own_ballots(debate, turn)],
         "totals": totals,
         "won": won,
         "gap": None if share is None else percent(share),
         "played": len(results),
         "conceded": conceded,
-        "persisted": bool(debate.persisted()),
+        "persisted": bool(tally.persisted(debate)),
     }
 
 
@@ -252,9 +267,9 @@ def _own(debate: DebateState, turn: Turn) -> Answer:
 def evidence(debate: DebateState, turn: Turn) -> list[dict[str, str]]:
     """What the sides cite in a round, for a clerk to look up: the turn, the address and the quote of each."""
     cited = []
-    for one in debate.heard(turn):
+    for one in schedule.heard(debate, turn):
         answer = debate.answers[one.id]
-        if one.round != turn.round or not isinstance(answer, Voted) or debate.declined(one.id):
+        if one.round != turn.round or not isinstance(answer, Voted) or hearing.declined(debate, one.id):
             continue
         if (url := answer.ballot.get("url")) and (quote := answer.ballot.get("quote")):
             cited.append({"turn": one.id, "url": url, "quote": quote})

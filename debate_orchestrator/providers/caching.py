@@ -11,6 +11,7 @@ from collections.abc import Hashable, Iterable
 from itertools import accumulate
 from typing import NamedTuple
 
+from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Usage
 from debate_orchestrator.core.phases import JUDGE, MIRRORED, Phase
 from debate_orchestrator.core.state import DebateState
@@ -84,9 +85,9 @@ def _planned(debate: DebateState) -> tuple[list[_Planned], list[float]]:
     """Every call that the debate may make, and the seconds from its start at which each stage should begin."""
     calls: list[_Planned] = []
     starts = [0.0]
-    for slot in debate.calendar():
+    for slot in debate.plan.calendar:
         certain = slot.phase.on is None
-        for seats in slot.stages(debate.speaking_order(), debate.judges, mirror=debate.mirrors(slot.phase)):
+        for seats in slot.stages(debate.plan.speaking_order, debate.judges, mirror=debate.mirrors(slot.phase)):
             stage = len(starts) - 1
             calls += [_Planned(slot.turn_id(seat), family(debate, slot.phase, seat), stage, certain) for seat in seats]
             taken = max((seconds(filler(debate, seat), slot.phase) for seat in seats), default=0.0)
@@ -118,7 +119,7 @@ def placed_marks(plan: CachePlan, debate: DebateState, blocks: int) -> list[int]
         return marks(blocks - 1)
     if plan.reads is None:
         return []
-    return [min(len(debate.heard(debate.turn(plan.reads))), blocks - 2)]
+    return [min(len(schedule.heard(debate, schedule.turn(debate, plan.reads))), blocks - 2)]
 
 
 def marks(blocks: int) -> list[int]:

@@ -11,7 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Reply
+from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.schema import json_schema
 from debate_orchestrator.core.state import DebateState
@@ -29,15 +31,15 @@ class Clerk:
 
     caches = False
 
-    def __init__(self, spec: str, debate: DebateState, fetcher: Callable[[], Fetcher] | None = None):
+    def __init__(self, spec: str, current: CurrentState, fetcher: Callable[[], Fetcher] | None = None):
         """`fetcher` makes what fetches the pages of a round; by default it reaches the public web only."""
         self.name = spec
         self.archive: str | None = None
-        self._debate, self._fetcher = debate, fetcher
+        self._current, self._fetcher = current, fetcher
 
     async def reply(self, brief: Brief, on_text: Piece) -> Reply:
         """One check for each citation of the round. It never fails: an unreachable page is a result too."""
-        cited = evidence(self._debate, self._debate.turn(brief.turn))
+        cited = evidence(self._current.state, schedule.turn(self._current.state, brief.turn))
         checks = await self._fetched(cited) if self.name == model_spec.FETCH else _unchecked(cited)
         text = _written(checks, brief.json_schema)
         on_text(text)
@@ -63,7 +65,7 @@ class Clerk:
 def unchecked(debate: DebateState, turn: Turn) -> str:
     """The reply of an offline clerk."""
     shape = debate.shape(turn)
-    schema = json_schema(shape, debate.terms(turn)) if shape is not None else None
+    schema = json_schema(shape, schedule.terms(debate, turn)) if shape is not None else None
     return _written(_unchecked(evidence(debate, turn)), schema)
 
 
@@ -84,5 +86,5 @@ def complaint(spec: str) -> str | None:
     return f"{short_repr(spec)} is no clerk. Try: fetch or offline." if model_spec.rest(spec) else None
 
 
-def provider(spec: str, debate: DebateState, permissions: Permissions) -> Clerk:
-    return Clerk(spec, debate)
+def provider(spec: str, current: CurrentState, permissions: Permissions) -> Clerk:
+    return Clerk(spec, current)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
+from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Reply
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.registry import Permissions, Person, Piece
 from debate_orchestrator.util import model_spec
@@ -20,9 +21,9 @@ class Human:
     name = model_spec.HUMAN
     caches = False
 
-    def __init__(self, debate: DebateState):
+    def __init__(self, current: CurrentState):
         self.person: Person | None = None
-        self._debate = debate
+        self._current = current
         self._terminal = asyncio.Lock()
 
     async def reply(self, brief: Brief, on_text: Piece) -> Reply:
@@ -30,14 +31,14 @@ class Human:
         if self.person is None:
             raise ProviderFailed(f"{brief.turn} is a person's turn, and there is no terminal to ask at. {_AS_FILES}")
         async with self._terminal:
-            text = await self.person.answer(self._debate, self._debate.turn(brief.turn), brief)
+            text = await self.person.answer(self._current.state, schedule.turn(self._current.state, brief.turn), brief)
         on_text(text)
         return Reply(text=text, brief=brief.digest, by=self.name, cost=0.0)
 
     async def close(self) -> None:
         """Removes the drafts of turns that are on record."""
         if self.person is not None:
-            self.person.tidy(self._debate)
+            self.person.tidy(self._current.state)
 
 
 def complaint(spec: str) -> str | None:
@@ -47,5 +48,5 @@ def complaint(spec: str) -> str | None:
     return f"{short_repr(spec)} has a name, and a person has none here. Try: human."
 
 
-def provider(spec: str, debate: DebateState, permissions: Permissions) -> Human:
-    return Human(debate)
+def provider(spec: str, current: CurrentState, permissions: Permissions) -> Human:
+    return Human(current)

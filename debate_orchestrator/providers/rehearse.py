@@ -14,7 +14,9 @@ from itertools import count
 from typing import Any
 from zlib import crc32
 
+from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.events import Reply
+from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.phases import CLERK, MIRRORED, Turn
 from debate_orchestrator.core.schema import Field, ShapeContext, applies, fields_asked
 from debate_orchestrator.core.state import DebateState
@@ -51,14 +53,14 @@ class Rehearsal:
 
     caches = False
 
-    def __init__(self, spec: str, debate: DebateState):
+    def __init__(self, spec: str, current: CurrentState):
         self.name = spec
-        self._debate = debate
+        self._current = current
 
     async def reply(self, brief: Brief, on_text: Piece) -> Reply:
         """The stand-in's reply, at no cost and without counts."""
         try:
-            text = said(self._debate, self._debate.turn(brief.turn))
+            text = said(self._current.state, schedule.turn(self._current.state, brief.turn))
         except OutOfTurn:  # the moderator's work is no turn of the debate
             text = json.dumps(fitting(brief.json_schema or {}, brief.turn))
         on_text(text)
@@ -79,8 +81,8 @@ def complaint(spec: str) -> str | None:
     return wrong[0].removeprefix(f"cast: {KIND}: ") if wrong else None
 
 
-def provider(spec: str, debate: DebateState, permissions: Permissions) -> Rehearsal:
-    return Rehearsal(spec, debate)
+def provider(spec: str, current: CurrentState, permissions: Permissions) -> Rehearsal:
+    return Rehearsal(spec, current)
 
 
 def said(debate: DebateState, turn: Turn, prefer: Mapping[str, str | bool] = {}) -> str:
@@ -93,12 +95,12 @@ def said(debate: DebateState, turn: Turn, prefer: Mapping[str, str | bool] = {})
         return _text(first, turn.phase.words or _WORDS)
     if turn.role == CLERK and "checks" in shape:
         return clerk.unchecked(debate, turn)
-    totals = debate.totals()
+    totals = tally.totals(debate)
     gap = score_gap(totals)
     strength = "decisive" if gap is not None and gap > DECISIVE else "narrow"
     chosen = {"winner": leader(totals), "strength": strength, **prefer}
-    straight = debate.turn(turn.id.removesuffix(MIRRORED))
-    ballot = filled(shape, debate.terms(straight), straight.id, chosen)
+    straight = schedule.turn(debate, turn.id.removesuffix(MIRRORED))
+    ballot = filled(shape, schedule.terms(debate, straight), straight.id, chosen)
     ballot = debate.exchange.ballot(shape, ballot) if turn.mirrored else ballot
     return json.dumps(ballot, ensure_ascii=False, indent=1)
 
@@ -126,6 +128,8 @@ def filled(
 
 def fitting(schema: Mapping[str, Any], about: str) -> Any:
     """A value of a JSON Schema, for replies whose shape is told by nothing else: null wherever that will do."""
+    if "anyOf" in schema:
+        return fitting(schema["anyOf"][-1], about)
     kinds = schema.get("type", "string")
     if None in schema.get("enum", ()) or "null" in (kinds if isinstance(kinds, list) else [kinds]):
         return None

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, takewhile
 from typing import Literal, NamedTuple
 
+from debate_orchestrator.core import hearing, tally
 from debate_orchestrator.core.events import Voted
 from debate_orchestrator.core.phases import CLERK, NO_DECISION, Turn, fill_label
 from debate_orchestrator.core.state import DebateState
@@ -56,7 +57,7 @@ def announcements(debate: DebateState) -> list[Announcement]:
         text = f"Rehearsal: stand-ins speak for {', '.join(names)}, and what they say means nothing."
         found.append(Announcement("rehearsal", text, "warning"))
     begun = 0
-    stages = list(debate.stages())
+    stages = list(debate.stages)
     for n, stage in enumerate(stages):
         first = stage[0]
         if first.round is not None and first.round > begun:
@@ -96,7 +97,7 @@ def _same_vote(debate: DebateState, turn: Turn, other: Turn) -> bool:
 def _intervention(debate: DebateState, stage: Stage) -> Iterator[Announcement]:
     n = stage[0].round or 0
     names = " and ".join(debate.format.name_of(turn.seat) for turn in stage)
-    criteria = ", ".join(debate.finding(n).criteria) or "as in the recorded debate"
+    criteria = ", ".join(tally.finding(debate, n).criteria) or "as in the recorded debate"
     yield Announcement("intervention", fill_label(debate.format.labels.intervention, round=n), "warning")
     yield Announcement("intervention", f"{names}: forced divergence ({criteria})")
 
@@ -105,15 +106,15 @@ def _about(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
     """What a single turn brings that is announced at once."""
     name = debate.format.name_of(turn.seat)
     text = ""
-    if debate.declined(turn.id):
+    if hearing.declined(debate, turn.id):
         text = f"{name} declined to argue ({turn.id})."
-    elif debate.concedes(turn):
+    elif turn.id in debate.conceding:
         text = f"{name} conceded the debate ({turn.id})."
-    elif debate.writes_for_the_other(turn):
+    elif hearing.writes_for_the_other(debate, turn):
         text = f"{name} wrote lines for the other side ({turn.id})."
     if text:
         yield Announcement("conduct", text, "warning", turn.id)
-    if turn.id in debate.answers and (ignored := debate.ignored_in(turn)):
+    if turn.id in debate.answers and (ignored := hearing.ignored_line(debate, turn, debate.reply(turn))):
         yield Announcement("conduct", f'{name} wrote "{ignored}" where it does not count ({turn.id}).', turn=turn.id)
     if turn.role == CLERK:
         for row in rows(debate, turn, "checks"):
@@ -129,7 +130,7 @@ def _voted(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
 
 def _blind(debate: DebateState) -> Iterator[Announcement]:
     """The votes before the first word."""
-    votes, scales = debate.blind_votes(), wording.scales(debate.format)
+    votes, scales = tally.blind_votes(debate), wording.scales(debate.format)
     held = []
     for vote in votes:
         ballot = wording.reading_line(vote.straight, scales) if vote.straight else "no ballot that counts"
@@ -140,7 +141,7 @@ def _blind(debate: DebateState) -> Iterator[Announcement]:
 
 
 def _round(debate: DebateState, n: int) -> Iterator[Announcement]:
-    votes, result = debate.votes(n), debate.result(n)
+    votes, result = tally.votes(debate, n), tally.result(debate, n)
     if not votes:
         return
     if result is None:
@@ -154,11 +155,11 @@ def _round(debate: DebateState, n: int) -> Iterator[Announcement]:
         score = f", {scales.of(result.score)}" if label and result.score is not None else ""
         text = f"Round {n}: {one_line(label or NO_DECISION)}{score}"
     else:
-        tally = f" ({wording.tally(wording.count(votes))})" if len(votes) > 1 else ""
-        text = f"Round {n}: {wording.winner_word(result.winner)}{tally}"
+        counts = f" ({wording.tally(wording.count(votes))})" if len(votes) > 1 else ""
+        text = f"Round {n}: {wording.winner_word(result.winner)}{counts}"
     yield Announcement("scores", text)
-    yield from _reasons(debate.ballots(n))
-    if debate.persists(n):
+    yield from _reasons(tally.ballots(debate, n))
+    if tally.persists(debate, n):
         yield Announcement("intervention", debate.format.labels.persisted)
     yield from _changed(debate, votes)
 
@@ -184,7 +185,7 @@ def _changed(debate: DebateState, votes: Sequence[Vote]) -> Iterator[Announcemen
 
 def _decided(debate: DebateState) -> Iterator[Announcement]:
     """The final verdict."""
-    verdict, rules = debate.verdict(), debate.format
+    verdict, rules = tally.verdict(debate), debate.format
     if verdict is None:
         return
     labelled = wording.is_labelled(verdict.panel)
@@ -198,7 +199,7 @@ def _decided(debate: DebateState) -> Iterator[Announcement]:
     if verdict.swing and not labelled:
         gains = ", ".join(f"{rules.name_of(side)} {n:+d}" for side, n in verdict.swing.items())
         yield Announcement("votes", f"Votes gained by the debate: {gains}.")
-    yield from _reasons(debate.finals())
+    yield from _reasons(tally.final_ballots(debate))
 
 
 def _dissent(debate: DebateState, turn: Turn) -> Iterator[Announcement]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import Any
 
+from debate_orchestrator.core import hearing, schedule, tally
 from debate_orchestrator.core.events import Voted
 from debate_orchestrator.core.phases import CLERK, Turn
 from debate_orchestrator.core.state import DebateState
@@ -32,9 +33,9 @@ def evidence(debate: DebateState) -> EvidenceReport | None:
 def _citations(debate: DebateState) -> Iterator[Citation]:
     """In the order of the debate."""
     checks, ratings = _checks(debate), _ratings(debate)
-    for turn in debate.settled():
+    for turn in schedule.settled(debate):
         answer = debate.answers[turn.id]
-        if not turn.speaking or not isinstance(answer, Voted) or debate.declined(turn.id):
+        if not turn.speaking or not isinstance(answer, Voted) or hearing.declined(debate, turn.id):
             continue
         if url := answer.ballot.get("url"):
             found = checks.get(turn.id, {"state": NOT_YET})
@@ -62,7 +63,7 @@ def _citation(
 def _checks(debate: DebateState) -> dict[str, Mapping[str, Any]]:
     """Turn to what a clerk found of what it cites; the last finding counts."""
     found: dict[str, Mapping[str, Any]] = {}
-    for turn in debate.settled():
+    for turn in schedule.settled(debate):
         for row in rows(debate, turn, "checks") if turn.role == CLERK else ():
             found[str(row.get("turn"))] = row
     return found
@@ -71,7 +72,7 @@ def _checks(debate: DebateState) -> dict[str, Mapping[str, Any]]:
 def _ratings(debate: DebateState) -> dict[str, dict[str, SourceRating]]:
     """Turn to judge to what it thinks of the source, as it last said."""
     found: dict[str, dict[str, SourceRating]] = {}
-    for turn in debate.settled():
+    for turn in schedule.settled(debate):
         for row in rows(debate, turn, "sources") if turn.judging and not turn.mirrored else ():
             credibility, why = str(row.get("credibility") or "unknown"), str(row.get("why") or "")
             rating = SourceRating(judge=turn.seat, credibility=credibility, why=why)
@@ -85,12 +86,12 @@ def rows(debate: DebateState, turn: Turn, field: str) -> list[Mapping[str, Any]]
     answer, shape = debate.answers[turn.id], debate.shape(turn) or {}
     if not isinstance(answer, Voted) or field not in shape:
         return []
-    return [row for row in debate.seen(shape, answer).get(field) or [] if isinstance(row, Mapping)]
+    return [row for row in tally.unmirrored(debate, shape, answer).get(field) or [] if isinstance(row, Mapping)]
 
 
 def has_clerk(debate: DebateState) -> bool:
     """Whether a clerk has a place in this debate."""
-    return any(CLERK in slot.phase.seats for slot in debate.calendar())
+    return any(CLERK in slot.phase.seats for slot in debate.plan.calendar)
 
 
 def summary(debate: DebateState) -> str:
@@ -111,7 +112,7 @@ def summary(debate: DebateState) -> str:
 
 def looked_up_by(debate: DebateState) -> str:
     """Who looked up what was cited, as a clause."""
-    specs = dict.fromkeys(debate.reply(turn).by for turn in debate.settled() if turn.role == CLERK)
+    specs = dict.fromkeys(debate.reply(turn).by for turn in schedule.settled(debate) if turn.role == CLERK)
     return "; ".join(dict.fromkeys(map(_clerk_clause, specs))) or "it has not been looked up yet"
 
 

@@ -8,9 +8,10 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from debate_orchestrator.core import transcript
+from debate_orchestrator.core import hearing, schedule, tally, transcript
 from debate_orchestrator.core.costs import CostLine, Costs, costs_of
 from debate_orchestrator.core.events import Spoke, Voted
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.phases import CLERK, JUDGE, MIRRORED, NO_DECISION, Slot, Turn
 from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.core.state import DebateState
@@ -156,8 +157,8 @@ class ReportModel(Part):
 
 def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = None) -> ReportModel:
     """The report of a journal, and of the reviewers' ballots that lie beside it."""
-    debate = DebateState(entry.event for entry in entries)
-    rules, settled = debate.format, debate.settled()
+    debate = fold(entry.event for entry in entries)
+    rules, settled = debate.format, schedule.settled(debate)
     judging, votes = _judging(debate), _votes(debate)
     ballots = {turn: vote for vote in votes for turn in _ballot_turns(vote)}
     turns = {turn.id: _turn(debate, turn, ballots.get(turn.id)) for turn in settled}
@@ -176,7 +177,7 @@ def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = Non
         format=_format_report(debate, judging),
         rounds_completed=sum(one.completed for one in rounds),
         verdict=_verdict(debate, rounds, judging),
-        conceded=debate.conceded(),
+        conceded=tally.conceded(debate),
         rounds=rounds,
         judging=judging,
         votes=tuple(_vote(vote, judging.scales.certain) for vote in votes),
@@ -194,7 +195,7 @@ def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = Non
         after=after,
         finals=finals,
         dissent_turn=record.id if record else "",
-        persisted=rules.labels.persisted if debate.persisted() else None,
+        persisted=rules.labels.persisted if tally.persisted(debate) else None,
         places={turn.id: (turn.round or 0, f"{turn.phase.name} {turn.seat.upper()}") for turn in settled},
     )
     return report.model_copy(update={"summary": closing_line(report, None)})
@@ -213,7 +214,7 @@ def _format_report(debate: DebateState, judging: JudgingReport) -> FormatReport:
 
 def _round_numbers(debate: DebateState) -> list[int]:
     """The rounds in which a turn was taken."""
-    return sorted({turn.round for turn in debate.settled() if turn.round is not None})
+    return sorted({turn.round for turn in schedule.settled(debate) if turn.round is not None})
 
 
 def _in_rounds(rounds: Sequence[RoundReport]) -> list[TurnReport]:
@@ -274,8 +275,8 @@ def _turn(debate: DebateState, turn: Turn, vote: Vote | None) -> TurnReport:
         dropped=shown.dropped,
         cut=shown.cut,
         declined=shown.declined,
-        concedes=debate.concedes(turn),
-        private=isinstance(answer, Spoke) and debate.visible(turn).private,
+        concedes=turn.id in debate.conceding,
+        private=isinstance(answer, Spoke) and hearing.visible(debate, turn).private,
         other_lines=shown.other_lines,
         floor=wording.new_to(debate, turn),
         quotes=tuple(MaterialQuote(**dict(quote)) for quote in shown.quotes),
@@ -286,13 +287,13 @@ def _turn(debate: DebateState, turn: Turn, vote: Vote | None) -> TurnReport:
 def _fields(debate: DebateState, turn: Turn, shape: Shape, answer: Voted) -> dict[str, Any]:
     """A structured reply: a judge's as it was given, any other as it was heard; in the terms of the sides as they
     are."""
-    fields = debate.seen(shape, answer)
+    fields = tally.unmirrored(debate, shape, answer)
     return fields if turn.judging else {name: _heard(debate, value) for name, value in fields.items()}
 
 
 def _heard(debate: DebateState, value: Any) -> Any:
     if isinstance(value, str):
-        return debate.aloud(value).text
+        return hearing.text_heard(debate, value).text
     if isinstance(value, list):
         return [_heard(debate, item) for item in value]
     return {name: _heard(debate, item) for name, item in value.items()} if isinstance(value, Mapping) else value
@@ -305,22 +306,23 @@ def _words(shape: Shape, fields: Mapping[str, Any]) -> int:
 
 
 def _round(debate: DebateState, n: int, turns: Mapping[str, TurnReport]) -> RoundReport:
-    own = [turn for turn in debate.settled() if turn.round == n]
+    own = [turn for turn in schedule.settled(debate) if turn.round == n]
     judged = [turn for turn in own if turn.judging and debate.shape(turn) is not None]
-    votes, result = tuple(debate.votes(n)), debate.result(n)
+    votes, result = tuple(tally.votes(debate, n)), tally.result(debate, n)
     forced = tuple(turns[turn.id] for turn in own if turn.phase.on)
     quorum = debate.opened.setup.quorum
     return RoundReport(
         number=n,
-        completed=result is not None or (not debate.judged(n) and all(turn.round != n for turn in debate.due())),
+        completed=result is not None
+        or (not tally.is_judged(debate, n) and all(turn.round != n for turn in debate.due)),
         ballots_counted=result.ballots if result else None,
         scores=result.scores if result else {},
         winner=result.winner if result else None,
         label=wording.standing(result.label, votes, quorum) if result else None,
         score=result.score if result else None,
-        intervened=debate.intervened(n),
+        intervened=tally.intervened(debate, n),
         intervention_turns=tuple(turn.id for turn in forced),
-        persisted=debate.persists(n),
+        persisted=tally.persists(debate, n),
         speeches=tuple(turns[turn.id] for turn in own if turn not in judged and not turn.phase.on),
         ballots=tuple(turns[turn.id] for turn in judged),
         forced=forced,
@@ -331,15 +333,15 @@ def _round(debate: DebateState, n: int, turns: Mapping[str, TurnReport]) -> Roun
 
 def _judging(debate: DebateState) -> JudgingReport:
     rules = debate.format
-    slots = [slot for slot in debate.calendar() if JUDGE in slot.phase.seats and slot.phase.reply != "text"]
+    slots = [slot for slot in debate.plan.calendar if JUDGE in slot.phase.seats and slot.phase.reply != "text"]
     voting = [slot for slot in slots if rules.votes(slot.phase)]
-    changed, mirrored = debate.flips()
+    changed, mirrored = tally.flips(debate)
     return JudgingReport(
         quorum=debate.opened.setup.quorum,
         mirrored=mirrored,
         changed=changed,
         by_swing=rules.decided_by == "swing",
-        means=debate.means(),
+        means=tally.means(debate),
         conflicts=conflicts_of_interest(debate),
         round_fields=_asked_fields(debate, [slot for slot in voting if slot.round is not None]),
         final_fields=_asked_fields(debate, [slot for slot in slots if slot.closing]),
@@ -348,8 +350,8 @@ def _judging(debate: DebateState) -> JudgingReport:
         labelled=wording.LABEL in _asked_fields(debate, voting),
         answers=not any(rules.seats[side].side for side in rules.sides),
         winner_of=rules.winner_of,
-        panel=tuple(debate.final_votes()),
-        blind=tuple(debate.blind_votes()),
+        panel=tuple(tally.final_votes(debate)),
+        blind=tuple(tally.blind_votes(debate)),
         weights=debate.weights,
         criteria_about={name: rules.rubric.criteria[name].about for name in debate.criteria},
         quotes=(rules.quotes.verified, rules.quotes.unverified) if rules.quotes else None,
@@ -363,7 +365,11 @@ def _asked_fields(debate: DebateState, slots: Iterable[Slot]) -> frozenset[str]:
 def _votes(debate: DebateState) -> list[Vote]:
     """Every vote, in the order of the debate."""
     numbers = _round_numbers(debate)
-    return [*debate.blind_votes(), *(vote for n in numbers for vote in debate.votes(n)), *debate.final_votes()]
+    return [
+        *tally.blind_votes(debate),
+        *(vote for n in numbers for vote in tally.votes(debate, n)),
+        *tally.final_votes(debate),
+    ]
 
 
 def _ballot_turns(vote: Vote) -> tuple[str, ...]:
@@ -396,7 +402,7 @@ def _ballot_result(reading: BallotReading | None, certain: Fraction) -> BallotRe
 
 
 def _verdict(debate: DebateState, rounds: Sequence[RoundReport], judging: JudgingReport) -> VerdictReport | None:
-    verdict: Verdict | None = debate.verdict()
+    verdict: Verdict | None = tally.verdict(debate)
     if verdict is None:
         return None
     label = wording.label_of(verdict)
@@ -437,9 +443,9 @@ def _links(debate: DebateState, turn: Turn) -> Iterator[ArgumentLink]:
     """What a turn attacks: the other side's latest case. What it answers: the challenge of its round, or else what
     was heard last."""
     name = turn.phase.name
-    if name not in (CHALLENGE, REBUTTAL) or debate.declined(turn.id):
+    if name not in (CHALLENGE, REBUTTAL) or hearing.declined(debate, turn.id):
         return
-    heard = [other for other in debate.heard(turn) if other.speaking and other.seat != turn.seat]
+    heard = [other for other in schedule.heard(debate, turn) if other.speaking and other.seat != turn.seat]
     if name == CHALLENGE:
         cases = [other for other in heard if other.phase.name not in (CHALLENGE, REBUTTAL)]
         yield from (ArgumentLink(turn=turn.id, how="attacks", to=case.id) for case in cases[-1:])

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 
 from pydantic import Field
 
+from debate_orchestrator.core import hearing, schedule, tally
 from debate_orchestrator.core.events import EarlierCourse, Spoke
 from debate_orchestrator.core.phases import CLERK, JUDGE, judges
 from debate_orchestrator.core.state import DebateState
@@ -35,7 +36,7 @@ def _info(kind: str, text: str) -> Note:
 
 
 def _weaknesses(debate: DebateState) -> Iterator[Note]:
-    due = [turn.id for turn in debate.due()]
+    due = [turn.id for turn in debate.due]
     if rehearsed := _rehearsal(debate):
         yield _warning("rehearsed", rehearsed)
     for note in debate.notes:
@@ -48,11 +49,13 @@ def _weaknesses(debate: DebateState) -> Iterator[Note]:
     yield from _recorded(debate)
     if one_agent(debate):
         yield _warning("degraded", "Degraded: one agent wore all hats, so the two sides are not independent.")
-    unjudged = [str(n) for n in range(1, debate.opened.setup.rounds + 1) if debate.unjudged(n)]
+    unjudged = [str(n) for n in range(1, debate.opened.setup.rounds + 1) if tally.unjudged(debate, n)]
     if unjudged:
         yield _warning("degraded", f"Degraded: no ballot counts for round {', '.join(unjudged)}.")
     for side in debate.format.sides:
-        declined = [turn.id for turn in debate.settled() if turn.seat == side and debate.declined(turn.id)]
+        declined = [
+            turn.id for turn in schedule.settled(debate) if turn.seat == side and hearing.declined(debate, turn.id)
+        ]
         if declined:
             turns = f"{len(declined)} turn{'s' * (len(declined) != 1)}"
             text = f"Degraded: {debate.format.name_of(side)} declined to argue in {turns}."
@@ -72,7 +75,7 @@ def _recorded(debate: DebateState) -> Iterator[Note]:
     yield from (_info("recorded", note) for note in course.notes)
     for n, side in course.conceded.items():
         yield _info("recorded", f"It ended after round {n}, where its judges held {name_of(side)} to have given up.")
-    if debate.judged(debate.rounds) and any(not debate.judged(n) for n in range(1, debate.rounds)):
+    if tally.is_judged(debate, debate.rounds) and any(not tally.is_judged(debate, n) for n in range(1, debate.rounds)):
         yield _info("recorded", "One ballot, after the last round, covers all of it.")
 
 
@@ -99,7 +102,10 @@ def _setup_notes(debate: DebateState) -> Iterator[Note]:
 
 def _source_notes(debate: DebateState) -> Iterator[Note]:
     """What was left out, what was checked, and what a provider or a newer version did otherwise."""
-    if any(isinstance(debate.answers[turn.id], Spoke) and debate.visible(turn).private for turn in debate.settled()):
+    if any(
+        isinstance(debate.answers[turn.id], Spoke) and hearing.visible(debate, turn).private
+        for turn in schedule.settled(debate)
+    ):
         yield _info("private", "Private working of the speakers is left out; it is in the journal.")
     if citations.has_clerk(debate):
         if checked := citations.summary(debate):
@@ -107,7 +113,7 @@ def _source_notes(debate: DebateState) -> Iterator[Note]:
     elif debate.judges and arguing_sides(debate) and not (debate.format.quotes and debate.opened.context):
         yield _info("sources", "Sources are cited by the debaters and were not checked.")
     lacked: dict[str, dict[str, None]] = {}
-    for turn in debate.settled():
+    for turn in schedule.settled(debate):
         lacked.setdefault(turn.seat, {}).update(dict.fromkeys(debate.reply(turn).lacked))
     for seat, features in lacked.items():
         if features:
@@ -122,14 +128,14 @@ def _source_notes(debate: DebateState) -> Iterator[Note]:
 
 def arguing_sides(debate: DebateState) -> tuple[str, ...]:
     """The sides that have a turn in this debate."""
-    seats = {seat for slot in debate.calendar() for seat in slot.phase.seats}
+    seats = {seat for slot in debate.plan.calendar for seat in slot.phase.seats}
     return tuple(side for side in debate.format.sides if side in seats)
 
 
 def _order(debate: DebateState) -> str:
     """Who spoke before whom."""
     name_of, sides = debate.format.name_of, arguing_sides(debate)
-    together = [slot.phase for slot in debate.calendar() if set(sides) <= set(slot.phase.seats)]
+    together = [slot.phase for slot in debate.plan.calendar if set(sides) <= set(slot.phase.seats)]
     if not sides:
         return "Neither side argued: the judge decides without a debate."
     if len(sides) < len(debate.format.sides):
@@ -150,7 +156,7 @@ def _material(debate: DebateState) -> str:
 
 def _advises(debate: DebateState) -> bool:
     """Whether judges advise the debaters in this format."""
-    slots = [slot for slot in debate.calendar() if slot.round is not None and debate.format.votes(slot.phase)]
+    slots = [slot for slot in debate.plan.calendar if slot.round is not None and debate.format.votes(slot.phase)]
     return any("feedback" in debate.format.shapes[slot.phase.reply] for slot in slots)
 
 
@@ -188,7 +194,7 @@ def _specs(debate: DebateState, cast: Mapping[str, tuple[str, ...]]) -> dict[str
 def _reassigned(debate: DebateState) -> Iterator[str]:
     """The seats for which more than one speaker spoke, in the order in which they came."""
     speakers: dict[str, dict[str, None]] = {}
-    for turn in debate.settled():
+    for turn in schedule.settled(debate):
         speakers.setdefault(turn.seat, {})[debate.reply(turn).by] = None
     for seat, specs in speakers.items():
         if len(specs) > 1:
@@ -199,7 +205,7 @@ def _reassigned(debate: DebateState) -> Iterator[str]:
 def _people(debate: DebateState) -> Iterator[str]:
     """The seats that a person fills, or filled."""
     seats = [seat for seat, spec in _specs(debate, debate.cast).items() if spec == model_spec.HUMAN]
-    seats += [turn.seat for turn in debate.settled() if debate.reply(turn).by == model_spec.HUMAN]
+    seats += [turn.seat for turn in schedule.settled(debate) if debate.reply(turn).by == model_spec.HUMAN]
     sides = [debate.format.name_of(seat) for seat in dict.fromkeys(seats) if not seat.startswith(JUDGE)]
     panel = [debate.format.name_of(seat) for seat in dict.fromkeys(seats) if seat.startswith(JUDGE)]
     if sides:
@@ -256,7 +262,7 @@ def run_report(debate: DebateState) -> RunReport:
     """How that debate is run, and with what."""
     opened = debate.opened
     models: dict[str, dict[str, None]] = {}
-    for turn in debate.settled():
+    for turn in schedule.settled(debate):
         if model := debate.reply(turn).model:
             models.setdefault(turn.seat, {})[model] = None
     return RunReport(
@@ -324,7 +330,7 @@ def _kind(debate: DebateState) -> RunKind:
     again = debate.opened.course is not None
     seats = [seat for seat in debate.format.seated if (seat == JUDGE if again else seat != CLERK)]
     specs = {spec for cast in (debate.opened.cast, debate.cast) for seat in seats for spec in cast.get(seat, ())}
-    specs |= {debate.reply(turn).by for turn in debate.settled() if turn.role in seats}
+    specs |= {debate.reply(turn).by for turn in schedule.settled(debate) if turn.role in seats}
     kinds = {_KINDS.get(model_spec.kind(spec), "called") for spec in specs}
     return kinds.pop() if len(kinds) == 1 else "mixed"
 
@@ -343,7 +349,7 @@ class _Speakers(NamedTuple):
 def conflicts_of_interest(debate: DebateState) -> tuple[str, ...]:
     """A sentence for each model and each vendor that a judge shares with sides; none for unknown speakers."""
     speakers: dict[str, _Speakers] = {}
-    for turn in debate.settled():
+    for turn in schedule.settled(debate):
         reply, before = debate.reply(turn), speakers.get(turn.seat, _Speakers())
         own = _known([reply.by], [reply.model] if model_spec.is_called(reply.by) else [])
         speakers[turn.seat] = _Speakers(before.specs | own.specs, before.models | own.models)

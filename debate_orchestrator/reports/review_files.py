@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.reports.reviews import Review, ReviewForm
 from debate_orchestrator.storage.files import make_folder, write_atomic, write_new
@@ -47,7 +47,7 @@ def gather_reviews(folder: str, entries: Sequence[Entry]) -> GatheredReviews:
         return GatheredReviews()
     counted: list[Review] = []
     left_out: list[str] = []
-    form = ReviewForm(DebateState(entry.event for entry in entries)) if names else None
+    form = ReviewForm(fold(entry.event for entry in entries)) if names else None
     for name in names[:MOST]:
         assert form is not None
         try:

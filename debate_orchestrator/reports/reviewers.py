@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
+from debate_orchestrator.core import tally
 from debate_orchestrator.core.phases import TIE
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import RoundResult
@@ -116,7 +117,7 @@ def _named(reading: BallotReading) -> str:
 
 def _panel_winner(debate: DebateState) -> str | None:
     """The side, or the label, that the panel decided for; None where it did not vote."""
-    verdict = debate.verdict()
+    verdict = tally.verdict(debate)
     if verdict is None:
         return None
     return wording.label_of(verdict) if wording.is_labelled(verdict.panel) else verdict.winner
@@ -141,8 +142,8 @@ def _table(debate: DebateState, ballots: Sequence[Review]) -> PlainTable:
 
 
 def _panel_row(debate: DebateState, numbers: Sequence[int], *, scored: bool) -> tuple[str, ...]:
-    scales, verdict = wording.scales(debate.format), debate.verdict()
-    results = {result.round: result for result in debate.results()}
+    scales, verdict = wording.scales(debate.format), tally.verdict(debate)
+    results = {result.round: result for result in tally.results(debate)}
     said = [_cell(_of_result(results.get(n)), scales) for n in numbers]
     whole = wording.decided(verdict, scales).partition(": ")[2] if verdict else "not decided"
     totals = [_points(verdict.totals) if verdict and any(verdict.totals.values()) else ""] if scored else []
@@ -157,9 +158,11 @@ def _of_result(result: RoundResult | None) -> BallotReading | None:
 
 def _judges(debate: DebateState) -> Iterator[_Rater]:
     rounds = {
-        n: {vote.judge: vote for vote in votes} for n in range(1, debate.rounds + 1) if (votes := debate.votes(n))
+        n: {vote.judge: vote for vote in votes}
+        for n in range(1, debate.rounds + 1)
+        if (votes := tally.votes(debate, n))
     }
-    finals = {vote.judge: vote for vote in debate.final_votes()}
+    finals = {vote.judge: vote for vote in tally.final_votes(debate)}
     for judge in debate.judges:
         own = {n: _of_vote(votes.get(judge)) for n, votes in rounds.items() if votes}
         yield _Rater(debate.format.name_of(judge), _JUDGE, own, _of_vote(finals.get(judge)))
@@ -228,14 +231,14 @@ def _agreement(
     n = len(ballots)
     people = f"{n} reviewer{'s' * (n != 1)}"
     counts = Counter(_named(one.final) for one in ballots)
-    tally = ", ".join(f"{_word(name)} {count}" for name, count in counts.most_common())
-    if debate.verdict() is None:
-        yield f"{people[0].upper()}{people[1:]} ({tally}); no panel has decided, so there is nothing to agree with."
+    final = ", ".join(f"{_word(name)} {count}" for name, count in counts.most_common())
+    if tally.verdict(debate) is None:
+        yield f"{people[0].upper()}{people[1:]} ({final}); no panel has decided, so there is nothing to agree with."
     elif panel is None:
-        yield f"The panel gave no label that stands; of {people} the final votes are: {tally}."
+        yield f"The panel gave no label that stands; of {people} the final votes are: {final}."
     else:
         agreeing = counts[panel]
-        yield f"{agreeing} of {people} agree{'s' * (agreeing == 1)} with the panel on {_word(panel)} ({tally})."
+        yield f"{agreeing} of {people} agree{'s' * (agreeing == 1)} with the panel on {_word(panel)} ({final})."
     if seen := sum(one.seen for one in ballots):
         yield f"{seen} of them knew the verdict before."
     if not scored:

@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
-from debate_orchestrator.core import schema
+from debate_orchestrator.core import schedule, schema, tally
 from debate_orchestrator.core.phases import JUDGE, TIE, Slot
 from debate_orchestrator.core.schema import Field, Shape, ShapeContext
 from debate_orchestrator.core.state import DebateState
@@ -76,8 +76,8 @@ class ReviewForm:
             strictness=debate.opened.setup.strictness,
             scales={name: rules.rubric.scale(name) for name in debate.criteria},
         )
-        reached = {turn.round for turn in debate.settled()}
-        slots = [slot for slot in debate.calendar() if rules.votes(slot.phase)]
+        reached = {turn.round for turn in schedule.settled(debate)}
+        slots = [slot for slot in debate.plan.calendar if rules.votes(slot.phase)]
         self.rounds: dict[int, Shape] = {}
         """Round to what is asked about it; only rounds that were held and that judges vote on."""
         for n in sorted(n for n in reached if n is not None):
@@ -161,16 +161,16 @@ class ReviewForm:
 def judges_marks(debate: DebateState) -> dict[str, dict[tuple[int, str, str], Fraction]]:
     """Judge to what it gave, in the same terms as `Review.marks`: the mean of both presentations where it saw two.
     A judge whose ballots don't count has none."""
-    votes = {n: debate.votes(n) for n in range(1, debate.rounds + 1)} | {FINAL: debate.final_votes()}
+    votes = {n: tally.votes(debate, n) for n in range(1, debate.rounds + 1)} | {FINAL: tally.final_votes(debate)}
     absent = {(n, vote.judge) for n, cast in votes.items() for vote in cast if vote.absent}
     found: dict[str, dict[tuple[int, str, str], list[Fraction]]] = {}
-    for turn in debate.settled():
+    for turn in schedule.settled(debate):
         place, vote = turn.round or FINAL, debate.ballot(turn.id)
         if vote is None or not debate.format.votes(turn.phase) or turn.phase.option == "blind":
             continue
         if turn.role != JUDGE or (place, turn.seat) in absent:
             continue
-        for side, given in debate.seen(debate.shape(turn) or {}, vote).get("scores", {}).items():
+        for side, given in tally.unmirrored(debate, debate.shape(turn) or {}, vote).get("scores", {}).items():
             for name, mark in given.items():
                 own = found.setdefault(turn.seat, {})
                 own.setdefault((place, side, name), []).append(Fraction(str(mark)))

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
+from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import EndedEarly, Event, QuestionAsked
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import NO_DECISION, Turn
@@ -197,7 +198,7 @@ def announced(debate: DebateState, event: Event) -> str | None:
 
 def ended_early(debate: DebateState) -> str | None:
     """The sentence that says after what a debate was ended early; None where it was not."""
-    slot = next((slot for slot in debate.calendar() if slot.turn_id("") == debate.closed_after), None)
+    slot = next((slot for slot in debate.plan.calendar if slot.turn_id("") == debate.closed_after), None)
     if slot is None:
         return None
     where = f" of round {slot.round}" if slot.round else ""
@@ -206,7 +207,7 @@ def ended_early(debate: DebateState) -> str | None:
 
 def new_to(debate: DebateState, turn: Turn) -> tuple[str, ...]:
     """The questions that the taker of a turn heard for the first time before it."""
-    return tuple(question.text for question in debate.new_to(turn))
+    return tuple(question.text for question in schedule.new_questions(debate, turn))
 
 
 def floor_sentences(debate: DebateState) -> Iterator[str]:
@@ -214,10 +215,10 @@ def floor_sentences(debate: DebateState) -> Iterator[str]:
     if ended := ended_early(debate):
         yield ended
         yield from _unscored(debate)
-    if count := len(debate.raised):
+    if count := len(debate.questions):
         yield f"{count} question{'s were' if count != 1 else ' was'} put from the floor."
-    heard = {question.number for turn in debate.settled() for question in debate.new_to(turn)}
-    for number, event in enumerate(debate.raised):
+    heard = {question.number for turn in schedule.settled(debate) for question in schedule.new_questions(debate, turn)}
+    for number, event in enumerate(debate.questions):
         if number not in heard:
             to = f"A question from the floor, to {names(debate, event.to)},"
             heard_yet = "was not heard" if debate.complete else "has not been heard yet"
@@ -226,8 +227,8 @@ def floor_sentences(debate: DebateState) -> Iterator[str]:
 
 def _unscored(debate: DebateState) -> Iterator[str]:
     """The rounds of an early end in which sides spoke, and which were not voted on."""
-    spoken = {turn.round for turn in debate.settled() if turn.speaking and turn.round}
-    voting = [slot for slot in debate.calendar() if debate.format.votes(slot.phase) and slot.round in spoken]
+    spoken = {turn.round for turn in schedule.settled(debate) if turn.speaking and turn.round}
+    voting = [slot for slot in debate.plan.calendar if debate.format.votes(slot.phase) and slot.round in spoken]
     for slot in voting:
         if debate.cut_off(slot):
             yield f"What was said in round {slot.round} was not voted on by itself."

@@ -14,12 +14,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from debate_orchestrator.core import transcript
+from debate_orchestrator.core import schedule, tally, transcript
 from debate_orchestrator.core.events import HEARING, Event, Opened
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CLERK
 from debate_orchestrator.core.settings import Settings
-from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.formats import loader, source
 from debate_orchestrator.storage.paths import DebateFiles
@@ -136,9 +136,9 @@ def told(risks: Iterable[Risk]) -> list[str]:
     return items
 
 
-def of_settings(settings: Settings | Mapping[str, Any]) -> tuple[Risk, ...]:
+def of_settings(settings: Settings | Mapping[str, Any], typed_format: str | None = None) -> tuple[Risk, ...]:
     """The risks of settings, or of answers, checked or not: in these, values of another type are left out, since
-    nothing comes of them."""
+    nothing comes of them. A `typed_format` takes the place of theirs and is no risk, but its clerk may be one."""
     given = dict(settings)
     found = list(_of_cast(given.get("cast")))
     for path in _texts(given.get("context")):
@@ -147,8 +147,8 @@ def of_settings(settings: Settings | Mapping[str, Any]) -> tuple[Risk, ...]:
     report = _report(given.get("output"))
     if report and (leads := _outside(report) or (_real(report) if _instructs(report) else "")):
         found.append(Risk(kind="output", where="output", what=leads))
-    format = given.get("format")
-    if isinstance(format, str) and source.is_path(format):
+    format = typed_format or given.get("format")
+    if not typed_format and isinstance(format, str) and source.is_path(format):
         found.append(Risk(kind="format", where="format", what=_real(os.path.expanduser(format))))
     if _fetches_for_recordings(given.get("cast"), format):
         found.append(_pages(CLERK))
@@ -210,9 +210,9 @@ def of_judging(events: Sequence[Event]) -> tuple[Risk, ...]:
 
 def _heard(events: Sequence[Event]) -> list[Any]:
     """The speeches of a debate as they are heard, and who conceded in which round."""
-    debate = DebateState(events)
-    speeches = [transcript.entry(debate, turn) for turn in debate.settled() if turn.speaking]
-    return [*speeches, *(debate.given_up(n) for n in range(1, debate.rounds + 1))]
+    debate = fold(events)
+    speeches = [transcript.entry(debate, turn) for turn in schedule.settled(debate) if turn.speaking]
+    return [*speeches, *(tally.conceded_in(debate, n) for n in range(1, debate.rounds + 1))]
 
 
 def _is_shipped(opened: Opened) -> bool:

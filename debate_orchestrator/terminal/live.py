@@ -8,10 +8,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from debate_orchestrator.core import events, transcript
+from debate_orchestrator.core import events, hearing, schedule, tally, transcript
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.phases import Turn, fill_label
 from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.providers import registry
+from debate_orchestrator.providers.caching import filler
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.announcements import Announcement, announcements
 from debate_orchestrator.terminal import outcomes
@@ -64,7 +66,9 @@ class Live:
         """An event has happened, and `debate` has taken it."""
         self._debate = debate
         match event:
-            case events.Asked() | events.Spoke() | events.Declined() if self._recorded(debate.turn(event.turn)):
+            case events.Asked() | events.Spoke() | events.Declined() if self._recorded(
+                schedule.turn(debate, event.turn)
+            ):
                 self._recall(event)
             case events.Asked():
                 self._speech(event.turn).begin(self._now())
@@ -136,7 +140,7 @@ class Live:
     def _status(self) -> list[Row]:
         """Where the debate stands, who writes and for how long, what it has cost, and what the keys do."""
         now, width = self._now(), self._width
-        *_, stage = self._debate.stages()
+        *_, stage = self._debate.stages
         parts = [f"Round {stage[0].round} of {self._debate.rounds}"] if stage[0].round else []
         parts.append(one_line(stage[0].phase.title))
         writing = [speech for speech in self._speeches.values() if speech.asked and not speech.settled]
@@ -152,6 +156,8 @@ class Live:
         name += ", mirrored," if speech.turn.mirrored else ""
         if speech.until is not None:
             return f"{name}: asked again in {max(0, speech.until - now):.0f} s"
+        if not speech.begun and registry.is_api(filler(self._debate, speech.turn.seat)):
+            return f"{name}: reading the prompt, {_clock(now - speech.since)}"
         if not speech.words:
             return f"{name} thinks, {_clock(now - speech.since)}"
         return f"{name} writes, {speech.words:,} word{'s' * (speech.words != 1)}"
@@ -160,7 +166,7 @@ class Live:
         """Says where a debate goes on that was begun before."""
         turns = len(self._debate.answers)
         self._say(f"{turns} turn{'s' * (turns != 1)} on record; here is what follows.")
-        *_, stage = self._debate.stages()
+        *_, stage = self._debate.stages
         if stage[0].round and not self._debate.complete:
             banner = fill_label(self._debate.format.labels.round, round=stage[0].round, rounds=self._debate.rounds)
             self._banner(Announcement("round", banner))
@@ -168,10 +174,10 @@ class Live:
     def _speech(self, turn_id: str) -> Speech:
         """The speech of a turn; all that are due beside it come with it."""
         if turn_id not in self._speeches:
-            turn = self._debate.turn(turn_id)
+            turn = schedule.turn(self._debate, turn_id)
             due = [turn]
             if self._debate.shape(turn) is None:
-                stage = next(stage for stage in self._debate.stages() if turn in stage)
+                stage = next(stage for stage in self._debate.stages if turn in stage)
                 due = [other for other in stage if other == turn or other.id not in self._debate.answers]
                 self._end_stage()
                 self._announce()
@@ -205,13 +211,13 @@ class Live:
     def _recall(self, event: events.Asked | events.Spoke | events.Declined) -> None:
         self._announce()
         if not isinstance(event, events.Asked):
-            heading = self._debate.format.heading_of(self._debate.turn(event.turn))
-            words = len(self._debate.public(event.reply.text).split())
+            heading = self._debate.format.heading_of(schedule.turn(self._debate, event.turn))
+            words = len(hearing.public(self._debate, event.reply.text).split())
             self._say(f"{heading}: as recorded, {words:,} words.", "dim", gap=False)
 
     def _ballot(self, voted: events.Voted) -> None:
         self._speeches.pop(voted.turn, None)
-        turn = self._debate.turn(voted.turn)
+        turn = schedule.turn(self._debate, voted.turn)
         if "scores" in voted.ballot:
             self._say(self._debate.format.heading_of(turn), JUDGE, of_ballots=turn.judging)
             self._put(outcomes.ballot(self._debate, voted, self._width), of_ballots=turn.judging)
@@ -263,7 +269,7 @@ class Live:
 
     def _banner(self, line: Announcement) -> None:
         self._say(line.text, "bold")
-        verdict = self._debate.verdict()
+        verdict = tally.verdict(self._debate)
         if line.kind == "final" and verdict is not None:
             self._put(outcomes.totals(self._debate, verdict, self._width), gap=False, of_ballots=True)
         else:

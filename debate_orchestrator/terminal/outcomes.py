@@ -8,6 +8,7 @@ from fractions import Fraction
 from rich.cells import cell_len
 from rich.text import Text
 
+from debate_orchestrator.core import hearing, schedule, tally
 from debate_orchestrator.core.events import CallFailed, Declined, Rejected, Spoke, Voted
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState
@@ -39,8 +40,8 @@ def side_style(debate: DebateState, side: str) -> str:
 def ballot(debate: DebateState, voted: Voted, width: int) -> list[Row]:
     """A ballot with scores: each side's bar, and each criterion for both sides. A mirrored ballot is shown in the
     terms of the sides as they are."""
-    rules, turn = debate.format, debate.turn(voted.turn)
-    seen = debate.seen(rules.shapes[turn.phase.reply], voted)
+    rules, turn = debate.format, schedule.turn(debate, voted.turn)
+    seen = tally.unmirrored(debate, rules.shapes[turn.phase.reply], voted)
     points = read_ballot(seen, rules.sides, debate.weights, rules.winner_of).scores
     criteria = (
         f"{rules.rubric.criteria[name].title} "
@@ -55,7 +56,7 @@ def ballot(debate: DebateState, voted: Voted, width: int) -> list[Row]:
 
 def totals(debate: DebateState, verdict: Verdict, width: int) -> list[Row]:
     """The points of the whole debate as bars; no rows where nothing was scored."""
-    scored = sum(bool(result.scores) for result in debate.scored())
+    scored = sum(bool(result.scores) for result in tally.scored(debate))
     most = scored * Fraction(str(debate.format.rubric.most))
     return _bars(debate, verdict.totals, most, width) if scored else []
 
@@ -79,7 +80,7 @@ def notes(debate: DebateState, turn: Turn, event: Spoke | Declined) -> str:
     """What to note below a speech; empty where there is nothing."""
     found = ["cut short by a limit of length"] if event.reply.ended == "cut" else []
     if isinstance(event, Spoke):
-        heard = debate.visible(turn)
+        heard = hearing.visible(debate, turn)
         found += [f"the last {heard.dropped} words are over the limit, and no seat hears them"] if heard.dropped else []
         missing = sum(not quote.verified for quote in heard.quotes)
         found += [f"{missing} of {len(heard.quotes)} quotes not found in the material"] if missing else []

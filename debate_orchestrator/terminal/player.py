@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from debate_orchestrator.core import hearing, schedule
 from debate_orchestrator.core.events import (
     Answer,
     CallFailed,
@@ -18,6 +19,7 @@ from debate_orchestrator.core.events import (
     Spoke,
     Voted,
 )
+from debate_orchestrator.core.fold import apply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.terminal.keys import TICK
 from debate_orchestrator.terminal.live import Live
@@ -34,18 +36,21 @@ class Player:
     """Plays the events of a debate."""
 
     def __init__(self, debate: DebateState, events: Iterable[Event], live: Live, pace: float | None):
-        """`debate` is opened and takes the events; `pace` is in words a minute, None for all at once."""
-        self._debate, self._events, self._live, self._pace = debate, events, live, pace
+        """`debate` is the state before the events; `pace` is in words a minute, None for all at once."""
+        self.debate, self._events, self._live, self._pace = debate, events, live, pace
         self._spoken: set[str] = set()
         self._skip, self._running = asyncio.Event(), asyncio.Event()
         self._running.set()
+        self._to_verdict = False
+        """Whether everything before the final verdict is shown at once."""
         self.left = False
         """Whether it was left before its end."""
 
     def press(self, key: str) -> None:
-        """q leaves, p pauses; any other key skips, or continues from a pause."""
+        """q leaves, p pauses, v skips to the verdict; any other key skips a speech, or continues from a pause."""
         running = self._running.is_set()
         self.left = self.left or key in ("q", "Q")
+        self._to_verdict = self._to_verdict or key in ("v", "V")
         if key in ("p", "P") and running:
             self._running.clear()
         elif self.left or running:
@@ -58,29 +63,39 @@ class Player:
         """Shows in the status what the keys do now."""
         running = self._running.is_set()
         self._live.note = "" if running else "paused"
-        self._live.keys = ("any key skips", "p pause", "q quit") if running else ("any key goes on", "q quit")
+        self._live.keys = (
+            ("any key skips", "v verdict", "p pause", "q quit") if running else ("any key goes on", "q quit")
+        )
 
     async def play(self) -> bool:
         """Plays to the end, or until it is left; whether the end was reached."""
-        for batch in batches(self._debate, self._events):
+        rest = deque(self._events)
+        while rest:
+            batch = take_batch(self.debate, rest)
             for event in batch:
+                if isinstance(event, Voted) and schedule.turn(self.debate, event.turn).round is None:
+                    self._to_verdict = False
                 await self._lead_up_to(event, batch)
                 if self.left:
                     return False
-                self._debate.take(event)
-                self._live.on_event(self._debate, event)
+                self.debate = apply(self.debate, event)
+                self._live.on_event(self.debate, event)
                 if isinstance(event, Answer):
                     await self._rest(_AFTER_BALLOT if isinstance(event, Voted) else _AFTER_SPEECH)
         return True
+
+    @property
+    def _at_once(self) -> bool:
+        return self._pace is None or self._to_verdict
 
     async def _lead_up_to(self, event: Event, batch: Sequence[Event]) -> None:
         """Plays what is seen before an event is complete."""
         if isinstance(event, Spoke | Declined) and event.turn not in self._spoken:
             at_once = batch if self._live.beside else [event]
             spoken = [other for other in at_once if isinstance(other, Spoke | Declined)]
-            await self._speak({other.turn: self._debate.public(other.reply.text) for other in spoken})
+            await self._speak({other.turn: hearing.public(self.debate, other.reply.text) for other in spoken})
         elif isinstance(event, Rejected | CallFailed) and event.reply is not None:
-            self._live.on_text(self._debate.turn(event.turn), self._debate.public(event.reply.text))
+            self._live.on_text(schedule.turn(self.debate, event.turn), hearing.public(self.debate, event.reply.text))
         elif isinstance(event, Voted):
             await self._rest(_AFTER_SPEECH)
 
@@ -88,10 +103,10 @@ class Player:
         """Plays these speeches at once, word by word."""
         self._spoken |= set(texts)
         self._skip.clear()
-        words = [(self._debate.turn(turn), _WORD.findall(text)) for turn, text in texts.items()]
+        words = [(schedule.turn(self.debate, turn), _WORD.findall(text)) for turn, text in texts.items()]
         at, longest = 0.0, max(len(found) for _, found in words)
-        while self._pace is not None and at < longest and not self._skip.is_set():
-            until = at + self._pace / 60 * TICK
+        while not self._at_once and at < longest and not self._skip.is_set():
+            until = at + (self._pace or 0) / 60 * TICK
             for turn, found in words:
                 self._live.on_text(turn, "".join(found[int(at) : int(until)]))
             at = until
@@ -100,7 +115,7 @@ class Player:
     async def _rest(self, seconds: float) -> None:
         """Waits, unless a key skips that."""
         self._skip.clear()
-        for _ in range(0 if self._pace is None else round(seconds / TICK)):
+        for _ in range(0 if self._at_once else round(seconds / TICK)):
             if self._skip.is_set():
                 break
             await self._tick()
@@ -110,20 +125,17 @@ class Player:
         await self._running.wait()
 
 
-def batches(debate: DebateState, events: Iterable[Event]) -> Iterator[list[Event]]:
-    """The events in batches of one stage at most, answers last and in the order of the agenda, however they came in.
-    `debate` has to take each batch before the next is asked for."""
-    rest = deque(events)
-    while rest:
-        *_, stage = debate.stages()
-        order = {turn.id: place for place, turn in enumerate(stage, start=1)}
-        batch = [rest.popleft()]
-        if not isinstance(batch[0], QuestionAsked | EndedEarly):  # these decide who hears what: they keep their place
-            while rest and not isinstance(rest[0], QuestionAsked | EndedEarly) and _turn(rest[0]) in {"", *order}:
-                batch.append(rest.popleft())
-        answers = [event for event in batch if isinstance(event, Spoke | Declined | Voted)]
-        others = [event for event in batch if event not in answers]
-        yield [*others, *sorted(answers, key=lambda event: order.get(event.turn, 0))]
+def take_batch(debate: DebateState, rest: deque[Event]) -> list[Event]:
+    """Takes the next events from `rest`: those of one stage at most, answers last and in the order of the schedule,
+    however they came in. `debate` is the state before them."""
+    order = {turn.id: place for place, turn in enumerate(debate.stages[-1], start=1)}
+    batch = [rest.popleft()]
+    if not isinstance(batch[0], QuestionAsked | EndedEarly):  # these decide who hears what: they keep their place
+        while rest and not isinstance(rest[0], QuestionAsked | EndedEarly) and _turn(rest[0]) in {"", *order}:
+            batch.append(rest.popleft())
+    answers = [event for event in batch if isinstance(event, Spoke | Declined | Voted)]
+    others = [event for event in batch if event not in answers]
+    return [*others, *sorted(answers, key=lambda event: order.get(event.turn, 0))]
 
 
 def _turn(event: Event) -> str:

@@ -19,6 +19,8 @@ import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from debate_orchestrator.core.fold import CurrentState, fold
+
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from caching import CASTS, Sent, opened, paid, simulated
@@ -75,9 +77,10 @@ def last(request: dict[str, Any]) -> str:
 async def run(first: Opened, folder: str) -> DebateState:
     """The debate, driven over the wire; what its journal holds."""
     with JournalWriter.create(f"{folder}/debate.journal.jsonl", first) as journal:
-        debate = DebateState([first])
-        await run_loop(journal, debate, registry.make_providers(debate))
-    return DebateState(read(journal.path).events)
+        debate = fold([first])
+        current = CurrentState(debate)
+        debate = await run_loop(journal, current, registry.make_providers(current))
+    return fold(read(journal.path).events)
 
 
 def of_bill(made: Costs, first: Opened) -> Figures:

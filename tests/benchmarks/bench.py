@@ -18,6 +18,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from debate_orchestrator.core.fold import fold
+
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import puppets
@@ -89,7 +91,6 @@ def steps(rows: list[tuple[str, str]]) -> None:
 
 
 def folding(rows: list[tuple[str, str]]) -> None:
-    from debate_orchestrator.core.state import DebateState
     from debate_orchestrator.reports.markdown import render
     from debate_orchestrator.reports.model import build_report
     from debate_orchestrator.storage.journal import read
@@ -99,7 +100,7 @@ def folding(rows: list[tuple[str, str]]) -> None:
     rows.append(
         (f"read and verify a journal ({size:.1f} MB, {len(entries)} lines)", milliseconds(lambda: read(JOURNAL)))
     )
-    rows.append(("fold it", milliseconds(lambda: DebateState(entry.event for entry in entries).complete)))
+    rows.append(("fold it", milliseconds(lambda: fold(entry.event for entry in entries).complete)))
     rows.append(("story and markdown report", milliseconds(lambda: render(build_report(entries)))))
 
 

@@ -17,7 +17,9 @@ import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
+from debate_orchestrator.core import tally
 from debate_orchestrator.core.events import Opened, Reply
+from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.phases import NO_DECISION
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.state import DebateState
@@ -97,15 +99,15 @@ def debated(
         seed=0,
         nonce="0" * 16,
     )
-    debate = DebateState([opened])
-    while due := debate.due():
+    debate = fold([opened])
+    while due := debate.due:
         for turn in due:
             if turn.judging:
                 number = int(turn.seat.partition("-")[2] or 1) - 1
                 text = ballot(brief(debate, turn).messages[0].parts, biases[number], draw)
             else:
                 text = f"quality={quality[turn.seat]} " + "word " * (words[turn.seat] - 1)
-            debate.take(replies.parse_reply(debate, turn, Reply(text=text, brief="", by="host")))
+            debate = apply(debate, replies.parse_reply(debate, turn, Reply(text=text, brief="", by="host")))
     return debate
 
 
@@ -149,11 +151,11 @@ def outcome(name: str, setting: Setting, debates: int, seed: int = SEED) -> Outc
         quality = {side: 5.0 + (MARGIN if side == better and not equal else 0.0) for side in "ab"}
         words = {side: LONG if side == long else SHORT for side in "ab"}
         debate = debated(quality, words, first, setting, BIASES[name], draw)
-        verdict = debate.verdict()
+        verdict = tally.verdict(debate)
         assert verdict is not None
         favoured = {"position": first, "length": long, "side": "a"}.get(name.partition(":")[0], "a")
         open_ += verdict.winner == NO_DECISION
-        changed, of = debate.flips()
+        changed, of = tally.flips(debate)
         flipped, pairs = flipped + changed, pairs + of
         if equal:
             wrong += verdict.winner == favoured

@@ -20,6 +20,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from debate_orchestrator.core import schedule
+from debate_orchestrator.core.fold import CurrentState, fold
+
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from messages_cache import Cache, Counted, tokens
@@ -32,8 +35,9 @@ from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import pricing, rehearse
-from debate_orchestrator.providers.anthropic import request
+from debate_orchestrator.providers.anthropic import options_of, request
 from debate_orchestrator.providers.caching import cache_plans, placed_marks
+from debate_orchestrator.providers.options import Refusals
 from debate_orchestrator.providers.registry import Piece
 from debate_orchestrator.setup.settings import settings_from
 from debate_orchestrator.storage.journal import Entry, JournalWriter
@@ -96,17 +100,18 @@ class Counting:
 
     caches = True
 
-    def __init__(self, spec: str, debate: DebateState, cache: Cache, sent: list[Sent], words: int | None):
-        self.name, self._debate, self._cache, self._sent, self._words = spec, debate, cache, sent, words
-        self._plans = cache_plans(debate)
+    def __init__(self, spec: str, current: CurrentState, cache: Cache, sent: list[Sent], words: int | None):
+        self.name, self._current, self._cache, self._sent, self._words = spec, current, cache, sent, words
+        self._plans = cache_plans(current.state)
 
     async def reply(self, brief: Brief, on_text: Piece) -> Reply:
-        plan = self._plans[brief.turn]
-        marked = placed_marks(plan, self._debate, sum(len(message.parts) for message in brief.messages))
-        asked = request(brief, self.name, marked, hour=plan.hour)
+        plan, debate = self._plans[brief.turn], self._current.state
+        marked = placed_marks(plan, debate, sum(len(message.parts) for message in brief.messages))
+        base, options = request(brief, self.name, marked, hour=plan.hour), options_of(brief, self.name)
+        asked = Refusals().request(base, options)
         now = asyncio.get_running_loop().time()
         counted = self._cache.count(asked, now, now + FIRST)
-        text = said(self._debate, self._debate.turn(brief.turn), self._words)
+        text = said(debate, schedule.turn(debate, brief.turn), self._words)
         self._sent.append(Sent(brief.turn, asked, counted, text))
         await asyncio.sleep(FIRST)
         on_text("")
@@ -141,13 +146,13 @@ def opened(cast: tuple[str, str, str], rounds: int, panel: int, *, leader_first:
 
 def simulated(first: Opened, words: int | None = WORDS) -> list[Sent]:
     """The requests of a debate driven to its end, as they start."""
-    debate, sent, cache = DebateState([first]), list[Sent](), Cache(LEAST)
-    fillers = {spec: Counting(spec, debate, cache, sent, words) for specs in first.cast.values() for spec in specs}
+    current, sent, cache = CurrentState(fold([first])), list[Sent](), Cache(LEAST)
+    fillers = {spec: Counting(spec, current, cache, sent, words) for specs in first.cast.values() for spec in specs}
     seats = {seat: fillers[first.cast[seat][0]] for seat in ("a", "b")}
     panel = first.cast["judge"]
     seats |= {seat: fillers[spec] for seat, spec in zip(judges(len(panel)), panel, strict=True)}
     with asyncio.Runner(loop_factory=Leap) as runner:
-        done = runner.run(run_loop(Unwritten(first), debate, seats))
+        done = runner.run(run_loop(Unwritten(first), current, seats))
     assert done.complete
     return sent
 

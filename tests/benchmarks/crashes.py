@@ -23,11 +23,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
+from debate_orchestrator.core.fold import fold
+
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from messages_server import Server, serving
 
-from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util.errors import DebateError
 
@@ -75,7 +76,7 @@ def record(journal: Path) -> Record:
     if not begun(journal):
         return Record(0, 0, 0, complete=False)
     reading = read(journal)
-    debate = DebateState(reading.events)
+    debate = fold(reading.events)
     return Record(len(debate.answers), sum(map(len, debate.asked.values())), reading.torn, debate.complete)
 
 
@@ -128,7 +129,7 @@ def killed(process: subprocess.Popen[bytes], server: Server, chance: random.Rand
 def told(folder: Path) -> str:
     """The report, without what differs between any two debates."""
     text = (folder / "r.md").read_text(encoding="utf-8")
-    nonce = DebateState(read(folder / "r.journal.jsonl").events).opened.nonce
+    nonce = fold(read(folder / "r.journal.jsonl").events).opened.nonce
     text = re.sub(r"\d{4}-\d\d-\d\d[T ]?[\d:.]*Z?( UTC)?", "DATE", text.replace(nonce, "NONCE"))
     return "\n".join(
         row for row in text.split("\n") if not re.search(r"^\|.*\| (unknown|\*{0,2}\$[\d.]+\*{0,2}) \|$", row)

@@ -25,6 +25,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from debate_orchestrator.core import schedule
+from debate_orchestrator.core.fold import CurrentState, apply, fold
+
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import anthropic
@@ -36,8 +39,9 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.prompting.briefs import Brief, brief
 from debate_orchestrator.providers import registry
-from debate_orchestrator.providers.anthropic import request
+from debate_orchestrator.providers.anthropic import options_of, request
 from debate_orchestrator.providers.caching import filler
+from debate_orchestrator.providers.options import Refusals
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.errors import ExternalError
 
@@ -75,15 +79,16 @@ def first(rounds: int, panel: int, *, leader_first: bool = False) -> Opened:
 async def debated(path: str, begun: Opened) -> DebateState:
     """One debate, driven to its end, or as far as it goes."""
     with await asyncio.to_thread(JournalWriter.create, path, begun) as journal:
-        return await _driven(journal, DebateState([begun]))
+        return await _driven(journal, fold([begun]))
 
 
 async def _driven(journal: JournalWriter, debate: DebateState) -> DebateState:
+    current = CurrentState(debate)
     try:
-        await run_loop(journal, debate, registry.make_providers(debate))
+        await run_loop(journal, current, registry.make_providers(current))
     except ExternalError:
         pass
-    return debate
+    return current.state
 
 
 def timed(work: Callable[[], Awaitable[object]]) -> tuple[float, float]:
@@ -104,11 +109,11 @@ def stages_of(begun: Opened, folder: str) -> list[list[Request]]:
     events = read(path).events
     path.unlink()
     answers = {event.turn: event for event in events if isinstance(event, Spoke | Voted)}
-    debate, stages = DebateState([begun]), []
-    while due := debate.due():
-        stages.append([request(brief(debate, turn), filler(debate, turn.seat)) for turn in due])
+    debate, stages = fold([begun]), []
+    while due := debate.due:
+        stages.append([_body(brief(debate, turn), filler(debate, turn.seat)) for turn in due])
         for turn in due:
-            debate.take(answers[turn.id])
+            debate = apply(debate, answers[turn.id])
     return stages
 
 
@@ -236,25 +241,30 @@ async def _through(begun: Opened, debates: int, folder: str) -> tuple[int, int, 
         resumes += len(stopped)
         for n in stopped:
             with JournalWriter(f"{folder}/{n}") as journal:
-                done[n] = await _driven(journal, DebateState(journal.events))
-    needed = max(len(debate.settled()) for debate in done)
+                done[n] = await _driven(journal, fold(journal.events))
+    needed = max(len(schedule.settled(debate)) for debate in done)
     return unaided, needed * debates, sum(not debate.complete for debate in done), resumes
 
 
 def _wrong(begun: Opened, events: list[Any]) -> int:
     """Answers that count and are not what the server says when nothing is wrong."""
-    debate, wrong = DebateState([begun]), 0
+    debate, wrong = fold([begun]), 0
     for event in events[1:]:
         if isinstance(event, Spoke | Voted):
-            turn = debate.turn(event.turn)
-            meant = answer(request(_brief(debate, event.turn), filler(debate, turn.seat)))
+            turn = schedule.turn(debate, event.turn)
+            meant = answer(_body(_brief(debate, event.turn), filler(debate, turn.seat)))
             wrong += event.reply.text != meant and event.reply.ended == "whole"
-        debate.take(event)
+        debate = apply(debate, event)
     return wrong
 
 
 def _brief(debate: DebateState, turn: str) -> Brief:
-    return brief(debate, debate.turn(turn))
+    return brief(debate, schedule.turn(debate, turn))
+
+
+def _body(brief: Brief, spec: str) -> Request:
+    """The request for a brief to a server that has refused nothing."""
+    return Refusals().request(request(brief, spec), options_of(brief, spec))
 
 
 def table(*cells: str) -> None:

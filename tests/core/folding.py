@@ -7,7 +7,9 @@ from typing import Any
 
 from hypothesis import settings
 
+from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.events import HEARING, Answer, Declined, Opened, Rejected, Reply, Spoke, Voted
+from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.schema import Field, Shape, ShapeContext, applies, fields_asked
@@ -123,36 +125,36 @@ def events(debate: DebateState, turn: Turn, script: Script) -> list[Answer]:
     if shape is None:
         return [spoke(turn.id, given if isinstance(given, str) else f"This is {turn.id}.")]
     changes = given if isinstance(given, Mapping) else {}
-    return [voted(turn.id, filled(shape, debate.terms(turn)) | changes)]
+    return [voted(turn.id, filled(shape, schedule.terms(debate, turn)) | changes)]
 
 
-def play(debate: DebateState, script: Script | None = None, *, until: str = "") -> list[tuple[str, ...]]:
-    """Takes the script's answers until the debate is complete or the turn `until` is due; what was due
-    at a time, in order."""
+def play(
+    debate: DebateState, script: Script | None = None, *, until: str = ""
+) -> tuple[DebateState, list[tuple[str, ...]]]:
+    """The debate after the script's answers, complete or where the turn `until` is due, and what was due at a time, in
+    order."""
     played = []
-    while (due := debate.due()) and until not in [turn.id for turn in due]:
+    while (due := debate.due) and until not in [turn.id for turn in due]:
         played.append(tuple(turn.id for turn in due))
         for event in [event for turn in due for event in events(debate, turn, script or {})]:
-            debate.take(event)
-    return played
+            debate = apply(debate, event)
+    return debate, played
 
 
 def debated(
     rounds: int = 3, judges: int = 1, script: Script | None = None, *, until: str = "", **how: Any
 ) -> DebateState:
     """A debate of that size, played to its end or until a turn is due."""
-    debate = DebateState([opened(rounds, judges, **how)])
-    play(debate, script, until=until)
-    return debate
+    return play(fold([opened(rounds, judges, **how)]), script, until=until)[0]
 
 
 def record(rounds: int = 3, judges: int = 1, script: Script | None = None, **how: Any) -> list[Any]:
     """The events of a whole debate, its opening first."""
-    debate = DebateState([opened(rounds, judges, **how)])
+    debate = fold([opened(rounds, judges, **how)])
     taken: list[Any] = [debate.opened]
-    while due := debate.due():
+    while due := debate.due:
         for event in [event for turn in due for event in events(debate, turn, script or {})]:
-            debate.take(event)
+            debate = apply(debate, event)
             taken.append(event)
     return taken
 
@@ -177,35 +179,37 @@ def agenda(rounds: int, judges: int, first: str) -> list[tuple[str, ...]]:
 
 def heard(debate: DebateState, turn: str) -> list[str]:
     """The ids of the turns that the taker of a turn has heard."""
-    return [one.id for one in debate.heard(debate.turn(turn))]
+    return [one.id for one in schedule.heard(debate, schedule.turn(debate, turn))]
 
 
 def state(debate: DebateState) -> dict[str, Any]:
     """All that a debate can be asked, as plain values that can be compared."""
     stages = []
-    for stage in debate.stages():
+    for stage in debate.stages:
         stages.append([turn.id for turn in stage])
         if any(turn.id not in debate.answers for turn in stage):
             break
-    turns = [*debate.settled(), *debate.due()]
+    turns = [*schedule.settled(debate), *debate.due]
     return {
-        "due": [turn.id for turn in debate.due()],
+        "due": [turn.id for turn in debate.due],
         "stages": stages,
         "answers": dict(debate.answers),
-        "spoiled": {turn: list(events) for turn, events in debate.spoiled.items() if events},
+        "spoiled": {turn: list(events) for turn, events in debate.rejected.items() if events},
         "asked": {turn: list(events) for turn, events in debate.asked.items() if events},
         "notes": list(debate.notes),
-        "heard": {turn.id: [heard.id for heard in debate.heard(turn)] for turn in turns},
-        "findings": [debate.finding(n) for n in range(1, debate.rounds + 1)],
-        "persisted": debate.persisted(),
-        "conceded": debate.conceded(),
-        "advice": {side: [debate.advice(side, n) for n in range(1, debate.rounds + 1)] for side in debate.format.sides},
-        "votes": [debate.votes(n) for n in range(1, debate.rounds + 1)],
-        "final votes": debate.final_votes(),
-        "blind votes": debate.blind_votes(),
-        "flips": debate.flips(),
-        "means": debate.means(),
-        "results": debate.results(),
-        "totals": debate.totals(),
-        "verdict": debate.verdict(),
+        "heard": {turn.id: [heard.id for heard in schedule.heard(debate, turn)] for turn in turns},
+        "findings": [tally.finding(debate, n) for n in range(1, debate.rounds + 1)],
+        "persisted": tally.persisted(debate),
+        "conceded": tally.conceded(debate),
+        "advice": {
+            side: [tally.advice(debate, side, n) for n in range(1, debate.rounds + 1)] for side in debate.format.sides
+        },
+        "votes": [tally.votes(debate, n) for n in range(1, debate.rounds + 1)],
+        "final votes": tally.final_votes(debate),
+        "blind votes": tally.blind_votes(debate),
+        "flips": tally.flips(debate),
+        "means": tally.means(debate),
+        "results": tally.results(debate),
+        "totals": tally.totals(debate),
+        "verdict": tally.verdict(debate),
     }

@@ -9,7 +9,9 @@ from core.folding import converging, debated, opened, play, spoke
 from hypothesis import given
 from hypothesis import strategies as st
 
+from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.events import Asked, BudgetChanged, EndedEarly, Event, QuestionAsked
+from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.util.errors import OutOfTurn
 
@@ -22,7 +24,7 @@ def raised(question: str, *to: str) -> QuestionAsked:
 
 
 def put(debate: DebateState, turn: str) -> list[tuple[str, bool]]:
-    return [(one.text, one.new) for one in debate.put_to(debate.turn(turn))]
+    return [(one.text, one.new) for one in schedule.questions_put_to(debate, schedule.turn(debate, turn))]
 
 
 def asked(turn: str) -> Asked:
@@ -32,22 +34,22 @@ def asked(turn: str) -> Asked:
 def test_a_question_is_heard_from_the_next_turn_on() -> None:
     """Those a question is put to hear it as new in their next turn, as known after that; the others never."""
     debate = debated(2, until="1.challenge.a")
-    assert debate.take(raised(WHY, "a"))
-    play(debate)
+    debate = apply(debate, raised(WHY, "a"))
+    debate, _ = play(debate)
     assert put(debate, "1.opening.a") == []
     assert put(debate, "1.challenge.a") == [(WHY, True)]
     assert put(debate, "1.rebuttal.a") == put(debate, "2.constructive.a") == [(WHY, False)]
-    assert all(put(debate, turn.id) == [] for turn in debate.settled() if turn.seat != "a")
+    assert all(put(debate, turn.id) == [] for turn in schedule.settled(debate) if turn.seat != "a")
 
 
 def test_who_was_asked_already_hears_it_later() -> None:
     """A turn whose brief was put before the question keeps that brief, and so do those beside it, whoever was asked
     first; the seats hear it in their turn after."""
     debate = debated(2, until="1.challenge.a")
-    debate.take(asked("1.challenge.a"))
-    debate.take(raised(WHY, "a", "b"))
+    debate = apply(debate, asked("1.challenge.a"))
+    debate = apply(debate, raised(WHY, "a", "b"))
     assert (put(debate, "1.challenge.a"), put(debate, "1.challenge.b")) == ([], [])
-    play(debate)
+    debate, _ = play(debate)
     assert put(debate, "1.rebuttal.a") == put(debate, "1.rebuttal.b") == [(WHY, True)]
 
 
@@ -55,8 +57,8 @@ def test_questions_add_up() -> None:
     """Every question is heard, in the order in which they were put; every judge of a panel hears those to the judge."""
     debate = debated(2, 3, until="1.verdict.judge-1")
     for one in (raised(WHY, "judge"), raised(COST, "a", "judge")):
-        debate.take(one)
-    play(debate)
+        debate = apply(debate, one)
+    debate, _ = play(debate)
     assert all(put(debate, f"1.verdict.judge-{n}") == [(WHY, True), (COST, True)] for n in (1, 2, 3))
     assert put(debate, "2.constructive.a") == [(COST, True)]
     assert put(debate, "final.dissent.judge-1") == [(WHY, False), (COST, False)]
@@ -67,8 +69,8 @@ def test_only_seats_are_asked(to: tuple[str, ...]) -> None:
     """A question to anybody but a side or the judge is refused, and changes nothing."""
     debate = debated(1, until="1.opening.a")
     with pytest.raises(OutOfTurn, match="one of a, b, judge"):
-        debate.take(raised(WHY, *to))
-    assert debate.raised == []
+        debate = apply(debate, raised(WHY, *to))
+    assert debate.questions == []
 
 
 def test_nobody_is_asked_who_has_no_turn_left() -> None:
@@ -76,20 +78,20 @@ def test_nobody_is_asked_who_has_no_turn_left() -> None:
     debate = debated(1, until="1.opening.b")
     for seat in "ab":
         if seat == "b":
-            debate.take(asked("1.opening.b"))
+            debate = apply(debate, asked("1.opening.b"))
         with pytest.raises(OutOfTurn, match=f"to {seat}: the last turn is taken or under way"):
-            debate.take(raised(WHY, seat))
-    assert debate.take(raised(WHY, "judge"))
-    play(debate)
+            debate = apply(debate, raised(WHY, seat))
+    debate = apply(debate, raised(WHY, "judge"))
+    debate, _ = play(debate)
     with pytest.raises(OutOfTurn, match="last turn"):
-        debate.take(raised(WHY, "judge"))
+        debate = apply(debate, raised(WHY, "judge"))
 
 
 def test_a_turn_that_may_not_come_counts_for_nothing() -> None:
     """That a side might be asked to diverge yet is no reason to take a question for it."""
     debate = debated(1, until="1.verdict.judge")
     with pytest.raises(OutOfTurn):
-        debate.take(raised(WHY, "a"))
+        debate = apply(debate, raised(WHY, "a"))
 
 
 def test_an_early_end_finishes_the_phase_under_way() -> None:
@@ -97,9 +99,10 @@ def test_an_early_end_finishes_the_phase_under_way() -> None:
     the last round is left."""
     for taken in (spoke("2.constructive.a"), asked("2.constructive.a")):
         debate = debated(3, until="2.constructive.a")
-        debate.take(taken)
-        assert debate.take(CLOSED)
-        left = [turn for stage in play(debate) for turn in stage]
+        debate = apply(debate, taken)
+        debate = apply(debate, CLOSED)
+        debate, played = play(debate)
+        left = [turn for stage in played for turn in stage]
         assert left[-3:] == ["2.constructive.b", "final.verdict.judge", "final.dissent.judge"]
         assert left[:-3] in ([], ["2.constructive.a"])
         assert debate.complete
@@ -108,11 +111,11 @@ def test_an_early_end_finishes_the_phase_under_way() -> None:
 def test_an_early_end_between_phases_is_at_once() -> None:
     """Where nobody was asked yet, what is due is not held any more."""
     debate = debated(3, until="1.challenge.a")
-    debate.take(CLOSED)
-    assert [turn.id for turn in debate.due()] == ["final.verdict.judge"]
-    assert debate.result(1) is None and debate.verdict() is None
-    play(debate)
-    assert debate.verdict() is not None
+    debate = apply(debate, CLOSED)
+    assert [turn.id for turn in debate.due] == ["final.verdict.judge"]
+    assert tally.result(debate, 1) is None and tally.verdict(debate) is None
+    debate, _ = play(debate)
+    assert tally.verdict(debate) is not None
 
 
 def test_a_round_that_was_argued_is_voted_on() -> None:
@@ -120,27 +123,28 @@ def test_a_round_that_was_argued_is_voted_on() -> None:
     for before in ([], [asked("2.verdict.judge")]):
         debate = debated(3, until="2.verdict.judge")
         for event in before:
-            debate.take(event)
-        debate.take(CLOSED)
-        assert play(debate) == [("2.verdict.judge",), ("final.verdict.judge",), ("final.dissent.judge",)]
-        assert [one.round for one in debate.results()] == [1, 2]
+            debate = apply(debate, event)
+        debate = apply(debate, CLOSED)
+        debate, played = play(debate)
+        assert played == [("2.verdict.judge",), ("final.verdict.judge",), ("final.dissent.judge",)]
+        assert [one.round for one in tally.results(debate)] == [1, 2]
 
 
 def test_convergence_is_not_answered_after_an_early_end() -> None:
     """Sides that converged just before it are not asked to diverge."""
     debate = debated(3, 1, {"1.verdict.judge": converging()}, until="1.divergence.a")
-    debate.take(CLOSED)
-    assert [turn.id for turn in debate.due()] == ["final.verdict.judge"]
-    assert debate.finding(1).detected and not debate.intervened(1)
+    debate = apply(debate, CLOSED)
+    assert [turn.id for turn in debate.due] == ["final.verdict.judge"]
+    assert tally.finding(debate, 1).detected and not tally.intervened(debate, 1)
 
 
 def test_a_second_early_end_changes_nothing() -> None:
     """Closing what is closed already is harmless while turns of its last phase are left."""
     debate = debated(3, until="1.challenge.a")
-    debate.take(asked("1.challenge.a"))
-    assert debate.take(CLOSED)
-    assert not debate.take(CLOSED)
-    assert [turn.id for turn in debate.due()] == ["1.challenge.a", "1.challenge.b"]
+    debate = apply(debate, asked("1.challenge.a"))
+    debate = apply(debate, CLOSED)
+    assert apply(debate, CLOSED) is debate
+    assert [turn.id for turn in debate.due] == ["1.challenge.a", "1.challenge.b"]
 
 
 @pytest.mark.parametrize(
@@ -156,16 +160,16 @@ def test_an_early_end_needs_something_to_end(until: str, got: str) -> None:
     """Before the first speech, at the last verdict and after it there is nothing to end early."""
     debate = debated(1, until=until)
     with pytest.raises(OutOfTurn, match=got):
-        debate.take(CLOSED)
+        debate = apply(debate, CLOSED)
 
 
 def test_questions_after_an_early_end() -> None:
     """Only whoever still has a turn can be asked then."""
     debate = debated(3, until="1.challenge.a")
-    debate.take(CLOSED)
+    debate = apply(debate, CLOSED)
     with pytest.raises(OutOfTurn, match="to a: the last turn"):
-        debate.take(raised(WHY, "a"))
-    assert debate.take(raised(WHY, "judge"))
+        debate = apply(debate, raised(WHY, "a"))
+    debate = apply(debate, raised(WHY, "judge"))
 
 
 @cache
@@ -178,32 +182,33 @@ def answers() -> dict[str, Event]:
 def test_what_was_settled_stays_as_it_was(cut: int, to: tuple[str, ...]) -> None:
     """A question and an early end at any time change nothing that was said before them, and a journal with them is
     folded to the same debate."""
-    debate = DebateState([opened(2)])
+    debate = fold([opened(2)])
     events: list[Event] = [debate.opened]
 
-    def take(event: Event) -> None:
-        if debate.take(event):
-            events.append(event)
-
     for _ in range(cut):
-        if not (due := debate.due()):
+        if not (due := debate.due):
             break
-        take(answers()[due[0].id])
-    settled = [turn.id for turn in debate.settled()]
+        events.append(answers()[due[0].id])
+        debate = apply(debate, events[-1])
+    settled = [turn.id for turn in schedule.settled(debate)]
     for event in (raised(WHY, *to), CLOSED):
         try:
-            take(event)
+            after = apply(debate, event)
         except OutOfTurn:
-            pass
-    assert [turn.id for turn in debate.settled()] == settled
+            continue
+        events += [event] if after is not debate else []
+        debate = after
+    assert [turn.id for turn in schedule.settled(debate)] == settled
     assert all(put(debate, turn) == [] for turn in settled)
-    again = DebateState(events)
-    assert again.due() == debate.due()
-    assert [again.put_to(turn) for turn in again.due()] == [debate.put_to(turn) for turn in debate.due()]
+    again = fold(events)
+    assert again.due == debate.due
+    assert [schedule.questions_put_to(again, turn) for turn in again.due] == [
+        schedule.questions_put_to(debate, turn) for turn in debate.due
+    ]
 
 
 def test_a_complete_debate_has_no_new_cap() -> None:
     """What a finished debate may cost is decided: its journal stays as it is."""
     debate = debated(1)
     with pytest.raises(OutOfTurn, match="a new cost cap"):
-        debate.take(BudgetChanged(max_cost=5))
+        debate = apply(debate, BudgetChanged(max_cost=5))

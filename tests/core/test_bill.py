@@ -9,6 +9,7 @@ from folding import opened, reply
 
 from debate_orchestrator.core.costs import SETUP, CostLine, Costs, costs_of
 from debate_orchestrator.core.events import Asked, CallFailed, Rejected, Reply, Spoke, Usage
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
 
 BY = "anthropic:m"
@@ -22,7 +23,7 @@ def paid(text: str = "So it is.", cost: float | None = 0.5, **usage: int) -> Rep
 
 def debate(*events: Any, **changes: Any) -> DebateState:
     """A debate opened and taken so far."""
-    return DebateState([opened(rounds=2).model_copy(update=changes), *events])
+    return fold([opened(rounds=2).model_copy(update=changes), *events])
 
 
 def test_a_line_for_each_seat_and_phase() -> None:

@@ -10,9 +10,10 @@ from core.folding import CONCEDE, DECLINE, debated, many, opened, reply
 from hypothesis import given
 from hypothesis import strategies as st
 
+from debate_orchestrator.core import hearing, tally
 from debate_orchestrator.core.events import Declined, Reply
+from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.reserved_line import ends_with_line
-from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.replies import parse_reply
 from debate_orchestrator.util.errors import BadReply
 
@@ -220,14 +221,14 @@ OWN = {
 
 def conceded(text: str) -> str | None:
     """Who has conceded once side A has given that speech."""
-    return debated(2, script={"1.opening.a": text}).conceded()
+    return tally.conceded(debated(2, script={"1.opening.a": text}))
 
 
 def declines(text: str) -> bool:
     """Whether that speech declines to argue; a speech of which nothing would be heard does nothing."""
-    debate = DebateState([opened()])
+    debate = fold([opened()])
     try:
-        return isinstance(parse_reply(debate, debate.due()[0], reply(text)), Declined)
+        return isinstance(parse_reply(debate, debate.due[0], reply(text)), Declined)
     except BadReply:
         return False
 
@@ -329,8 +330,8 @@ def test_a_slip_ends_with_its_paragraph(before: str, text: str, slip: str, at: i
 )
 def test_a_line_that_does_not_count_is_noticed(text: str) -> None:
     """Where a reserved line stands alone on a line and does not count, that can be told."""
-    debate = DebateState([opened()])
-    assert debate.ignored(debate.due()[0], reply(text)) == CONCEDE
+    debate = fold([opened()])
+    assert hearing.ignored_line(debate, debate.due[0], reply(text)) == CONCEDE
 
 
 @pytest.mark.parametrize(
@@ -339,8 +340,8 @@ def test_a_line_that_does_not_count_is_noticed(text: str) -> None:
 )
 def test_nothing_is_noticed_without_need(text: str) -> None:
     """A line that counts, one within a sentence and one in private working are nothing to tell about."""
-    debate = DebateState([opened()])
-    assert debate.ignored(debate.due()[0], reply(text)) is None
+    debate = fold([opened()])
+    assert hearing.ignored_line(debate, debate.due[0], reply(text)) is None
 
 
 def test_the_last_of_both_lines_counts() -> None:
@@ -352,12 +353,12 @@ def test_the_last_of_both_lines_counts() -> None:
 
 def test_a_speech_that_was_cut_has_no_last_line() -> None:
     """Where a limit of tokens cut the reply, nobody knows what would have followed the line."""
-    debate = DebateState([opened()])
+    debate = fold([opened()])
     for line in (CONCEDE, DECLINE):
-        event = parse_reply(debate, debate.due()[0], Reply(text=f"So.\n\n{line}", brief="0", by="x", ended="cut"))
+        event = parse_reply(debate, debate.due[0], Reply(text=f"So.\n\n{line}", brief="0", by="x", ended="cut"))
         assert not isinstance(event, Declined)
-    debate.take(event.model_copy(update={"reply": Reply(text=CONCEDE, brief="0", by="x", ended="cut")}))
-    assert debate.conceded() is None
+    debate = apply(debate, event.model_copy(update={"reply": Reply(text=CONCEDE, brief="0", by="x", ended="cut")}))
+    assert tally.conceded(debate) is None
 
 
 @pytest.mark.parametrize("tag", ["<b>x</b>", "<b>", "<x>", "</b>", "x<b> "])

@@ -6,7 +6,9 @@ from typing import Any
 
 from core.folding import CONCEDE, absent, converging, marks, opened, play
 
+from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.events import EarlierCourse
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.phases import Phase
 from debate_orchestrator.core.schema import Condition
 from debate_orchestrator.core.state import DebateState
@@ -15,13 +17,13 @@ from debate_orchestrator.core.state import DebateState
 def again(rounds: int = 3, judges: int = 1, script: Any = None, *, until: str = "", **course: Any) -> DebateState:
     """A debate with that course, played to its end or until a turn is due."""
     made = opened(rounds, judges).model_copy(update={"course": EarlierCourse(source="old", digest="0" * 64, **course)})
-    debate = DebateState([made])
-    play(debate, script, until=until)
+    debate = fold([made])
+    debate, _ = play(debate, script, until=until)
     return debate
 
 
 def ids(debate: DebateState) -> list[str]:
-    return [turn.id for turn in debate.settled()]
+    return [turn.id for turn in schedule.settled(debate)]
 
 
 def test_what_was_debated_is_the_root_of_its_judgings() -> None:
@@ -36,7 +38,11 @@ def test_an_old_intervention_takes_place_whatever_is_found_now() -> None:
 
     assert debate.complete
     assert [turn for turn in ids(debate) if "divergence" in turn] == ["1.divergence.b"]
-    assert (debate.intervened(1), debate.moved(1), debate.finding(1).detected) == (True, ("b",), False)
+    assert (tally.intervened(debate, 1), tally.diverging_sides(debate, 1), tally.finding(debate, 1).detected) == (
+        True,
+        ("b",),
+        False,
+    )
 
 
 def test_a_new_finding_calls_nobody_to_speak() -> None:
@@ -45,14 +51,14 @@ def test_a_new_finding_calls_nobody_to_speak() -> None:
 
     assert debate.complete
     assert not [turn for turn in ids(debate) if "divergence" in turn]
-    assert debate.finding(1).sides == ("a",)
+    assert tally.finding(debate, 1).sides == ("a",)
 
 
 def test_a_new_finding_after_an_old_intervention_is_flagged() -> None:
     """Convergence right after an intervention that took place is flagged for the final verdict, as it is live."""
     debate = again(3, script={"2.verdict.judge": converging()}, interventions={1: ("a", "b")})
 
-    assert debate.persisted() == (2,)
+    assert tally.persisted(debate) == (2,)
 
 
 def test_an_old_concession_by_ballot_ends_it_where_it_ended() -> None:
@@ -67,18 +73,18 @@ def test_an_old_concession_by_ballot_ends_it_where_it_ended() -> None:
 def test_an_old_concession_is_no_finding_of_the_new_panel() -> None:
     """The verdict of a panel that saw nobody give up is not turned into consensus by what another one saw."""
     debate = again(3, script={"final.verdict.judge": {"winner": "a"}}, conceded={1: "b"})
-    verdict = debate.verdict()
+    verdict = tally.verdict(debate)
 
-    assert debate.conceded() is None
+    assert tally.conceded(debate) is None
     assert verdict is not None and verdict.winner == "a"
 
 
 def test_a_concession_that_both_panels_see_is_one() -> None:
     """What the new ballots find too ends as it would have ended live."""
     debate = again(3, script={"1.verdict.judge": {"conceded": "b"}}, conceded={1: "b"})
-    verdict = debate.verdict()
+    verdict = tally.verdict(debate)
 
-    assert debate.conceded() == "b"
+    assert tally.conceded(debate) == "b"
     assert verdict is not None and verdict.winner == "consensus"
 
 
@@ -87,14 +93,14 @@ def test_a_concession_that_only_the_new_panel_sees_ends_nothing() -> None:
     debate = again(2, script={"1.verdict.judge": {"conceded": "b"}})
 
     assert "2.constructive.a" in ids(debate)
-    assert debate.conceded() is None
+    assert tally.conceded(debate) is None
 
 
 def test_a_sides_own_words_still_concede() -> None:
     """A debater's own line ends the debate again: it was said."""
     debate = again(3, script={"1.rebuttal.a": f"Well.\n\n{CONCEDE}"})
 
-    assert debate.conceded() == "a"
+    assert tally.conceded(debate) == "a"
     assert not [turn for turn in ids(debate) if turn.startswith("2.")]
 
 
@@ -113,8 +119,8 @@ def test_the_whole_new_panel_votes_before_it_ends() -> None:
             "course": EarlierCourse(source="old", digest="0" * 64, conceded={1: "a"}),
         }
     )
-    debate = DebateState([made])
-    play(debate)
+    debate = fold([made])
+    debate, _ = play(debate)
     assert debate.complete
     assert {"1.verdict.judge-1", "1.verdict.judge-2"} <= set(ids(debate))
 
@@ -128,16 +134,16 @@ def test_an_absent_panel_changes_no_agenda() -> None:
     script = {"1.verdict.judge": absent("1.verdict.judge"), "2.verdict.judge": marks()}
     debate = again(2, script=script, interventions={1: ("a",)})
 
-    assert debate.complete and debate.unjudged(1)
+    assert debate.complete and tally.unjudged(debate, 1)
     assert "1.divergence.a" in ids(debate)
 
 
 def test_without_a_course_nothing_is_fixed() -> None:
     """A debate that is held decides by its own ballots."""
-    debate = DebateState([opened(2)])
-    play(debate, {"1.verdict.judge": converging("a")})
+    debate = fold([opened(2)])
+    debate, _ = play(debate, {"1.verdict.judge": converging("a")})
 
-    assert (debate.intervened(1), debate.moved(1)) == (True, ("a",))
+    assert (tally.intervened(debate, 1), tally.diverging_sides(debate, 1)) == (True, ("a",))
 
 
 def test_a_round_may_be_told_by_its_number() -> None:
@@ -157,8 +163,8 @@ def test_a_round_without_ballots_is_not_judged() -> None:
         phase.model_copy(update={"when": Condition(round="last")}) if phase.name == "verdict" else phase
         for phase in base.format.round
     )
-    debate = DebateState([base.model_copy(update={"format": base.format.model_copy(update={"round": last})})])
+    debate = fold([base.model_copy(update={"format": base.format.model_copy(update={"round": last})})])
 
-    assert [debate.judged(n) for n in (1, 2, 3)] == [False, False, True]
-    play(debate)
-    assert not debate.unjudged(1)
+    assert [tally.is_judged(debate, n) for n in (1, 2, 3)] == [False, False, True]
+    debate, _ = play(debate)
+    assert not tally.unjudged(debate, 1)

@@ -25,8 +25,9 @@ from core.folding import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.events import Asked, Event, Noted
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.util.errors import OutOfTurn
 
 EVENTFUL = {
@@ -45,21 +46,22 @@ WHOLE = record(script=EVENTFUL)
 @pytest.mark.parametrize("rounds", [1, 2, 3, 8])
 def test_agenda_of_every_size(rounds: int, judges: int, first: str) -> None:
     """A debate of any size goes through its stages in the format's order, the first speaker first."""
-    debate = DebateState([opened(rounds, judges, first=first)])
-    assert agenda(rounds, judges, first) == play(debate)
+    debate = fold([opened(rounds, judges, first=first)])
+    debate, played = play(debate)
+    assert agenda(rounds, judges, first) == played
     assert debate.complete
 
 
 def test_one_round_is_short() -> None:
     """A one-round debate has openings, a verdict, the final verdict and the dissent record, and nothing else."""
-    played = play(DebateState([opened(1)]))
+    _, played = play(fold([opened(1)]))
     assert played[:3] == [("1.opening.a",), ("1.opening.b",), ("1.verdict.judge",)]
     assert played[3:] == [("final.verdict.judge",), ("final.dissent.judge",)]
 
 
 def test_two_rounds_with_a_panel_and_b_first() -> None:
     """In a panel every judge votes at once, and the first alone keeps the dissent record."""
-    played = play(DebateState([opened(2, 3, first="b")]))
+    _, played = play(fold([opened(2, 3, first="b")]))
     assert played[:3] == [("1.opening.b",), ("1.opening.a",), ("1.challenge.b", "1.challenge.a")]
     assert played[4] == ("1.verdict.judge-1", "1.verdict.judge-2", "1.verdict.judge-3")
     assert played[-1] == ("final.dissent.judge-1",)
@@ -68,15 +70,15 @@ def test_two_rounds_with_a_panel_and_b_first() -> None:
 def test_what_is_left_of_a_stage_stays_due() -> None:
     """At once, either side may answer first, and the other stays due."""
     debate = debated(until="1.challenge.a")
-    debate.take(spoke("1.challenge.b"))
-    assert [turn.id for turn in debate.due()] == ["1.challenge.a"]
+    debate = apply(debate, spoke("1.challenge.b"))
+    assert [turn.id for turn in debate.due] == ["1.challenge.a"]
 
 
 @pytest.mark.parametrize("opening", [[], [spoke("1.opening.a")], [Noted(note="one agent"), opened()]])
 def test_a_debate_begins_with_its_opening(opening: list[Event]) -> None:
     """Events that do not begin with the opening are no debate."""
     with pytest.raises(OutOfTurn, match="The first event"):
-        DebateState(opening)
+        fold(opening)
 
 
 @pytest.mark.parametrize(
@@ -85,11 +87,11 @@ def test_a_debate_begins_with_its_opening(opening: list[Event]) -> None:
 @pytest.mark.parametrize("make", [spoke, declined, spoiled, lambda turn: voted(turn, {}), None])
 def test_out_of_turn_changes_nothing(turn: str, make: object) -> None:
     """Whatever comes for this turn is not due is refused with the names of those that are, and changes nothing."""
-    debate = DebateState([opened()])
+    debate = fold([opened()])
     before = state(debate)
     event = make(turn) if callable(make) else Asked(turn=turn, brief="0", by="host")
     with pytest.raises(OutOfTurn, match=r"Due now: 1\.opening\.a"):
-        debate.take(event)
+        debate = apply(debate, event)
     assert before == state(debate)
 
 
@@ -98,7 +100,7 @@ def test_a_second_opening_is_refused() -> None:
     debate = debated(until="1.challenge.a")
     before = state(debate)
     with pytest.raises(OutOfTurn, match="is open already"):
-        debate.take(opened())
+        debate = apply(debate, opened())
     assert before == state(debate)
 
 
@@ -107,31 +109,31 @@ def test_a_complete_debate_takes_nothing_more() -> None:
     debate = debated(1)
     before = state(debate)
     with pytest.raises(OutOfTurn, match="the debate is complete"):
-        debate.take(spoke("2.constructive.a"))
+        debate = apply(debate, spoke("2.constructive.a"))
     assert before == state(debate)
 
 
 @given(st.data())
 def test_only_what_is_due_is_taken(data: st.DataObject) -> None:
     """At any moment an event for a turn that is neither due nor settled is refused and changes nothing."""
-    debate = DebateState(WHOLE[: data.draw(st.integers(1, len(WHOLE)))])
+    debate = fold(WHOLE[: data.draw(st.integers(1, len(WHOLE)))])
     before = state(debate)
     later = {event.turn for event in WHOLE[1:]} - set(debate.answers) - set(before["due"])
     turn = data.draw(st.sampled_from([*sorted(later), "4.constructive.a", "1.divergence.a"]))
     with pytest.raises(OutOfTurn):
-        debate.take(spoke(turn))
+        debate = apply(debate, spoke(turn))
     assert before == state(debate)
 
 
 @given(st.data())
 def test_the_same_answer_twice_is_harmless(data: st.DataObject) -> None:
     """An answer on record may come again and changes nothing; another answer to its turn is refused."""
-    debate = DebateState(WHOLE)
+    debate = fold(WHOLE)
     before = state(debate)
     settled = data.draw(st.sampled_from(sorted(debate.answers)))
-    assert debate.take(debate.answers[settled]) is False
+    assert apply(debate, debate.answers[settled]) is debate
     with pytest.raises(OutOfTurn, match="has an answer already"):
-        debate.take(spoke(settled, "On second thoughts."))
+        debate = apply(debate, spoke(settled, "On second thoughts."))
     assert before == state(debate)
 
 
@@ -142,39 +144,41 @@ def test_arrival_order_changes_nothing(data: st.DataObject) -> None:
     votes = {(n, k): marks(5 + k, 4 + n) | converging("ab"[k % 2]) for n in (1, 2) for k in (1, 2, 3)}
     script = {f"{n}.verdict.judge-{k}": vote for (n, k), vote in votes.items()}
     events = record(2, 3, script | {"2.verdict.judge-2": absent("2.verdict.judge-2")})
-    debate = DebateState(events[:1])
-    while due := debate.due():
+    debate = fold(events[:1])
+    while due := debate.due:
         for turn in data.draw(st.permutations(due)):
             for event in events[1:]:
                 if event.turn == turn.id:
-                    debate.take(event)
-    assert state(DebateState(events)) == state(debate)
+                    debate = apply(debate, event)
+    assert state(fold(events)) == state(debate)
 
 
 @given(st.integers(1, len(WHOLE)))
 def test_folding_a_prefix_then_the_rest(cut: int) -> None:
     """A debate that is folded in two sittings is the debate folded in one."""
-    debate = DebateState(WHOLE[:cut])
+    debate = fold(WHOLE[:cut])
     state(debate)
-    assert {debate.take(event) for event in WHOLE[cut:]} <= {True}
-    assert state(DebateState(WHOLE)) == state(debate)
+    for event in WHOLE[cut:]:
+        debate = apply(debate, event)
+    assert fold(WHOLE) == debate
+    assert state(fold(WHOLE)) == state(debate)
 
 
 def test_asking_settles_nothing() -> None:
     """An intent is kept as often as it comes, and the turn stays due; once answered it can't be asked for."""
-    debate = DebateState([opened()])
+    debate = fold([opened()])
     asked = Asked(turn="1.opening.a", brief="0", by="host")
-    assert [debate.take(asked), debate.take(asked)] == [True, True]
-    assert (["1.opening.a"], [asked, asked]) == ([turn.id for turn in debate.due()], debate.asked["1.opening.a"])
-    debate.take(spoke("1.opening.a"))
+    debate = apply(apply(debate, asked), asked)
+    assert (["1.opening.a"], [asked, asked]) == ([turn.id for turn in debate.due], debate.asked["1.opening.a"])
+    debate = apply(debate, spoke("1.opening.a"))
     with pytest.raises(OutOfTurn):
-        debate.take(asked)
+        debate = apply(debate, asked)
 
 
 def test_notes_are_taken_at_any_time() -> None:
     """A note is kept and makes no turn due, even after the end."""
     debate = debated(1)
-    assert debate.take(Noted(note="prompts changed", detail="x")) is True
+    debate = apply(debate, Noted(note="prompts changed", detail="x"))
     assert ([note.detail for note in debate.notes], debate.complete) == (["x"], True)
 
 
@@ -182,15 +186,15 @@ def test_notes_are_taken_at_any_time() -> None:
 def test_turns_that_are_not_there(turn: str) -> None:
     """A turn that the agenda has not reached can't be had by its id."""
     with pytest.raises(OutOfTurn, match="this turn is not due"):
-        debated(until="1.challenge.a").turn(turn)
+        schedule.turn(debated(until="1.challenge.a"), turn)
 
 
 def test_turns_are_found_due_or_settled() -> None:
     """A turn can be had by its id whether it is due or has its answer."""
     debate = debated(until="1.challenge.a")
-    found = [debate.turn(name).id for name in ("1.opening.a", "1.challenge.b")]
+    found = [schedule.turn(debate, name).id for name in ("1.opening.a", "1.challenge.b")]
     assert found == ["1.opening.a", "1.challenge.b"]
-    assert [turn.id for turn in debate.settled()] == ["1.opening.a", "1.opening.b"]
+    assert [turn.id for turn in schedule.settled(debate)] == ["1.opening.a", "1.opening.b"]
 
 
 # What is heard
@@ -216,15 +220,15 @@ def test_everybody_hears_all_earlier_speeches_and_no_ballot() -> None:
     round_one = ["1.opening.a", "1.opening.b", "1.challenge.a", "1.challenge.b", "1.rebuttal.a", "1.rebuttal.b"]
     assert [*round_one, "1.divergence.b"] == heard(debate, "2.constructive.a")
     assert round_one == heard(debate, "1.verdict.judge-2")
-    spoken = [turn.id for turn in debate.settled() if turn.phase.reply == "text"]
+    spoken = [turn.id for turn in schedule.settled(debate) if turn.phase.reply == "text"]
     assert spoken == heard(debate, "final.verdict.judge-3") == heard(debate, "final.dissent.judge-1")
 
 
 def test_a_judge_has_its_own_ballots_alone() -> None:
     """A judge can be shown what it voted itself, not what the panel did, nor what did not count."""
     debate = debated(2, 2, {"1.verdict.judge-2": absent("1.verdict.judge-2")}, until="final.dissent.judge-1")
-    last = {judge: debate.turn(f"final.verdict.{judge}") for judge in debate.judges}
-    own = {judge: [turn.id for turn in debate.own_ballots(last[judge])] for judge in debate.judges}
+    last = {judge: schedule.turn(debate, f"final.verdict.{judge}") for judge in debate.judges}
+    own = {judge: [turn.id for turn in schedule.own_ballots(debate, last[judge])] for judge in debate.judges}
     assert own["judge-1"] == ["1.verdict.judge-1", "2.verdict.judge-1", "final.verdict.judge-1"]
     assert own["judge-2"] == ["2.verdict.judge-2", "final.verdict.judge-2"]
 
@@ -232,7 +236,7 @@ def test_a_judge_has_its_own_ballots_alone() -> None:
 def test_terms_name_the_turns_that_were_heard() -> None:
     """A judge may name the turns it has heard; one round has no directness of rebuttals to score."""
     debate = debated(1, until="1.verdict.judge")
-    terms = debate.terms(debate.turn("1.verdict.judge"))
+    terms = schedule.terms(debate, schedule.turn(debate, "1.verdict.judge"))
     assert (terms.turns, terms.criteria) == (("1.opening.a", "1.opening.b"), ("argument_quality", "use_of_evidence"))
     assert tuple(ADVERSARIAL.rubric.criteria) == debated(2).criteria
 
@@ -257,16 +261,16 @@ def test_terms_name_the_turns_that_were_heard() -> None:
 def test_interventions(rounds: int, converged: list[int], answered: list[int], persisted: list[int]) -> None:
     """Convergence is answered, but not in the very next round, where it is flagged; and never in a one-round debate."""
     debate = debated(rounds, script=judged(dict.fromkeys(converged, "both")))
-    ids = {turn.id for turn in debate.settled()}
-    assert answered == [n for n in range(1, rounds + 1) if debate.intervened(n)]
+    ids = {turn.id for turn in schedule.settled(debate)}
+    assert answered == [n for n in range(1, rounds + 1) if tally.intervened(debate, n)]
     assert {f"{n}.divergence.{side}" for n in answered for side in "ab"} == {i for i in ids if "divergence" in i}
-    assert tuple(persisted) == debate.persisted()
+    assert tuple(persisted) == tally.persisted(debate)
 
 
 @pytest.mark.parametrize(("side", "turns"), [("a", "a"), ("b", "b"), ("both", "ba")])
 def test_the_side_that_moved_gets_the_forced_turn(side: str, turns: str) -> None:
     """The forced turn goes to the side that the judge names, or to both at once, and follows the verdict."""
-    played = play(DebateState([opened(2, first="b")]), judged({2: side}))
+    _, played = play(fold([opened(2, first="b")]), judged({2: side}))
     at = played.index(("2.verdict.judge",))
     assert [tuple(f"2.divergence.{one}" for one in turns), ("final.verdict.judge",)] == played[at + 1 : at + 3]
 
@@ -282,7 +286,7 @@ def test_agenda_with_interventions(rounds: int, converged: dict[int, str]) -> No
             answered = rounds > 1 and n in converged and not answered
             sides = converged.get(n, "").replace("both", "ab")
             expected += [tuple(f"{n}.divergence.{side}" for side in sides)] if answered else []
-    assert expected == play(DebateState([opened(rounds)]), judged(converged))
+    assert expected == play(fold([opened(rounds)]), judged(converged))[1]
 
 
 # Concessions
@@ -291,12 +295,12 @@ def test_agenda_with_interventions(rounds: int, converged: dict[int, str]) -> No
 @pytest.mark.parametrize("text", [CONCEDE, f"You are right.\n\n{CONCEDE}  \n\n", f"So.\r\n\r\n{CONCEDE}\r\n"])
 def test_the_line_that_concedes_ends_the_debate(text: str) -> None:
     """With that line as a speech's last one the debate goes on at the final verdict, and is a consensus."""
-    debate = DebateState([opened()])
-    played = play(debate, {"1.opening.a": text, "final.verdict.judge": {"winner": "b"}})
+    debate = fold([opened()])
+    debate, played = play(debate, {"1.opening.a": text, "final.verdict.judge": {"winner": "b"}})
     assert played == [("1.opening.a",), ("final.verdict.judge",), ("final.dissent.judge",)]
-    verdict = debate.verdict()
+    verdict = tally.verdict(debate)
     assert verdict is not None
-    assert (debate.conceded(), verdict.winner, verdict.strength) == ("a", "consensus", "consensus")
+    assert (tally.conceded(debate), verdict.winner, verdict.strength) == ("a", "consensus", "consensus")
 
 
 @pytest.mark.parametrize(
@@ -305,42 +309,58 @@ def test_the_line_that_concedes_ends_the_debate(text: str) -> None:
 )
 def test_a_quoted_line_concedes_nothing(text: str) -> None:
     """Quoted, inside a sentence or in other letters the line is speech like any other."""
-    debate = DebateState([opened()])
-    assert (agenda(3, 1, "a"), None) == (play(debate, {"1.challenge.b": text}), debate.conceded())
+    debate = fold([opened()])
+    debate, played = play(debate, {"1.challenge.b": text})
+    assert (agenda(3, 1, "a"), None) == (played, tally.conceded(debate))
 
 
 def test_siblings_still_get_their_turn() -> None:
     """At once, the other side's turn stays due after a concession; then only the end is left."""
     debate = debated(until="2.challenge.a")
-    debate.take(spoke("2.challenge.a", CONCEDE))
-    assert play(debate) == [("2.challenge.b",), ("final.verdict.judge",), ("final.dissent.judge",)]
+    debate = apply(debate, spoke("2.challenge.a", CONCEDE))
+    assert play(debate)[1] == [("2.challenge.b",), ("final.verdict.judge",), ("final.dissent.judge",)]
 
 
 def test_both_concede_at_once() -> None:
     """Where both concede in one stage, both have."""
-    assert debated(script={"1.rebuttal.a": CONCEDE, "1.rebuttal.b": CONCEDE}).conceded() == "both"
+    assert tally.conceded(debated(script={"1.rebuttal.a": CONCEDE, "1.rebuttal.b": CONCEDE})) == "both"
 
 
 def test_a_judge_can_not_concede() -> None:
     """The line in a judge's reasons concedes nothing."""
-    assert debated(2, script={"1.verdict.judge": {"justification": CONCEDE}}).conceded() is None
+    assert tally.conceded(debated(2, script={"1.verdict.judge": {"justification": CONCEDE}})) is None
 
 
 def test_a_forced_turn_may_concede() -> None:
     """A concession in the forced turn ends the debate after it."""
     debate = debated(script=judged({1: "b"}) | {"1.divergence.b": CONCEDE})
-    assert (debate.conceded(), debate.settled()[-3].id) == ("b", "1.divergence.b")
+    assert (tally.conceded(debate), schedule.settled(debate)[-3].id) == ("b", "1.divergence.b")
 
 
 def test_a_reported_concession_is_not_answered() -> None:
     """A round that is conceded gets no intervention, whatever convergence was seen in it."""
     debate = debated(script={"1.verdict.judge": converging("b") | {"conceded": "b"}})
-    assert (debate.intervened(1), debate.settled()[-2].id) == (False, "final.verdict.judge")
+    assert (tally.intervened(debate, 1), schedule.settled(debate)[-2].id) == (False, "final.verdict.judge")
 
 
 def test_what_is_declined_is_no_concession() -> None:
     """A refusal to argue is on record, and the debate goes on as if it had been a speech."""
-    debate = DebateState([opened()])
-    assert agenda(3, 1, "a") == play(debate, {"2.constructive.a": [declined("2.constructive.a")]})
-    assert debate.conceded() is None
+    debate = fold([opened()])
+    debate, played = play(debate, {"2.constructive.a": [declined("2.constructive.a")]})
+    assert agenda(3, 1, "a") == played
+    assert tally.conceded(debate) is None
     assert "2.constructive.a" in heard(debate, "2.challenge.b")
+
+
+def test_a_debater_is_never_absent() -> None:
+    """A judge counts as absent where the journal says so, and after two useless replies where it says nothing; a
+    debater never does."""
+    debate = fold([opened()])
+    with pytest.raises(OutOfTurn, match="a debater can't be absent"):
+        apply(debate, spoiled("1.opening.a").model_copy(update={"absent": True}))
+    for last in (False, True):
+        judged = debated(until="1.verdict.judge")
+        for n in range(3):
+            rejected = spoiled("1.verdict.judge", str(n)).model_copy(update={"absent": last and n == 2})
+            judged = apply(judged, rejected)
+        assert ("1.verdict.judge" in judged.answers) is last

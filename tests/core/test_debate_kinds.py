@@ -24,7 +24,9 @@ from core.folding import (
 )
 from core.plain import BALLOT, PLAIN, phase, rules
 
+from debate_orchestrator.core import hearing, schedule, tally
 from debate_orchestrator.core.events import Declined
+from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.state import DebateState
@@ -50,7 +52,7 @@ def forms(**changes: Any) -> Format:
 
 
 def ids(debate: DebateState) -> list[str]:
-    return [turn.id for turn in debate.settled()]
+    return [turn.id for turn in schedule.settled(debate)]
 
 
 # Optional votes
@@ -61,8 +63,8 @@ def test_votes_after_each_round_take_place_where_asked_for(setup: dict[str, bool
     """A phase with the option `each round` is on the agenda where the setup asks for it."""
     debate = debated(2, rules=rules(round=[SPEECH, EACH]), **setup)
     assert [turn for turn in ids(debate) if ".vote." in turn] == votes
-    assert [debate.judged(n) for n in (1, 2)] == [bool(votes)] * 2
-    assert len(debate.results()) == len(votes)
+    assert [tally.is_judged(debate, n) for n in (1, 2)] == [bool(votes)] * 2
+    assert len(tally.results(debate)) == len(votes)
 
 
 def test_a_blind_vote_is_held_before_the_first_word() -> None:
@@ -71,7 +73,7 @@ def test_a_blind_vote_is_held_before_the_first_word() -> None:
     debate = debated(1, 2, rules=made, blind=True)
     assert ids(debate)[:2] == ["start.blind.judge-1", "start.blind.judge-2"]
     assert heard(debate, "start.blind.judge-2") == []
-    own = debate.own_ballots(debate.turn("final.end.judge-2"))
+    own = schedule.own_ballots(debate, schedule.turn(debate, "final.end.judge-2"))
     assert [turn.id for turn in own] == ["1.vote.judge-2", "final.end.judge-2"]
     assert "start.blind.judge" not in ids(debated(1, rules=made))
 
@@ -81,10 +83,10 @@ def test_a_blind_vote_counts_in_no_total() -> None:
     made = rules(before=[BLIND | {"reply": "ballot"}], round=[SPEECH, BALLOT])
     script = {"start.blind.judge": {"scores": {"a": {"wit": 5}, "b": {"wit": 0}}, "winner": "a"}}
     debate = debated(1, rules=made, script=script, blind=True)
-    assert [vote.winner for vote in debate.blind_votes()] == ["a"]
-    assert debate.totals() == {"a": Fraction(5, 2), "b": Fraction(5, 2)}
-    assert debate.means() == {side: {"wit": Fraction(5, 2)} for side in "ab"}
-    assert debated(1, rules=made).blind_votes() == []
+    assert [vote.winner for vote in tally.blind_votes(debate)] == ["a"]
+    assert tally.totals(debate) == {"a": Fraction(5, 2), "b": Fraction(5, 2)}
+    assert tally.means(debate) == {side: {"wit": Fraction(5, 2)} for side in "ab"}
+    assert tally.blind_votes(debated(1, rules=made)) == []
 
 
 # Labels, swings, weights
@@ -107,7 +109,7 @@ def test_a_label_stands_for_a_winner(labels: str, winner: str, label: str | None
     final = {"label": {"kind": "choice", "of": ["t", "f", "u"]}}
     made = rules(shapes={"final": final}, winner_of={"t": "a", "f": "b", "u": "no decision"})
     script = {f"final.end.judge-{n}": {"label": one} for n, one in enumerate(labels, 1)}
-    verdict = debated(1, 3, script, rules=made).verdict()
+    verdict = tally.verdict(debated(1, 3, script, rules=made))
     assert verdict is not None
     assert (verdict.winner, verdict.label, verdict.strength) == (winner, label, None)
 
@@ -118,7 +120,7 @@ def test_a_debate_decided_by_swing(final: str, winner: str) -> None:
     made = rules(before=[BLIND], decided_by="swing")
     script = {f"start.blind.judge-{n}": {"winner": one} for n, one in enumerate("aab", 1)}
     script |= {f"final.end.judge-{n}": {"winner": one} for n, one in enumerate(final, 1)}
-    verdict = debated(1, 3, script, rules=made, blind=True).verdict()
+    verdict = tally.verdict(debated(1, 3, script, rules=made, blind=True))
     assert verdict is not None
     assert (verdict.winner, verdict.swing) == (winner, {"a": final.count("a") - 2, "b": final.count("b") - 1})
     assert [vote.winner for vote in verdict.blind] == ["a", "a", "b"]
@@ -131,8 +133,8 @@ def test_criteria_have_weights_and_scales_of_their_own() -> None:
     given = {"a": {"wit": 4, "wisdom": 60}, "b": {"wit": 5, "wisdom": 100}}
     debate = debated(1, rules=made, script={"1.vote.judge": {"scores": given, "winner": "b"}})
     assert debate.weights == {"wit": 1, "wisdom": 3}
-    assert debate.terms(debate.turn("1.vote.judge")).scales == {"wit": (0, 5), "wisdom": (0, 100)}
-    assert debate.totals() == {"a": 46, "b": Fraction(305, 4)}
+    assert schedule.terms(debate, schedule.turn(debate, "1.vote.judge")).scales == {"wit": (0, 5), "wisdom": (0, 100)}
+    assert tally.totals(debate) == {"a": 46, "b": Fraction(305, 4)}
     too_much = {"scores": given | {"a": {"wit": 6, "wisdom": 60}}, "winner": "b"}
     with pytest.raises(OutOfTurn, match=r"scores\.a\.wit.*from 0 to 5"):
         debated(1, rules=made, script={"1.vote.judge": too_much})
@@ -142,9 +144,9 @@ def test_a_final_ballot_may_score_the_whole_debate() -> None:
     """Scores of final ballots are points as those of rounds are, and make no round of their own."""
     made = rules(after=[BALLOT | {"name": "end"}])
     debate = debated(2, rules=made, script={"final.end.judge": {"scores": {"a": {"wit": 4}, "b": {"wit": 3}}}})
-    verdict = debate.verdict()
+    verdict = tally.verdict(debate)
     assert verdict is not None
-    assert (debate.results(), verdict.totals, verdict.strength) == ([], {"a": 4, "b": 3}, "decisive")
+    assert (tally.results(debate), verdict.totals, verdict.strength) == ([], {"a": 4, "b": 3}, "decisive")
     assert verdict.rounds_won == {"a": 0, "b": 0, "tie": 0}
 
 
@@ -164,7 +166,7 @@ def test_a_refusal_may_end_the_debate(after: str, refused: str, rest: list[str])
     concession."""
     made = rules(before=[phase("plan", "a", "b")], round=[SPEECH, BALLOT], after_refusal=after)
     debate = debated(3, rules=made, script={refused: [declined(refused)]})
-    assert (ids(debate)[2:], debate.complete, debate.conceded()) == (rest, True, None)
+    assert (ids(debate)[2:], debate.complete, tally.conceded(debate)) == (rest, True, None)
 
 
 def test_after_a_refusal_a_debate_goes_on_otherwise() -> None:
@@ -193,13 +195,13 @@ def test_sides_may_fill_in_forms() -> None:
     assert heard(debate, "1.case.b") == ["1.case.a"]
     assert heard(debate, "1.vote.judge") == ["1.case.a", "1.case.b"]
     with pytest.raises(OutOfTurn, match="this turn needs a structured reply, not the event 'spoke'"):
-        DebateState([opened(1, rules=forms())]).take(spoke("1.case.a"))
-    assert debated(1, rules=forms(), script={"1.case.a": filled_case(claim=CONCEDE)}).conceded() is None
+        apply(fold([opened(1, rules=forms())]), spoke("1.case.a"))
+    assert tally.conceded(debated(1, rules=forms(), script={"1.case.a": filled_case(claim=CONCEDE)})) is None
 
 
 def filled_case(**changes: Any) -> dict[str, Any]:
-    debate = DebateState([opened(1, rules=forms())])
-    return filled(forms().shapes["case"], debate.terms(debate.due()[0])) | changes
+    debate = fold([opened(1, rules=forms())])
+    return filled(forms().shapes["case"], schedule.terms(debate, debate.due[0])) | changes
 
 
 def test_a_form_may_decline() -> None:
@@ -207,12 +209,12 @@ def test_a_form_may_decline() -> None:
     made = forms(after_refusal="verdict")
     for event in (voted("1.case.a", REFUSAL), Declined(turn="1.case.a", reply=reply(""))):
         debate = debated(2, rules=made, script={"1.case.a": [event]})
-        assert (debate.declined("1.case.a"), debate.declined("1.case.b")) == (True, False)
+        assert (hearing.declined(debate, "1.case.a"), hearing.declined(debate, "1.case.b")) == (True, False)
         assert "2.case.a" not in ids(debate)
     ballot = PLAIN["shapes"]["ballot"] | {"refused": {"kind": "flag"}}
     made = forms(shapes=SHAPES | {"ballot": ballot}, after_refusal="verdict")
     debate = debated(2, rules=made, script={"1.vote.judge": {"refused": True}})
-    assert (debate.declined("1.vote.judge"), "2.case.a" in ids(debate)) == (False, True)
+    assert (hearing.declined(debate, "1.vote.judge"), "2.case.a" in ids(debate)) == (False, True)
 
 
 def test_who_is_told_of_a_form_that_declines() -> None:
@@ -225,13 +227,13 @@ def test_who_is_told_of_a_form_that_declines() -> None:
 @pytest.mark.parametrize("made", [forms(), rules(round=[SPEECH, BALLOT])])
 def test_a_debater_is_never_absent(made: Format) -> None:
     """However often a side's reply will not do, its turn stays due: nothing is judged on one side alone."""
-    debate = DebateState([opened(1, rules=made)])
-    turn = debate.due()[0].id
+    debate = fold([opened(1, rules=made)])
+    turn = debate.due[0].id
     for n in range(4):
-        debate.take(spoiled(turn, str(n)))
-        assert [one.id for one in debate.due()] == [turn]
-    assert len(debate.spoiled[turn]) == 4
-    assert play(debate)[0] == (turn,)
+        debate = apply(debate, spoiled(turn, str(n)))
+        assert [one.id for one in debate.due] == [turn]
+    assert len(debate.rejected[turn]) == 4
+    assert play(debate)[1][0] == (turn,)
 
 
 def test_a_judges_spoiled_words_are_heard_by_nobody() -> None:
@@ -261,7 +263,7 @@ def test_what_a_clerk_finds_is_heard() -> None:
     assert heard(debate, "1.checks.clerk") == ["1.case.a", "1.case.b"]
     assert heard(debate, "1.speech.a") == [*heard(debate, "1.checks.clerk"), "1.checks.clerk"]
     assert "1.checks.clerk" in heard(debate, "1.vote.judge-1")
-    turn = debate.turn("1.checks.clerk")
+    turn = schedule.turn(debate, "1.checks.clerk")
     assert (turn.speaking, turn.judging, made.heading_of(turn)) == (False, False, "Checks — Round 1")
 
 
@@ -281,16 +283,16 @@ def test_a_debate_without_a_judge_completes() -> None:
     made = rules(seats=seats, shapes={}, after=[phase("close", "a", "b")], judged_by="plain")
     debate = debated(2, rules=made)
     assert ids(debate)[-2:] == ["final.close.a", "final.close.b"]
-    assert (debate.complete, debate.judges, debate.verdict(), debate.results()) == (True, (), None, [])
-    assert (debate.totals(), debate.means(), debate.flips()) == ({"a": 0, "b": 0}, {}, (0, 0))
-    assert state(DebateState(record(2, rules=made)))["verdict"] is None
-    assert debated(2, rules=made, script={"1.speech.a": "You win."}).conceded() == "a"
+    assert (debate.complete, debate.judges, tally.verdict(debate), tally.results(debate)) == (True, (), None, [])
+    assert (tally.totals(debate), tally.means(debate), tally.flips(debate)) == ({"a": 0, "b": 0}, {}, (0, 0))
+    assert state(fold(record(2, rules=made)))["verdict"] is None
+    assert tally.conceded(debated(2, rules=made, script={"1.speech.a": "You win."})) == "a"
 
 
 def test_a_judge_who_only_speaks_gives_no_verdict() -> None:
     """Where a judge has a turn but no vote, there is no verdict either."""
     debate = debated(1, rules=rules(round=[phase("ask", "judge"), SPEECH], after=[]))
-    assert (debate.complete, debate.judges, debate.verdict()) == (True, ("judge",), None)
+    assert (debate.complete, debate.judges, tally.verdict(debate)) == (True, ("judge",), None)
 
 
 def test_nobody_asked_for_is_nobody_due() -> None:
@@ -308,5 +310,5 @@ def test_setups_from_before_have_a_quorum_of_one() -> None:
     assert (setup.quorum, setup.mirror, setup.each_round, setup.blind, setup.options) == (1, False, False, False, ())
     gone = {f"final.end.judge-{n}": absent(f"final.end.judge-{n}") for n in (1, 2)}
     script: dict[str, Any] = {**gone, "final.end.judge-3": {"winner": "b"}}
-    verdicts = [debated(1, 3, script, rules=rules(), **how).verdict() for how in ({}, {"quorum": 2})]
+    verdicts = [tally.verdict(debated(1, 3, script, rules=rules(), **how)) for how in ({}, {"quorum": 2})]
     assert [verdict and verdict.winner for verdict in verdicts] == ["b", "no decision"]

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nasty import NASTY, alike
 
+from debate_orchestrator.core import schedule
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.schema import Field, Shape
 from debate_orchestrator.core.side_swap import SideSwap
@@ -175,7 +176,7 @@ def test_values_for_the_sides() -> None:
 
 def test_turns_are_the_others() -> None:
     """Every turn of a side is the other's, in id and seat, and its tag; a judge's is the judge's."""
-    for turn in debated(2).settled():
+    for turn in schedule.settled(debated(2)):
         other = RESEARCHERS.turn(turn)
         assert RESEARCHERS.turn(other) == turn
         assert (other == turn) is turn.judging
@@ -282,7 +283,7 @@ def test_every_kind_of_field_is_exchanged() -> None:
 def test_shipped_ballots_come_back(name: str) -> None:
     """A reply of every shipped shape, as the plainest judge gives it, comes back after two exchanges."""
     debate, shape = debated(2), ADVERSARIAL.shapes[name]
-    ballot = filled(shape, debate.terms(debate.settled()[-1]))
+    ballot = filled(shape, schedule.terms(debate, schedule.settled(debate)[-1]))
     assert RESEARCHERS.ballot(shape, RESEARCHERS.ballot(shape, ballot)) == ballot
 
 

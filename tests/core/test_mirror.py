@@ -12,7 +12,9 @@ from core.plain import BALLOT, phase, rules
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.events import EVENT, Event
+from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.side_swap import SideSwap
 from debate_orchestrator.core.state import DebateState
@@ -49,8 +51,8 @@ def marked(a: float, b: float, rounds: int = 1, **changes: Any) -> dict[str, Any
 )
 def test_a_stage_holds_both_turns_of_every_judge(judges: int, ids: list[str]) -> None:
     """Where judges vote, each has two turns at once, the second of the debate mirrored; nobody else has."""
-    debate = DebateState([opened(2, judges, mirror=True)])
-    played = play(debate)
+    debate = fold([opened(2, judges, mirror=True)])
+    debate, played = play(debate)
     first = ids[0]
     assert [stage for stage in played if "verdict" in stage[0]] == [
         tuple(f"1.verdict.{one}" for one in ids),
@@ -58,16 +60,18 @@ def test_a_stage_holds_both_turns_of_every_judge(judges: int, ids: list[str]) ->
         tuple(f"final.verdict.{one}" for one in ids),
     ]
     assert played[-1] == (f"final.dissent.{first}",)
-    assert [turn.id for turn in debate.settled() if turn.mirrored] == [
-        turn.id for turn in debate.settled() if turn.id.endswith(".mirrored")
+    assert [turn.id for turn in schedule.settled(debate) if turn.mirrored] == [
+        turn.id for turn in schedule.settled(debate) if turn.id.endswith(".mirrored")
     ]
-    assert {turn.seat for turn in debate.settled() if turn.mirrored} == {one for one in ids if "mirrored" not in one}
+    assert {turn.seat for turn in schedule.settled(debate) if turn.mirrored} == {
+        one for one in ids if "mirrored" not in one
+    }
 
 
 def test_in_turn_each_judge_has_both_turns_at_once() -> None:
     """Judges who vote one after another are each shown both presentations at once."""
     made = rules(round=[phase("speech", "a", "b"), BALLOT | {"order": "in turn"}])
-    played = play(DebateState([opened(1, 2, rules=made, mirror=True)]))
+    _, played = play(fold([opened(1, 2, rules=made, mirror=True)]))
     assert played[2:4] == [
         ("1.vote.judge-1", "1.vote.judge-1.mirrored"),
         ("1.vote.judge-2", "1.vote.judge-2.mirrored"),
@@ -77,12 +81,12 @@ def test_in_turn_each_judge_has_both_turns_at_once() -> None:
 def test_without_the_mirror_there_is_none() -> None:
     """A setup that does not ask for it has no mirrored turns, whatever the format would do unasked."""
     made = ADVERSARIAL.model_copy(update={"mirror": True})
-    assert not [turn for turn in debated(2, 2, rules=made).settled() if turn.mirrored]
+    assert not [turn for turn in schedule.settled(debated(2, 2, rules=made)) if turn.mirrored]
 
 
 def test_how_mirrored_turns_are_called() -> None:
     """A mirrored turn is told apart by its tag and its heading."""
-    turn = mirrored(1, 2).turn("1.verdict.judge-2.mirrored")
+    turn = schedule.turn(mirrored(1, 2), "1.verdict.judge-2.mirrored")
     assert ADVERSARIAL.tag_of(turn) == "[JUDGE 2 - ROUND 1 - VERDICT - MIRRORED]"
     assert ADVERSARIAL.heading_of(turn) == "Judge Verdict — Round 1 (Judge 2), Mirrored"
 
@@ -90,14 +94,18 @@ def test_how_mirrored_turns_are_called() -> None:
 def test_nothing_counts_before_both_are_there() -> None:
     """A round has no result, no finding and no advice while a mirrored ballot is out, and nobody goes on."""
     debate = mirrored(2, until="1.verdict.judge")
-    first, second = debate.due()
+    first, second = debate.due
     for event in record(2, script={first.id: converging("b")}, mirror=True):
         if getattr(event, "turn", "") == first.id:
-            debate.take(event)
-    assert ([turn.id for turn in debate.due()], debate.votes(1), debate.result(1)) == ([second.id], [], None)
-    assert (debate.ballots(1), debate.finding(1).detected, debate.flips()) == ([], False, (0, 0))
+            debate = apply(debate, event)
+    assert ([turn.id for turn in debate.due], tally.votes(debate, 1), tally.result(debate, 1)) == (
+        [second.id],
+        [],
+        None,
+    )
+    assert (tally.ballots(debate, 1), tally.finding(debate, 1).detected, tally.flips(debate)) == ([], False, (0, 0))
     with pytest.raises(OutOfTurn):
-        debate.turn("2.constructive.a")
+        schedule.turn(debate, "2.constructive.a")
 
 
 def test_both_hear_the_same() -> None:
@@ -110,9 +118,9 @@ def test_both_hear_the_same() -> None:
 def test_turns_are_named_as_they_are_shown() -> None:
     """A judge may name the turns as the presentation calls them; a mirrored one sees A's as B's."""
     debate = mirrored(1, until="1.verdict.judge")
-    straight, other = debate.due()
-    assert debate.terms(straight).turns == ("1.opening.a", "1.opening.b")
-    assert debate.terms(other).turns == ("1.opening.b", "1.opening.a")
+    straight, other = debate.due
+    assert schedule.terms(debate, straight).turns == ("1.opening.a", "1.opening.b")
+    assert schedule.terms(debate, other).turns == ("1.opening.b", "1.opening.a")
 
 
 # What a vote is
@@ -122,38 +130,48 @@ def test_who_means_what_they_say_votes_for_the_same_position() -> None:
     """A judge who is for the same position in both presentations votes for it; scores are the same too."""
     script = sincere("1.verdict.judge", marked(8, 5)) | sincere("final.verdict.judge", {"winner": "a"})
     debate = mirrored(1, 1, script)
-    result, verdict = debate.result(1), debate.verdict()
+    result, verdict = tally.result(debate, 1), tally.verdict(debate)
     assert result is not None and verdict is not None
     assert (result.winner, result.scores, result.ballots) == ("a", {"a": 8, "b": 5}, 1)
-    assert (verdict.winner, verdict.totals, verdict.votes, debate.flips()) == ("a", {"a": 8, "b": 5}, {"a": 1}, (0, 2))
+    assert (verdict.winner, verdict.totals, verdict.votes, tally.flips(debate)) == (
+        "a",
+        {"a": 8, "b": 5},
+        {"a": 1},
+        (0, 2),
+    )
 
 
 def test_who_goes_by_names_abstains() -> None:
     """A judge who is for whoever goes by one name has no vote, and no lead comes of its scores."""
     script = biased("1.verdict.judge", marked(9, 3)) | biased("final.verdict.judge", {"winner": "a"})
     debate = mirrored(1, 1, script)
-    result, verdict = debate.result(1), debate.verdict()
+    result, verdict = tally.result(debate, 1), tally.verdict(debate)
     assert result is not None and verdict is not None
     assert (result.winner, result.scores, result.ballots) == ("no decision", {"a": 6, "b": 6}, 1)
     assert (verdict.winner, verdict.strength, verdict.remarks) == ("no decision", None, ("no quorum",))
-    assert (verdict.panel[0].stable, verdict.panel[0].absent, debate.flips()) == (False, False, (2, 2))
+    assert (verdict.panel[0].stable, verdict.panel[0].absent, tally.flips(debate)) == (False, False, (2, 2))
 
 
 def test_scores_are_the_mean_of_both_presentations() -> None:
     """A judge's scores are the exact mean of what each position was given in the two."""
     script = {"1.verdict.judge": marked(8, 5), "1.verdict.judge.mirrored": marked(6, 7)}
     debate = mirrored(1, 1, script)
-    assert debate.totals() == {"a": Fraction(15, 2), "b": Fraction(11, 2)}
-    assert debate.means()["a"] == dict.fromkeys(debate.criteria, Fraction(15, 2))
+    assert tally.totals(debate) == {"a": Fraction(15, 2), "b": Fraction(11, 2)}
+    assert tally.means(debate)["a"] == dict.fromkeys(debate.criteria, Fraction(15, 2))
 
 
 @pytest.mark.parametrize("gone", ["1.verdict.judge", "1.verdict.judge.mirrored"])
 def test_absent_in_one_presentation_is_absent(gone: str) -> None:
     """A judge without a ballot that counts in either presentation has no vote and no scores in that round."""
     debate = mirrored(1, 1, sincere("1.verdict.judge", marked(8, 5)) | {gone: absent(gone)})
-    assert (debate.result(1), debate.unjudged(1), debate.totals(), debate.means()) == (None, True, {"a": 0, "b": 0}, {})
-    assert [(vote.absent, vote.winner) for vote in debate.votes(1)] == [(True, "no decision")]
-    assert debate.flips() == (0 if debate.final_votes()[0].stable else 1, 1)
+    assert (tally.result(debate, 1), tally.unjudged(debate, 1), tally.totals(debate), tally.means(debate)) == (
+        None,
+        True,
+        {"a": 0, "b": 0},
+        {},
+    )
+    assert [(vote.absent, vote.winner) for vote in tally.votes(debate, 1)] == [(True, "no decision")]
+    assert tally.flips(debate) == (0 if tally.final_votes(debate)[0].stable else 1, 1)
 
 
 @pytest.mark.parametrize(("quorum", "winner"), [(1, "b"), (2, "no decision")])
@@ -162,7 +180,7 @@ def test_abstentions_make_no_quorum(quorum: int, winner: str) -> None:
     script: dict[str, Any] = sincere("final.verdict.judge-1", {"winner": "b"})
     script |= biased("final.verdict.judge-2", {"winner": "a"})
     script |= {"final.verdict.judge-3.mirrored": absent("final.verdict.judge-3.mirrored")}
-    verdict = mirrored(1, 3, script, quorum=quorum).verdict()
+    verdict = tally.verdict(mirrored(1, 3, script, quorum=quorum))
     assert verdict is not None
     assert (verdict.winner, verdict.votes) == (winner, {"b": 1})
     assert ("no quorum" in verdict.remarks) is (winner == "no decision")
@@ -171,10 +189,10 @@ def test_abstentions_make_no_quorum(quorum: int, winner: str) -> None:
 def test_a_spoiled_ballot_is_one_presentations_own() -> None:
     """A spoiled reply is asked for again in its own presentation; the other is not touched."""
     debate = mirrored(1, until="1.verdict.judge")
-    debate.take(spoiled("1.verdict.judge.mirrored"))
-    assert [turn.id for turn in debate.due()] == ["1.verdict.judge", "1.verdict.judge.mirrored"]
-    debate.take(spoiled("1.verdict.judge.mirrored", "still none"))
-    assert [turn.id for turn in debate.due()] == ["1.verdict.judge"]
+    debate = apply(debate, spoiled("1.verdict.judge.mirrored"))
+    assert [turn.id for turn in debate.due] == ["1.verdict.judge", "1.verdict.judge.mirrored"]
+    debate = apply(debate, spoiled("1.verdict.judge.mirrored", "still none"))
+    assert [turn.id for turn in debate.due] == ["1.verdict.judge"]
 
 
 def test_how_many_votes_flip() -> None:
@@ -184,8 +202,8 @@ def test_how_many_votes_flip() -> None:
     )
     script |= biased("2.verdict.judge-1", marked(5, 5, 2)) | sincere("final.verdict.judge-1", {"winner": "b"})
     script |= {"2.verdict.judge-2": absent("2.verdict.judge-2")} | biased("final.verdict.judge-2", {"winner": "tie"})
-    assert mirrored(2, 2, script).flips() == (1, 5)
-    assert debated(2, 2).flips() == (0, 0)
+    assert tally.flips(mirrored(2, 2, script)) == (1, 5)
+    assert tally.flips(debated(2, 2)) == (0, 0)
 
 
 # What else ballots say
@@ -196,24 +214,28 @@ def test_findings_and_advice_are_of_straight_ballots() -> None:
     told = {"feedback": {"a": "Straight to A.", "b": "Straight to B."}}
     other = converging("a") | {"conceded": "b", "feedback": {"a": "Mirrored.", "b": "Mirrored."}}
     debate = mirrored(2, script={"1.verdict.judge": told, "1.verdict.judge.mirrored": other})
-    assert (debate.finding(1).detected, debate.given_up(1), debate.conceded()) == (False, None, None)
-    assert (debate.advice("a", 2), debate.advice("b", 2)) == (["Straight to A."], ["Straight to B."])
+    assert (tally.finding(debate, 1).detected, tally.conceded_in(debate, 1), tally.conceded(debate)) == (
+        False,
+        None,
+        None,
+    )
+    assert (tally.advice(debate, "a", 2), tally.advice(debate, "b", 2)) == (["Straight to A."], ["Straight to B."])
 
 
 def test_what_a_straight_ballot_finds_is_acted_on() -> None:
     """Convergence and concessions that are seen straight count for a panel of that many judges."""
     moved = mirrored(2, script={"1.verdict.judge": converging("b")})
-    assert [turn.id for turn in moved.settled() if turn.phase.on] == ["1.divergence.b"]
+    assert [turn.id for turn in schedule.settled(moved) if turn.phase.on] == ["1.divergence.b"]
     script = {f"1.verdict.judge-{n}": {"conceded": "a"} for n in (1, 2)}
     gave_up = mirrored(3, 3, script)
-    assert (gave_up.conceded(), [turn.round for turn in gave_up.settled()][-8:]) == ("a", [1] + [None] * 7)
+    assert (tally.conceded(gave_up), [turn.round for turn in schedule.settled(gave_up)][-8:]) == ("a", [1] + [None] * 7)
 
 
 def test_a_judge_has_the_ballots_of_its_presentation() -> None:
     """A judge is shown what it voted itself in the same presentation, and in no other."""
     debate = mirrored(2, 2)
     own = {
-        one: [ballot.id for ballot in debate.own_ballots(debate.turn(f"final.verdict.{one}"))]
+        one: [ballot.id for ballot in schedule.own_ballots(debate, schedule.turn(debate, f"final.verdict.{one}"))]
         for one in ("judge-1", "judge-2.mirrored")
     }
     assert own["judge-1"] == [*(f"{n}.verdict.judge-1" for n in (1, 2, "final")), "final.dissent.judge-1"]
@@ -224,7 +246,7 @@ def test_rounds_as_one_presentation_saw_them() -> None:
     """A judge's rounds are told from its ballots of one presentation alone, in the terms of the sides as they are."""
     script = {"1.verdict.judge-2": marked(8, 5), "1.verdict.judge-2.mirrored": marked(6, 7)}
     debate = mirrored(1, 2, script)
-    straight, other = (debate.results_of("judge-2", mirrored=one) for one in (False, True))
+    straight, other = (tally.results_of(debate, "judge-2", mirrored=one) for one in (False, True))
     assert [(one.scores, one.winner) for one in straight] == [({"a": 8, "b": 5}, "a")]
     assert [(one.scores, one.winner) for one in other] == [({"a": 7, "b": 6}, "a")]
 
@@ -236,11 +258,11 @@ def test_a_ballot_is_kept_as_it_was_given() -> None:
     kept, shape = debate.ballot("1.verdict.judge.mirrored"), ADVERSARIAL.shapes["ballot"]
     assert kept is not None
     assert (kept.ballot["scores"], kept.ballot["strongest"]) == (given["scores"], given["strongest"])
-    seen = debate.seen(shape, kept)
+    seen = tally.unmirrored(debate, shape, kept)
     assert seen["scores"] == {"a": given["scores"]["b"], "b": given["scores"]["a"]}
     assert seen["strongest"] == {"a": "None of Researcher A.", "b": "Researcher B's case in 1.opening.b."}
     straight = debate.ballot("1.verdict.judge")
-    assert straight is not None and debate.seen(shape, straight) is straight.ballot
+    assert straight is not None and tally.unmirrored(debate, shape, straight) is straight.ballot
 
 
 def test_turns_that_a_mirrored_judge_names_are_the_real_ones() -> None:
@@ -253,7 +275,7 @@ def test_turns_that_a_mirrored_judge_names_are_the_real_ones() -> None:
     debate = debated(1, rules=made, script=script, mirror=True)
     vote = debate.ballot("1.vote.judge.mirrored")
     assert vote is not None
-    assert debate.seen(made.shapes["ballot"], vote) == {"winner": "a", "pivotal": ["1.speech.b"]}
+    assert tally.unmirrored(debate, made.shapes["ballot"], vote) == {"winner": "a", "pivotal": ["1.speech.b"]}
 
 
 FINAL = {"winner": {"kind": "choice", "of": ["a", "b", "tie"]}}
@@ -263,10 +285,10 @@ def test_labels_belong_to_no_side() -> None:
     """A judge who gives the same label in both presentations has decided, and the label's winner wins."""
     shapes = {"ballot": FINAL, "final": {"label": {"kind": "choice", "of": ["true", "false"]}}}
     made = rules(shapes=shapes, winner_of={"true": "a", "false": "b"})
-    stable = debated(1, rules=made, mirror=True, script={turn: {"label": "false"} for turn in ENDS}).verdict()
-    torn = debated(
-        1, rules=made, mirror=True, script={ENDS[0]: {"label": "false"}, ENDS[1]: {"label": "true"}}
-    ).verdict()
+    stable = tally.verdict(debated(1, rules=made, mirror=True, script={turn: {"label": "false"} for turn in ENDS}))
+    torn = tally.verdict(
+        debated(1, rules=made, mirror=True, script={ENDS[0]: {"label": "false"}, ENDS[1]: {"label": "true"}})
+    )
     assert stable is not None and torn is not None
     assert (stable.winner, stable.label, stable.strength) == ("b", "false", None)
     assert (torn.winner, torn.label) == ("no decision", None)
@@ -295,13 +317,13 @@ def test_the_same_events_make_the_same_debate(data: st.DataObject) -> None:
         }
     events: list[Event] = record(2, 2, script, mirror=True, quorum=2)
     again = [EVENT.validate_python(json.loads(json.dumps(event.model_dump(mode="json")))) for event in events]
-    debate = DebateState(again[:1])
-    while due := debate.due():
+    debate = fold(again[:1])
+    while due := debate.due:
         for turn in data.draw(st.permutations(due)):
             for event in again[1:]:
                 if getattr(event, "turn", "") == turn.id:
-                    debate.take(event)
-    assert state(debate) == state(DebateState(events))
+                    debate = apply(debate, event)
+    assert state(debate) == state(fold(events))
 
 
 MARK = st.integers(1, 10)
@@ -317,10 +339,14 @@ def test_a_sincere_judge_counts_as_without_the_mirror(rounds: list[tuple[int, in
     for turn, ballot in (ballots | final).items():
         both |= sincere(turn, ballot)
     one, two = debated(len(rounds), script=ballots | final), mirrored(len(rounds), script=both)
-    assert (one.results(), one.totals(), one.means()) == (two.results(), two.totals(), two.means())
-    verdicts = [made.model_dump(exclude={"panel"}) for made in (one.verdict(), two.verdict()) if made]
+    assert (tally.results(one), tally.totals(one), tally.means(one)) == (
+        tally.results(two),
+        tally.totals(two),
+        tally.means(two),
+    )
+    verdicts = [made.model_dump(exclude={"panel"}) for made in (tally.verdict(one), tally.verdict(two)) if made]
     assert len(verdicts) == 2 and verdicts[0] == verdicts[1]
-    assert two.flips() == (0, len(rounds) + 1)
+    assert tally.flips(two) == (0, len(rounds) + 1)
 
 
 def test_a_format_may_mirror_unasked() -> None:

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nasty import NASTY, texts
 
+from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Context, Declined, FoundPage, Reply, Spoke
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.schema import Field, Shape
@@ -64,7 +65,7 @@ def refusal(reason: str) -> dict[str, Any]:
 def judged(script: Any, made: Format, **how: Any) -> tuple[DebateState, list[TranscriptEntry], list[TranscriptEntry]]:
     """A debate of one round, and what its judge is shown of it in both presentations."""
     debate = debated(1, rules=made, script=script, mirror=True, **how)
-    straight, other = (entries_for(debate, debate.turn(f"1.vote.judge{one}")) for one in ("", ".mirrored"))
+    straight, other = (entries_for(debate, schedule.turn(debate, f"1.vote.judge{one}")) for one in ("", ".mirrored"))
     return debate, straight, other
 
 
@@ -110,7 +111,7 @@ def test_what_is_told_of_a_speech() -> None:
 def test_hostile_speech_is_shown_tame(text: str) -> None:
     """A speech made against reports and terminals is shown whole and tame, by its own side's name or the other's."""
     debate = debated(1, script={"1.opening.a": text}, mirror=True)
-    straight, mirrored = (entry(debate, debate.turn("1.opening.a"), mirrored=one) for one in (False, True))
+    straight, mirrored = (entry(debate, schedule.turn(debate, "1.opening.a"), mirrored=one) for one in (False, True))
     assert straight.text == sanitize(text)
     assert debate.exchange.text(mirrored.text) == sanitize(text)
 
@@ -204,7 +205,9 @@ def test_a_mirrored_judge_sees_the_others_names() -> None:
     """Each speech is under the other's name, id and tag, its words too; a straight one is as it was."""
     script = {"1.opening.a": "I am Researcher A.", "1.opening.b": "See [R1 - ROUND 1 - OPENING], 1.opening.a."}
     debate = debated(1, script=script, mirror=True)
-    straight, mirrored = (entries_for(debate, debate.turn(f"1.verdict.judge{one}")) for one in ("", ".mirrored"))
+    straight, mirrored = (
+        entries_for(debate, schedule.turn(debate, f"1.verdict.judge{one}")) for one in ("", ".mirrored")
+    )
     assert [(one.turn.id, one.turn.seat, one.text) for one in straight] == [
         ("1.opening.a", "a", script["1.opening.a"]),
         ("1.opening.b", "b", script["1.opening.b"]),
@@ -224,7 +227,9 @@ def test_within_a_phase_the_last_comes_first(first: str) -> None:
     """Rounds and phases stay in order; within one the other side comes first, and where it had heard the other,
     that is said."""
     debate = debated(2, mirror=True, first=first)
-    straight, mirrored = (entries_for(debate, debate.turn(f"final.verdict.judge{one}")) for one in ("", ".mirrored"))
+    straight, mirrored = (
+        entries_for(debate, schedule.turn(debate, f"final.verdict.judge{one}")) for one in ("", ".mirrored")
+    )
     assert [one.turn.phase for one in mirrored] == [one.turn.phase for one in straight]
     assert [one.turn.id for one in mirrored] == [one.turn.id for one in straight], "the order of names is the same"
     assert [one.text for one in mirrored[:2]] == [
@@ -258,7 +263,9 @@ def test_no_speech_is_under_the_wrong_name(pieces: list[str], data: st.DataObjec
     """Where A speaks of nobody but itself, a mirrored judge finds nobody but B in what B is shown to have said."""
     script = {"1.opening.a": ", ".join(["x", *pieces]), "1.opening.b": "Nothing."}
     debate = debated(1, script=script, mirror=True, first=data.draw(st.sampled_from("ab")))
-    mirrored = {one.turn.seat: one.text for one in entries_for(debate, debate.turn("1.verdict.judge.mirrored"))}
+    mirrored = {
+        one.turn.seat: one.text for one in entries_for(debate, schedule.turn(debate, "1.verdict.judge.mirrored"))
+    }
     assert mirrored["a"] == "Nothing."
     assert not any(one in mirrored["b"] for one in ("Researcher A", "opening.a", "[R1 -"))
 
@@ -293,5 +300,5 @@ def test_who_hears_what_of_whom() -> None:
     debate = debated(
         1, rules=made, script={"1.speech.a": [declined("1.speech.a")], "1.speech.b": [spoke("1.speech.b")]}
     )
-    assert entries_for(debate, debate.turn("1.speech.b")) == []
-    assert [one.declined for one in entries_for(debate, debate.turn("1.vote.judge"))] == [True, False]
+    assert entries_for(debate, schedule.turn(debate, "1.speech.b")) == []
+    assert [one.declined for one in entries_for(debate, schedule.turn(debate, "1.vote.judge"))] == [True, False]

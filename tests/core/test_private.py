@@ -11,8 +11,9 @@ from core.folding import debated, many, opened, reply
 from hypothesis import given
 from hypothesis import strategies as st
 
+from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Spoke, Voted
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.transcript import entry
 from debate_orchestrator.prompting.replies import parse_reply, parse_structured
 from debate_orchestrator.terminal.speeches import Speech
@@ -60,8 +61,8 @@ tags = st.sampled_from(sorted(pair for pair in PAIRS.values() if "|" not in pair
 def heard(text: str, turn: str = "1.opening.a") -> str:
     """What others hear of a speech in a format without a tag of its own."""
     debate = debated(1, script={turn: text})
-    made = entry(debate, debate.turn(turn))
-    assert (debate.reply(debate.turn(turn)).text, made.words) == (text, len(made.text.split()))
+    made = entry(debate, schedule.turn(debate, turn))
+    assert (debate.reply(schedule.turn(debate, turn)).text, made.words) == (text, len(made.text.split()))
     return made.text
 
 
@@ -199,10 +200,10 @@ def test_mentions_within_sentences_are_heard(pair: tuple[str, str], words: list[
 @pytest.mark.parametrize(("left", "right"), READ.values(), ids=READ)
 def test_working_alone_is_an_empty_reply(left: str, right: str) -> None:
     """A reply of which nothing would be heard is refused, a speech and a ballot, with what to do about it."""
-    for debate in (DebateState([opened()]), debated(1, until="1.verdict.judge")):
+    for debate in (fold([opened()]), debated(1, until="1.verdict.judge")):
         for text in (f"{left}Hm.{right}", f"{left}Hm.", f"Hm.\n{right}\n"):
             with pytest.raises(BadReply, match=r"private working alone.*write the reply after them"):
-                parse_reply(debate, debate.due()[0], reply(text))
+                parse_reply(debate, debate.due[0], reply(text))
 
 
 @pytest.mark.parametrize(("left", "right"), READ.values(), ids=READ)
@@ -219,7 +220,7 @@ def test_working_alone_is_an_empty_reply(left: str, right: str) -> None:
 def test_a_ballot_is_read_without_its_working(left: str, right: str, form: str) -> None:
     """Working around a structured reply is left out before it is read, and kept verbatim beside it."""
     debate = debated(1, until="1.verdict.judge")
-    turn = debate.due()[0]
+    turn = debate.due[0]
     usual = next(one for one in debates.played(rounds=1) if isinstance(one, Voted) and one.turn == turn.id)
     text = form.format(left, right, json.dumps(usual.ballot, indent=1))
     event = parse_reply(debate, turn, reply(text))
@@ -239,7 +240,7 @@ def test_json_that_mentions_a_mark_is_read_whole() -> None:
 
 def streamed(pieces: list[str]) -> tuple[Speech, str]:
     """A speech that comes in pieces, and all that was ever shown of it."""
-    turn = DebateState([opened()]).due()[0]
+    turn = fold([opened()]).due[0]
     speech, seen = Speech(turn, "Opening", "", 0.0), ""
     speech.begin(0.0)
     for piece in pieces:
@@ -276,6 +277,6 @@ def test_working_without_a_beginning_is_withdrawn() -> None:
 
 def test_it_is_kept_in_the_journal() -> None:
     """The record keeps a speech verbatim, its working too."""
-    event = parse_reply(DebateState([opened()]), DebateState([opened()]).due()[0], reply("<think>Hm.</think>So."))
+    event = parse_reply(fold([opened()]), fold([opened()]).due[0], reply("<think>Hm.</think>So."))
     assert isinstance(event, Spoke)
     assert event.reply.text == "<think>Hm.</think>So."

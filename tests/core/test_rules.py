@@ -9,9 +9,10 @@ from core.folding import ADVERSARIAL, CONCEDE, absent, converging, debated, hear
 from core.plain import BALLOT, PLAIN, phase, rules
 from pydantic import ValidationError
 
+from debate_orchestrator.core import schedule, tally
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import Phase, Slot, judges
-from debate_orchestrator.core.state import DebateState
 
 # What a format may say
 
@@ -67,13 +68,13 @@ def test_a_stage_has_somebody_in_it() -> None:
     forced = phase("forced", "a", on="convergence", order="at once")
     made = rules(round=[phase("speech", "a", "b"), BALLOT, forced])
     debate = debated(1, script={"1.vote.judge": converging("b", "same")}, rules=made)
-    assert (debate.complete, [turn.id for turn in debate.settled() if turn.phase.on]) == (True, [])
+    assert (debate.complete, [turn.id for turn in schedule.settled(debate) if turn.phase.on]) == (True, [])
 
 
 def test_one_name_in_different_parts() -> None:
     """A phase before, in or after the rounds may share its name: their turns are told apart by their ids."""
     made = rules(before=[phase("x", "a")], round=[phase("x", "a")], after=[phase("x", "a")])
-    assert play(DebateState([opened(1, rules=made)])) == [("start.x.a",), ("1.x.a",), ("final.x.a",)]
+    assert play(fold([opened(1, rules=made)]))[1] == [("start.x.a",), ("1.x.a",), ("final.x.a",)]
 
 
 def test_a_format_is_frozen() -> None:
@@ -107,7 +108,7 @@ def test_a_format_survives_json() -> None:
 def test_how_turns_are_called(turn_id: str, tag: str, heading: str) -> None:
     """A turn's tag says who, when and what; its heading what and who, with a number only in a panel."""
     debate = debated(2, 2, {f"1.verdict.judge-{n}": converging() for n in (1, 2)})
-    one = debate.turn(turn_id)
+    one = schedule.turn(debate, turn_id)
     assert (ADVERSARIAL.tag_of(one), ADVERSARIAL.heading_of(one)) == (tag, heading)
 
 
@@ -121,7 +122,7 @@ def test_how_turns_are_called(turn_id: str, tag: str, heading: str) -> None:
 )
 def test_a_single_judge_has_no_number(turn_id: str, tag: str, heading: str) -> None:
     """A judge who sits alone is called Judge."""
-    one = debated().turn(turn_id)
+    one = schedule.turn(debated(), turn_id)
     assert (ADVERSARIAL.tag_of(one), ADVERSARIAL.heading_of(one)) == (tag, heading)
 
 
@@ -145,20 +146,20 @@ def test_ids_are_derived() -> None:
 
 def test_a_debate_that_is_judged_only_in_the_end() -> None:
     """Without ballots in the rounds there are no results and no totals, and the declaration decides."""
-    debate = DebateState([opened(2, rules=rules())])
-    played = play(debate, {"final.end.judge": {"winner": "b"}})
+    debate = fold([opened(2, rules=rules())])
+    debate, played = play(debate, {"final.end.judge": {"winner": "b"}})
     assert played == [("1.speech.a",), ("1.speech.b",), ("2.speech.a",), ("2.speech.b",), ("final.end.judge",)]
-    verdict = debate.verdict()
+    verdict = tally.verdict(debate)
     assert verdict is not None
     assert (verdict.winner, verdict.strength, verdict.gap, verdict.remarks) == ("b", "narrow", None, ())
-    assert (debate.results(), verdict.totals) == ([], {"a": 0, "b": 0})
+    assert (tally.results(debate), verdict.totals) == ([], {"a": 0, "b": 0})
 
 
 def test_lines_are_the_formats_own() -> None:
     """What concedes is the line of this format, and no other's."""
     made = rules()
-    assert debated(2, script={"1.speech.a": CONCEDE}, rules=made).conceded() is None
-    assert debated(2, script={"1.speech.a": "Well.\n\nYou win."}, rules=made).conceded() == "a"
+    assert tally.conceded(debated(2, script={"1.speech.a": CONCEDE}, rules=made)) is None
+    assert tally.conceded(debated(2, script={"1.speech.a": "Well.\n\nYou win."}, rules=made)) == "a"
 
 
 def test_who_hears_a_phase() -> None:
@@ -180,27 +181,29 @@ def test_a_debate_of_one_side() -> None:
     """One side alone can be judged: the other seat is not there."""
     seats = {seat: PLAIN["seats"][seat] for seat in ("a", "judge")}
     made = rules(seats=seats, round=[phase("speech", "a"), BALLOT])
-    debate = DebateState([opened(2, 2, rules=made)])
-    assert play(debate)[-3:] == [
+    debate = fold([opened(2, 2, rules=made)])
+    debate, played = play(debate)
+    assert played[-3:] == [
         ("2.speech.a",),
         ("2.vote.judge-1", "2.vote.judge-2"),
         ("final.end.judge-1", "final.end.judge-2"),
     ]
-    assert (debate.totals(), [one.leader for one in debate.results()]) == ({"a": 5}, ["a", "a"])
+    assert (tally.totals(debate), [one.leader for one in tally.results(debate)]) == ({"a": 5}, ["a", "a"])
 
 
 def test_phases_before_the_first_round() -> None:
     """What comes before the rounds has ids of its own and is heard in them; who speaks first does so here too."""
     made = rules(before=[phase("consent", "b", "a", order="at once"), phase("plan", "a", "b")])
-    debate = DebateState([opened(1, rules=made, first="b")])
-    assert play(debate)[:4] == [
+    debate = fold([opened(1, rules=made, first="b")])
+    debate, played = play(debate)
+    assert played[:4] == [
         ("start.consent.b", "start.consent.a"),
         ("start.plan.b",),
         ("start.plan.a",),
         ("1.speech.b",),
     ]
     assert heard(debate, "1.speech.b") == ["start.consent.b", "start.consent.a", "start.plan.b", "start.plan.a"]
-    assert made.tag_of(debate.turn("start.plan.a")) == "[A - PLAN]"
+    assert made.tag_of(schedule.turn(debate, "start.plan.a")) == "[A - PLAN]"
 
 
 @pytest.mark.parametrize(
@@ -210,7 +213,7 @@ def test_phases_before_the_first_round() -> None:
 def test_conditional_phases(when: dict[str, Any], rounds: list[int]) -> None:
     """A phase takes place in the rounds and debates in which its conditions hold."""
     debate = debated(3, rules=rules(round=[phase("speech", "a"), phase("extra", "b", when=when)]))
-    assert [turn.round for turn in debate.settled() if turn.phase.name == "extra"] == rounds
+    assert [turn.round for turn in schedule.settled(debate) if turn.phase.name == "extra"] == rounds
 
 
 @pytest.mark.parametrize(
@@ -221,28 +224,32 @@ def test_interventions_in_a_row(most: int, answered: list[int], persisted: tuple
     forced = phase("forced", "a", "b", on="convergence", order="at once")
     made = rules(round=[phase("speech", "a", "b"), BALLOT, forced], intervention={"most_in_a_row": most})
     debate = debated(5, script={f"{n}.vote.judge": converging("a", "same") for n in range(1, 6)}, rules=made)
-    assert [turn.round for turn in debate.settled() if turn.phase.on] == answered
-    assert debate.persisted() == persisted
+    assert [turn.round for turn in schedule.settled(debate) if turn.phase.on] == answered
+    assert tally.persisted(debate) == persisted
 
 
 def test_a_format_without_forced_turns_never_intervenes() -> None:
     """Where no phase answers convergence, none is answered and none persists."""
     made = rules(round=[phase("speech", "a", "b"), BALLOT])
     debate = debated(2, script={f"{n}.vote.judge": converging("a", "same") for n in (1, 2)}, rules=made)
-    assert (debate.finding(1).detected, debate.intervened(1), debate.persisted()) == (True, False, ())
+    assert (tally.finding(debate, 1).detected, tally.intervened(debate, 1), tally.persisted(debate)) == (
+        True,
+        False,
+        (),
+    )
 
 
 def test_the_first_judge_alone_where_a_phase_says_so() -> None:
     """A phase for the first judge is taken by one of a panel."""
     made = rules(round=[phase("speech", "a"), BALLOT | {"panel": "first judge"}])
-    assert ("1.vote.judge-1",) in play(DebateState([opened(1, 3, rules=made)]))
+    assert ("1.vote.judge-1",) in play(fold([opened(1, 3, rules=made)]))[1]
 
 
 def test_a_judge_may_speak() -> None:
     """A judge's question is speech: everybody hears it, and it can't concede."""
     made = rules(round=[phase("ask", "judge"), phase("speech", "a", "b")])
     debate = debated(1, script={"1.ask.judge": "You win."}, rules=made)
-    assert (heard(debate, "1.speech.a"), debate.conceded()) == (["1.ask.judge"], None)
+    assert (heard(debate, "1.speech.a"), tally.conceded(debate)) == (["1.ask.judge"], None)
 
 
 def test_scores_go_by_the_formats_own_scale() -> None:
@@ -252,14 +259,15 @@ def test_scores_go_by_the_formats_own_scale() -> None:
         "1.vote.judge-1": absent("1.vote.judge-1"),
         "1.vote.judge-2": {"scores": {"a": {"wit": 0}, "b": {"wit": 5}}},
     }
-    assert debated(1, 2, script, rules=made).totals() == {"a": 0, "b": 5}
+    assert tally.totals(debated(1, 2, script, rules=made)) == {"a": 0, "b": 5}
 
 
 def test_a_concession_before_the_first_round_ends_the_debate() -> None:
     """Whoever gives up before the first round has conceded the debate, and it goes on at its end."""
     made = rules(before=[phase("plan", "a", "b")])
-    debate = DebateState([opened(2, rules=made)])
-    assert (play(debate, {"start.plan.a": "You win."}), debate.conceded()) == (
+    debate = fold([opened(2, rules=made)])
+    debate, played = play(debate, {"start.plan.a": "You win."})
+    assert (played, tally.conceded(debate)) == (
         [("start.plan.a",), ("final.end.judge",)],
         "a",
     )
@@ -268,9 +276,9 @@ def test_a_concession_before_the_first_round_ends_the_debate() -> None:
 def test_one_judge_of_a_panel_in_turn_ends_nothing() -> None:
     """A concession needs more than half of the panel, also where the judges vote one after another."""
     made = rules(round=[phase("speech", "a", "b"), BALLOT | {"order": "in turn"}])
-    debate = DebateState([opened(1, 3, rules=made)])
-    played = play(debate, {"1.vote.judge-1": {"conceded": "a"}})
-    assert (("1.vote.judge-3",) in played, debate.conceded()) == (True, None)
+    debate = fold([opened(1, 3, rules=made)])
+    debate, played = play(debate, {"1.vote.judge-1": {"conceded": "a"}})
+    assert (("1.vote.judge-3",) in played, tally.conceded(debate)) == (True, None)
 
 
 def test_context_and_rounds_may_be_kept_from_seats() -> None:
@@ -284,4 +292,4 @@ def test_ballots_of_phases_with_conditions() -> None:
     """Where one phase votes in the first round and another in later ones, every round has its result."""
     first, later = BALLOT | {"when": {"round": "first"}}, BALLOT | {"name": "revote", "when": {"round": "later"}}
     debate = debated(2, rules=rules(round=[phase("speech", "a", "b"), first, later]))
-    assert [one.round for one in debate.results()] == [1, 2]
+    assert [one.round for one in tally.results(debate)] == [1, 2]

@@ -10,13 +10,14 @@ from core.folding import ADVERSARIAL, absent, converging, debated, filled, many,
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core import schedule, tally
+from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.verdict import (
     RoundResult,
     Verdict,
-    conceded,
     final_verdict,
-    finding,
+    find_convergence,
+    majority_concession,
     round_result,
     score_gap,
 )
@@ -40,7 +41,7 @@ def votes(*declared: str) -> list[Vote]:
 def decided(a: Any, b: Any, *declared: str, strength: str | None = None, **how: Any) -> Verdict:
     """The verdict on totals of `a` and `b` by final ballots that declare these winners."""
     said = [] if strength is None else [strength] * len(declared)
-    return final_verdict(votes(*declared), [result(1, a, b)], SIDES, said=said, **how)
+    return final_verdict(votes(*declared), [result(1, a, b)], SIDES, strengths=said, **how)
 
 
 SEVENS = dict.fromkeys(ADVERSARIAL.rubric.criteria, 7)
@@ -50,7 +51,7 @@ def test_scores_do_not_drift() -> None:
     """Six rounds of one third more add up to two more, to the last bit."""
     scores = {"a": SEVENS | {"argument_quality": 8}, "b": SEVENS}
     script = {f"{n}.verdict.judge": marks(scores=scores) for n in range(1, 7)}
-    assert debated(6, script=script).totals() == {"a": 44, "b": 42}
+    assert tally.totals(debated(6, script=script)) == {"a": 44, "b": 42}
 
 
 @pytest.mark.parametrize(
@@ -100,12 +101,12 @@ def test_totals_are_the_sums_of_the_round_scores(rounds: list[tuple[float, float
         for seat in seats
     }
     debate = debated(len(rounds), panel, script)
-    verdict = debate.verdict()
+    verdict = tally.verdict(debate)
     assert verdict is not None
-    assert verdict.totals == debate.totals() == {
+    assert verdict.totals == tally.totals(debate) == {
         "a": sum(Fraction(str(a)) for a, _, _ in rounds), "b": sum(Fraction(str(b)) for _, b, _ in rounds)
     }  # fmt: skip
-    assert [one.winner for one in debate.results()] == [winner for _, _, winner in rounds]
+    assert [one.winner for one in tally.results(debate)] == [winner for _, _, winner in rounds]
     assert sum(verdict.rounds_won.values()) == len(rounds)
 
 
@@ -124,40 +125,46 @@ def test_advice_reaches_the_next_round_alone() -> None:
     """A side gets every judge's advice from the round before, and none in round 1 or with feedback off."""
     script = {f"1.verdict.judge-{n}": {"feedback": {"a": f"A{n}", "b": f"B{n}"}} for n in (1, 2)}
     debate = debated(3, 2, script)
-    assert (debate.advice("a", 1), debate.advice("a", 2), debate.advice("b", 2)) == ([], ["A1", "A2"], ["B1", "B2"])
-    assert debate.advice("a", 3) == ["So it is."] * 2
-    assert debated(3, 2, script, feedback=False).advice("a", 2) == []
+    assert (tally.advice(debate, "a", 1), tally.advice(debate, "a", 2), tally.advice(debate, "b", 2)) == (
+        [],
+        ["A1", "A2"],
+        ["B1", "B2"],
+    )
+    assert tally.advice(debate, "a", 3) == ["So it is."] * 2
+    assert tally.advice(debated(3, 2, script, feedback=False), "a", 2) == []
 
 
 def test_a_spoiled_ballot_is_asked_for_again() -> None:
     """After one spoiled reply the turn stays due, and a good one then counts."""
     debate = debated(until="1.verdict.judge")
-    debate.take(spoiled("1.verdict.judge"))
-    assert ([turn.id for turn in debate.due()], debate.result(1)) == (["1.verdict.judge"], None)
-    ballot = filled(ADVERSARIAL.shapes["ballot"], debate.terms(debate.turn("1.verdict.judge"))) | marks(8, 6)
-    debate.take(voted("1.verdict.judge", ballot))
-    assert debate.results()[0].scores == {"a": 8, "b": 6}
+    debate = apply(debate, spoiled("1.verdict.judge"))
+    assert ([turn.id for turn in debate.due], tally.result(debate, 1)) == (["1.verdict.judge"], None)
+    ballot = filled(
+        ADVERSARIAL.shapes["ballot"], schedule.terms(debate, schedule.turn(debate, "1.verdict.judge"))
+    ) | marks(8, 6)
+    debate = apply(debate, voted("1.verdict.judge", ballot))
+    assert tally.results(debate)[0].scores == {"a": 8, "b": 6}
 
 
 def test_a_judge_who_spoils_twice_is_absent() -> None:
     """Two spoiled replies leave the round without a result, and the debate goes on."""
     debate = debated(2, script={"1.verdict.judge": absent("1.verdict.judge"), "2.verdict.judge": marks(8, 6)})
-    assert (debate.result(1), [one.round for one in debate.results()]) == (None, [2])
-    assert (debate.totals(), debate.complete) == ({"a": 8, "b": 6}, True)
+    assert (tally.result(debate, 1), [one.round for one in tally.results(debate)]) == (None, [2])
+    assert (tally.totals(debate), debate.complete) == ({"a": 8, "b": 6}, True)
 
 
 def test_the_rest_of_the_panel_decides() -> None:
     """Where one judge is absent, the result is that of the ballots that count."""
     script = {"1.verdict.judge-1": absent("1.verdict.judge-1"), "1.verdict.judge-2": marks(9, 5, rounds=1)}
-    made = debated(1, 3, script | {"1.verdict.judge-3": marks(7, 6, rounds=1)}).result(1)
+    made = tally.result(debated(1, 3, script | {"1.verdict.judge-3": marks(7, 6, rounds=1)}), 1)
     assert made is not None
     assert (made.scores, made.winner, made.ballots) == ({"a": 8, "b": Fraction(11, 2)}, "a", 2)
 
 
 def test_no_final_ballot_is_no_verdict() -> None:
     """Without a final ballot there is no verdict, before the end or after it."""
-    assert debated(1, until="final.verdict.judge").verdict() is None
-    assert debated(1, script={"final.verdict.judge": absent("final.verdict.judge")}).verdict() is None
+    assert tally.verdict(debated(1, until="final.verdict.judge")) is None
+    assert tally.verdict(debated(1, script={"final.verdict.judge": absent("final.verdict.judge")})) is None
 
 
 # What a panel finds
@@ -171,32 +178,33 @@ def test_a_panel_finds_convergence_by_more_than_half(votes: str, sides: str) -> 
     """More than half of the panel must see convergence; of those, more than half must name a side, else both go."""
     named = {"a": converging("a"), "b": converging("b"), "2": converging("both"), "-": {}}
     debate = debated(2, 3, {f"1.verdict.judge-{n}": named[vote] for n, vote in enumerate(votes, 1)})
-    assert debate.finding(1).sides == tuple(sides)
-    assert [turn.id for turn in debate.settled() if turn.phase.on] == [f"1.divergence.{side}" for side in sides]
+    assert tally.finding(debate, 1).sides == tuple(sides)
+    assert [turn.id for turn in schedule.settled(debate) if turn.phase.on] == [f"1.divergence.{side}" for side in sides]
 
 
 def test_half_of_the_ballots_find_nothing() -> None:
     """Exactly half is not more than half, of convergence and of a concession alike."""
     ballots = [voted("x", converging("a") | {"conceded": "a"}), voted("y", {"conceded": None})]
-    assert (finding(ballots, SIDES).detected, conceded(ballots)) == (False, None)
-    assert (finding(ballots[:1], SIDES).detected, conceded(ballots[:1])) == (True, "a")
-    assert (finding([], SIDES).detected, conceded([])) == (False, None)
+    assert (find_convergence(ballots, SIDES).detected, majority_concession(ballots)) == (False, None)
+    assert (find_convergence(ballots[:1], SIDES).detected, majority_concession(ballots[:1])) == (True, "a")
+    assert (find_convergence([], SIDES).detected, majority_concession([])) == (False, None)
 
 
 def test_a_finding_names_every_criterion_that_was_seen() -> None:
     """The criteria that the panel saw are gathered once each, in the order in which they were named."""
     seen = [("only quibbles", "same claim"), ("same claim",), ("agreed with thesis", "only quibbles")]
     ballots = [voted("x", converging("both", *names)) for names in seen]
-    assert finding(ballots, SIDES).criteria == ("only quibbles", "same claim", "agreed with thesis")
+    assert find_convergence(ballots, SIDES).criteria == ("only quibbles", "same claim", "agreed with thesis")
 
 
 @pytest.mark.parametrize(("votes", "side"), [("bbb", "b"), ("bb-", "b"), ("b--", None), ("aab", "a"), ("ab-", None)])
 def test_more_than_half_of_a_panel_find_a_concession(votes: str, side: str | None) -> None:
     """A concession that more than half of a round's ballots report ends the debate."""
     script = {f"1.verdict.judge-{n}": {"conceded": vote.strip("-") or None} for n, vote in enumerate(votes, 1)}
-    debate = DebateState([opened(2, 3)])
-    after = play(debate, script)[5][0]
-    assert (debate.conceded(), after) == (side, "final.verdict.judge-1" if side else "2.constructive.a")
+    debate = fold([opened(2, 3)])
+    debate, played = play(debate, script)
+    after = played[5][0]
+    assert (tally.conceded(debate), after) == (side, "final.verdict.judge-1" if side else "2.constructive.a")
 
 
 # How firmly
@@ -275,7 +283,7 @@ def test_swapped_names_swap_the_verdict(
         ]
         gave_up = named.get(concession or "", concession)
         said = ["narrow"] * len(finals)
-        return final_verdict(finals, results, SIDES, concession=gave_up, persisted=persisted, said=said)
+        return final_verdict(finals, results, SIDES, concession=gave_up, persisted=persisted, strengths=said)
 
     left, right = made(False), made(True)
     assert right.winner == other.get(left.winner, left.winner)

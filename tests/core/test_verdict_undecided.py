@@ -8,14 +8,23 @@ import pytest
 from core.folding import voted
 from core.test_verdict import SIDES, decided, result, votes
 
-from debate_orchestrator.core.verdict import RoundResult, final_verdict, finding, round_result, rounds_won, score_totals
+from debate_orchestrator.core.verdict import (
+    RoundResult,
+    final_verdict,
+    find_convergence,
+    round_result,
+    rounds_won,
+    score_totals,
+)
 from debate_orchestrator.core.votes import Vote, read_ballot
 from debate_orchestrator.util.numbers import percent
 
 
 def test_short_of_the_quorum_nothing_is_decided() -> None:
     """With fewer votes than the quorum there is no winner and no strength, and it is remarked; the votes stay."""
-    made = final_verdict(votes("a", "no decision", "no decision"), [result(1, 9, 2)], SIDES, quorum=2, said=["narrow"])
+    made = final_verdict(
+        votes("a", "no decision", "no decision"), [result(1, 9, 2)], SIDES, quorum=2, strengths=["narrow"]
+    )
     assert (made.winner, made.strength, made.votes, made.quorum) == ("no decision", None, {"a": 1}, 2)
     assert (made.remarks, len(made.panel)) == (("no quorum",), 3)
 
@@ -30,7 +39,7 @@ def test_an_abstention_is_no_disagreement() -> None:
 def test_without_scores_there_is_no_strength() -> None:
     """In a format that scores nothing no win is decisive or narrow, and no judge's word for it is contradicted; a
     consensus is one."""
-    made = final_verdict(votes("a"), [], SIDES, measured=False, said=["decisive"])
+    made = final_verdict(votes("a"), [], SIDES, measured=False, strengths=["decisive"])
     assert (made.strength, made.gap, made.remarks) == (None, None, ())
     assert final_verdict(votes("consensus"), [], SIDES, measured=False, persisted=True).strength == "consensus"
 
@@ -90,8 +99,8 @@ def test_ballots_may_leave_convergence_open() -> None:
         voted("y", {}),
         voted("z", {"convergence": {"detected": True, "side": "a"}}),
     ]
-    assert not finding(ballots, SIDES).detected
-    assert finding(ballots[2:], SIDES).criteria == ()
+    assert not find_convergence(ballots, SIDES).detected
+    assert find_convergence(ballots[2:], SIDES).criteria == ()
 
 
 def test_sums_and_shares() -> None:

@@ -17,7 +17,7 @@ import pytest
 from conftest import Run
 
 from debate_orchestrator.core.events import CallFailed, Spoke
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.storage.journal import read
 
 from .npm import program
@@ -84,7 +84,7 @@ def test_a_debate(aimock: Path, debate: Run, here: Path, monkeypatch: pytest.Mon
 
     assert ran.code == 0, ran.err
     assert "Winner: A (narrow)" in ran.out
-    assert DebateState(read("r.journal.jsonl").events).complete
+    assert fold(read("r.journal.jsonl").events).complete
 
 
 FAULTS = [

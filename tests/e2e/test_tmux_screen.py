@@ -12,7 +12,8 @@ import pytest
 from messages_server import Server, schema_of, serving
 from wcwidth import wcswidth
 
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core import schedule
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.storage.journal import read
 
 from .tmux import Screen, awaited, screen
@@ -56,8 +57,8 @@ def at_rest(window: Screen) -> None:
 
 def speeches(journal: str = "r.rehearsed.journal.jsonl") -> dict[str, str]:
     """Turn id to what was said in it."""
-    debate = DebateState(read(journal).events)
-    return {turn.id: debate.reply(turn).text for turn in debate.settled() if debate.shape(turn) is None}
+    debate = fold(read(journal).events)
+    return {turn.id: debate.reply(turn).text for turn in schedule.settled(debate) if debate.shape(turn) is None}
 
 
 def columns_of(lines: list[str]) -> str:

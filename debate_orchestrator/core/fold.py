@@ -1,0 +1,328 @@
+"""Events in, state out: `fold` a whole journal, or `apply` one more event.
+
+1. An event out of turn is refused and changes nothing; the same answer twice is harmless.
+2. What a seat hears follows the schedule's order, never the order in which answers arrived: network timing can't change
+   a prompt.
+3. Phases that depend on what was said are worked out from the answers by `schedule`, so no second state can disagree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar, cast
+
+from debate_orchestrator.core import hearing, schedule, tally
+from debate_orchestrator.core.events import (
+    Answer,
+    Asked,
+    BudgetChanged,
+    CallFailed,
+    Declined,
+    EndedEarly,
+    Event,
+    Noted,
+    Opened,
+    QuestionAsked,
+    Reassigned,
+    Rejected,
+    Reopened,
+    RetryForChanged,
+    Spoke,
+    Voted,
+)
+from debate_orchestrator.core.phases import Turn
+from debate_orchestrator.core.schema import check, names_turns
+from debate_orchestrator.core.state import Cursor, DebateState, JudgedRound, make_plan
+from debate_orchestrator.util.errors import OutOfTurn
+
+_OLD_ATTEMPTS = 2
+"""Replies that can't be used after which a judge is absent, in journals that do not say so themselves. A debater never
+is: a one-sided transcript must not be judged."""
+
+_K = TypeVar("_K")
+_V = TypeVar("_V")
+
+
+def fold(events: Iterable[Event]) -> DebateState:
+    """The state after `events`, the first of which must be Opened. Raises OutOfTurn if one does not fit."""
+    rest = iter(events)
+    opened = next(rest, None)
+    if not isinstance(opened, Opened):
+        raise OutOfTurn("The first event does not open a debate.")
+    debate = _opening(opened)
+    for event in rest:
+        if admits(debate, event):
+            debate = _changed(debate, event)
+    return debate
+
+
+def apply(debate: DebateState, event: Event) -> DebateState:
+    """The state after one more event; the same state for an answer that is recorded already, word for word.
+
+    Raises OutOfTurn for an event that is not due, or does not answer what was asked.
+    """
+    return _changed(_copied(debate, event), event) if admits(debate, event) else debate
+
+
+class CurrentState:
+    """The state of a debate that is under way. All who take part in running it share one, and `state` in it is replaced
+    with each event."""
+
+    def __init__(self, state: DebateState):
+        self.state = state
+
+    def apply(self, event: Event) -> None:
+        """As the function `apply`."""
+        self.state = apply(self.state, event)
+
+
+def admits(debate: DebateState, event: Event) -> bool:
+    """Whether an event would change anything. Raises OutOfTurn as `apply` does."""
+    if isinstance(event, Opened):
+        raise OutOfTurn("The debate is open already; a journal holds one debate.")
+    if isinstance(event, Noted):
+        return True
+    if isinstance(event, BudgetChanged):
+        return _admits_budget(debate, event)
+    if isinstance(event, RetryForChanged):
+        return _admits_retry_for(debate, event)
+    if isinstance(event, Reassigned):
+        return _admits_cast(debate, event)
+    if isinstance(event, QuestionAsked):
+        return _admits_question(debate, event)
+    if isinstance(event, EndedEarly):
+        return _admits_early_end(debate)
+    if isinstance(event, Reopened):
+        return _admits_reopening(debate)
+    if debate.answers.get(event.turn) == event or _is_known(debate, event):
+        return False
+    turn = next((turn for turn in debate.due if turn.id == event.turn), None)
+    if turn is None and event.turn in debate.answers:
+        raise OutOfTurn(f"{event.turn}: this turn has an answer already, and that one counts.")
+    if turn is None:
+        raise OutOfTurn(f"{event.turn}: this turn is not due. Due now: {schedule.due_names(debate)}.")
+    _check_answer(debate, turn, event)
+    return True
+
+
+def _is_known(debate: DebateState, event: Event) -> bool:
+    """Whether a rejected reply is recorded already: the same words, and no brief sent since."""
+    if not isinstance(event, Rejected):
+        return False
+    rejected = debate.rejected.get(event.turn, [])
+    # Only the last few are compared: a reply is repeated at once if at all, and a journal may hold thousands.
+    return event in rejected[-8:] and len(rejected) >= len(debate.asked.get(event.turn, []))
+
+
+def _admits_budget(debate: DebateState, event: BudgetChanged) -> bool:
+    """Whether a new cost cap changes anything. Raises OutOfTurn if no call is left to make."""
+    if debate.complete:
+        raise OutOfTurn("This debate is complete; a new cost cap would change nothing.")
+    return event.max_cost != debate.max_cost
+
+
+def _admits_retry_for(debate: DebateState, event: RetryForChanged) -> bool:
+    """Whether another time for retries changes anything. Raises OutOfTurn if no call is left to make."""
+    if debate.complete:
+        raise OutOfTurn("This debate is complete; another time for retries would change nothing.")
+    return event.retry_for != debate.retry_for
+
+
+def _admits_cast(debate: DebateState, event: Reassigned) -> bool:
+    """Whether new models for a seat change anything. Raises OutOfTurn if the panel's size would change."""
+    if debate.complete:
+        problem = f"This debate is complete; a new model for {event.seat} would change nothing."
+        raise OutOfTurn(problem, hint="`debate judge` has other judges judge it again")
+    before = debate.cast.get(event.seat, ())
+    if len(event.who) != len(before):
+        raise OutOfTurn(f"{event.seat} has {len(before)} models, and {len(event.who)} were named to replace them.")
+    return event.who != before
+
+
+def _admits_question(debate: DebateState, event: QuestionAsked) -> bool:
+    """True for a question from the floor. Raises OutOfTurn if a seat that it is put to will not hear it."""
+    seats = debate.askable
+    if unknown := [seat for seat in event.to if seat not in seats]:
+        raise OutOfTurn(f"A question can't be put to {', '.join(unknown)}.", hint=f"one of {', '.join(seats)}")
+    if finished := [seat for seat in event.to if not schedule.will_hear(debate, seat)]:
+        problem = f"A question can't be put to {', '.join(finished)}: the last turn is taken or under way."
+        raise OutOfTurn(problem, hint="a seat with turns left")
+    return True
+
+
+def _admits_early_end(debate: DebateState) -> bool:
+    """Whether an early end changes anything. Raises OutOfTurn if there is nothing to end or to judge."""
+    if not debate.due or debate.due[0].closing:
+        problem = "This debate is complete" if not debate.due else "The last turns of this debate are due already"
+        raise OutOfTurn(f"{problem}; there is no round left to skip.")
+    if not any(turn.speaking for turn in schedule.settled(debate)):
+        raise OutOfTurn("No speech has been made yet, so there is nothing to judge.")
+    if debate.closed_after is not None:
+        return False
+    if schedule.last_place(debate) is None:
+        raise OutOfTurn("The last round of this debate is under way; there is no round left to skip.")
+    return True
+
+
+def _admits_reopening(debate: DebateState) -> bool:
+    """True where an absent judge may still decide. Raises OutOfTurn in any other debate."""
+    if not schedule.unanswered_at_the_end(debate):
+        raise OutOfTurn("Only a debate that is undecided for want of a usable ballot can be reopened.")
+    return True
+
+
+def _check_answer(debate: DebateState, turn: Turn, event: Asked | CallFailed | Answer) -> None:
+    """Raises OutOfTurn if a turn that is due wants another kind of answer, or if a structured reply lacks its shape."""
+    shape = debate.shape(turn)
+    if isinstance(event, Rejected) and event.absent and turn.speaking:
+        raise OutOfTurn(f"{turn.id}: a debater can't be absent.")
+    if isinstance(event, Declined) and turn.speaking:
+        return
+    if isinstance(event, Spoke | Declined | Voted) and isinstance(event, Voted) == (shape is None):
+        wanted = "a speech" if shape is None else "a structured reply"
+        raise OutOfTurn(f"{turn.id}: this turn needs {wanted}, not the event {event.kind!r}.")
+    if isinstance(event, Voted) and shape is not None:
+        context = schedule.terms(debate, turn, named=names_turns(shape))
+        if errors := [f"{turn.id}: {text}" for text in check(shape, event.ballot, context)]:
+            raise OutOfTurn(errors)
+
+
+# From here on a state under construction is changed in place, so that a fold takes time that grows with its events. No
+# caller has seen its collections yet: they are new in `_opening`, and copied in `_copied`.
+
+
+def _opening(opened: Opened) -> DebateState:
+    course = opened.course
+    debate = DebateState(
+        opened=opened,
+        plan=make_plan(opened),
+        cast=opened.cast,
+        max_cost=opened.setup.max_cost,
+        retry_for=opened.setup.retry_for,
+        closed_after=course.closed_after if course else None,
+        notes=[],
+        questions=[],
+        stages=[],
+    )
+    return _advanced(replace(debate, last_slots=schedule.last_slots(debate)))
+
+
+def _copied(debate: DebateState, event: Event) -> DebateState:
+    """The same state in collections of its own."""
+    maps = ("answers", "rejected", "asked", "failed", "begun", "last_begun", "speeches", "votes", "judged", "turns")
+    own: dict[str, Any] = {name: dict(getattr(debate, name)) for name in maps}
+    own |= {name: list(getattr(debate, name)) for name in ("notes", "questions", "stages")}
+    copy = replace(debate, **own)
+    if isinstance(event, Asked | CallFailed | Rejected):
+        for events in (copy.asked, copy.failed, copy.rejected):
+            if event.turn in events:
+                _own(events)[event.turn] = list(events[event.turn])
+    return copy
+
+
+def _own(mapping: Mapping[_K, _V]) -> MutableMapping[_K, _V]:
+    return cast(MutableMapping[_K, _V], mapping)
+
+
+def _append(values: Sequence[_V], value: _V) -> None:
+    cast(list[_V], values).append(value)
+
+
+def _add(events: Mapping[str, Sequence[_V]], turn_id: str, event: _V) -> None:
+    _append(_own(events).setdefault(turn_id, []), event)
+
+
+def _changed(debate: DebateState, event: Event) -> DebateState:
+    """The state under construction after an event that it admits."""
+    match event:
+        case Noted():
+            _append(debate.notes, event)
+        case Reassigned():
+            return replace(debate, cast={**debate.cast, event.seat: event.who})
+        case BudgetChanged():
+            return replace(debate, max_cost=event.max_cost)
+        case RetryForChanged():
+            return replace(debate, retry_for=event.retry_for)
+        case QuestionAsked():
+            _append(debate.questions, event)
+        case EndedEarly():
+            return _ended_early(debate)
+        case CallFailed():
+            _add(debate.failed, event.turn, event)
+        case Asked():
+            _begin(debate)
+            _add(debate.asked, event.turn, event)
+        case Rejected():
+            _add(debate.rejected, event.turn, event)
+            unsaid = event.absent is None and len(debate.rejected[event.turn]) >= _OLD_ATTEMPTS
+            if event.absent or (unsaid and not debate.turns[event.turn].speaking):
+                return _settled(debate, event)
+        case Reopened():
+            return _reopened(debate)
+        case Spoke() | Declined() | Voted():
+            return _settled(debate, event)
+    return debate
+
+
+def _ended_early(debate: DebateState) -> DebateState:
+    """An early end leaves out phases, among them some that answer what is found: the schedule is made anew."""
+    return _rescheduled(replace(debate, closed_after=schedule.last_place(debate)))
+
+
+def _reopened(debate: DebateState) -> DebateState:
+    """The last turns of absent judges are due again; what the panel's votes came to without them is forgotten."""
+    for turn in schedule.unanswered_at_the_end(debate):
+        del _own(debate.answers)[turn.id]
+        _own(debate.votes).pop(schedule.place_of(turn), None)
+    return _rescheduled(debate)
+
+
+def _rescheduled(debate: DebateState) -> DebateState:
+    """The stages and the results of the rounds, worked out anew from the answers."""
+    judged: dict[int, JudgedRound] = {}
+    debate = replace(
+        debate, judged=judged, stages=[], turns={}, cursor=Cursor(), last_slots=schedule.last_slots(debate)
+    )
+    for round, turn_ids in debate.plan.round_votes.items():
+        if all(turn_id in debate.answers for turn_id in turn_ids):
+            judged[round] = tally.judge_round(debate, round)
+    return _advanced(debate)
+
+
+def _begin(debate: DebateState) -> None:
+    """Marks the turns of the stage that is due as begun: a brief of theirs is put, or answered."""
+    for turn in debate.stages[-1] if debate.stages else ():
+        if turn.id not in debate.begun:
+            _own(debate.begun)[turn.id] = schedule.questions_before(debate, turn)
+            _own(debate.last_begun)[turn.seat, turn.mirrored] = len(debate.questions)
+
+
+def _settled(debate: DebateState, answer: Answer) -> DebateState:
+    _begin(debate)
+    turn = debate.turns[answer.turn]
+    _own(debate.answers)[turn.id] = answer
+    if isinstance(answer, Spoke | Declined):
+        _own(debate.speeches)[turn.id] = hearing.text_heard(debate, answer.reply.text, turn.phase)
+    if isinstance(answer, Spoke) and hearing.concedes(debate, turn, answer.reply):
+        debate = replace(debate, conceding=debate.conceding | {turn.id})
+    place = schedule.place_of(turn)
+    if place in debate.plan.voting and (cast := tally.votes_in(debate, place)) is not None:
+        _own(debate.votes)[place] = cast
+        if turn.round is not None and all(turn_id in debate.answers for turn_id in debate.plan.round_votes[turn.round]):
+            _own(debate.judged)[turn.round] = tally.judge_round(debate, turn.round)
+    return _advanced(debate)
+
+
+def _advanced(debate: DebateState) -> DebateState:
+    """The same with every stage that is reached by its answers."""
+    cursor = debate.cursor
+    while not debate.stages or all(turn.id in debate.answers for turn in debate.stages[-1]):
+        stage, cursor = schedule.next_stage(debate)
+        debate = replace(debate, cursor=cursor)
+        if not stage:
+            break
+        _append(debate.stages, stage)
+        _own(debate.turns).update((turn.id, turn) for turn in stage)
+    last = debate.stages[-1] if debate.stages else ()
+    return replace(debate, due=tuple(turn for turn in last if turn.id not in debate.answers))

@@ -1,0 +1,90 @@
+"""What others hear of a speech, and what it says to the engine: a concession, a refusal, a reserved line."""
+
+from __future__ import annotations
+
+import re
+
+from debate_orchestrator.core.events import HEARING, Declined, Reply, Spoke, Voted
+from debate_orchestrator.core.phases import Phase, Quotes, Turn
+from debate_orchestrator.core.private_text import may_be_quoting, without_private
+from debate_orchestrator.core.reserved_line import ends_with_line
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.visible_text import VisibleText, make_visible, writes_lines_for
+from debate_orchestrator.util.sanitize import sanitize
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+def visible(debate: DebateState, turn: Turn) -> VisibleText:
+    """What others hear of the speech that settled a turn."""
+    found = debate.speeches.get(turn.id)
+    return text_heard(debate, debate.reply(turn).text, turn.phase) if found is None else found
+
+
+def text_heard(debate: DebateState, text: str, phase: Phase | None = None) -> VisibleText:
+    """What others hear of a text, which is held to the length of a phase where one is named."""
+    rules, material = debate.format, [file.text for file in debate.opened.context]
+    return make_visible(
+        text, phase, private=rules.private, quotes=rules.quotes, material=material, known=debate.knows_marks
+    )
+
+
+def as_spoken(debate: DebateState, text: str, phase: Phase | None = None) -> VisibleText:
+    """The same with quotes as the speaker marks them."""
+    return make_visible(text, phase, private=debate.format.private, known=debate.knows_marks)
+
+
+def public(debate: DebateState, text: str) -> str:
+    """A reply without its private working."""
+    return without_private(sanitize(text), debate.format.private, known=debate.knows_marks)
+
+
+def concedes(debate: DebateState, turn: Turn, reply: Reply) -> bool:
+    """Whether a side's speech concedes the debate by the line that is reserved for that."""
+    return turn.speaking and says(debate, debate.format.lines.concede, turn, reply)
+
+
+def says(debate: DebateState, line: str, turn: Turn, reply: Reply) -> bool:
+    """Whether a speech says a reserved line, as others hear it: as its own last line, if nothing cut it short and
+    no private working may be a quotation; under the first rules, on any line."""
+    spoken = as_spoken(debate, reply.text, turn.phase)
+    if debate.opened.hearing == 1:
+        return line in spoken.text and any(found.strip() == line for found in spoken.text.split("\n"))
+    tags = (debate.format.quotes or Quotes()).names
+    if reply.ended == "cut" or spoken.dropped or not ends_with_line(spoken.text, line, tags):
+        return False
+    return not may_be_quoting(sanitize(reply.text), debate.format.private, known=debate.knows_marks)
+
+
+def ignored_line(debate: DebateState, turn: Turn, reply: Reply) -> str | None:
+    """The reserved line that stands alone on a line of a speech, in whatever case and punctuation, and does not
+    count. None where one counts; and under the first rules, which had no such remark."""
+    reserved = [debate.format.lines.concede, debate.format.lines.decline]
+    if debate.opened.hearing < HEARING or not turn.speaking or turn.phase.reply != "text":
+        return None
+    if any(says(debate, line, turn, reply) for line in reserved):
+        return None
+    lines = {_words(line) for line in public(debate, reply.text).split("\n")}
+    return next((line for line in reserved if _words(line) in lines), None)
+
+
+def _words(line: str) -> str:
+    """A line's words, without case and punctuation."""
+    return " ".join(_WORD.findall(line.casefold()))
+
+
+def declined(debate: DebateState, turn_id: str) -> bool:
+    """Whether a side declined to argue in a turn: in a speech, or in a structured reply."""
+    answer = debate.answers.get(turn_id)
+    if isinstance(answer, Declined):
+        return True
+    seat = turn_id.rpartition(".")[2]
+    return isinstance(answer, Voted) and seat in debate.format.sides and answer.ballot.get("refused") is True
+
+
+def writes_for_the_other(debate: DebateState, turn: Turn) -> bool:
+    """Whether a speech has lines for the other side in it, where the format forbids that."""
+    if "other's lines" not in debate.format.forbids or not isinstance(debate.answers.get(turn.id), Spoke):
+        return False
+    names = [debate.format.seats[side].name for side in debate.format.sides if side != turn.seat]
+    return writes_lines_for(visible(debate, turn).text, names)
