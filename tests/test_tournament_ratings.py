@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import random
+import sys
 from itertools import permutations
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -147,3 +149,15 @@ def test_flipped_votes_count_nowhere_and_are_said(debate: Run) -> None:
 
     assert [(one["won"], one["tied"]) for one in ran.json["elo"]] == [(1, 3), (0, 3)]
     assert "1 of 8 votes that were cast twice changed when the sides were exchanged" in ran.err
+
+
+@pytest.mark.parametrize(("library", "verb"), [("numpy", "rate"), ("vl_convert", "report")])
+def test_a_missing_extra_is_named(library: str, verb: str, debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without its libraries a command ends in a sentence with the pip command, and writes nothing."""
+    imported(debate, [row("d1", "a", "b", "pro")])
+    monkeypatch.setitem(sys.modules, library, None)
+
+    ran = debate("tournament", verb, "t")
+
+    assert ran.code == 2 and "pip install 'debate-orchestrator[tournament]'" in ran.err
+    assert {path.name for path in Path("t").iterdir()} == {"rows.jsonl", "tournament.json"}

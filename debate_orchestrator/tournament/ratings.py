@@ -89,7 +89,7 @@ def _fit_notes(fit: Fit | None) -> Iterator[str]:
     if fit.clusters < 2:
         yield "There is one debate, and so there are no intervals."
     elif fit.drawn_by == "debate":
-        yield "There is one topic: intervals draw debates, and say nothing about other topics."
+        yield "There is one topic, or none is known: intervals draw debates, and say nothing about other topics."
     elif fit.clusters < _FEW_CLUSTERS:
         yield f"There are {fit.clusters} topics: intervals drawn from so few are too narrow."
 

@@ -47,7 +47,7 @@ def _table(rated: Ratings, min_games: int) -> Iterator[str]:
     yield from _aligned(rows)
     if hidden := len(rated.elo) - len(shown):
         yield f"{hidden} with fewer than {min_games} games not shown (--min-games)."
-    if rated.fit is None:
+    if rated.fit is None or not shown:
         return
     yield "\nBradley-Terry strength in log odds, 95 % interval; equal ranks are not told apart by the intervals"
     rows = [("rank", "strength", "low", "high", "votes", "model")]
