@@ -13,6 +13,9 @@ VERBS = {
     "run": ("run_spec", "run the debates of a spec, or go on with them"),
     "resume": ("resume", "go on with the tournament in a folder"),
     "add": ("add", "add a model to a tournament; it meets all others"),
+    "rate": ("rate", "rate the models: Elo, and Bradley-Terry strengths with intervals"),
+    "report": ("report", "write the page, tables, plots and ratings of a tournament"),
+    "import": ("import_", "take judged debates made elsewhere, from CSV or JSON lines"),
 }
 """Verb to its module and its line in `debate tournament --help`."""
 
