@@ -16,6 +16,8 @@ from started import started
 
 from debate_orchestrator.core.events import Asked, Spoke, Voted
 from debate_orchestrator.storage.journal import read
+from debate_orchestrator.tournament import folder
+from debate_orchestrator.tournament.spec_file import model_of
 from debate_orchestrator.util.data import to_yaml
 
 
@@ -127,6 +129,15 @@ def test_a_folder_from_elsewhere_is_asked_about(debate: Run, spec: Path, server:
 
     assert ran.code == 2 and "the server" in ran.err and "--trust" in ran.err
     assert debate("tournament", "resume", "moved", "--trust").code == 0
+
+
+def test_an_added_program_is_asked_about(debate: Run, spec: Path) -> None:
+    """A folder in which a program was added, which the user's own spec does not name, is not run without consent."""
+    assert debate("tournament", "run", "spec.yaml", "--to", "out", "--rehearse").code == 0
+    folder.add_model(folder.load("out"), model_of({"name": "late", "spec": "command:touch marker"}))
+    ran = debate("tournament", "run", "spec.yaml", "--to", "out", "--rehearse")
+
+    assert ran.code == 2 and "the program touch marker" in ran.err and not Path("marker").exists()
 
 
 def test_a_cap_and_then_a_higher_one(debate: Run, spec: Path, server: Server) -> None:
