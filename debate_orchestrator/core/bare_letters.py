@@ -24,10 +24,11 @@ _SPACED = re.compile(r"[*_]*\s+([A-Za-z']+)(?:\s+([a-z]+))?")
 _FUNCTION_WORDS = frozenset(
     re.findall(
         r"[a-z]+",
-        """again alone also and are as asks at bases but calls came can cannot could did does drew fell for from gave
-        had has himself however in instead is itself knew may meant merely might must never nor now of on once or ought said
-        saw shall should showed simply since so spoke still than that then therefore though thus to took told was went
-        were where whereas which while who whose will with won would wrote yet""",
+        """again alone also and are as asks at bases but calls came can cannot could did does drew fell for
+        from gave had had has himself however in instead is itself knew may meant merely might must
+        never nor now of on once or ought said saw shall should showed simply since so spoke still
+        than that then therefore though thus to took told was went were where whereas which while
+        who whose will with won would wrote yet""",
     )
 )
 """Words that follow a name and no article."""
