@@ -200,6 +200,20 @@ def test_a_recording_from_outside(debate: Run, here: Path, outside: Path) -> Non
     assert f"{outside}/private.journal.jsonl" in ran.err and "--trust" in ran.err
 
 
+def test_a_typed_format_whose_clerk_reads_pages(debate: Run, here: Path) -> None:
+    """The recordings of a file cite pages that a clerk looks up: that is asked for, also where the format was typed."""
+    Path("x.journal.jsonl").write_text("", encoding="utf-8")
+    cast = "cast: {a: replay:x.journal.jsonl, b: replay:x.journal.jsonl, judge: rehearse}\n"
+    answers(cast)
+    typed = debate("run", "--answers", "a.yaml", "--format", "claim")
+    answers(f"{cast}format: claim\n")
+    written = debate("run", "--answers", "a.yaml")
+
+    for ran in (typed, written):
+        assert ran.code == 2
+        assert "every address that its speeches cite" in ran.err and "--trust" in ran.err
+
+
 def test_a_format_of_its_own(debate: Run, here: Path) -> None:
     """A format given by its path brings prompts along: it is neither read nor tried out without consent."""
     written(here / "town")

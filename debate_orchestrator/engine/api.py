@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple
 
-from debate_orchestrator.core.events import BudgetChanged, Noted, Opened
+from debate_orchestrator.core import schedule
+from debate_orchestrator.core.events import BudgetChanged, Noted, Opened, Reopened, RetryForChanged
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE
@@ -23,12 +25,11 @@ from debate_orchestrator.reports import forms
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.review_files import gather_reviews
 from debate_orchestrator.setup import risks
-from debate_orchestrator.setup.questions import Questionnaire
-from debate_orchestrator.setup.session import QuestionTexts
+from debate_orchestrator.setup.questions import Questionnaire, question_texts
 from debate_orchestrator.setup.settings import Settings, format_of, settings_from
 from debate_orchestrator.storage.journal import JournalContents, JournalWriter, read
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
-from debate_orchestrator.util import model_spec, resources
+from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import read_regular, read_text
 from debate_orchestrator.util.errors import BadSettings, ExternalError, Paused
 
@@ -45,7 +46,7 @@ class DebateResult(NamedTuple):
     files: DebateFiles
     """The paths of its journal, its report and the report as a page."""
     state: DebateState
-    """What its events add up to: `state.verdict()`, `state.answers`, ..."""
+    """What its events add up to: `state.answers`, `state.complete`, ..."""
     report: ReportModel
     """What every form of the report is rendered from."""
 
@@ -79,18 +80,19 @@ async def run(
 
     Example:
         result = await run({"topic": "Tabs or spaces?", "positions": {"a": "Tabs.", "b": "Spaces."}}, rehearse=True)
-        print(result.state.verdict(), result.files.report)
+        print(result.report.verdict.winner, result.files.report)
     """
     filler = discovery.best if rehearse else discovery.default
     files = await _open(_settings(settings, filler), rehearse=rehearse)
     with JournalWriter(files.journal) as journal:
-        return await _drive(journal, files, on_event, on_text)
+        return await _drive(journal, CurrentState(fold(journal.events)), files, on_event, on_text)
 
 
 async def resume(
     journal: Path,
     *,
     max_cost: float | None = None,
+    retry_for: float | None = None,
     trust: bool = False,
     on_event: OnEvent | None = None,
     on_text: OnText | None = None,
@@ -100,12 +102,14 @@ async def resume(
     Args:
         journal: path of the journal.
         max_cost: a new cap in US dollars; None keeps the old one.
+        retry_for: seconds that a turn may be in trouble from now on; None keeps what they were.
         trust: consent to what the journal makes this program do beyond the debate: run commands, call servers by
             address, read files elsewhere, send prompts that did not ship with this package.
         on_event, on_text: as in `run`.
 
     Returns:
-        The finished debate, as `run` does. A complete debate is only reported again.
+        The finished debate, as `run` does. A complete debate is only reported again, unless it is undecided because no
+        ballot could be used: then its last ballots are asked for again.
 
     Raises:
         BadSettings: the journal needs your consent (`trust`), or a cap can't be held.
@@ -115,18 +119,34 @@ async def resume(
     Example:
         result = await resume("debate-report.journal.jsonl", max_cost=5.00)
     """
+    with continued(journal, trust=trust, reopen=True) as (writer, current, files):
+        if max_cost is not None:
+            if errors := unpriced_seats(current.state.cast):
+                raise BadSettings(errors)
+            record_event(writer, current, BudgetChanged(max_cost=max_cost))
+        if retry_for is not None:
+            record_event(writer, current, RetryForChanged(retry_for=retry_for))
+        return await _drive(writer, current, files, on_event, on_text)
+
+
+@contextmanager
+def continued(
+    journal: Path, *, trust: bool, reopen: bool = False
+) -> Iterator[tuple[JournalWriter, CurrentState, DebateFiles]]:
+    """The debate of a journal, to go on with: the journal, which no other process writes meanwhile, its state, and its
+    files. With `reopen`, turns at the end that stayed without an answer are due again.
+
+    Raises BadSettings if the journal needs the caller's consent, and BadJournal as `resume`."""
     path = os.fspath(journal)
-    files = DebateFiles.of_journal(path)
     with JournalWriter(path) as writer:
         current = CurrentState(fold(writer.events))
         debate = current.state
-        if debate.due:
+        reopened = reopen and bool(schedule.unanswered_at_the_end(debate))
+        if debate.due or reopened:  # before any provider is made: a recording that the journal names would be read
             must_be_trusted(path, risks.of_going_on(debate.opened, debate.cast), trust)
-        if max_cost is not None:
-            if errors := unpriced_seats(debate.cast):
-                raise BadSettings(errors)
-            record_event(writer, current, BudgetChanged(max_cost=max_cost))
-        return await _drive(writer, files, on_event, on_text)
+        if reopened:
+            record_event(writer, current, Reopened())
+        yield writer, current, DebateFiles.of_journal(path)
 
 
 async def rejudge(
@@ -178,7 +198,7 @@ async def rejudge(
     with JournalWriter.create(files.journal, opened) as journal:
         for event in speeches:
             record_event(journal, current, event)
-        return await _drive(journal, files, on_event, on_text)
+        return await _drive(journal, current, files, on_event, on_text)
 
 
 def _from_journal(path: str, judges: tuple[str, ...], strictness: str | None, trust: bool) -> rejudging.Opening:
@@ -307,8 +327,7 @@ async def _open(settings: Settings, *, rehearse: bool = False) -> DebateFiles:
     if rehearse:
         settings, files = start.rehearsed(settings), files.beside(".rehearsed")
     start.check_settings(settings, files, _people(settings.cast))
-    texts = QuestionTexts.model_validate(resources.read_yaml("interview.yaml"))
-    questionnaire = Questionnaire(texts, format_check.load(settings.format), REPORT)
+    questionnaire = Questionnaire(question_texts(), format_check.load(settings.format), REPORT)
     settings, derived = await start.settle_positions(settings, questionnaire, lambda message: None)
     opened = start.make_opening(settings, derived)
     with JournalWriter.create(files.journal, opened) as journal:
@@ -320,10 +339,10 @@ async def _open(settings: Settings, *, rehearse: bool = False) -> DebateFiles:
 
 
 async def _drive(
-    journal: JournalWriter, files: DebateFiles, on_event: OnEvent | None, on_text: OnText | None
+    journal: JournalWriter, current: CurrentState, files: DebateFiles, on_event: OnEvent | None, on_text: OnText | None
 ) -> DebateResult:
-    """Runs what can be run, and writes the report when no turn is left."""
-    current = CurrentState(fold(journal.events))
+    """Runs what can be run, and writes the report when no turn is left. `current` holds the state of the journal's
+    events."""
     if current.state.due:
         must_be_callable(current.state.cast)
         if (note := start.changed_prompts(current.state)) is not None:

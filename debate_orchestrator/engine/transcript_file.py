@@ -432,7 +432,8 @@ _FACTS = ("Topic", "Rounds", "Rounds Completed", "Judge Strictness", "Date", "Sp
 _OWN_FIELD = re.compile(r"\*\*(.+?):\*\* (.*)")
 _OWN_END = re.compile(r"\n---\n\n\*[^\n]+\*\n*(?:\n---\n\n\*(?:Made|Sealed) by [^\n]+\*\n*)?\Z")
 """The line on how a transcript was made, and its checksum."""
-_TAG = re.compile(r"\A(?:\*From the floor:\* [^\n]*\n+)*\[([^\n]+?)(?: - [^\n]*)?\](?:\n+|\Z)")
+_TAG = re.compile(r"\A(?:\*From the floor:\* [^\n]*\n+)*\[([^\n]+)\](?:\n+|\Z)")
+"""Questions from the floor, and the line that names who spoke: `[NAME]`, or `[NAME - ROLE]`."""
 _DECLINED = re.compile(r"\*[^*\n]+ declined to argue\. A refusal is no concession\.\*(?:\n+|\Z)")
 _CUT = re.compile(r"\*Here (?:a limit of length cut the speech short|the limit of \d+ words was reached: [^*]+)\.\*")
 _ADDED = re.compile(
@@ -464,7 +465,7 @@ def _parse_own(text: str, errors: list[str]) -> Transcript:
     for heading, following in pairwise([*headings, None]):
         assert heading is not None
         body = _without_rules(lines[heading.end : following.first if following else len(lines)])
-        tag = found[1] if report and (found := _TAG.match(body)) else ""
+        tag = found[1].partition(" - ")[0] if report and (found := _TAG.match(body)) else ""
         if heading.level == 2 and report:
             inside = heading.text == "Debate Transcript"
         elif inside and (round := re.fullmatch(r"Round (\d{1,3})", heading.text)) and (report or not body):

@@ -53,6 +53,10 @@ class Api(NamedTuple):
     """The header that carries the key when the list is asked for."""
     defaults: Callable[[str], str] | None = None
     """How it names the models that are used by default; None where it does not serve them."""
+    thinking: int = 24_000
+    """Tokens that a model may think for before it answers, where the table of prices does not say."""
+    thinking_elsewhere: int = 8_000
+    """The same for models of another server, which is likely to be smaller and slower."""
     prices: Literal["own", "vendor/model", "free", "none"] = "own"
     """Which prices apply: those of the vendor named like the kind, those of the vendor that the model's name begins
     with, none since the server is the user's own, or unknown ones."""
@@ -103,7 +107,8 @@ _ENTRIES = (
     )),
     Entry("ollama", "ollama:MODEL", ".anthropic", api=Api(
         ("OLLAMA_API_KEY",), "http://127.0.0.1:11434", "OLLAMA_HOST",
-        needs_key=False, other_servers=True, list_path="/api/tags", list_fields=("models", "name"), prices="free",
+        needs_key=False, other_servers=True, list_path="/api/tags", list_fields=("models", "name"), thinking=8_000,
+        prices="free",
     )),
     Entry(model_spec.COMMAND, "command:PROGRAM ARGS", ".command",
           "any program: the brief on its standard input, the reply on its standard output", seconds=60),
@@ -182,8 +187,8 @@ async def call_provider(provider: Provider, brief: Brief, on_text: Piece) -> Rep
     """The provider's reply to a brief, or its error, with `[key]` in place of every secret.
 
     This is the only way in for text from a provider, which may quote a key that was sent to it; from here it goes to
-    the screen and into the journal. Modules shorten what they quote with `faults.quote`, never before redaction. The
-    brief that goes out is without secrets too.
+    the screen and into the journal. Modules shorten what they quote with `faults.quote`, and what they keep with
+    `redact.truncate`, never before redaction. The brief that goes out is without secrets too.
     """
     pieces = StreamRedactor(on_text)
     try:
@@ -200,14 +205,20 @@ async def call_provider(provider: Provider, brief: Brief, on_text: Piece) -> Rep
 
 
 def _redacted(reply: Reply) -> Reply:
-    """The reply without secrets. A reply that was cut may end in the larger half of a secret: that goes too."""
-    clean = reply.with_text(redactor())
-    return clean.model_copy(update={"text": redactor().cut(clean.text)})
+    """The reply without secrets. Any text of a reply that was cut may end in the larger half of a secret: that goes
+    too."""
+    return reply.with_text(redactor().cut)
 
 
 def entry(spec: str) -> Entry | None:
     """The entry that a spec names; None where there is none."""
     return ENTRIES.get(model_spec.kind(spec))
+
+
+def is_api(spec: str) -> bool:
+    """Whether a spec names a model of a server, which reads the whole prompt before its first word."""
+    known = entry(spec)
+    return known is not None and known.api is not None
 
 
 def complaints(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
