@@ -18,8 +18,9 @@ patterntransform property type name checked for preserveaspectratio
 VOID = {"meta", "br", "line", "rect", "circle", "hr", "img", "input", "link"}
 ALLOWED, ATTRIBUTES = set(_ELEMENTS.split()), set(_ATTRIBUTES.split())
 OF_SPEECH = {("p", "headed"), ("p", "ruled"), ("p", "code-name"), ("pre", "whole"), ("a", "whole")}
-OF_LENGTH = {("details", "fold"), ("span", "line"), ("span", "tell"), ("div", "all")}
-"""Elements, with their class, that whatever is said in paragraphs may be made of; what long texts are folded into."""
+OF_WORDS = {("details", "fold"), ("span", "line"), ("span", "tell"), ("div", "all"), ("p", "settle"), ("a", "number")}
+"""Elements, with their class, that whatever is said in paragraphs may be made of;
+what long texts are folded into, and open questions, which are listed once each and linked by their wording."""
 TABLE = "Table"
 """The label of a table that somebody says."""
 LANDMARKS = {"main", "nav", "header", "footer", "section", "article", "aside", "form", "search"}
@@ -80,7 +81,7 @@ class _Reader(HTMLParser):
         if label is not None:
             self.page.labels.append((tag, label))
         within = any("speech" in kind.split() for _, kind in self.open)
-        if kind is not None and not within and (tag, kind) not in OF_SPEECH | OF_LENGTH:
+        if kind is not None and not within and (tag, kind) not in OF_SPEECH | OF_WORDS:
             self.page.classes.append((tag, kind))
 
     def handle_endtag(self, tag: str) -> None:

@@ -29,6 +29,10 @@ GOLDEN = """\
 *Complete. Run in an agent host: its agents took every seat, and no model is on record. Researcher A spoke first. \
 Sources are cited by the debaters and were not checked.*
 
+*Contents:* [Final Verdict](#final-verdict) · [Debate Transcript](#debate-transcript) · \
+[Per-Round Score Summary](#per-round-score-summary) · [Dissent Record](#dissent-record) · \
+[Key Unresolved Questions](#key-unresolved-questions) · [Recommended Follow-Up](#recommended-follow-up)
+
 ---
 
 ## Final Verdict

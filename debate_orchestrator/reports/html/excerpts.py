@@ -44,7 +44,7 @@ def _vote(turn: TurnReport, scales: Scales) -> str:
 def _found(turn: TurnReport) -> str:
     """How many quotes have each state, of a clerk's turn."""
     states = [str(row.get("state")) for row in (turn.fields or {}).get("checks") or []]
-    return ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
+    return ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states)) or "Nothing was cited."
 
 
 def _argument(turn: TurnReport) -> str:
