@@ -81,7 +81,7 @@ def test_a_strip_ends_with_what_it_measures() -> None:
 
     assert lead and likely and scored
     assert (lead.ends, lead.share) == (("A (Pro) 14", "B (Con) 12"), Fraction(14, 26))
-    assert lead.text == "A leads by 14% of 20 points; rounds won: A 2, B 0, tied 0"
+    assert lead.text == "A leads by 14%; at most 20 points each; rounds won: A 2, B 0, tied 0"
     assert (likely.ends, likely.share) == (("A 25%", "B 75%"), Fraction(1, 4))
     assert (scored.share, scored.ends[0]) == (Fraction(2, 5), "0, completely contradicted")
 

@@ -11,6 +11,7 @@ from nasty import NASTY, texts
 from tellings import FETCHED, check, checks, evidence, told
 
 from debate_orchestrator.reports.html.excerpts import LONGEST, gist, opening, shortened
+from debate_orchestrator.reports.html.writer import HtmlWriter
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.wording import Scales
 from debate_orchestrator.util.sanitize import count_words, one_line
@@ -18,7 +19,7 @@ from debate_orchestrator.util.sanitize import count_words, one_line
 
 def line(story: ReportModel, turn_id: str) -> str:
     """A turn of a debate in a line."""
-    return gist(next(turn for turn in story.turns if turn.id == turn_id), story.judging.scales)
+    return gist(next(turn for turn in story.turns if turn.id == turn_id), HtmlWriter({}, []), story.judging.scales)
 
 
 def test_a_beginning_ends_with_a_sentence() -> None:
@@ -92,6 +93,6 @@ def test_other_turns_in_a_line() -> None:
 def test_hostile_speech_has_a_line(text: str) -> None:
     """Hostile speech has one line like any other, which is not too long."""
     turn = adversarial(rounds=1).turns[0].model_copy(update={"text": text})
-    made = gist(turn, Scales())
+    made = gist(turn, HtmlWriter({}, []), Scales())
     assert "\n" not in made
     assert len(made) <= LONGEST + 81

@@ -94,7 +94,7 @@ def test_the_first_screen_comes_in_its_order() -> None:
     head = page.text.partition("Each claim, what each side holds")[0]
     order = [
         *("Adversarial debate", "2 rounds", "1 judge", "Tabs are better than spaces.", "Indent with tabs."),
-        *("Narrow: A argued better, by 14% of the larger score.", "A leads by 14% of 20 points", "Why"),
+        *("Narrow: A argued better, by 14% of the larger score.", "A leads by 14%; at most 20 points each", "Why"),
         *("It came down to one point.", "Still open", "C1 It is cheaper.", "Do next", "Measure the cost."),
         *("Not checked", "were not checked.", "Researcher B (Con)"),
     ]

@@ -223,9 +223,9 @@ def _lead(report: ReportModel, verdict: VerdictReport) -> str:
     """Who leads, by how much, of how many points, and in how many rounds."""
     ahead = [side for side, total in verdict.totals.items() if total == max(verdict.totals.values())]
     gap = wording.whole_percent(verdict.gap or Fraction(0))
-    parts = [f"{_letter(ahead[0])} leads by {gap}" if len(ahead) == 1 else "neither leads"]
+    parts = [f"{_letter(ahead[0])} leads by {gap};" if len(ahead) == 1 else "neither leads;"]
     rounds = sum(1 for one in report.rounds if one.scores) if report.judging.scores_rounds else 1
-    parts.append(f"of {decimals(Fraction(str(report.judging.most or 10)) * max(1, rounds))} points")
+    parts.append(f"at most {decimals(Fraction(str(report.judging.most or 10)) * max(1, rounds))} points each")
     if verdict.rounds_won:
         won = ", ".join(f"{_letter(side)} {verdict.rounds_won[side]}" for side in report.positions)
         parts.append(f"rounds won: {won}, tied {verdict.rounds_won[TIE]}")

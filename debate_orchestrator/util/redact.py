@@ -90,8 +90,13 @@ def redact_values(value: Any) -> Any:
 
 def redactor() -> Redactor:
     """What takes out the secrets that there are now. Work that goes over many texts gets one for all of them."""
-    found = {one for name, value in os.environ.items() for one in secrets(name, value)}
-    return _made(frozenset(found | _learned))
+    return _made(_of_environment(tuple(os.environ.items())) | _learned)
+
+
+@lru_cache(maxsize=4)
+def _of_environment(variables: tuple[tuple[str, str], ...]) -> frozenset[str]:
+    # A line is redacted for each that is printed, and the environment hardly ever changes between two.
+    return frozenset(secret for name, value in variables for secret in secrets(name, value))
 
 
 def secrets(name: str, value: str) -> Iterator[str]:

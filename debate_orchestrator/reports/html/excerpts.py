@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from debate_orchestrator.reports import wording
-from debate_orchestrator.reports.html import writer
+from debate_orchestrator.reports.html.writer import HtmlWriter
 from debate_orchestrator.reports.parts import TurnReport
 from debate_orchestrator.reports.wording import Scales
 from debate_orchestrator.util import sanitize
@@ -17,9 +17,9 @@ _SLACK = 80
 _SENTENCE = re.compile(r"\S.*?(?:(?<!\s\d)(?<!^\d)[.!?…][\"”’')\]]*(?=\s+(?:\d+\.\s|[\"“‘'(\[]*[^\W\d_a-z]))|$)")
 
 
-def gist(turn: TurnReport, scales: Scales, quotes: tuple[str, str] | None = None) -> str:
+def gist(turn: TurnReport, writer: HtmlWriter, scales: Scales, quotes: tuple[str, str] | None = None) -> str:
     """A turn in a line: how its speech begins, what its ballot says, or that it has neither. What stands between the
-    tags of `quotes` is quoted."""
+    tags of `quotes` is quoted. `writer` is the page's, so that a speech is parsed once."""
     if turn.declined:
         return "Declined to argue."
     if turn.votes:
@@ -27,9 +27,10 @@ def gist(turn: TurnReport, scales: Scales, quotes: tuple[str, str] | None = None
     speech = turn.text if turn.text is not None else _argument(turn)
     if not sanitize.sanitize(speech).strip():
         return _found(turn) if turn.fields is not None else "No reply that counts."
+    line = " ".join(writer.speech(speech).paragraphs)
     for tag in quotes or ():
-        speech = speech.replace(f"<{tag}>", "“").replace(f"</{tag}>", "”")
-    return opening(" ".join(writer.plainly(speech)))[0]
+        line = line.replace(f"<{tag}>", "“").replace(f"</{tag}>", "”")
+    return opening(line)[0]
 
 
 def _vote(turn: TurnReport, scales: Scales) -> str:

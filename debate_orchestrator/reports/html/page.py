@@ -9,15 +9,15 @@ from functools import cache, partial
 from hashlib import sha256
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
 from markupsafe import Markup
 
 from debate_orchestrator.core.phases import fill_label
 from debate_orchestrator.reports import decision, markdown, markup, reviewers, sections, verdict_text, wording
 from debate_orchestrator.reports.compare import Comparison
-from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.reports.html.excerpts import gist, opening, shortened
-from debate_orchestrator.reports.html.writer import HtmlWriter, anchor
+from debate_orchestrator.reports.html.writer import HtmlWriter, anchor, literal_html
 from debate_orchestrator.reports.markdown import SHOWN, SHOWN_LAST
 from debate_orchestrator.reports.model import CHALLENGE, REBUTTAL, ReportModel
 from debate_orchestrator.reports.parts import DisputedClaim, TurnReport
@@ -32,7 +32,7 @@ COMPARED = '<!doctype html>\n<html lang="en" class="debate-comparison">'
 
 def render(report: ReportModel) -> str:
     """The whole page, or the bare transcript where the format has no other report, ending in a newline."""
-    writer = HtmlWriter(report.places, [turn.id for turn in report.turns])
+    writer = HtmlWriter(report.places, [turn.id for turn in report.turns], report.judging.quotes)
     fields = FieldText(report.seats)
     elsewhere = {"sources"} if report.evidence is not None else set()
     values: dict[str, Any] = {
@@ -49,8 +49,8 @@ def render(report: ReportModel) -> str:
         ),
         "reading": lambda turn: wording.reading_line(turn.reading, report.judging.scales),
         "cited": lambda turn: writer.line(markup.cited(turn.pages)),
-        "spoken": lambda turn: html.block(turn.text, report.judging.quotes),
-        "gist": partial(gist, scales=report.judging.scales, quotes=report.judging.quotes),
+        "spoken": lambda turn: writer.speech(turn.text).html,
+        "gist": partial(gist, writer=writer, scales=report.judging.scales, quotes=report.judging.quotes),
         "opening": opening,
         "claims_of": partial(_claims_of, report),
         "ties": {link.turn: link for link in report.links},
@@ -139,7 +139,19 @@ def _structured(report: ReportModel, fields: FieldText, writer: HtmlWriter, turn
     if sections.has_findings(turn):
         found = sections.findings(turn, report, fields)
         return writer.items(found) if found else Markup("<p>{}</p>").format(sections.NOTHING)
-    return writer.block(fields.block(turn.shape, turn.fields), report.judging.quotes)
+    return writer.block(fields.block(turn.shape, turn.fields))
+
+
+@pass_context
+def _line(context: Context, text: str) -> Markup:
+    writer: HtmlWriter = context["writer"]
+    return writer.prose(text)
+
+
+@pass_context
+def _reasons(context: Context, text: str) -> Markup:
+    writer: HtmlWriter = context["writer"]
+    return writer.reasons(text)
 
 
 @cache
@@ -153,9 +165,9 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "anchor": anchor,
-        "line": html.line,
-        "literal": html.literal_html,
-        "block": html.block,
+        "line": _line,
+        "literal": literal_html,
+        "reasons": _reasons,
         "points": decimals,
         "mark": lambda value: f"{value:g}",
         "winner": wording.winner_word,
