@@ -49,7 +49,7 @@ It came down to one point. A made it. B did not answer it.
 
 *Why it decided:* Nobody answered it.
 
-*How the strength is worked out: the totals differ by 14.29% of the larger one. Decisive is a lead of over 20%, \
+*How the strength is worked out: the totals differ by 14% of the larger one. Decisive is a lead of over 20%, \
 consensus is declared or conceded, narrow is everything else. A round score is the mean of its criteria, a total \
 the sum of the round scores; both are rounded only to be shown, so the shown ones may seem to be off by 0.01.*
 
