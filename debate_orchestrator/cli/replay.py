@@ -17,7 +17,7 @@ from debate_orchestrator.core.events import Answer, Event
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports import forms, wording
-from debate_orchestrator.reports.announcements import announcements
+from debate_orchestrator.reports.announcements import Announcer
 from debate_orchestrator.reports.model import build_report, closing_line
 from debate_orchestrator.reports.review_files import gather_reviews
 from debate_orchestrator.storage.journal import read
@@ -92,14 +92,12 @@ def _play(debate: DebateState, events: list[Event], pace: float | None) -> bool:
             return asyncio.run(_play_live(debate, events, pace, screen))
         except KeyboardInterrupt:
             raise KeyboardInterrupt("the replay was left.") from None
-    announced = 0
+    announcer = Announcer()
     for event in events:
         debate = apply(debate, event)
         _print_event(debate, event)
-        current = announcements(debate)
-        for line in current[announced:]:
+        for line in announcer.new(debate):
             say(f"\n{line.text}" if line.heading else line.text)
-        announced = len(current)
     return True
 
 

@@ -25,7 +25,7 @@ from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, brief, brief_file
 from debate_orchestrator.providers import registry
 from debate_orchestrator.providers.registry import NO_PERMISSIONS, Permissions
-from debate_orchestrator.reports.announcements import announcements
+from debate_orchestrator.reports.announcements import Announcer
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.storage.paths import DebateFiles
@@ -160,7 +160,8 @@ class _Stepper:
         return self.current.state
 
     def step(self, given: Mapping[str, str], *, one_agent: bool, begun: bool) -> StepResult:
-        before = [] if begun else announcements(self.debate)
+        announcer = Announcer()
+        before = [] if begun else announcer.new(self.debate)
         self._note(one_agent)
         for turn_id, text in given.items():
             try:
@@ -174,8 +175,8 @@ class _Stepper:
             self.journal.sync()
         turns = tuple(self._lay(turn) for turn in self.debate.due)
         self.journal.sync()
-        now = announcements(self.debate)
-        show = now[len(before) :] if begun or self.accepted else now[-1:]
+        new = announcer.new(self.debate)
+        show = new if begun or self.accepted else [*before, *new][-1:]
         missing = [turn for turn in turns if turn.turn in self.waiting and turn.turn not in self.refused]
         return StepResult(
             show=tuple(line.text for line in show),

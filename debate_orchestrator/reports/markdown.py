@@ -7,11 +7,13 @@ from functools import cache, partial
 from itertools import groupby
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
 
 from debate_orchestrator.core.phases import JUDGE, fill_label
 from debate_orchestrator.reports import compare, markup, reviewers, sections, verdict_text, wording
 from debate_orchestrator.reports.compare import Comparison
+from debate_orchestrator.reports.markup import ParseBudget
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import TurnReport
 from debate_orchestrator.reports.rich_text import FieldPart, FieldText, Phrase, Table, TextRun
@@ -29,10 +31,10 @@ BLIND = "# Debate to Be Reviewed"
 """How the debate begins as reviewers read it."""
 COMPARED = "# Debate Comparison"
 """How a comparison begins."""
-_ALIKE = (
-    "Similar wording: at least {share} of the words that carry content in either of two sentences are in both. That is "
-    "no finding that they mean the same; they may say the opposite. A few debates are a few samples: what differs "
-    "between them proves nothing of why."
+ALIKE_NOTE = (
+    f"Similar wording: at least {percent(compare.ALIKE)} of the words that carry content in either of two sentences "
+    "are in both. That is no finding that they mean the same; they may say the opposite. A few debates are a few "
+    "samples: what differs between them proves nothing of why."
 )
 
 
@@ -49,7 +51,7 @@ def render_blind(report: ReportModel) -> str:
 
 def render_comparison(comparison: Comparison) -> str:
     """Some debates side by side."""
-    values = {"comparison": comparison, "title": COMPARED, "note": _ALIKE.format(share=percent(compare.ALIKE))}
+    values = {"comparison": comparison, "title": COMPARED, "note": ALIKE_NOTE, "budget": ParseBudget()}
     return _ended(_environment().get_template("comparison.md.j2").render(values))
 
 
@@ -67,11 +69,13 @@ def _speeches(report: ReportModel) -> list[tuple[str, list[TurnReport]]]:
 
 def _rendered(report: ReportModel, template: str, **more: Any) -> str:
     anchors = _anchors(report)
-    writer = MarkdownWriter(partial(_link, report, anchors))
+    budget = ParseBudget()
+    writer = MarkdownWriter(partial(_link, report, anchors), budget)
     fields = FieldText(report.seats)
     elsewhere = {"sources"} if report.evidence is not None else set()
     values: dict[str, Any] = {
         "report": report,
+        "budget": budget,
         "filled": fill_label,
         "writer": writer,
         "both": verdict_text.both_sides(report),
@@ -84,6 +88,7 @@ def _rendered(report: ReportModel, template: str, **more: Any) -> str:
     }
     if not report.bare:
         values |= {
+            "contents": _contents(report),
             "headline": verdict_text.headline(report),
             "outcome": verdict_text.outcome(report),
             "remarks": verdict_text.remarks(report),
@@ -110,18 +115,28 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "block": markup.block,
+        "block": _parsing(markup.block),
         "literal": markup.literal,
         "plain": markup.plain,
-        "prose": markup.prose,
-        "inline": markup.inline,
-        "cell": markup.cell,
+        "prose": _parsing(markup.prose),
+        "inline": _parsing(markup.inline),
+        "cell": _parsing(markup.cell),
         "points": decimals,
         "mark": lambda value: f"{value:g}",
         "winner": wording.winner_word,
         "score_line": wording.score_line,
     }
     return environment
+
+
+def _parsing(function: Callable[[str, ParseBudget], str]) -> Callable[[Context, str], str]:
+    """A filter that draws on the budget of the report that is rendered."""
+
+    @pass_context
+    def parsed(context: Context, text: str) -> str:
+        return function(text, context["budget"])
+
+    return parsed
 
 
 def _structured(report: ReportModel, fields: FieldText, writer: MarkdownWriter, turn: TurnReport) -> str:
@@ -140,19 +155,30 @@ def _summary(report: ReportModel, writer: MarkdownWriter) -> str:
 
 
 def _link(report: ReportModel, anchors: dict[str, str], turn: str) -> str:
-    """A link to a turn: `round 1, owritering A`."""
+    """A link to a turn: `round 1, opening A`."""
     round, name = report.places[turn]
     return f"[{f'round {round}, ' if round else ''}{name}](#{anchors[turn]})"
 
 
 def _links(report: ReportModel, anchors: dict[str, str], turns: list[str]) -> str:
-    """Links to turns, by round: `round 1: owritering A, challenge B; round 2: ...`."""
+    """Links to turns, by round: `round 1: opening A, challenge B; round 2: ...`."""
     rounds: dict[int, list[str]] = {}
     for turn in turns:
         round, name = report.places[turn]
         rounds.setdefault(round, []).append(f"[{name}](#{anchors[turn]})")
     named = ((f"round {round}: " if round else "", links) for round, links in sorted(rounds.items()))
     return "; ".join(name + ", ".join(links) for name, links in named)
+
+
+def _contents(report: ReportModel) -> str:
+    """Links to the sections that a reader looks for first, on one line."""
+    final = report.judging.final_fields
+    titles = ["Final Verdict", "Debate Transcript"]
+    titles += ["Per-Round Score Summary"] if report.judging.round_fields else []
+    titles += ["Dissent Record"] if "rows" in final else []
+    titles += ["Key Unresolved Questions"] if "unresolved_questions" in final else []
+    titles += ["Recommended Follow-Up"] if "follow_up" in final else []
+    return " · ".join(f"[{title}](#{markup.anchor(title, {})})" for title in titles)
 
 
 def _anchors(report: ReportModel) -> dict[str, str]:
@@ -178,8 +204,8 @@ def _anchors(report: ReportModel) -> dict[str, str]:
 class MarkdownWriter:
     """Writes for one report; `link` makes a turn's id a link to it."""
 
-    def __init__(self, link: Callable[[str], str]):
-        self._link = link
+    def __init__(self, link: Callable[[str], str], budget: ParseBudget | None = None):
+        self._link, self._budget = link, budget or ParseBudget()
 
     def line(self, words: Phrase) -> str:
         """A phrase, wherever phrases of its kinds may stand."""
@@ -196,9 +222,9 @@ class MarkdownWriter:
             case "plain":
                 return markup.plain(run.text)
             case "prose":
-                return markup.prose(run.text)
+                return markup.prose(run.text, self._budget)
             case "cell":
-                return markup.cell(run.text)
+                return markup.cell(run.text, self._budget)
             case "turn":
                 return self._link(run.text)
             case "page":
@@ -220,7 +246,7 @@ class MarkdownWriter:
 
     def _part(self, part: FieldPart) -> str:
         if part.kind == "speech":
-            return markup.block(part.text)
+            return markup.block(part.text, self._budget)
         if part.kind == "quote":
             return f"> {self.line(part.words)}"
         named = f"**{markup.literal(part.label)}:**"

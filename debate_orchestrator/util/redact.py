@@ -81,17 +81,26 @@ def truncate(text: str, most: int) -> str:
 
 def redact_values(value: Any) -> Any:
     """Plain data with `[key]` in place of every secret in its texts."""
+    return _redacted_values(value, redactor())
+
+
+def _redacted_values(value: Any, redacted: Redactor) -> Any:
     if isinstance(value, str):
-        return redact(value)
+        return redacted(value)
     if isinstance(value, dict):
-        return {key: redact_values(one) for key, one in value.items()}
-    return [redact_values(one) for one in value] if isinstance(value, list | tuple) else value
+        return {key: _redacted_values(one, redacted) for key, one in value.items()}
+    return [_redacted_values(one, redacted) for one in value] if isinstance(value, list | tuple) else value
 
 
 def redactor() -> Redactor:
     """What takes out the secrets that there are now. Work that goes over many texts gets one for all of them."""
-    found = {one for name, value in os.environ.items() for one in secrets(name, value)}
-    return _made(frozenset(found | _learned))
+    return _made(_of_environment(tuple(os.environ.items())) | _learned)
+
+
+@lru_cache(maxsize=4)
+def _of_environment(variables: tuple[tuple[str, str], ...]) -> frozenset[str]:
+    # A line is redacted for each that is printed, and the environment hardly ever changes between two.
+    return frozenset(secret for name, value in variables for secret in secrets(name, value))
 
 
 def secrets(name: str, value: str) -> Iterator[str]:
@@ -196,9 +205,11 @@ class Redactor:
         made = {one: "".join(clean(one, "").split()) for one in forms}
         long = {bare for bare in made.values() if len(bare) >= _WORD}
         self._searches = Search("", long), Search(" ", {one for one, bare in made.items() if bare not in long})
+        # Every brief of a debate holds the schema and all earlier speeches again.
+        self._redacted = lru_cache(maxsize=8192)(lambda text: self._replaced(text, len(text))[0])
 
     def __call__(self, text: str) -> str:
-        return self._replaced(text, len(text))[0]
+        return self._redacted(text)
 
     def _replaced(self, text: str, stop: int) -> tuple[str, int]:
         """The text up to a place, redacted, and that place, which is an earlier one where a secret goes beyond it."""

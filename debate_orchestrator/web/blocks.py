@@ -59,7 +59,7 @@ def rendered(debate: DebateState, block: Block) -> str:
     if isinstance(answer, Voted):
         values |= _ballot(debate, turn, answer.ballot)
     else:
-        values["body"] = html.block(hearing.visible(debate, turn).text)
+        values["body"] = html.speech(hearing.visible(debate, turn).text).html
     heading = rules.heading_of(turn)
     return pages.render("block.html.j2", block=block, line=None, side=side(debate, turn), heading=heading, **values)
 

@@ -15,9 +15,8 @@ from debate_orchestrator.core.events import EndedEarly
 from debate_orchestrator.core.schedule import will_hear
 from debate_orchestrator.engine import format_check
 from debate_orchestrator.engine.api import find_risks, open_debate, open_judging
-from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.compare import compare
-from debate_orchestrator.reports.html import writer as html
+from debate_orchestrator.reports.html import page as html_page
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.setup import risks as risks_module
 from debate_orchestrator.setup.risks import Risk
@@ -26,7 +25,7 @@ from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.web import blocks, folder, new_debate, people
 from debate_orchestrator.web.guard import COOKIE
 from debate_orchestrator.web.live import EventStream, message
-from debate_orchestrator.web.replies import form, go_to, html_response, report_page
+from debate_orchestrator.web.replies import form, go_to, html_response, own_page, report_page
 from debate_orchestrator.web.runs import Runs, can_end_early, question
 from debate_orchestrator.web.tokens import Tokens, same
 
@@ -73,9 +72,9 @@ class Desk:
         def compared() -> str:
             journals = [folder.journal_of(name) for name in names[:20]]
             reports = [(path, build_report(folder.load(path)[0].entries)) for path in journals]
-            return html.block(markdown.render_comparison(compare(reports)))
+            return html_page.render_comparison(compare(reports))
 
-        return self._page("compare.html.j2", body=await asyncio.to_thread(compared))
+        return own_page(await asyncio.to_thread(compared))
 
     # A new debate
 

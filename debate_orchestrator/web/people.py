@@ -109,7 +109,7 @@ def heard(debate: DebateState, turn: Turn) -> list[dict[str, Any]]:
             "id": entry.turn.id,
             "heading": rules.heading_of(entry.turn),
             "side": entry.turn.seat if entry.turn.seat in rules.sides else "judge",
-            "body": html.block(entry.text),
+            "body": html.speech(entry.text).html,
         }
         for entry in transcript.entries_for(debate, turn)
     ]
@@ -120,7 +120,7 @@ def task(asking: Asking) -> str:
     parsed = brief_pieces.pieces(asking.brief, asking.debate.opened.nonce)
     short = asking.debate.shape(asking.turn) is None
     tasks = [text for piece in parsed if not piece.kind for text in brief_pieces.tasks(piece.body, short=short)]
-    return html.block("\n\n".join(tasks).replace("# Your task", "").strip())
+    return html.speech("\n\n".join(tasks).replace("# Your task", "").strip()).html
 
 
 def remarks(asking: Asking, text: str) -> list[str]:

@@ -51,5 +51,9 @@ async def form(request: Request, token: str) -> dict[str, str]:
 
 async def report_page(path: str) -> HTMLResponse:
     """The report of a journal: the very page that `debate report` writes."""
-    page = await asyncio.to_thread(render, path, "html")
+    return own_page(await asyncio.to_thread(render, path, "html"))
+
+
+def own_page(page: str) -> HTMLResponse:
+    """A page of `reports.html`, which brings its style along."""
     return HTMLResponse(page, headers={"content-security-policy": _REPORT_POLICY})
