@@ -43,6 +43,8 @@ def test_a_debate_from_the_form_to_its_report(visitor: Visitor) -> None:
 
     before = visitor.send("/new", {**SETUP, "action": "cost"})
     assert before.status_code == 200 and "nothing: it is a rehearsal" in before.text
+    with_person = visitor.send("/new", {**SETUP, "cast.a": "human", "action": "cost"})
+    assert "nothing: no model is called" in with_person.text
     assert os.listdir() == []
 
     address = started(visitor)

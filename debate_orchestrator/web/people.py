@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -120,7 +121,7 @@ def task(asking: Asking) -> str:
     parsed = brief_pieces.pieces(asking.brief, asking.debate.opened.nonce)
     short = asking.debate.shape(asking.turn) is None
     tasks = [text for piece in parsed if not piece.kind for text in brief_pieces.tasks(piece.body, short=short)]
-    return html.speech("\n\n".join(tasks).replace("# Your task", "").strip()).html
+    return html.speech(re.sub(r"(?m)^# Your task.*$", "", "\n\n".join(tasks)).strip()).html
 
 
 def remarks(asking: Asking, text: str) -> list[str]:
