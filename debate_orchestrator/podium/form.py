@@ -156,17 +156,18 @@ def _record(shape: Shape, terms: ShapeContext, entered: Entered, place: Place, f
 
 def _field(field: Field, terms: ShapeContext, entered: Entered, place: Place, *, must: bool) -> Filled:
     """A field that is to be filled in; `must` says that an empty list of choices will not do."""
-    compound = field.per_side or field.kind in ("record", "scores")
+    keys = field.keys(terms)
+    compound = bool(keys) or field.kind in ("record", "scores")
     if field.optional and compound:
         there = yield from _leaf(Step((*place, GATE), Field(kind="flag"), field.about, False), terms, entered)
         if there is not True:
             return None if there is False else _MISSING
-    if not field.per_side:
+    if not keys:
         return (yield from _one(field, terms, entered, place, must=must))
     made = {}
-    for side in terms.sides:
-        one = field.model_copy(update={"per_side": False, "optional": False})
-        made[side] = yield from _one(one, terms, entered, (*place, side), must=False)
+    for key in keys:
+        one = field.single.model_copy(update={"optional": False})
+        made[key] = yield from _one(one, terms, entered, (*place, key), must=False)
     return _whole(made)
 
 

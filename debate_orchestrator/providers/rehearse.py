@@ -153,16 +153,16 @@ def _ahead(scores: dict[str, dict[str, float]]) -> str:
 
 
 def _nothing(field: Field) -> Any:
-    return [] if field.kind in ("choices", "turns", "list") and not field.per_side else None
+    return [] if field.kind in ("choices", "turns", "list") and not (field.per_side or field.per_issue) else None
 
 
 def _value(
     field: Field, terms: ShapeContext, about: str, chosen: str | bool | None, prefer: Mapping[str, str | bool]
 ) -> Any:
-    if field.per_side:
-        single = field.model_copy(update={"per_side": False})
-        return {side: _value(single, terms, f"{about} of {side}", chosen, prefer) for side in terms.sides}
+    if keys := field.keys(terms):
+        return {key: _value(field.single, terms, f"{about} of {key}", chosen, prefer) for key in keys}
     options = field.of or terms.sides
+    items = round(max(field.least or 0, min(_ITEMS, field.most or _ITEMS)))
     match field.kind:
         case "text":
             most = field.words or _WORDS_OF_A_FIELD
@@ -185,9 +185,9 @@ def _value(
         case "list" if not terms.turns and any(part.kind in ("turn", "turns") for part in field.fields.values()):
             return []  # there is no turn yet that it could be about
         case "list" if field.fields:
-            return [filled(field.fields, terms, f"{about} {n}", prefer) for n in range(1, _ITEMS + 1)]
+            return [filled(field.fields, terms, f"{about} {n}", prefer) for n in range(1, items + 1)]
         case "list":
-            return [_text(_field(f"{about} {n}"), _WORDS_OF_A_FIELD) for n in range(1, _ITEMS + 1)]
+            return [_text(_field(f"{about} {n}"), _WORDS_OF_A_FIELD) for n in range(1, items + 1)]
         case "record":
             return filled(field.fields, terms, about, prefer)
     marks = {side: [(name, f"{about} {side} {name}") for name in terms.criteria] for side in terms.sides}
