@@ -9,7 +9,7 @@ from typing import Any
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.events import Voted
 from debate_orchestrator.core.phases import BRIEF, ISSUES, JUDGE, Phase, Turn
-from debate_orchestrator.core.schema import ShapeContext, beyond_limits
+from debate_orchestrator.core.schema import Shape, beyond_limits
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.util.sanitize import count_words
@@ -38,24 +38,24 @@ def issue_list(debate: DebateState) -> IssueList | None:
     own = debate.opened.setup.issues
     if isinstance(own, tuple):
         return IssueList(issues=_numbered(own))
-    drawn_up = next(_replies(debate, ISSUES), None)
-    if drawn_up is None or not drawn_up.get("issues"):
+    reply = next(_replies(debate, ISSUES), None)
+    if reply is None or not reply.ballot.get("issues"):
         return None
-    cases, unknowns = (tuple(drawn_up.get(name) or ()) for name in ("cases", "unknowns"))
-    return IssueList(cases=cases, issues=_numbered(drawn_up["issues"]), unknowns=unknowns)
+    cases, unknowns = (tuple(reply.ballot.get(name) or ()) for name in ("cases", "unknowns"))
+    return IssueList(cases=cases, issues=_numbered(reply.ballot["issues"]), unknowns=unknowns)
 
 
 def _numbered(questions: Sequence[str]) -> dict[str, str]:
     return {f"I{n}": question for n, question in enumerate(questions, start=1)}
 
 
-def _replies(debate: DebateState, option: str) -> Iterator[Mapping[str, Any]]:
+def _replies(debate: DebateState, option: str) -> Iterator[Voted]:
     """The rapporteur's replies in the phases with this option, in order."""
     for slot in debate.plan.slots.get(None, ()):
         if slot.phase.option == option and JUDGE not in slot.phase.seats:
             for seat in slot.phase.seats:
-                if (ballot := debate.ballot(slot.turn_id(seat))) is not None:
-                    yield ballot.ballot
+                if (reply := debate.ballot(slot.turn_id(seat))) is not None:
+                    yield reply
 
 
 def standings(debate: DebateState) -> dict[str, str]:
@@ -82,15 +82,15 @@ def untouched(debate: DebateState) -> tuple[str, ...]:
     return tuple(issue for issue, standing in standings(debate).items() if standing == UNTOUCHED)
 
 
-def decision_brief(debate: DebateState) -> Mapping[str, Any] | None:
-    """The decision brief as it was written last; None where there is none (yet)."""
-    briefs = [reply for reply in _replies(debate, BRIEF) if "recommendation" in reply]
+def decision_brief(debate: DebateState) -> Voted | None:
+    """The reply with the decision brief as it was written last; None where there is none (yet)."""
+    briefs = [reply for reply in _replies(debate, BRIEF) if "recommendation" in reply.ballot]
     return briefs[-1] if briefs else None
 
 
 def findings(debate: DebateState) -> list[Any]:
     """What the check of the decision brief found, in the order of the check."""
-    return [finding for reply in _replies(debate, BRIEF) for finding in reply.get("findings") or ()]
+    return [finding for reply in _replies(debate, BRIEF) for finding in reply.ballot.get("findings") or ()]
 
 
 def dissent_rows(debate: DebateState) -> list[Mapping[str, Any]]:
@@ -100,16 +100,16 @@ def dissent_rows(debate: DebateState) -> list[Mapping[str, Any]]:
     return [row for ballot in ballots if ballot is not None for row in ballot.ballot.get("rows") or ()]
 
 
-def shortcomings(debate: DebateState, turn: Turn, reply: Mapping[str, Any], terms: ShapeContext) -> list[str]:
+def shortcomings(debate: DebateState, turn: Turn, reply: Mapping[str, Any]) -> list[str]:
     """Why a reply of the rapporteur that has its shape should be written again, a sentence each: lists that are too
     short or too long, and what in a brief its own table or the record does not bear out."""
-    found = beyond_limits(debate.shape(turn) or {}, reply, terms)
+    shape = debate.shape(turn) or {}
+    found = beyond_limits(shape, reply)
     if "recommendation" not in reply:
         return found
-    found += [*_table_problems(reply), *_length_problems(turn.phase, reply)]
-    rows = dissent_rows(debate)
+    found += [*_table_problems(reply), *_length_problems(shape, turn.phase, reply)]
     for number, reason in enumerate(reply.get("why") or (), start=1):
-        found += [f"why[{number}]: {problem}" for problem in _mark_problems(debate, reason, rows)]
+        found += [f"why[{number}]: {problem}" for problem in mark_problems(debate, reason)]
     return found
 
 
@@ -124,25 +124,34 @@ def _table_problems(brief: Mapping[str, Any]) -> Iterator[str]:
         yield f'by_case: the row "{OTHERWISE}" is {numbers}; they are one and the same advice.'
 
 
-def _length_problems(phase: Phase, brief: Mapping[str, Any]) -> Iterator[str]:
-    words = _words(brief)
+def _length_problems(shape: Shape, phase: Phase, brief: Mapping[str, Any]) -> Iterator[str]:
+    words = _words(shape, brief)
     if phase.words and words > SPARE * phase.words:
         yield f"the reply: it has {words} words; write at most {phase.words}, and drop what carries least."
 
 
-def _words(value: Any) -> int:
+def _words(shape: Shape, record: Mapping[str, Any]) -> int:
     """The words in all texts of a reply."""
-    if isinstance(value, str):
-        return count_words(value)
-    values = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
-    return sum(map(_words, values))
+    words = 0
+    for name, field in shape.items():
+        values = record.get(name)
+        for value in values if isinstance(values, list) else [values]:
+            if isinstance(value, Mapping):
+                words += _words(field.fields, value)
+            elif isinstance(value, str) and field.kind in ("text", "list"):
+                words += count_words(value)
+    return words
 
 
-def _mark_problems(debate: DebateState, reason: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def mark_problems(debate: DebateState, reason: Mapping[str, Any]) -> list[str]:
     """Where the turns that a consideration cites, or the dissent record, do not bear out its mark."""
-    side, mark, turns, sides = reason["side"], reason["mark"], reason["turns"], debate.format.sides
+    return [*_citation_problems(debate, reason), *_dissent_problems(reason, dissent_rows(debate))]
+
+
+def _citation_problems(debate: DebateState, reason: Mapping[str, Any]) -> Iterator[str]:
+    side, mark, sides = reason["side"], reason["mark"], debate.format.sides
     other = next((name for name in sides if name != side), side)
-    cited = {turn.rpartition(".")[2] for turn in turns}
+    cited = {turn.rpartition(".")[2] for turn in reason["turns"]}
     if mark == "not challenged" and side not in cited:
         yield f"it is marked {mark}, and no turn of {side} is cited, where {side} would have said it."
     if mark in ("granted", "weakened") and other not in cited:
@@ -150,14 +159,18 @@ def _mark_problems(debate: DebateState, reason: Mapping[str, Any], rows: Sequenc
         yield f"it is marked {mark}, and no turn of {other} is cited in which {other} {did}."
     if mark == "held" and not {side, other} <= cited:
         yield f"it is marked held: cite where {other} challenged it and where {side} answered."
-    number = reason.get("dissent_row")
+
+
+def _dissent_problems(reason: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """The row is the one that the consideration names, or else one that cites all of its turns."""
+    number, turns = reason.get("dissent_row"), set(reason["turns"])
     if number is not None and not 1 <= number <= len(rows):
         yield f"dissent_row {number:g}: the dissent record has {len(rows)} rows."
         return
     named = rows[int(number) - 1] if number is not None else None
-    same = next((row for row in rows if turns and set(turns) <= set(row.get("turns") or ())), None)
+    same = next((row for row in rows if turns and turns <= set(row.get("turns") or ())), None)
     if (row := named or same) is not None:
-        yield from _contradiction(mark, row, rows.index(row) + 1)
+        yield from _contradiction(reason["mark"], row, rows.index(row) + 1)
 
 
 def _contradiction(mark: str, row: Mapping[str, Any], number: int) -> Iterator[str]:

@@ -215,10 +215,10 @@ def empty_value(field: Field) -> Any:
     return [] if field.kind in ("choices", "turns", "list") and not (field.per_side or field.per_issue) else None
 
 
-def beyond_limits(shape: Mapping[str, Field], value: Mapping[str, Any], terms: ShapeContext) -> list[str]:
+def beyond_limits(shape: Mapping[str, Field], value: Mapping[str, Any]) -> list[str]:
     """The lists of a reply that passes `check`, and have fewer or more items than were asked for. That alone makes no
     reply useless."""
-    lists = {name: field for name, field in fields_asked(shape, terms).items() if field.kind == "list"}
+    lists = {name: field for name, field in shape.items() if field.kind == "list"}
     sizes = {name: len(value[name]) for name in lists if isinstance(value.get(name), list)}
     return [
         f"{name}: it has {size} items; write {_limits(lists[name])}."

@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from debate_orchestrator.core.phases import JUDGE, fill_label
-from debate_orchestrator.reports import compare, markup, reviewers, sections, verdict_text, wording
+from debate_orchestrator.reports import compare, decision, markup, reviewers, sections, verdict_text, wording
 from debate_orchestrator.reports.compare import Comparison
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import TurnReport
@@ -84,6 +84,9 @@ def _rendered(report: ReportModel, template: str, **more: Any) -> str:
     }
     if not report.bare:
         values |= {
+            "brief": report.brief,
+            "marked": decision.MARKED,
+            "result_line": _result_line(report),
             "headline": verdict_text.headline(report),
             "outcome": verdict_text.outcome(report),
             "remarks": verdict_text.remarks(report),
@@ -132,6 +135,11 @@ def _structured(report: ReportModel, fields: FieldText, writer: MarkdownWriter, 
     return writer.block(fields.block(turn.shape, turn.fields))
 
 
+def _result_line(report: ReportModel) -> str:
+    strength = report.verdict.strength if report.verdict else None
+    return decision.result_line(report.brief, report.names, strength) if report.brief else ""
+
+
 def _summary(report: ReportModel, writer: MarkdownWriter) -> str:
     """The table of rounds; a rule under each head is as long as the head."""
     table = verdict_text.summary(report)
@@ -159,7 +167,9 @@ def _anchors(report: ReportModel) -> dict[str, str]:
     """Turn id to the fragment of its heading, as GitHub numbers headings that recur. The list of headings
     follows the template's order."""
     seen: dict[str, int] = {}
-    for title in ("Debate Transcript",) if report.bare else ("Debate Report", "Final Verdict", "Debate Transcript"):
+    brief = ("Decision Brief",) if report.brief else ()
+    titles = ("Debate Transcript",) if report.bare else ("Debate Report", *brief, "Final Verdict", "Debate Transcript")
+    for title in titles:
         markup.anchor(title, seen)
     found: dict[str, str] = {}
     if report.before and not report.bare:
