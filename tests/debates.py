@@ -10,7 +10,7 @@ import puppets
 from dealing import Deal, Hand
 
 from debate_orchestrator.core.events import Event, Noted, Opened, Rejected, Reply
-from debate_orchestrator.core.fold import ATTEMPTS, apply, fold
+from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.start import make_opening
@@ -72,13 +72,13 @@ def answers(debate: DebateState, turn: Turn, say: puppets.Say | None) -> Iterato
     if said is None:
         said = puppets.reply(waiting, rounds=debate.rounds, strict=debate.opened.setup.strictness == "strict")
     text = said if isinstance(said, str) else json.dumps(said)
-    for attempt in range(ATTEMPTS):
+    for attempt in range(2):
         reply = Reply(text=text, brief=str(attempt) * 64, by="host")
         try:
             yield replies.parse_reply(debate, turn, reply)
         except BadReply as error:
             assert turn.judging, error
-            yield Rejected(turn=turn.id, complaints=tuple(error.complaints), reply=reply)
+            yield Rejected(turn=turn.id, complaints=tuple(error.complaints), reply=reply, absent=attempt == 1)
         else:
             return
 

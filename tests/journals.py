@@ -31,6 +31,7 @@ from debate_orchestrator.core.events import (
     Reassigned,
     Rejected,
     Reply,
+    RetryForChanged,
     Spoke,
     Voted,
 )
@@ -90,6 +91,7 @@ def every_kind() -> list[Event]:
         CallFailed(turn="1.opening.a", by="x", trouble="silence", wait=1.5, reply=said("This is ha")),
         Reassigned(seat="judge", who=("host",)),
         BudgetChanged(max_cost=0.5),
+        RetryForChanged(retry_for=1_800),
         Noted(note="one agent", detail="who"),
     ]
 

@@ -27,7 +27,7 @@ Trouble = Callable[[dict[str, Any], int], dict[str, Any] | None]
 `status` (with `headers`, `kind`, `message`) refuses; `close` drops the line at once; `html` answers a page;
 `text`, `stop`, `why` change the answer; `after` is how many pieces come before `then`: `end` (no closing event),
 `drop`, `stall`, `garbage`, `error` (an error event), `nested` (an event nested 100 deep),
-`crowded` (an event of 10,000 values), `more` (9 MB of text),
+`crowded` (an event of 10,000 values), `more` (360,000 characters at once),
 `pings` (without end)."""
 
 
@@ -124,9 +124,8 @@ class Server:
             case "crowded":
                 await response.write(_sse({"type": "content_block_delta", "index": 0, "odd": [{}] * 10_000}))
             case "more":
-                delta = {"type": "text_delta", "text": "more and " * 1_000}
-                for _ in range(1_000):
-                    await response.write(_sse({"type": "content_block_delta", "index": 0, "delta": delta}))
+                delta = {"type": "text_delta", "text": "more and " * 40_000}
+                await response.write(_sse({"type": "content_block_delta", "index": 0, "delta": delta}))
             case "pings":
                 while True:
                     await response.write(_sse({"type": "ping"}))

@@ -23,6 +23,7 @@ PLACES = {
     "anthropic": ("providers/anthropic.py",),
     "openai": ("providers/openai.py",),
     "prompt_toolkit": ("podium/writing.py", "wizard/asking.py"),
+    "json_repair": ("prompting/json_object.py",),
     "yaml": ("util/yaml.py",),
     "jinja2": ("reports/html/page.py", "reports/markdown.py", "prompting/templates.py"),
     "markdown_it": ("reports/html/writer.py", "reports/markup.py"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from contextlib import suppress
 from functools import cache, lru_cache
 from itertools import count
 from typing import NamedTuple
@@ -19,7 +20,7 @@ from attacks import ATTACKS, CODE, KINDS, MARK
 from documents import Document, Parts, parts
 
 from debate_orchestrator.core import hearing, schedule, tally, visible_text
-from debate_orchestrator.core.events import Event, Reply, Spoke, Voted
+from debate_orchestrator.core.events import Event, Rejected, Reply, Spoke, Voted
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.side_swap import SideSwap
 from debate_orchestrator.core.state import DebateState
@@ -230,21 +231,30 @@ def due(name: str, *, judging: bool) -> tuple[DebateState, Turn]:
 
 @pytest.mark.parametrize("name", ["adversarial", "panel", "question", "claim"])
 def test_no_judge_says_what_an_attack_says(name: str) -> None:
-    """An attack is no ballot, nor does it stand around one: the reply is refused, and asked for again with complaints
-    that stay in their document."""
+    """An attack is no ballot and changes none that it stands beside. A reply with nothing else is asked for again, with
+    complaints and the reply in documents of their own."""
     debate, turn = due(name, judging=True)
     shape = debate.shape(turn)
     assert shape is not None
     valid = json.dumps(filled(shape, schedule.terms(debate, turn), calm))
     assert isinstance(read(debate, turn, valid), Voted)
-    wanted = parts(brief(debate, turn, ["calm"]).messages[-1].parts[-1], CODE)
+    wanted = parts(brief(debate, turn, former(turn, "calm", ["calm"])).messages[-1].parts[-1], CODE)
     for attack in ATTACKS:
-        for text in (attack.text, f"{attack.text}\n{valid}", f"{valid}\n{attack.text}", f"{attack.text}{valid}"):
-            with pytest.raises(BadReply) as refused:
-                read(debate, turn, text)
-        got = parts(brief(debate, turn, refused.value.complaints[:1]).messages[-1].parts[-1], CODE)
+        for text in (f"{attack.text}\n{valid}", f"{valid}\n{attack.text}", f"{attack.text}{valid}"):
+            with suppress(BadReply):
+                event = read(debate, turn, text)
+                assert isinstance(event, Voted) and event.ballot == json.loads(valid)
+        with pytest.raises(BadReply) as refused:
+            read(debate, turn, attack.text)
+        again = former(turn, attack.text, refused.value.complaints[:1])
+        got = parts(brief(debate, turn, again).messages[-1].parts[-1], CODE)
         must_be_as(got, wanted)
         assert [one.body.count("\n") for one in got.documents] == [one.body.count("\n") for one in wanted.documents]
+
+
+def former(turn: Turn, text: str, complaints: list[str]) -> Rejected:
+    reply = Reply(text=text, brief="0" * 64, by="host")
+    return Rejected(turn=turn.id, complaints=tuple(complaints), reply=reply)
 
 
 def read(debate: DebateState, turn: Turn, text: str) -> Event:

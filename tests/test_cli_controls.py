@@ -13,6 +13,7 @@ from messages_server import Server, serving
 from viewer import Viewer, watching
 
 from debate_orchestrator.cli.controls import watch as watched
+from debate_orchestrator.core.events import CallFailed
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.storage.journal import read
 
@@ -92,9 +93,11 @@ def test_leaving_at_once(server: Server) -> None:
         viewer.see_text("stopping when the answers under way are in")
         viewer.press("\x03")
         assert viewer.see_end() == 130
-        assert "-- left here, before its end." in viewer.glass.text
+        assert "The call was given up, since the debate was stopped." in " ".join(viewer.glass.text.split())
         assert viewer.plain and not viewer.glass.hidden
     assert answers() == []
+    (left,) = (event for event in read(J).events if isinstance(event, CallFailed))
+    assert left.reply is not None and left.reply.text.startswith("This is what is said")
 
 
 def test_a_failure(server: Server) -> None:

@@ -13,7 +13,7 @@ from conftest import Run
 from messages_server import Server, serving
 
 from debate_orchestrator.core.costs import costs_of
-from debate_orchestrator.core.events import BudgetChanged, Reassigned
+from debate_orchestrator.core.events import BudgetChanged, Reassigned, RetryForChanged
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.storage.journal import read
@@ -89,6 +89,20 @@ def test_events(debate: Run, server: Server) -> None:
     assert [one["event"] for one in events] == [event.model_dump(mode="json") for event in read(J).events]
     assert again.json["status"] == "done"
     assert debate("run", *SETUP, "--events", "--quiet").code == 2
+
+
+def test_more_patience_on_resume(debate: Run, server: Server) -> None:
+    """A debate that was paused because its server was slow goes on with more patience, which is on record and stays."""
+    server.first_byte = 2.0
+    slow = debate("run", *SETUP, "--rounds=1", "--retry-for=1")
+    refused = debate("resume", J, "--retry-for=0")
+    resumed = debate("resume", J, "--retry-for=30")
+
+    assert slow.code == 3 and "--retry-for 3" in slow.err
+    assert refused.code == 2 and "from 1 to 86,400" in refused.err
+    assert resumed.code == 0, resumed.err
+    assert [event.retry_for for event in read(J).events if isinstance(event, RetryForChanged)] == [30]
+    assert debate_of().retry_for == 30
 
 
 def test_a_cap_pauses_between_turns(debate: Run, server: Server) -> None:

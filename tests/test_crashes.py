@@ -13,7 +13,7 @@ from crashing import crash
 from messages_server import Server, serving
 from started import started
 
-from debate_orchestrator.core.events import Asked
+from debate_orchestrator.core.events import Asked, CallFailed
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.storage.journal import read
 
@@ -60,13 +60,12 @@ def until(found: int, server: Server) -> None:
     raise AssertionError(f"only {len(server.requests)} requests came")
 
 
-@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_awaits_what_is_paid_for(sign: signal.Signals, server: Server) -> None:
+def test_an_interrupt_awaits_what_is_paid_for(server: Server) -> None:
     """One interrupt: the answer under way is awaited and saved, nobody else is asked, and the way on is printed."""
     server.held = 2
     with started(*RUN) as process:
         until(2, server)
-        process.signal(sign)
+        process.signal(signal.SIGINT)
         process.hear("Stopping: answers under way are awaited")
         server.held = 0
         ended = process.end()
@@ -95,6 +94,29 @@ def test_a_second_interrupt_leaves_them(server: Server) -> None:
     assert ended.code == 130
     assert "Traceback" not in ended.err
     assert [event.turn for event in read(J).events if isinstance(event, Asked)] == ["1.opening.a"]
+
+
+def test_a_termination_keeps_what_was_streamed(server: Server) -> None:
+    """SIGTERM: the process ends within two seconds and says how to go on; what had been streamed is on record, and
+    `resume` asks for that turn again."""
+    server.between = lambda request: 0.2
+    with started(*RUN) as process:
+        until(1, server)
+        time.sleep(1.5)
+        begun = time.monotonic()
+        process.signal(signal.SIGTERM)
+        ended = process.end(within=25)
+        took = time.monotonic() - begun
+    (left,) = (event for event in read(J).events if isinstance(event, CallFailed))
+
+    assert ended.code == 130 and took < 2
+    assert f"debate resume {J}" in ended.err and "Traceback" not in ended.err
+    assert left.unsure and left.reply is not None and left.reply.text.startswith("This is what is said")
+    assert (left.reply.cost, left.reply.called) == (None, True)
+    server.between = lambda request: 0.0
+    with started("resume", J) as process:
+        assert process.end().code == 0
+    assert "1.opening.a" in fold(read(J).events).answers
 
 
 def test_an_interrupt_ends_a_wait(server: Server) -> None:

@@ -106,7 +106,8 @@ BAD_REPLIES: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "the reply is empty"),
     "blank": (b" \n\t\n", "the reply is empty"),
     "binary": (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\xff\xfe", "not UTF-8"),
-    "nul": (b"speech\x00more", "control character"),
+    "wrapper": (b"[Subagent hand-back]\n  So it is.\n", "wrapped in text of the host's own tools"),
+    "footer": (b"So it is.\n\nagentId: a1b2c3 (for resuming)\n", "wrapped in text of the host's own tools"),
     "5 MB": (b"x" * 5_000_000, "at most 262,144"),
     "utf-16": ("speech".encode("utf-16"), "not UTF-8"),
 }
@@ -141,9 +142,9 @@ def at_verdict(debate: Run, told: dict[str, Any]) -> dict[str, Any]:
         ("A won.", "JSON"),
         ("{}", "scores"),
         (json.dumps(puppets.ballot(a=11)), "a number from 1 to 10"),
-        (json.dumps(puppets.ballot(winner="pro")), "one of a, b, tie"),
+        (json.dumps(puppets.ballot(winner="both")), "one of a, b, tie"),
         (json.dumps(puppets.ballot(strict=False)), "unsupported_claims"),
-        (json.dumps(puppets.ballot()).replace("7", "NaN", 1), "NaN is not JSON"),
+        (json.dumps(puppets.ballot()).replace("7", "NaN", 1), "is not a number from 1 to 10"),
         (json.dumps(puppets.converging(side="b")).replace('"b"}', "null}"), "convergence.side"),
     ],
 )

@@ -254,7 +254,8 @@ class TestRefusals:
             interview.answer(SetupState(), "topik", "x")
 
     @pytest.mark.parametrize(
-        "work", [{}, {**CLEAR, "restated": ""}, {**CLEAR, "alternative": "x"}, {**MUDDY, "recommended": None}, [], "x"]
+        "work",
+        [{}, {**CLEAR, "restated": ""}, {**CLEAR, "ambiguous": "perhaps"}, {**MUDDY, "recommended": None}, [], "x"],
     )
     def test_the_moderators_work_is_checked(self, interview: Questionnaire, work: Any) -> None:
         """A moderator's reply that is not in its shape is refused."""

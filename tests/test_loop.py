@@ -1,4 +1,4 @@
-"""The loop: stages run at once, answers are saved before failures are told, spoiled ballots are asked again."""
+"""The loop: stages run at once, answers are saved before failures are told, and no debate goes on without a judge."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import puppets
 import pytest
 from speakers import Speaker, begun, driven
 
-from debate_orchestrator.core import tally
-from debate_orchestrator.core.events import Asked, Rejected
-from debate_orchestrator.core.fold import fold
+from debate_orchestrator.core import schedule, tally
+from debate_orchestrator.core.events import Asked, Rejected, Reopened, Reply
+from debate_orchestrator.core.fold import CurrentState, admits, fold
+from debate_orchestrator.engine.turn import record_event
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.storage.journal import read
-from debate_orchestrator.util.errors import ProviderFailed
+from debate_orchestrator.util.errors import OutOfTurn, Paused, ProviderFailed
 
 
 def test_a_whole_debate(tmp_path: Path) -> None:
@@ -85,8 +86,9 @@ def test_an_intent_comes_before_its_answer(tmp_path: Path) -> None:
     assert waiting == {}
 
 
-def test_a_spoiled_ballot_is_asked_again_once(tmp_path: Path) -> None:
-    """A ballot that is not the shape is kept, asked for again with the complaint, and the second one counts."""
+def test_a_ballot_is_asked_for_again(tmp_path: Path) -> None:
+    """A ballot that is not the shape is kept and asked for again with the complaint and the ballot itself, and the
+    second one counts."""
     replies = iter(['{"winner": "a"}', json.dumps(puppets.ballot(rounds=1))])
     speaker = Speaker(lambda brief: next(replies) if brief.turn == "1.verdict.judge" else None, rounds=1)
     with begun(tmp_path / "j", rounds=1) as journal:
@@ -95,21 +97,81 @@ def test_a_spoiled_ballot_is_asked_again_once(tmp_path: Path) -> None:
 
     assert len(asked) == 2
     assert "could not be used" in asked[1].messages[-1].parts[-1]
+    assert '{"winner": "a"}\nEND ' in asked[1].messages[-1].parts[-1]
     assert asked[1].messages[-1].parts[:-1] == asked[0].messages[-1].parts[:-1]
     assert debate.ballot("1.verdict.judge") is not None
 
 
-def test_a_ballot_spoiled_twice_is_an_absence(tmp_path: Path) -> None:
-    """A judge whose ballot is spoiled twice is absent: both replies are kept, and no vote is counted."""
+def test_a_panel_goes_on_without_one_judge(tmp_path: Path) -> None:
+    """A judge of a panel with no usable ballot is absent after four replies, which are kept; the others decide."""
     speaker = Speaker(lambda brief: "A wins!" if brief.turn == "1.verdict.judge-2" else None, rounds=1)
     with begun(tmp_path / "j", judges=3, rounds=1) as journal:
         debate = driven(journal, speaker)
         spoiled = [event for event in journal.events if isinstance(event, Rejected)]
 
     result = tally.result(debate, 1)
-    assert len(spoiled) == 2
+    assert [event.absent for event in spoiled] == [False, False, False, True]
     assert result is not None and result.ballots == 2
     assert debate.complete
+
+
+@pytest.mark.parametrize("judges", [1, 3])
+@pytest.mark.parametrize("place", ["1.verdict.", "final.verdict."])
+def test_no_debate_goes_on_without_a_ballot(tmp_path: Path, place: str, judges: int) -> None:
+    """Where no judge gives a usable ballot the debate stops there, and asks for nothing else; resumed, it asks only
+    those who are due, and another model is not shown what this one wrote."""
+    mute = Speaker(lambda brief: "A wins!" if brief.turn.startswith(place) else None, rounds=1)
+    with begun(tmp_path / "j", judges=judges, rounds=1) as journal:
+        with pytest.raises(Paused, match="none of the judge's 4 replies can be used"):
+            driven(journal, mute)
+        due = [turn.id for turn in fold(journal.events).due]
+        new = Speaker(rounds=1)
+        new.name = "another"
+        debate = driven(journal, new)
+
+    assert len(due) == (1 if judges == 1 else 2), "a panel of three has a quorum of two, and spares one judge"
+    assert all(turn.startswith(place) for turn in due)
+    assert [brief.turn for brief in mute.briefs].count(due[0]) == 4
+    assert [brief.turn for brief in new.briefs][: len(due)] == due
+    assert "A wins!" not in new.briefs[0].messages[-1].parts[-1]
+    assert debate.complete and tally.verdict(debate) is not None
+
+
+def test_a_quorum_is_kept(tmp_path: Path) -> None:
+    """With a quorum of three, a panel of three spares no judge."""
+    speaker = Speaker(lambda brief: "A wins!" if brief.turn.startswith("1.verdict.judge-2") else None, rounds=1)
+    with begun(tmp_path / "j", judges=3, rounds=1, quorum=3) as journal, pytest.raises(Paused):
+        driven(journal, speaker)
+    debate = fold(read(tmp_path / "j").events)
+
+    assert [turn.id for turn in debate.due] == ["1.verdict.judge-2"]
+
+
+def test_an_undecided_debate_is_reopened(tmp_path: Path) -> None:
+    """A debate that ended undecided because its judge's last ballots could not be used can be reopened: those ballots
+    are due again, nothing else is, and a debate with a decision can't be."""
+    with begun(tmp_path / "j", rounds=1) as journal:
+        current = CurrentState(driven(journal, Speaker(rounds=1), "a", "b"))
+        while not current.state.complete:
+            turn = current.state.due[0].id
+            for text in ("No.", "Never."):
+                reply = Reply(text=text, brief="0" * 64, by="old")
+                event = Rejected(turn=turn, complaints=("no JSON",), reply=reply)
+                record_event(journal, current, event)
+            if current.state.due and current.state.due[0].speaking:
+                current = CurrentState(driven(journal, Speaker(rounds=1), "a", "b"))
+        assert tally.verdict(current.state) is None
+        unanswered = schedule.unanswered_at_the_end(current.state)
+        assert [turn.id for turn in unanswered] == ["final.verdict.judge", "final.dissent.judge"]
+        record_event(journal, current, Reopened())
+        judge = Speaker(rounds=1)
+        debate = driven(journal, judge)
+
+    assert [brief.turn for brief in judge.briefs] == ["final.verdict.judge", "final.dissent.judge"]
+    verdict = tally.verdict(fold(read(tmp_path / "j").events))
+    assert verdict is not None and verdict.winner == "a"
+    with pytest.raises(OutOfTurn, match="Only a debate that is undecided"):
+        admits(debate, Reopened())
 
 
 def test_a_spoiled_speech_is_kept_and_asked_anew(tmp_path: Path) -> None:

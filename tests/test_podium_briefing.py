@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from podiums import due
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import Reply
+from debate_orchestrator.core.events import Rejected, Reply
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.start import make_opening
@@ -112,7 +112,9 @@ def test_material_and_complaints() -> None:
     """Material is named, and what was wrong with an earlier reply is told."""
     debate = fold([opening(rounds=1)])
     turn = schedule.turn(debate, "1.opening.a")
-    pieces = briefing.pieces(brief(debate, turn, ["1.opening.a: got an empty reply"]), NONCE)
+    reply = Reply(text=" ", brief="", by="host")
+    rejected = Rejected(turn=turn.id, complaints=("1.opening.a: got an empty reply",), reply=reply)
+    pieces = briefing.pieces(brief(debate, turn, rejected), NONCE)
 
     assert any(one.head == "What was wrong with the last reply" and "an empty reply" in one.body for one in pieces)
 

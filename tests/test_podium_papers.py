@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from podiums import due, taken
 
 from debate_orchestrator.core import schedule
+from debate_orchestrator.core.events import Rejected, Reply
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.podium.papers import Papers
@@ -23,7 +24,8 @@ TEXT = st.text(st.characters(codec="utf-8"), max_size=60)
 
 def two(debate: DebateState) -> tuple[Papers, object, object]:
     turn = schedule.turn(debate, "1.opening.a")
-    return Papers("r.drafts"), brief(debate, turn), brief(debate, turn, ["too short"])
+    short = Rejected(turn=turn.id, complaints=("too short",), reply=Reply(text="So.", brief="", by="host"))
+    return Papers("r.drafts"), brief(debate, turn), brief(debate, turn, short)
 
 
 def test_a_speech_comes_back(here: Path) -> None:

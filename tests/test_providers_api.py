@@ -10,6 +10,7 @@ import pytest
 
 from debate_orchestrator.providers.api import cause, clean, http_options, is_refused_connection, read_stream
 from debate_orchestrator.providers.faults import SilenceClock
+from debate_orchestrator.providers.lengths import Length, Meter
 from debate_orchestrator.providers.limits import LIMITS, OverLimit
 from debate_orchestrator.providers.servers import key_name, server
 from debate_orchestrator.util.redact import redact
@@ -96,5 +97,5 @@ def test_too_much_is_not_heard() -> None:
         yield "x" * (LIMITS.answer + 1)
 
     with pytest.raises(OverLimit):
-        asyncio.run(read_stream(events(), Long(), SilenceClock(9), heard.append))
+        asyncio.run(read_stream(events(), Long(), SilenceClock(9), heard.append, Meter(Length(None), str)))
     assert heard == []

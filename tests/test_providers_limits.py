@@ -220,7 +220,7 @@ def test_nothing_new_is_silence(kind: str, what: str) -> None:
     """A stream of events that add nothing to the answer runs into the limit of silence, before the first word as
     well as after it."""
     with sending(forever(EMPTY[what](kind), first=begun(kind), pause=0.05)) as server:
-        fails(server.spec(kind), "no word for 2 s", patience=2.0)
+        fails(server.spec(kind), "no word for 3 s", patience=2.0)
         server.body = forever(EMPTY[what](kind), first=begun(kind) + said(kind, "Half"), pause=0.05)
         fails(server.spec(kind), "silence for 1 s", patience=2.0)
 

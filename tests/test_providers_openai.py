@@ -6,15 +6,13 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import puppets
 import pytest
+from chat_server import chunks, scripted
 from debates import opening
 from llmock.pytest_plugin import LLMock
 from llmock.scenarios import Match
@@ -51,56 +49,6 @@ def ask(spec: str = SPEC, *asked: Brief, patience: float = 20.0, on_text: Callab
             await provider.close()
 
     return [asyncio.run(reply(one)) for one in asked or (PLAIN,)]
-
-
-def chunks(deltas: list[Any], stop: Any = "stop", usage: Any = None, **more: Any) -> bytes:
-    """A stream of these deltas."""
-    common = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "gpt-x-1"} | more
-    sent: list[Any] = [common | {"choices": [{"index": 0, "delta": delta}]} for delta in deltas]
-    if stop is not None:
-        sent.append(common | {"choices": [{"index": 0, "delta": {}, "finish_reason": stop}]})
-    if usage is not None:
-        sent.append(common | {"choices": [], "usage": usage})
-    return b"".join(b"data: " + json.dumps(one).encode() + b"\n\n" for one in sent) + b"data: [DONE]\n\n"
-
-
-class Scripted:
-    """A server that gives its answers in turn, and keeps what it was sent."""
-
-    def __init__(self, answers: list[bytes | tuple[int, str]]):
-        self.answers = answers
-        self.bodies: list[dict[str, Any]] = []
-        self.headers: list[dict[str, str]] = []
-        self.url = ""
-
-
-@contextmanager
-def scripted(*answers: bytes | tuple[int, str]) -> Iterator[Scripted]:
-    server = Scripted(list(answers))
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            server.bodies.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
-            server.headers.append({name.lower(): value for name, value in self.headers.items()})
-            answer = server.answers.pop(0)
-            status, body = (200, answer) if isinstance(answer, bytes) else (answer[0], answer[1].encode())
-            self.send_response(status)
-            self.send_header("content-type", "text/event-stream" if status == 200 else "application/json")
-            self.send_header("location", "http://127.0.0.1:9/elsewhere")
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *told: Any) -> None:
-            """Keeps quiet."""
-
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.url = f"http://127.0.0.1:{http.server_address[1]}/v1"
-    Thread(target=http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-    try:
-        yield server
-    finally:
-        http.shutdown()
-        http.server_close()
 
 
 def test_a_reply(llmock: LLMock) -> None:
@@ -222,7 +170,8 @@ def test_a_server_without_formats() -> None:
     with scripted(refusal, chunks(TOLD), chunks(TOLD), chunks(TOLD)) as server:
         first, plain, second = ask(f"openai:x@{server.url}", SHAPED, PLAIN, SHAPED)
 
-    assert ["response_format" in body for body in server.bodies] == [True, False, False, False]
+    asked = [body.get("response_format", {}).get("type") for body in server.bodies]
+    assert asked == ["json_schema", "json_object", None, "json_object"]
     assert (first.lacked, plain.lacked, second.lacked) == (("structured output",), (), ("structured output",))
 
 

@@ -47,8 +47,9 @@ def vote(**changes: Any) -> dict[str, Any]:
         (b"\xef\xbb\xbfSo.", "So."),
         (b"\tSo.\r\n\x0c\x1b[1m", "\tSo.\r\n\x0c\x1b[1m"),
         (b"x" * LARGEST, "x" * LARGEST),
+        (b"So\x00\x07.", "So\x00\x07."),
     ],
-    ids=["ascii", "unicode", "byte order mark", "white space", "largest"],
+    ids=["ascii", "unicode", "byte order mark", "white space", "largest", "control characters"],
 )
 def test_text_is_taken_to_the_letter(data: bytes, text: str) -> None:
     """UTF-8 of up to the largest size is text as it stands, less a byte order mark."""
@@ -64,16 +65,14 @@ def test_text_is_taken_to_the_letter(data: bytes, text: str) -> None:
         (b"So \xff", "not UTF-8 text .at offset 3"),
         ("So.".encode("utf-16"), "not UTF-8 text .at offset 0"),
         (b"\xed\xa0\x80", "not UTF-8"),
-        (b"So\x00.", "control character '.x00'"),
         (b"\x89PNG\r\n", "not UTF-8"),
-        (b"GIF89a\x01\x00", "control character '.x01'"),
         (b"x" * (LARGEST + 1), "262,145 bytes"),
         (b"x" * 5_000_000, "5,000,000 bytes"),
     ],
-    ids=range(11),
+    ids=range(9),
 )
 def test_what_is_no_text(data: bytes, why: str) -> None:
-    """What is empty, binary, in another encoding or too long is refused with the turn's id and the reason."""
+    """What is empty, in another encoding or too long is refused with the turn's id and the reason."""
     with pytest.raises(BadReply, match=rf"^1\.opening\.b: .*{why}"):
         decode("1.opening.b", data)
 
@@ -156,36 +155,18 @@ def test_a_fence_inside_a_ballot_is_text() -> None:
 
 
 @pytest.mark.parametrize(
-    "form",
-    [
-        "Here is my ballot:\n{}", "{}\nI hope this helps.", "```json\n{}\n```\nDone.", "Sure.\n```json\n{}\n```",
-        "```python\n{}\n```", "{}{}", "```json\n{}\n```\n```json\n{}\n```", "({})", "{},", "// x\n{}", "```{}```",
-    ],
-)  # fmt: skip
-def test_nothing_is_fished_out_of_prose(form: str) -> None:
-    """JSON with anything around it is refused, with the advice to send it alone."""
-    with pytest.raises(BadReply, match="JSON object alone"):
-        said(form.replace("{}", json.dumps(vote())), BALLOT)
-
-
-@pytest.mark.parametrize(
     ("text", "why"),
     [
         ('{"a": 1, "a": 1}', "'a' stands twice"),
         ('{"x": {"b": 1, "c": 2, "b": 3}}', "'b' stands twice"),
-        ('{"a": NaN}', "NaN is not JSON"),
         ('[Infinity, -Infinity]', "Infinity is not JSON"),
         ('{"a": 1e999}', "too large"),
-        ('{"a": ' + "9" * 5000 + "}", "digits"),
         ("[" * 100_000, "nested too deeply"),
         ("[" * 40 + "]" * 40, "nested more than 32 deep"),
         ('{"a":' * 40 + "1" + "}" * 40, "nested more than 32 deep"),
-        ("{'a': 1}", "double quotes"),
-        ('{"a": 1,}', "JSON"),
-        ('{"a": "x\ny"}', "control character"),
         ("null null", "Extra data"),
     ],
-    ids=range(13),
+    ids=range(8),
 )  # fmt: skip
 def test_json_is_read_strictly(text: str, why: str) -> None:
     """What a lenient reader would take without a word is refused in one short line."""
@@ -197,9 +178,9 @@ def test_json_is_read_strictly(text: str, why: str) -> None:
 def test_every_complaint_comes_at_once() -> None:
     """A ballot that is wrong in three fields is refused with three complaints, each with the turn's id."""
     with pytest.raises(BadReply) as refused:
-        said(json.dumps(vote(winner="A", justification="", extra=1)), BALLOT)
+        said(json.dumps(vote(winner="c", justification="", feedback=1)), BALLOT)
     starts = [one.split(": ")[:2] for one in refused.value.complaints]
-    assert starts == [["1.verdict.judge", name] for name in ("'extra'", "winner", "justification")]
+    assert starts == [["1.verdict.judge", name] for name in ("winner", "justification", "feedback")]
 
 
 @pytest.mark.parametrize("text", ["null", "[]", "7", '"a"', "{}", "true"])
@@ -232,6 +213,14 @@ def test_half_a_character_is_refused(place: str, half: str) -> None:
     """Half of a surrogate pair, in a value or in a key, is no character and is refused."""
     with pytest.raises(BadReply, match="half a surrogate pair"):
         parse_structured("1.verdict.judge", "{" + place.replace("{}", half) + "}")
+
+
+@pytest.mark.parametrize("text", ["So \ud800.", "\x00\x1b[2JSo.", "So\x07 it is."])
+def test_a_speech_may_hold_what_no_file_or_screen_can(text: str) -> None:
+    """Control characters and half surrogate pairs are no reason to refuse a speech; it can be written down."""
+    event = said(text)
+    assert isinstance(event, Spoke)
+    assert event.reply.text.encode().decode() == text.replace("\ud800", "\ufffd")
 
 
 @many

@@ -17,7 +17,7 @@ from debate_orchestrator.core.fold import CurrentState, admits
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.budget import Budget
 from debate_orchestrator.engine.loop import run_loop
-from debate_orchestrator.engine.turn import OnBrief, OnEvent, record_event
+from debate_orchestrator.engine.turn import OnBrief, OnEvent, OnText, record_event
 from debate_orchestrator.providers.registry import Provider
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
@@ -27,6 +27,11 @@ if TYPE_CHECKING:
     from debate_orchestrator.podium.person import Person
     from debate_orchestrator.terminal.keys import Session
     from debate_orchestrator.terminal.live import Live
+
+
+_CANCELLED_AFTER = (0.1, 1.0)
+"""Seconds after SIGTERM at which the loop is cancelled: first what waits for room on the disk says what is lost, and
+then connections and programs have a while to close."""
 
 
 class Key(NamedTuple):
@@ -50,8 +55,10 @@ class Controls:
         on_event: OnEvent,
         person: Person | None = None,
         on_brief: OnBrief | None = None,
+        on_text: OnText | None = None,
     ):
         self._on_brief = on_brief
+        self._on_text = on_text if live is None else live.on_text
         self._live, self._journal, self._current, self._person = live, journal, current, person
         self._message: Callable[[str], None] = live.message if live else remark
         self.on_event = on_event
@@ -184,6 +191,20 @@ class Controls:
             self._task.cancel()
         self.end()
 
+    def terminate(self) -> None:
+        """Handles SIGTERM, which a system sends seconds before it kills: leaves what is under way, and keeps what had
+        come of it. What does not end by itself within a second is left too."""
+        self._unsaved.give_up()
+        self.ended = True
+        self._stop.set()
+        self._resumed.set()
+        if self._person is not None:
+            self._person.abandon()
+        if self._task is not None:
+            loop = asyncio.get_running_loop()
+            for seconds in _CANCELLED_AFTER:
+                loop.call_later(seconds, self._task.cancel)
+
     def show_status(self) -> None:
         """Shows what is going on and what the keys do."""
         if self._live is None:
@@ -203,12 +224,19 @@ class Controls:
     async def run(self, seats: Mapping[str, Provider]) -> None:
         """Runs the loop until nothing is left for these providers, or the user ends it."""
         journal, current = self._journal, self._current
-        on_text = None if self._live is None else self._live.on_text
         # One budget for all rounds of the loop: a pause must not forget calls that may have cost something.
         budget = Budget(current)
         while not self.ended and _has_work(self._debate, seats):
             await run_loop(
-                journal, current, seats, self._on_event, on_text, self._stop, budget, self._unsaved, self._on_brief
+                journal,
+                current,
+                seats,
+                self._on_event,
+                self._on_text,
+                self._stop,
+                budget,
+                self._unsaved,
+                self._on_brief,
             )
             self._paused = self._stop.is_set() and _has_work(self._debate, seats) and not self.ended
             if self._paused:
@@ -265,16 +293,18 @@ async def run_with_controls(
     screen: Screen | None = None,
     person: Person | None = None,
     on_brief: OnBrief | None = None,
+    on_text: OnText | None = None,
 ) -> None:
     """Runs a debate until nothing is left for these providers. The first interrupt waits for the answers under way,
-    since they are paid for; the second one leaves them. Raises KeyboardInterrupt, with the command that resumes, if
-    work is left then."""
-    controls = Controls(None if screen is None else screen.live, journal, current, on_event, person, on_brief)
+    since they are paid for; the second one, or SIGTERM, leaves them. Raises KeyboardInterrupt, with the command that
+    resumes, if work is left then."""
+    live = None if screen is None else screen.live
+    controls = Controls(live, journal, current, on_event, person, on_brief, on_text)
     holding: AbstractAsyncContextManager[Session | None] = (
         nullcontext() if screen is None else screen.session(controls.press)
     )
     try:
-        with heeded(controls.interrupt):
+        with heeded(controls.interrupt, controls.terminate):
             async with holding as session:
                 controls.reads_keys = session is not None and session.reads_keys
                 controls.show_status()

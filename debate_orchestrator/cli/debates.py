@@ -15,7 +15,7 @@ from debate_orchestrator.cli.output import remark
 from debate_orchestrator.cli.people import people_errors
 from debate_orchestrator.cli.settings import questionnaire, read_answers
 from debate_orchestrator.core.events import Declined, Event, Noted, Opened, Reassigned, Reply, Spoke
-from debate_orchestrator.core.fold import CurrentState, admits, fold
+from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import start
 from debate_orchestrator.engine.turn import record_event
@@ -89,10 +89,11 @@ def existing_debate(
         current = CurrentState(fold(journal.events))
         state = current.state
         changes = changes_of(state)
+        changed = state
         for event in changes:
-            admits(state, event)  # all of them, before the first is written
+            changed = apply(changed, event)  # all of them, before the first is written: one may allow the next
         typed = {event.seat: event.who for event in changes if isinstance(event, Reassigned)}
-        consent.agree_to_debate(journal, state, typed, trusted=trusted)
+        consent.agree_to_debate(journal, changed, typed, trusted=trusted)
         for event in changes:
             record_event(journal, current, event)
         if changes:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.controls import run_with_controls, watch
 from debate_orchestrator.cli.debates import ConsentedDebate
+from debate_orchestrator.cli.interrupts import terminated_like_interrupted
 from debate_orchestrator.cli.output import print_errors, print_json, remark, say
 from debate_orchestrator.cli.people import connect_person
 from debate_orchestrator.cli.progress import BriefFiles, JsonEvents, Progress, silent, spending_line
@@ -44,7 +45,11 @@ def drive_to_report(debate: ConsentedDebate, arguments: argparse.Namespace, expe
     command that resumes, and Paused if turns are left that only an agent host can take."""
     journal, files = debate.journal, debate.files
     if debate.state.due:
-        _take_turns(debate, arguments, expected)
+        with terminated_like_interrupted():
+            try:
+                _take_turns(debate, arguments, expected)
+            except KeyboardInterrupt as interrupt:
+                raise KeyboardInterrupt(str(interrupt) or f"interrupted; {_go_on(debate)}") from None
     if due := ", ".join(turn.id for turn in debate.state.due):
         raise Paused(f"{files.journal}: turns wait for the host: {due}. Take them with `debate step {files.journal}`.")
     written = write_reports(journal, files)
@@ -73,18 +78,22 @@ def _take_turns(debate: ConsentedDebate, arguments: argparse.Namespace, expected
     seats = registry.make_providers(debate.current, files.evidence, flags.permitted(arguments))
     person = connect_person(seats, files.drafts)
     screen = None if quiet else watch(state, sys.stderr)
-    on_event: OnEvent = silent if quiet else Progress(state)
+    progress = Progress(state)
+    on_event: OnEvent = silent if quiet else progress
     on_event = json_events or (screen.live.on_event if screen else on_event)
     rehearses = any(model_spec.kind(spec) == model_spec.REHEARSE for specs in state.cast.values() for spec in specs)
     on_brief = BriefFiles(TurnsFolder(files.turns, remark)) if rehearses else None
     try:
-        asyncio.run(run_with_controls(journal, debate.current, seats, on_event, screen, person, on_brief))
+        on_text = None if quiet else progress.on_text
+        asyncio.run(run_with_controls(journal, debate.current, seats, on_event, screen, person, on_brief, on_text))
     except ExternalError as error:
-        count = len(debate.state.answers)
-        saved = f"{count} turn{'s' * (count != 1)} saved"
-        raise type(error)(
-            [*error.complaints, f"{files.journal}: {saved}. Go on with `debate resume {files.journal}`."]
-        ) from error
+        raise type(error)([*error.complaints, f"{files.journal}: {_go_on(debate)}"]) from error
+
+
+def _go_on(debate: ConsentedDebate) -> str:
+    """What is saved, and the command that goes on."""
+    turns = len(debate.state.answers)
+    return f"{turns} turn{'s' * (turns != 1)} saved. Go on with `debate resume {debate.files.journal}`."
 
 
 class Written(NamedTuple):

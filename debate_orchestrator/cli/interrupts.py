@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: the first one stops new calls and waits for those under way, which are paid for."""
+"""Ctrl-C waits for the answers under way, which are paid for; SIGTERM ends at once, and keeps what had come of them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,16 @@ def terminated_like_interrupted() -> Iterator[None]:
 
 
 @contextmanager
-def heeded(interrupted: Callable[[], None]) -> Iterator[None]:
-    """Calls `interrupted` in the running event loop for each SIGINT and SIGTERM, instead of ending the process."""
+def heeded(interrupted: Callable[[], None], terminated: Callable[[], None]) -> Iterator[None]:
+    """Calls `interrupted` in the running event loop for each SIGINT, and `terminated` for each SIGTERM, instead of
+    ending the process. Afterwards the signals do again what they did before."""
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, interrupted)
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    loop.add_signal_handler(signal.SIGINT, interrupted)
+    loop.add_signal_handler(signal.SIGTERM, terminated)
     try:
         yield
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number, handler in before.items():
             loop.remove_signal_handler(number)
+            signal.signal(number, handler)

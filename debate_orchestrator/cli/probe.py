@@ -190,6 +190,12 @@ async def _run(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
             remark(STOPPING)
         stop.set()
 
+    def terminate() -> None:
+        unsaved.give_up()
+        stop.set()
+        if task:
+            task.cancel()
+
     def on_event(debate: DebateState, event: Event) -> None:
         text = getattr(event, "trouble", "")
         if debate.complete:
@@ -200,7 +206,7 @@ async def _run(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
                 where = f"{model_spec.public_name(debate.cast['judge'][0])} on {debate.opened.course.source}"
                 remark(f"  {where}: {text}; {len(run.pending())} ballots to go")
 
-    with heeded(interrupt), suppress(asyncio.CancelledError):
+    with heeded(interrupt, terminate), suppress(asyncio.CancelledError):
         failures = await run.run(stop, on_event, unsaved, _remember)
     if stop.is_set() and run.pending():
         complaints = dict.fromkeys(complaint for error in failures for complaint in error.complaints)

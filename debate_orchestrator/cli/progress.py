@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sys
@@ -10,30 +11,52 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 from debate_orchestrator.cli.output import remark
-from debate_orchestrator.core import hearing
+from debate_orchestrator.core import hearing, schedule
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Answer, Asked, CallFailed, Event, Rejected, Reply
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.prompting.briefs import Brief, brief_file
+from debate_orchestrator.providers import registry
+from debate_orchestrator.providers.caching import filler
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.util import model_spec, sanitize
 
+_FIRST_SIGN, _NEXT_SIGNS = 15.0, 60.0
+"""Seconds after which a turn that takes long is reported for the first time, and then again and again."""
+
 
 class Progress:
-    """Prints what happens as text; announcements that were printed before the debate paused are left out."""
+    """Prints what happens as text; announcements that were printed before the debate paused are left out. Every minute
+    it says what a slow turn is doing: a laptop takes minutes to read a long prompt."""
 
-    def __init__(self, debate: DebateState, *, now: Callable[[], float] = time.monotonic):
+    def __init__(
+        self,
+        debate: DebateState,
+        *,
+        now: Callable[[], float] = time.monotonic,
+        signs: tuple[float, float] = (_FIRST_SIGN, _NEXT_SIGNS),
+    ):
+        """`signs` are the seconds after which a slow turn is reported for the first time, and then each time."""
+        self._first_sign, self._next_signs = signs
         self._now = now
         self._announced = len(announcements(debate)) if debate.answers else 0
         self._started: dict[str, float] = {}
+        self._heard: dict[str, int] = {}
+        """Turn under way to the words of its answer, once that has begun."""
+        self._signs: dict[str, asyncio.TimerHandle] = {}
 
     def __call__(self, debate: DebateState, event: Event) -> None:
         lines = [_trouble(event)] if isinstance(event, Rejected | CallFailed) else []
         if isinstance(event, Asked):
             self._started.setdefault(event.turn, self._now())
+            self._sign_later(debate, event.turn, self._first_sign)
+        if isinstance(event, Answer | CallFailed):
+            self._heard.pop(event.turn, None)
+            if (sign := self._signs.pop(event.turn, None)) is not None:
+                sign.cancel()
         if isinstance(event, Answer) and not isinstance(event, Rejected):
             seconds = self._now() - self._started.get(event.turn, self._now())
             size = _size(hearing.public(debate, event.reply.text), event.reply, seconds, costs_of(debate).total.cost)
@@ -46,6 +69,27 @@ class Progress:
         with suppress(OSError):  # stderr was closed; the debate goes on
             for line in lines:
                 remark(line)
+
+    def on_text(self, turn: Turn, piece: str) -> None:
+        """A piece of an answer has come; an empty one says that the answer has begun."""
+        self._heard[turn.id] = self._heard.get(turn.id, 0) + sum(map(str.isspace, piece))
+
+    def _sign_later(self, debate: DebateState, turn_id: str, seconds: float) -> None:
+        with suppress(RuntimeError):  # no loop runs: the event is not of a call
+            loop = asyncio.get_running_loop()
+            self._signs[turn_id] = loop.call_later(seconds, self._sign, debate, turn_id)
+
+    def _sign(self, debate: DebateState, turn_id: str) -> None:
+        """Prints what a turn that takes long is doing."""
+        seconds = self._now() - self._started[turn_id]
+        if (words := self._heard.get(turn_id)) is not None:
+            doing = f"writing, about {words:,} words so far" if words else "thinking"
+        else:
+            reads = registry.is_api(filler(debate, schedule.turn(debate, turn_id).seat))
+            doing = "reading the prompt" if reads else "no word yet"
+        with suppress(OSError):
+            remark(f"  {turn_id}: {doing}, {seconds:.0f} s")
+        self._sign_later(debate, turn_id, self._next_signs)
 
 
 def silent(debate: DebateState, event: Event) -> None:

@@ -1,4 +1,7 @@
-"""`debate resume`: continues a debate where it stopped, with another cap or cast if one is given."""
+"""`debate resume`: continues a debate where it stopped, with another cap, cast or time for retries if one is given.
+
+A debate that ended undecided because no ballot of its judges could be used is reopened: those ballots are due again.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,9 @@ from debate_orchestrator.cli.debates import existing_debate
 from debate_orchestrator.cli.driving import drive_to_report
 from debate_orchestrator.cli.flags import given_settings
 from debate_orchestrator.cli.people import people_errors
-from debate_orchestrator.cli.settings import cap
-from debate_orchestrator.core.events import BudgetChanged, Event, Reassigned
+from debate_orchestrator.cli.settings import cap, seconds
+from debate_orchestrator.core import schedule
+from debate_orchestrator.core.events import BudgetChanged, Event, Reassigned, Reopened, RetryForChanged
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import budget
 from debate_orchestrator.providers import registry
@@ -22,7 +26,7 @@ EXAMPLE = "debate resume debate-report.journal.jsonl"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("journal", metavar="JOURNAL")
     parser.add_argument("--max-cost", metavar="USD", help="what calls may cost from now on, in all; none for no cap")
-    flags.add_settings(parser, "cast")
+    flags.add_settings(parser, "cast", "retry_for")
     flags.add_permissions(parser)
     flags.add_trust(parser)
     flags.add_progress(parser)
@@ -42,11 +46,15 @@ def _changes(arguments: argparse.Namespace, state: DebateState) -> list[Event]:
     typed = {seat: tuple(specs) if isinstance(specs, list) else (specs,) for seat, specs in models.items()}
     cast = {**state.cast, **typed}
     errors = registry.complaints(typed)
-    errors += people_errors(cast, events=arguments.events) if state.due else []
+    reopened = schedule.unanswered_at_the_end(state)
+    errors += people_errors(cast, events=arguments.events) if state.due or reopened else []
     max_cost = state.max_cost if arguments.max_cost is None else cap(arguments.max_cost)
     if max_cost is not None:
         errors += budget.unpriced_seats(cast)
     if errors:
         raise BadSettings(errors)
-    changes: list[Event] = [Reassigned(seat=seat, who=specs) for seat, specs in typed.items()]
-    return changes if max_cost == state.max_cost else [BudgetChanged(max_cost=max_cost), *changes]
+    retry_for = seconds(given_settings(arguments, "retry_for").get("retry_for", state.retry_for))
+    changes: list[Event] = [Reopened()] if reopened else []
+    changes += [] if max_cost == state.max_cost else [BudgetChanged(max_cost=max_cost)]
+    changes += [] if retry_for == state.retry_for else [RetryForChanged(retry_for=retry_for)]
+    return [*changes, *(Reassigned(seat=seat, who=specs) for seat, specs in typed.items())]

@@ -14,7 +14,7 @@ from debate_orchestrator.cli.consent import STANDARD_INPUT, STDIN
 from debate_orchestrator.cli.flags import given_settings, number
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.core.phases import EVERYBODY
-from debate_orchestrator.core.settings import LARGEST_COST
+from debate_orchestrator.core.settings import DECLARED, LARGEST_COST
 from debate_orchestrator.engine import format_check
 from debate_orchestrator.formats import loader
 from debate_orchestrator.formats.source import is_path
@@ -157,6 +157,15 @@ def _check_finished(path: str, format_name: str) -> None:
         return
     left = f"{now.turn} is still to be answered" if isinstance(now, Propose) else f"the question `{now.key}` is open"
     raise BadSettings(f"{path} holds a setup conversation in which {left}. Go on with `debate ask {path}`.")
+
+
+def seconds(value: float | str) -> float:
+    """The value of --retry-for in seconds, as `given_settings` found it. Raises BadSettings."""
+    setting = DECLARED["retry_for"]
+    least, most = setting.limits or (0, 0)
+    if isinstance(value, int | float) and least <= value <= most:
+        return float(value)
+    raise BadSettings(f"--retry-for must be {setting.wanted}, and not {value!r}.")
 
 
 def cap(text: str) -> float | None:

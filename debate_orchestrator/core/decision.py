@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -18,6 +19,8 @@ UNTOUCHED = "untouched"
 """What a ballot says of an issue that neither side has dealt with."""
 OTHERWISE = "otherwise"
 """The condition of a brief's last case, which holds where none of the others does."""
+_NUMBER = re.compile(r"^\s*I?\d{1,2}[.:)]\s+")
+"""A number that was written before a question."""
 SPARE = 1.1
 """How far a brief may go beyond the words it was asked for before it is sent back."""
 
@@ -46,7 +49,7 @@ def issue_list(debate: DebateState) -> IssueList | None:
 
 
 def _numbered(questions: Sequence[str]) -> dict[str, str]:
-    return {f"I{n}": question for n, question in enumerate(questions, start=1)}
+    return {f"I{n}": _NUMBER.sub("", question) for n, question in enumerate(questions, start=1)}
 
 
 def _replies(debate: DebateState, option: str) -> Iterator[Voted]:

@@ -303,15 +303,20 @@ class Voted(Value):
     turn: str
     ballot: Annotated[dict[str, Any], FREE]
     reply: Reply
+    changes: Annotated[tuple[str, ...], FREE] = ()
+    """How the ballot differs from the reply as it was written, a short line each; empty where it does not."""
 
 
 class Rejected(Value):
-    """A reply would not do. It is kept and asked for again once; a second spoiled ballot is not counted."""
+    """A reply can't be used. It is kept, and the turn is asked again."""
 
     kind: Literal["spoiled"] = "spoiled"
     turn: str
     complaints: Annotated[tuple[str, ...], FREE]
     reply: Reply
+    absent: bool | None = None
+    """Whether the judge counts as absent in this turn from here on. None, as in journals that do not say: it does with
+    the second reply that can't be used."""
 
 
 class CallFailed(Value):
@@ -344,6 +349,13 @@ class BudgetChanged(Value):
     max_cost: float | None = Field(ge=0, le=LARGEST_COST)
 
 
+class RetryForChanged(Value):
+    """From here on a turn may be in trouble for so many seconds before the debate is paused."""
+
+    kind: Literal["retry_for_changed"] = "retry_for_changed"
+    retry_for: float = Field(ge=0)
+
+
 class QuestionAsked(Value):
     """A question was put from the floor. Those it is put to hear it from their next turn on."""
 
@@ -365,6 +377,13 @@ class EndedEarly(Value):
     kind: Literal["closed"] = "closed"
 
 
+class Reopened(Value):
+    """A debate that ended without a decision, for want of a usable ballot, goes on: the judges who were absent in its
+    last turns are asked again."""
+
+    kind: Literal["reopened"] = "reopened"
+
+
 class Noted(Value):
     """Something that readers of the journal should know about how it was made."""
 
@@ -384,8 +403,10 @@ Event = (
     | CallFailed
     | Reassigned
     | BudgetChanged
+    | RetryForChanged
     | QuestionAsked
     | EndedEarly
+    | Reopened
     | Noted
 )
 

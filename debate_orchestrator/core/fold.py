@@ -26,6 +26,8 @@ from debate_orchestrator.core.events import (
     QuestionAsked,
     Reassigned,
     Rejected,
+    Reopened,
+    RetryForChanged,
     Spoke,
     Voted,
 )
@@ -34,9 +36,9 @@ from debate_orchestrator.core.schema import check, names_turns
 from debate_orchestrator.core.state import Cursor, DebateState, JudgedRound, make_plan
 from debate_orchestrator.util.errors import OutOfTurn
 
-ATTEMPTS = 2
-"""How often a judge is asked for a usable reply before it counts as absent. A debater never does: a one-sided
-transcript must not be judged."""
+_OLD_ATTEMPTS = 2
+"""Replies that can't be used after which a judge is absent, in journals that do not say so themselves. A debater never
+is: a one-sided transcript must not be judged."""
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
@@ -83,12 +85,16 @@ def admits(debate: DebateState, event: Event) -> bool:
         return True
     if isinstance(event, BudgetChanged):
         return _admits_budget(debate, event)
+    if isinstance(event, RetryForChanged):
+        return _admits_retry_for(debate, event)
     if isinstance(event, Reassigned):
         return _admits_cast(debate, event)
     if isinstance(event, QuestionAsked):
         return _admits_question(debate, event)
     if isinstance(event, EndedEarly):
         return _admits_early_end(debate)
+    if isinstance(event, Reopened):
+        return _admits_reopening(debate)
     if debate.answers.get(event.turn) == event or _is_known(debate, event):
         return False
     turn = next((turn for turn in debate.due if turn.id == event.turn), None)
@@ -114,6 +120,13 @@ def _admits_budget(debate: DebateState, event: BudgetChanged) -> bool:
     if debate.complete:
         raise OutOfTurn("This debate is complete; a new cost cap would change nothing.")
     return event.max_cost != debate.max_cost
+
+
+def _admits_retry_for(debate: DebateState, event: RetryForChanged) -> bool:
+    """Whether another time for retries changes anything. Raises OutOfTurn if no call is left to make."""
+    if debate.complete:
+        raise OutOfTurn("This debate is complete; another time for retries would change nothing.")
+    return event.retry_for != debate.retry_for
 
 
 def _admits_cast(debate: DebateState, event: Reassigned) -> bool:
@@ -152,9 +165,18 @@ def _admits_early_end(debate: DebateState) -> bool:
     return True
 
 
+def _admits_reopening(debate: DebateState) -> bool:
+    """True where an absent judge may still decide. Raises OutOfTurn in any other debate."""
+    if not schedule.unanswered_at_the_end(debate):
+        raise OutOfTurn("Only a debate that is undecided for want of a usable ballot can be reopened.")
+    return True
+
+
 def _check_answer(debate: DebateState, turn: Turn, event: Asked | CallFailed | Answer) -> None:
     """Raises OutOfTurn if a turn that is due wants another kind of answer, or if a structured reply lacks its shape."""
     shape = debate.shape(turn)
+    if isinstance(event, Rejected) and event.absent and turn.speaking:
+        raise OutOfTurn(f"{turn.id}: a debater can't be absent.")
     if isinstance(event, Declined) and turn.speaking:
         return
     if isinstance(event, Spoke | Declined | Voted) and isinstance(event, Voted) == (shape is None):
@@ -177,6 +199,7 @@ def _opening(opened: Opened) -> DebateState:
         plan=make_plan(opened),
         cast=opened.cast,
         max_cost=opened.setup.max_cost,
+        retry_for=opened.setup.retry_for,
         closed_after=course.closed_after if course else None,
         notes=[],
         questions=[],
@@ -219,6 +242,8 @@ def _changed(debate: DebateState, event: Event) -> DebateState:
             return replace(debate, cast={**debate.cast, event.seat: event.who})
         case BudgetChanged():
             return replace(debate, max_cost=event.max_cost)
+        case RetryForChanged():
+            return replace(debate, retry_for=event.retry_for)
         case QuestionAsked():
             _append(debate.questions, event)
         case EndedEarly():
@@ -230,8 +255,11 @@ def _changed(debate: DebateState, event: Event) -> DebateState:
             _add(debate.asked, event.turn, event)
         case Rejected():
             _add(debate.rejected, event.turn, event)
-            if len(debate.rejected[event.turn]) >= ATTEMPTS and not debate.turns[event.turn].speaking:
+            unsaid = event.absent is None and len(debate.rejected[event.turn]) >= _OLD_ATTEMPTS
+            if event.absent or (unsaid and not debate.turns[event.turn].speaking):
                 return _settled(debate, event)
+        case Reopened():
+            return _reopened(debate)
         case Spoke() | Declined() | Voted():
             return _settled(debate, event)
     return debate
@@ -239,7 +267,19 @@ def _changed(debate: DebateState, event: Event) -> DebateState:
 
 def _ended_early(debate: DebateState) -> DebateState:
     """An early end leaves out phases, among them some that answer what is found: the schedule is made anew."""
-    debate = replace(debate, closed_after=schedule.last_place(debate))
+    return _rescheduled(replace(debate, closed_after=schedule.last_place(debate)))
+
+
+def _reopened(debate: DebateState) -> DebateState:
+    """The last turns of absent judges are due again; what the panel's votes came to without them is forgotten."""
+    for turn in schedule.unanswered_at_the_end(debate):
+        del _own(debate.answers)[turn.id]
+        _own(debate.votes).pop(schedule.place_of(turn), None)
+    return _rescheduled(debate)
+
+
+def _rescheduled(debate: DebateState) -> DebateState:
+    """The stages and the results of the rounds, worked out anew from the answers."""
     judged: dict[int, JudgedRound] = {}
     debate = replace(
         debate, judged=judged, stages=[], turns={}, cursor=Cursor(), last_slots=schedule.last_slots(debate)

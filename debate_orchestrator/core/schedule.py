@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from debate_orchestrator.core import decision, hearing, tally
 from debate_orchestrator.core.events import Rejected
-from debate_orchestrator.core.phases import JUDGE, MIRRORED, Slot, Turn
+from debate_orchestrator.core.phases import JUDGE, MIRRORED, NO_DECISION, Slot, Turn
 from debate_orchestrator.core.schema import ShapeContext
 from debate_orchestrator.core.state import Cursor, DebateState, Stage
 from debate_orchestrator.util.errors import OutOfTurn
@@ -77,6 +77,8 @@ def _seats(debate: DebateState, slot: Slot) -> list[tuple[str, ...]]:
     order = debate.plan.speaking_order
     if slot.phase.on == "findings" and not decision.findings(debate):
         return []
+    if "findings" in debate.format.shapes.get(slot.phase.reply, {}) and decision.decision_brief(debate) is None:
+        return []  # nothing was written that could be checked
     if slot.phase.on == "convergence":
         if not tally.intervened(debate, slot.round or 0):
             return []
@@ -187,6 +189,35 @@ def questions_before(debate: DebateState, turn: Turn) -> tuple[int, int]:
 def settled(debate: DebateState) -> list[Turn]:
     """Every turn that has its answer, in the order of the schedule."""
     return [turn for turn in debate.turns.values() if turn.id in debate.answers]
+
+
+def unanswered_at_the_end(debate: DebateState) -> list[Turn]:
+    """The judges' turns without a usable reply after the last speech, in a debate that ended without a decision
+    because of them; empty for any other debate. A Reopened event makes them due again."""
+    if debate.due or not any(vote.absent for vote in tally.final_votes(debate)):
+        return []
+    verdict = tally.verdict(debate)
+    if verdict is not None and verdict.winner != NO_DECISION:
+        return []
+    turns = settled(debate)
+    spoken = [n for n, turn in enumerate(turns) if not turn.judging or not turn.closing]
+    after = turns[max(spoken, default=-1) + 1 :]
+    return [turn for turn in after if isinstance(debate.answers[turn.id], Rejected)]
+
+
+def may_be_absent(debate: DebateState, turn: Turn) -> bool:
+    """Whether the debate may go on without a usable reply to a turn: never without a speech, and without a ballot
+    only while enough other judges can vote for the quorum."""
+    if turn.speaking or not turn.judging:
+        return not turn.speaking
+    if (panel := debate.plan.voting.get(place_of(turn))) is None:
+        return True
+    absent = {
+        voting.judge
+        for voting in panel
+        if any(isinstance(debate.answers.get(turn_id), Rejected) for turn_id in voting.turns)
+    }
+    return len(panel) - len(absent | {turn.seat}) >= max(1, debate.opened.setup.quorum)
 
 
 def heard(debate: DebateState, listener: Turn) -> list[Turn]:

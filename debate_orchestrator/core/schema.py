@@ -166,23 +166,67 @@ def fields_asked(shape: Mapping[str, Field], terms: ShapeContext) -> Shape:
 
 
 def json_schema(shape: Mapping[str, Field], terms: ShapeContext) -> dict[str, Any]:
-    """The shape as a JSON Schema for structured-output modes: every property is required, and no other is allowed."""
+    """The shape as a JSON Schema for structured-output modes: every property is required, and no other is allowed.
+
+    A condition inside a record is an `anyOf`. One on the reply itself is a union with null, because structured-output
+    modes refuse a schema whose root is no plain object.
+    """
     return _object({name: _schema(field, terms) for name, field in fields_asked(shape, terms).items()})
+
+
+def _record_schema(shape: Mapping[str, Field], terms: ShapeContext) -> dict[str, Any]:
+    """The schema of a record inside a reply: one alternative for each set of fields that must be filled in."""
+    fields = fields_asked(shape, terms)
+    named = {other for field in fields.values() for other in (*field.only_if, *field.unless)}
+    decisive = next(iter(named), "")
+    options = _options(fields[decisive], terms) if len(named) == 1 and decisive in fields else ()
+    alternatives: dict[tuple[str, ...], list[bool | str]] = {}
+    for option in options:
+        filled = tuple(name for name, field in fields.items() if applies(field, {decisive: option}))
+        alternatives.setdefault(filled, []).append(option)
+    if len(alternatives) < 2:
+        return json_schema(shape, terms)
+    return {"anyOf": [_alternative(fields, filled, {decisive: taken}, terms) for filled, taken in alternatives.items()]}
+
+
+def _options(field: Field, terms: ShapeContext) -> tuple[bool | str, ...]:
+    """The values of a field on which others may depend."""
+    if field.per_side or field.optional or field.kind not in ("flag", "choice"):
+        return ()
+    return (True, False) if field.kind == "flag" else field.of or terms.sides
+
+
+def _alternative(
+    fields: Mapping[str, Field], filled: tuple[str, ...], taken: Mapping[str, list[bool | str]], terms: ShapeContext
+) -> dict[str, Any]:
+    properties = {}
+    for name, field in fields.items():
+        empty = name not in filled and empty_value(field) is None
+        plain = {"type": "null"} if empty else _schema(field, terms, conditional=field.optional)
+        properties[name] = plain | ({"enum": taken[name]} if name in taken else {})
+        properties[name] |= {"description": field.about} if field.about else {}
+    return _object(properties)
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
-def _schema(field: Field, terms: ShapeContext) -> dict[str, Any]:
+def _schema(field: Field, terms: ShapeContext, *, conditional: bool | None = None) -> dict[str, Any]:
+    """The schema of a field; `conditional` says whether it may be null, if its own conditions do not."""
     schema = _plain(field, terms)
     if field.per_side:
         schema = _object(dict.fromkeys(terms.sides, schema))
     elif field.per_issue:
         schema = _object(dict.fromkeys(terms.issues, schema))
-    if (field.only_if or field.unless or field.optional) and empty_value(field) is None:
-        schema |= {"type": [schema["type"], "null"]}
-        schema |= {"enum": [*schema["enum"], None]} if "enum" in schema else {}
+    if conditional is None:
+        conditional = bool(field.only_if or field.unless or field.optional)
+    if conditional and empty_value(field) is None:
+        if "anyOf" in schema:
+            schema = {"anyOf": [*schema["anyOf"], {"type": "null"}]}
+        else:
+            schema |= {"type": [schema["type"], "null"]}
+            schema |= {"enum": [*schema["enum"], None]} if "enum" in schema else {}
     return schema | ({"description": field.about} if field.about else {})
 
 
@@ -202,9 +246,12 @@ def _plain(field: Field, terms: ShapeContext) -> dict[str, Any]:
         case "turns":
             return {"type": "array", "items": {"type": "string"}}
         case "list":
-            return {"type": "array", "items": json_schema(field.fields, terms) if field.fields else {"type": "string"}}
+            return {
+                "type": "array",
+                "items": _record_schema(field.fields, terms) if field.fields else {"type": "string"},
+            }
         case "record":
-            return json_schema(field.fields, terms)
+            return _record_schema(field.fields, terms)
         case "scores":
             each = _object({name: {"type": "number"} for name in terms.criteria})
             return _object(dict.fromkeys(terms.sides, each))
@@ -355,7 +402,7 @@ def _fits(field: Field, value: Any, terms: ShapeContext) -> bool:
         case "turn":
             return isinstance(value, str) and value in terms.turn_ids
         case "turns":
-            return _all_of(value, terms.turn_ids) and bool(value)
+            return _all_of(value, terms.turn_ids)
     return False
 
 

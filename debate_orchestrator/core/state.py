@@ -94,6 +94,8 @@ class DebateState:
     cast: Mapping[str, tuple[str, ...]]
     """Who fills the seats now."""
     max_cost: float | None
+    retry_for: float
+    """Seconds that a turn may be in trouble now before the debate is paused."""
     closed_after: str | None = None
     """The place after which only the last turns follow, where the debate was ended early."""
     answers: Mapping[str, Answer] = field(default_factory=dict)

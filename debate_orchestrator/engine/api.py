@@ -7,7 +7,8 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from debate_orchestrator.core.events import BudgetChanged, Noted, Opened
+from debate_orchestrator.core import schedule
+from debate_orchestrator.core.events import BudgetChanged, Noted, Opened, Reopened, RetryForChanged
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE
@@ -45,7 +46,7 @@ class DebateResult(NamedTuple):
     files: DebateFiles
     """The paths of its journal, its report and the report as a page."""
     state: DebateState
-    """What its events add up to: `state.verdict()`, `state.answers`, ..."""
+    """What its events add up to: `state.answers`, `state.complete`, ..."""
     report: ReportModel
     """What every form of the report is rendered from."""
 
@@ -79,7 +80,7 @@ async def run(
 
     Example:
         result = await run({"topic": "Tabs or spaces?", "positions": {"a": "Tabs.", "b": "Spaces."}}, rehearse=True)
-        print(result.state.verdict(), result.files.report)
+        print(result.report.verdict.winner, result.files.report)
     """
     filler = discovery.best if rehearse else discovery.default
     files = await _open(_settings(settings, filler), rehearse=rehearse)
@@ -91,6 +92,7 @@ async def resume(
     journal: Path,
     *,
     max_cost: float | None = None,
+    retry_for: float | None = None,
     trust: bool = False,
     on_event: OnEvent | None = None,
     on_text: OnText | None = None,
@@ -100,12 +102,14 @@ async def resume(
     Args:
         journal: path of the journal.
         max_cost: a new cap in US dollars; None keeps the old one.
+        retry_for: seconds that a turn may be in trouble from now on; None keeps what they were.
         trust: consent to what the journal makes this program do beyond the debate: run commands, call servers by
             address, read files elsewhere, send prompts that did not ship with this package.
         on_event, on_text: as in `run`.
 
     Returns:
-        The finished debate, as `run` does. A complete debate is only reported again.
+        The finished debate, as `run` does. A complete debate is only reported again, unless it is undecided because no
+        ballot could be used: then its last ballots are asked for again.
 
     Raises:
         BadSettings: the journal needs your consent (`trust`), or a cap can't be held.
@@ -120,12 +124,17 @@ async def resume(
     with JournalWriter(path) as writer:
         current = CurrentState(fold(writer.events))
         debate = current.state
-        if debate.due:
+        reopened = bool(schedule.unanswered_at_the_end(debate))
+        if debate.due or reopened:
             must_be_trusted(path, risks.of_going_on(debate.opened, debate.cast), trust)
+        if reopened:
+            record_event(writer, current, Reopened())
         if max_cost is not None:
             if errors := unpriced_seats(debate.cast):
                 raise BadSettings(errors)
             record_event(writer, current, BudgetChanged(max_cost=max_cost))
+        if retry_for is not None:
+            record_event(writer, current, RetryForChanged(retry_for=retry_for))
         return await _drive(writer, files, on_event, on_text)
 
 

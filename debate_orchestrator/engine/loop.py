@@ -29,20 +29,31 @@ async def run_loop(
     budget: Budget | None = None,
     unsaved: UnsavedEvents | None = None,
     on_brief: OnBrief | None = None,
+    *,
+    needs_ballots: bool = True,
 ) -> DebateState:
     """Runs a debate until it is complete, only seats without a provider are due, or `stop` is set.
 
     `current` must hold the state of the journal's events; it is updated with each event. `providers` maps seats to
     providers. `on_event` gets each event, `on_text` each piece of an answer, `on_brief` each brief. Once `stop` is set
     no new call is made, and the answers under way are awaited. `budget` limits the costs (by default to the debate's
-    own cap); `unsaved` holds answers while the disk is full.
+    own cap); `unsaved` holds answers while the disk is full. Without `needs_ballots` the debate goes on if no reply of
+    a judge can be used, even if nothing can be decided then.
 
     Raises the first failure of a provider, after the other answers of the stage are saved; OverBudget if a call would
-    exceed the cap.
+    exceed the cap; Paused if no reply of a judge can be used whom the panel can't spare.
     """
     stop = stop or asyncio.Event()
     runner = TurnRunner(
-        journal, current, stop, on_event=on_event, on_text=on_text, on_brief=on_brief, budget=budget, unsaved=unsaved
+        journal,
+        current,
+        stop,
+        on_event=on_event,
+        on_text=on_text,
+        on_brief=on_brief,
+        budget=budget,
+        unsaved=unsaved,
+        needs_ballots=needs_ballots,
     )
     try:
         while not stop.is_set() and (turns := [turn for turn in current.state.due if turn.seat in providers]):

@@ -240,7 +240,8 @@ class ProbeRun:
             writer.sync()
             budget = self._shared_budget.budget(ballot.path, current)
             providers = registry.make_providers(current, permissions=self._permissions)
-            debate = await loop.run_loop(writer, current, providers, budget=budget, **options)
+            # A judge without a usable ballot is a result here, and no reason to stop.
+            debate = await loop.run_loop(writer, current, providers, budget=budget, needs_ballots=False, **options)
             if debate.complete:
                 self._shared_budget.settle(ballot.path)
 

@@ -72,7 +72,8 @@ def of_journal(
     if debate.due:
         due = ", ".join(turn.id for turn in debate.due)
         raise BadJournal(
-            f"{path}: this is a debate that is not finished (due: {due}). Finish it: `debate resume {path}`."
+            f"{path}: this is a debate that is not finished (due: {due}). Finish it: `debate resume {path}`, with "
+            "another `--judge` if no reply of this one can be used."
         )
     if old.format.judged_by:
         return _of_unjudged(debate, path=path, digest=digest, judges=judges, strictness=strictness, panel=panel)

@@ -1,6 +1,7 @@
 """One turn, from its brief to its answer: intent, call, answer, each written to the journal as it happens.
 
-A reply that can't be used is kept, and the turn is asked again with the errors. A call that brought no answer is
+A reply that can't be used is kept, and the turn is asked again with the errors and that reply. If no usable one comes,
+the debate stops, unless a judge is missing whose panel can decide without it. A call that brought no answer is
 recorded too, with what had arrived, and is made again after a wait. No provider can say whether a call that broke off
 was billed, so each call has an intent of its own.
 """
@@ -9,9 +10,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 
+from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Answer, Asked, CallFailed, Event, Rejected, Reply
-from debate_orchestrator.core.fold import ATTEMPTS, CurrentState, admits
+from debate_orchestrator.core.fold import CurrentState, admits
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.budget import Budget
@@ -22,7 +25,13 @@ from debate_orchestrator.providers.registry import Provider, call_provider
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.util import model_spec, sanitize
-from debate_orchestrator.util.errors import BadReply, ExternalError, Paused, ProviderFailed, TransientError
+from debate_orchestrator.util.errors import BadReply, DebateError, ExternalError, Paused, ProviderFailed, TransientError
+
+SPEECH_ATTEMPTS = 2
+STRUCTURED_ATTEMPTS = 4
+"""Replies that are asked for in a row until one can be used."""
+
+_STOPPED = "The call was given up, since the debate was stopped."
 
 OnEvent = Callable[[DebateState, Event], None]
 """Called with each event after it was written and folded."""
@@ -46,7 +55,10 @@ class TurnRunner:
         on_brief: OnBrief | None = None,
         budget: Budget | None = None,
         unsaved: UnsavedEvents | None = None,
+        needs_ballots: bool = True,
     ):
+        """Without `needs_ballots` a judge may be absent even if nothing can be decided then."""
+        self.needs_ballots = needs_ballots
         self.journal, self.current, self.stop = journal, current, stop
         self.on_event, self.on_text, self.on_brief = on_event, on_text, on_brief
         self.budget = budget or Budget(current)
@@ -74,29 +86,38 @@ class TurnRunner:
         return running
 
     async def _run(self, turn: Turn, provider: Provider, begun: asyncio.Event, leader: asyncio.Event | None) -> None:
-        """Asks until the turn has its answer. A judge without a usable ballot counts as absent after the last attempt;
-        a debater's turn fails with ProviderFailed, and is asked anew when the debate is resumed."""
+        """Asks until the turn has its answer. If no reply of several can be used, a judge that the panel can spare
+        counts as absent; otherwise the turn stays due, and the debate stops: Paused for a judge, ProviderFailed for a
+        debater."""
         try:
             if leader is not None:
                 await leader.wait()
-            attempts = 0
+            left = SPEECH_ATTEMPTS if self.debate.shape(turn) is None else STRUCTURED_ATTEMPTS
             while turn in self.debate.due and not self.stop.is_set():
-                rejected = self.debate.rejected.get(turn.id, [])
-                if attempts == ATTEMPTS:
-                    raise ProviderFailed(rejected[-1].complaints)
-                attempts += 1
-                request = brief(self.debate, turn, rejected[-1].complaints if rejected else ()).redacted()
+                request = brief(self.debate, turn, self._former(turn, provider)).redacted()
                 reply = await _Call(self, turn, request, provider, begun).reply()
-                if reply is not None:
-                    await self.record(self._parse(turn, reply))
+                if reply is None:
+                    continue
+                left -= 1
+                event = self._parse(turn, replies.storable(reply), last=not left)
+                await self.record(event)
+                if isinstance(event, Rejected) and not left and not event.absent:
+                    raise _no_usable_reply(turn, event)
         finally:
             begun.set()  # a leader that failed must not block the turns behind it
 
-    def _parse(self, turn: Turn, reply: Reply) -> Answer:
+    def _former(self, turn: Turn, provider: Provider) -> Rejected | None:
+        """The last reply to a turn that can't be used, if it is from the same model: no other's reply is shown."""
+        rejected = self.debate.rejected.get(turn.id, [])
+        return rejected[-1] if rejected and rejected[-1].reply.by == provider.name else None
+
+    def _parse(self, turn: Turn, reply: Reply, *, last: bool) -> Answer:
         try:
             return replies.parse_reply(self.debate, turn, reply)
         except BadReply as error:
-            return Rejected(turn=turn.id, complaints=tuple(error.complaints), reply=reply)
+            spared = not self.needs_ballots and turn.judging
+            absent = last and (spared or schedule.may_be_absent(self.debate, turn))
+            return Rejected(turn=turn.id, complaints=tuple(error.complaints), reply=reply, absent=absent)
 
     async def record(self, event: Asked | Answer | CallFailed) -> None:
         """Writes an event, and returns when it is on the disk. Answers and failures wait for room on a full disk.
@@ -122,11 +143,13 @@ class _Call:
         self._runner, self._turn, self._request, self._provider = runner, turn, request, provider
         self._begun = begun
         self._billed = model_spec.is_called(provider.name)
+        self._pieces: list[str] = []
+        """What has come of the answer under way."""
 
     async def reply(self) -> Reply | None:
         """The provider's reply; None if the loop was told to stop. Paused when trouble outlasts the patience."""
         runner = self._runner
-        patience = runner.debate.opened.setup.retry_for
+        patience = runner.debate.retry_for
         return await call_with_retry(
             self._send, patience, before=self._begin, on_failure=self._failed, stop=runner.stop
         )
@@ -146,20 +169,40 @@ class _Call:
 
     async def _send(self) -> Reply:
         budget = self._runner.budget
+        self._pieces = []
         try:
             reply = await call_provider(self._provider, self._request, self._on_text)
         except ExternalError:
             raise  # `_failed` settles the budget, after the failure with its costs is on record
-        except BaseException:
-            budget.give(self._turn.id, unseen=True)  # a cancelled call may have cost what was expected of it
+        except asyncio.CancelledError:
+            self._record_cancelled()
             raise
-        budget.give(self._turn.id)
+        except BaseException:
+            budget.give(self._turn.id, unseen=True)
+            raise
+        # What an answer has cost whose stream was closed is not known.
+        budget.give(self._turn.id, unseen=self._billed and reply.cost is None)
         return reply.model_copy(
             update={"brief": self._request.digest, "by": self._provider.name, "called": self._billed}
         )
 
+    def _record_cancelled(self) -> None:
+        """Records a call that is given up, with what had come, at once: the process may have a second left."""
+        text, reply = "".join(self._pieces), None
+        if text.strip():
+            name = self._provider.name
+            reply = Reply(text=text, brief=self._request.digest, by=name, called=self._billed)
+        if self._billed or reply is not None:
+            event = CallFailed(
+                turn=self._turn.id, by=self._provider.name, trouble=_STOPPED, unsure=self._billed, reply=reply
+            )
+            with suppress(DebateError):  # the journal can't be written: it says so where it is closed
+                record_event(self._runner.journal, self._runner.current, event, self._runner.on_event)
+        self._runner.budget.give(self._turn.id, unseen=reply is None)  # it may have cost what was expected of it
+
     def _on_text(self, piece: str) -> None:
         self._begun.set()
+        self._pieces.append(piece)
         if self._runner.on_text is not None:
             self._runner.on_text(self._turn, piece)
 
@@ -189,13 +232,21 @@ class _Call:
             raise self._out_of_patience(trouble) from trouble
 
     def _out_of_patience(self, trouble: TransientError) -> Paused:
-        patience = self._runner.debate.opened.setup.retry_for
+        patience = self._runner.debate.retry_for
         limit = f"within {min(patience, trouble.patience or patience):g} s of trouble"
         limit = limit if trouble.tries is None else f"after {trouble.tries} calls"
         asks = f" The provider asks to wait {trouble.after:,.0f} s." if trouble.after else ""
         return Paused(
             [*trouble.complaints, f"{self._turn.id}: no answer {limit}.{asks} Resume when the trouble is over."]
         )
+
+
+def _no_usable_reply(turn: Turn, event: Rejected) -> ExternalError:
+    """The error that stops a debate whose turn has no usable reply."""
+    if not turn.judging:
+        return ProviderFailed(event.complaints)
+    problem = f"{turn.id}: none of the judge's {STRUCTURED_ATTEMPTS} replies can be used, so the debate stops here."
+    return Paused([*event.complaints, problem], hint="resume the debate to ask again, or with another `--judge`")
 
 
 def _summary(event: Answer | CallFailed) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from pydantic import Field
 
 from debate_orchestrator.core import hearing, schedule
-from debate_orchestrator.core.events import Asked, Noted, Reply
+from debate_orchestrator.core.events import Asked, Noted, Reply, Voted
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState
@@ -30,7 +31,13 @@ from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec, sanitize
-from debate_orchestrator.util.errors import BadReply, OutOfTurn
+from debate_orchestrator.util.errors import BadReply, OutOfTurn, short_repr
+
+_WRAPPER = re.compile(
+    r"\A\s*\[(?:sub)?agent hand-?back\b[^\]\n]*\]?|^[ \t]*agentId: ?[\w-]+(?=[^\n]*(?:\n[^\n]*){0,5}\Z)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""What agent hosts write around what an agent said: a first line, or one among the last."""
 
 
 class DueTurn(Value):
@@ -52,6 +59,8 @@ class Accepted(Value):
     words: int
     remark: str | None = None
     """What its writer should know: a reserved line in it that does not count."""
+    changes: tuple[str, ...] | None = None
+    """What was changed to read a structured reply; None where nothing was."""
 
 
 class StepResult(Value):
@@ -198,7 +207,12 @@ class _Stepper:
             if settled is not None and settled.reply.text == text:
                 return
             asked = brief(self.debate, turn)
-            reply = Reply(text=text, brief=asked.digest, by=model_spec.HOST)
+            if line := _WRAPPER.search(text):
+                problem = (
+                    f"{turn_id}: the reply is wrapped in text of the host's own tools ({short_repr(line[0].strip())})."
+                )
+                raise BadReply(problem, hint="hand in what the agent wrote, and nothing around it")
+            reply = replies.storable(Reply(text=text, brief=asked.digest, by=model_spec.HOST))
             event = replies.parse_reply(self.debate, turn, reply)
             if turn_id not in self.debate.answers:
                 self._ask_once(turn, asked)
@@ -206,7 +220,8 @@ class _Stepper:
                 ignored = hearing.ignored_line(self.debate, turn, reply)
                 remark = self.debate.format.lines.remark(ignored) if ignored else None
                 words = sanitize.count_words(hearing.public(self.debate, text))
-                self.accepted.append(Accepted(turn=turn_id, words=words, remark=remark))
+                changes = (event.changes if isinstance(event, Voted) else ()) or None
+                self.accepted.append(Accepted(turn=turn_id, words=words, remark=remark, changes=changes))
         except (BadReply, OutOfTurn) as error:
             self._refuse(turn_id, error.complaints)
 

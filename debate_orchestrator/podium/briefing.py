@@ -23,6 +23,7 @@ _HEADS = {
     "MATERIAL": "Material",
     "ADVICE": "The judge's advice",
     "COMPLAINTS": "What was wrong with the last reply",
+    "REPLY": "The last reply",
     "PAGES": "Pages",
 }
 _ITEM = re.compile(r"\s*(?:[-*]|\d+\.) ")

@@ -9,12 +9,12 @@ nonce, so no speaker can end a block and give instructions.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
 from debate_orchestrator.core import decision, hearing, schedule, tally, transcript
-from debate_orchestrator.core.events import Answer, Voted
+from debate_orchestrator.core.events import Answer, Rejected, Voted
 from debate_orchestrator.core.phases import JUDGE, MIRRORED, RAPPORTEUR, Turn
 from debate_orchestrator.core.schema import json_schema
 from debate_orchestrator.core.state import DebateState, Plan
@@ -26,6 +26,9 @@ from debate_orchestrator.prompting import rendering, templates
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.numbers import percent
 from debate_orchestrator.util.redact import redact_values
+
+LONGEST_FORMER = 20_000
+"""Characters of a reply that can't be used that its writer is shown again."""
 
 
 class Message(Value):
@@ -46,6 +49,8 @@ class Brief(Value):
     json_schema: dict[str, Any] | None = None
     words: int | None = None
     """About how many words are asked for, if a number is given."""
+    most_words: int | None = None
+    """Words after which what others hear of the reply ends, if the phase has such a limit."""
     tokens: int | None = None
     """The most tokens that the reply may have, if the format sets a limit."""
     search: bool = False
@@ -54,7 +59,8 @@ class Brief(Value):
     @property
     def digest(self) -> str:
         """The sha256 of everything that the seat is shown."""
-        return hashlib.sha256(self.model_dump_json(exclude={"turn", "words", "tokens", "search"}).encode()).hexdigest()
+        shown = self.model_dump_json(exclude={"turn", "words", "most_words", "tokens", "search"})
+        return hashlib.sha256(shown.encode()).hexdigest()
 
     def redacted(self) -> Brief:
         """The same without the secrets of the environment, as it is sent."""
@@ -62,8 +68,8 @@ class Brief(Value):
         return Brief.model_validate(redact_values(self.model_dump()) | kept)
 
 
-def brief(debate: DebateState, turn: Turn, complaints: Sequence[str] = ()) -> Brief:
-    """The brief of a turn that is due; `complaints` about its last reply come at the very end.
+def brief(debate: DebateState, turn: Turn, former: Rejected | None = None) -> Brief:
+    """The brief of a turn that is due; a `former` reply that can't be used comes at the very end, with the complaints.
 
     Only for a due turn: a judge's brief made later would hold results that were counted since.
     """
@@ -79,9 +85,15 @@ def brief(debate: DebateState, turn: Turn, complaints: Sequence[str] = ()) -> Br
     last = _render(loader.task_template(debate.format, turn.phase), context, own)
     if context["floor"]:
         last = f"{last}\n\n{_render('shared/floor.md.j2', context)}"
-    if complaints:
-        again = {"complaints": complaints, "wants": "json" if context["schema"] else "text"}
-        again |= {"nonce": debate.opened.nonce}
+    if former is not None:
+        text = hearing.public(debate, former.reply.text)
+        again = {
+            "complaints": former.complaints,
+            "former": text[:LONGEST_FORMER],
+            "cut": len(text) > LONGEST_FORMER,
+            "wants": "json" if context["schema"] else "text",
+            "nonce": debate.opened.nonce,
+        }
         last = f"{last}\n\n{_render('shared/again.md.j2', again)}"
     said.append(("user", last))
     return Brief(
@@ -91,6 +103,7 @@ def brief(debate: DebateState, turn: Turn, complaints: Sequence[str] = ()) -> Br
         wants="json" if context["schema"] else "text",
         json_schema=context["schema"],
         words=turn.phase.words,
+        most_words=turn.phase.most_words,
         tokens=turn.phase.tokens,
         search=context["search"],
     )

@@ -1,28 +1,28 @@
 """From a reply to an event: the other half of `briefs`, which makes what the reply answers.
 
-A speech is taken as it is. A structured reply must be exactly the shape that its brief asked for: it is parsed
-strictly, checked field by field, and refused with all complaints at once. Nothing is repaired.
+A speech is taken as it is. A structured reply is read in three steps: `json_object` finds the object in what was said,
+`normalize` reads its values, and `check` refuses what then does not have the shape asked for, with all complaints at
+once. What the first two changed is recorded beside the reply.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Any
 
-from debate_orchestrator.core import hearing, schedule
+from debate_orchestrator.core import decision, hearing, schedule
 from debate_orchestrator.core.events import Declined, Reply, Spoke, Voted
-from debate_orchestrator.core.phases import Turn
-from debate_orchestrator.core.private_text import without_private
-from debate_orchestrator.core.schema import check
+from debate_orchestrator.core.phases import RAPPORTEUR, Turn
+from debate_orchestrator.core.schema import Shape, check, fields_asked
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.util.data import strict_json
+from debate_orchestrator.prompting.json_object import PrivateAlone, find_object
+from debate_orchestrator.prompting.normalize import normalize, side_phrases
 from debate_orchestrator.util.errors import BadReply, short_repr
 
 LARGEST = 256 * 1024
 """Bytes that a reply may have: about 40,000 words, eighty times what any phase asks for."""
 
-_CODE_FENCE = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)\r?\n```", re.DOTALL)
-_BINARY = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -35,24 +35,25 @@ def decode(turn_id: str, data: bytes) -> str:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise BadReply(f"{turn_id}: the reply is not UTF-8 text (at offset {error.start}).") from None
-    if found := _BINARY.search(text):
-        raise BadReply(f"{turn_id}: the reply holds the control character {found[0]!a}, as a binary file does.")
     _check_text(turn_id, text)
     return text
+
+
+def storable(reply: Reply) -> Reply:
+    """A reply that a file can hold: half surrogate pairs, which are no characters, are replaced."""
+    return reply.model_copy(update={"text": _SURROGATES.sub("\ufffd", reply.text)})
 
 
 def _check_text(turn_id: str, text: str) -> None:
     if len(text) > LARGEST:
         raise BadReply(f"{turn_id}: the reply has {len(text):,} characters; at most {LARGEST:,} bytes are taken.")
-    if _SURROGATES.search(text):
-        raise BadReply(f"{turn_id}: the reply holds half a surrogate pair, which is not a character.")
     if not text.strip():
         raise BadReply(f"{turn_id}: the reply is empty.", hint="answer the turn's brief")
 
 
 def parse_reply(debate: DebateState, turn: Turn, reply: Reply) -> Spoke | Declined | Voted:
     """The event that a reply amounts to. Raises BadReply, with every complaint, if it can't be used."""
-    shape = debate.shape(turn)
+    reply, shape = storable(reply), debate.shape(turn)
     if reply.ended == "refused" and turn.speaking:
         return Declined(turn=turn.id, reply=reply)
     _check_text(turn.id, reply.text)
@@ -64,10 +65,34 @@ def parse_reply(debate: DebateState, turn: Turn, reply: Reply) -> Spoke | Declin
     if reply.ended == "cut":
         hint = "reply with the JSON object alone, and more briefly"
         raise BadReply(f"{turn.id}: the reply was cut short by a limit of tokens.", hint=hint)
-    ballot = parse_structured(turn.id, reply.text)
-    if complaints := check(shape, ballot, schedule.terms(debate, turn)):
-        raise BadReply([f"{turn.id}: {text}" for text in complaints])
-    return Voted(turn=turn.id, ballot=ballot, reply=reply)
+    ballot, changes = _read(debate, turn, shape, reply.text)
+    return Voted(turn=turn.id, ballot=ballot, reply=reply, changes=tuple(changes))
+
+
+def _read(debate: DebateState, turn: Turn, shape: Shape, text: str) -> tuple[dict[str, Any], list[str]]:
+    """A structured reply in the shape asked for, and what was changed to read it."""
+    terms = schedule.terms(debate, turn)
+    found, changes = _found(turn.id, text, fields_asked(shape, terms))
+    ballot, more = normalize(shape, found, terms, _sides(debate, turn))
+    if complaints := check(shape, ballot, terms):
+        raise BadReply([f"{turn.id}: {complaint}" for complaint in complaints])
+    # Asked once only: what its writer leaves as it is has its shape, and the report says what is wrong with it.
+    first = turn.role == RAPPORTEUR and not debate.rejected.get(turn.id)
+    if first and (found := decision.shortcomings(debate, turn, ballot)):
+        raise BadReply([f"{turn.id}: {shortcoming}" for shortcoming in found])
+    return ballot, [*changes, *more]
+
+
+def _sides(debate: DebateState, turn: Turn) -> dict[str, frozenset[str]]:
+    """Side to the phrases that mean it in a reply to this turn, and no other side."""
+    rules, positions = debate.format, debate.opened.setup.positions
+    holders = {side: debate.exchange.side(side) if turn.mirrored else side for side in rules.sides}
+    phrases = {
+        side: side_phrases(side, rules.name_of(side), rules.seats[holder].side, positions[holder])
+        for side, holder in holders.items()
+    }
+    every = [phrase for own in phrases.values() for phrase in own]
+    return {side: frozenset(phrase for phrase in own if every.count(phrase) == 1) for side, own in phrases.items()}
 
 
 def _check_speech(debate: DebateState, turn: Turn, text: str) -> None:
@@ -92,24 +117,16 @@ def _private_alone(where: str, tag: str = "") -> BadReply:
     return BadReply(f"{where}: the reply is private working alone.", hint=hint)
 
 
-def _without_fence(text: str) -> str:
-    """What is inside the code fence around a text, or the text itself if there is none."""
-    fenced = _CODE_FENCE.fullmatch(text)
-    return fenced[1].strip() if fenced else text
-
-
 def parse_structured(where: str, text: str) -> Any:
-    """The value of a reply in JSON, alone or in one code fence. Raises BadReply if it is not JSON.
+    """The JSON object in a reply. Raises BadReply if there is none that can be read without a guess."""
+    return _found(where, text)[0]
 
-    Private working around it, in the marks that models use, is left out.
-    """
-    bare = _without_fence(text.strip())
-    if not (bare.startswith("{") and bare.endswith("}")):
-        bare = _without_fence(without_private(text.strip()))
-    if text.strip() and not bare:
-        raise _private_alone(where)
+
+def _found(where: str, text: str, names: Collection[str] = ()) -> tuple[Any, list[str]]:
     try:
-        return strict_json(bare)
+        return find_object(text, names)
+    except PrivateAlone:
+        raise _private_alone(where) from None
     except ValueError as error:
-        problem = f"{where}: the reply is not JSON ({error}): {short_repr(bare, 40)}."
+        problem = f"{where}: the reply is not JSON ({error}): {short_repr(text.strip(), 40)}."
         raise BadReply(problem, hint="reply with the JSON object alone") from None

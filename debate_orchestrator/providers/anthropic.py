@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from debate_orchestrator.core.events import FoundPage, Reply, Usage
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.providers import api, faults, pricing, profiles, servers
+from debate_orchestrator.providers import api, faults, lengths, pricing, profiles, servers
 from debate_orchestrator.providers.caching import CachePlan, cache_plans, placed_marks
+from debate_orchestrator.providers.options import Option
 from debate_orchestrator.providers.registry import Permissions, Piece
 from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import ExternalError, ProviderFailed
@@ -23,6 +24,8 @@ _SEARCH_TOOL = {"type": "web_search_20260209", "name": "web_search", "max_uses":
 _SEARCH_PAUSES = 4
 """How often a server may hand back an answer in the middle of a search, to be told to go on."""
 _STRUCTURED, _SEARCH = "structured output", "search"
+_STRUCTURED_SIGNS = ("output_config", "output_format", "json_schema", "schema", "structured", "grammar")
+_LIMIT_SIGNS = ("max_tokens", "output tokens", "in the completion")
 _DELTAS = {
     "text_delta": ("text", "text"),
     "thinking_delta": ("thinking", "thinking"),
@@ -38,10 +41,7 @@ class Messages(api.ApiModel):
     """One model of one server."""
 
     sdk_name = "anthropic"
-    optional = (
-        (_STRUCTURED, "output_config", ("output_config", "output_format", "json_schema", "schema")),
-        (_SEARCH, "tools", ("web_search", "tool")),
-    )
+    imports = "anthropic.resources.messages"
 
     def __init__(self, spec: str, current: CurrentState, permissions: Permissions):
         super().__init__(spec, current, permissions)
@@ -51,17 +51,16 @@ class Messages(api.ApiModel):
         """The answer to one brief, as `Provider` says. One that pauses in a search is several requests."""
         plan = self._plans.get(brief.turn, CachePlan())
         marked = placed_marks(plan, self.current.state, sum(len(message.parts) for message in brief.messages))
-        body = request(brief, self.name, marked, self.lacks, hour=plan.hour)
+        base, options = request(brief, self.name, marked, hour=plan.hour), options_of(brief, self.name)
         answer = MessagesAnswer()
-        clock = faults.SilenceClock(self.current.state.opened.setup.retry_for)
+        clock = faults.SilenceClock(self.current.state.retry_for)
         for _ in range(_SEARCH_PAUSES):
             answer = MessagesAnswer(answer)
-            await self.listen(body, answer, clock, on_text)
+            await self.listen(base, options, answer, brief, clock, on_text)
             if answer.stop != "pause_turn":
                 break
-            body["messages"] = [*body["messages"], {"role": "assistant", "content": answer.blocks_to_resend()}]
-        wanted = {name for name, wish in ((_STRUCTURED, brief.json_schema), (_SEARCH, brief.search)) if wish}
-        return answer.reply(self.name, tuple(sorted(self.lacks & wanted)))
+            base["messages"] = [*base["messages"], {"role": "assistant", "content": answer.blocks_to_resend()}]
+        return answer.reply(self.name, self.refusals.lacking(options))
 
     def sdk(self) -> Any:
         import anthropic
@@ -104,11 +103,9 @@ class Messages(api.ApiModel):
         return None
 
 
-def request(
-    brief: Brief, spec: str, marked: Iterable[int] = (), lacks: Collection[str] = (), *, hour: bool = False
-) -> dict[str, Any]:
-    """A brief as the body of a request, without what the server `lacks`. `marked` are the blocks with a cache mark,
-    counted from 0 over all messages, which lasts an hour or minutes."""
+def request(brief: Brief, spec: str, marked: Iterable[int] = (), *, hour: bool = False) -> dict[str, Any]:
+    """A brief as the body of a request, without its options. `marked` are the blocks with a cache mark, counted from 0
+    over all messages, which lasts an hour or minutes."""
     blocks: list[dict[str, Any]] = []
     messages = []
     for message in brief.messages:
@@ -117,19 +114,24 @@ def request(
         messages.append({"role": message.role, "content": content})
     for place in marked:
         blocks[place]["cache_control"] = {"type": "ephemeral", **({"ttl": "1h"} if hour else {})}
-    known = pricing.known(spec)
+    return {"model": servers.server(spec).model, "system": brief.system, "messages": messages}
+
+
+def options_of(brief: Brief, spec: str) -> list[Option]:
+    """What is asked of the server besides an answer, with the words in which servers refuse it."""
+    options = []
+    if brief.json_schema is not None:
+        structured = {"output_config": {"format": {"type": "json_schema", "schema": brief.json_schema}}}
+        options.append(Option(_STRUCTURED, (structured, {}), _STRUCTURED_SIGNS))
+    if brief.search:
+        options.append(Option(_SEARCH, ({"tools": [_SEARCH_TOOL]}, {}), ("web_search", "tool")))
+    known, wanted = pricing.known(spec), lengths.of_brief(brief, spec).tokens
     most = min(known.most_output or _MOST_UNKNOWN, _MOST_TOKENS) if known else _MOST_UNKNOWN
-    body: dict[str, Any] = {
-        "model": servers.server(spec).model,
-        "max_tokens": min(most, brief.tokens or most),
-        "system": brief.system,
-        "messages": messages,
-    }
-    if brief.json_schema is not None and _STRUCTURED not in lacks:
-        body["output_config"] = {"format": {"type": "json_schema", "schema": brief.json_schema}}
-    if brief.search and _SEARCH not in lacks:
-        body["tools"] = [_SEARCH_TOOL]
-    return body
+    most = min(most, wanted or most)
+    # The API wants a limit always. A server with a small context takes a lower one.
+    limits = tuple({"max_tokens": max(1, most // share)} for share in (1, 2, 4))
+    options.append(Option("limit of tokens", limits, _LIMIT_SIGNS, equal=len(limits), reported=False))
+    return options
 
 
 class MessagesAnswer(api.Answer):

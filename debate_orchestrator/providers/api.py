@@ -8,13 +8,17 @@ followed, since a key would go along, and no key goes over plain http to another
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal
 
+from debate_orchestrator.core import hearing
 from debate_orchestrator.core.events import FoundPage, Reply, Usage
 from debate_orchestrator.core.fold import CurrentState
-from debate_orchestrator.providers import faults, pricing, servers
+from debate_orchestrator.prompting.briefs import Brief
+from debate_orchestrator.providers import background, faults, lengths, pricing, servers
 from debate_orchestrator.providers.limits import LIMITS, OverLimit
+from debate_orchestrator.providers.options import Option, Refusals
 from debate_orchestrator.providers.registry import Permissions, Piece
 from debate_orchestrator.util import redact
 from debate_orchestrator.util.errors import ExternalError, ProviderFailed, TransientError
@@ -51,6 +55,8 @@ class Answer:
         """Characters of its text, and of everything that came, with thinking."""
         self.begun = False
         """Whether anything has come, so that the call may have cost something."""
+        self.closed = False
+        """Whether its stream was closed because its text was too long. It counts as cut."""
         self.model: str | None = None
         self.usage: Usage | None = None
         """The tokens that the server counted; None where it counted none."""
@@ -73,15 +79,17 @@ class Answer:
 
     def ended(self) -> Literal["whole", "cut", "refused"]:
         """How it ended."""
-        return self.endings.get(self.stop or "", "whole")
+        return "cut" if self.closed else self.endings.get(self.stop or "", "whole")
 
     def pages(self) -> tuple[FoundPage, ...]:
         """The pages that a search found."""
         return ()
 
     def reply(self, spec: str, lacked: tuple[str, ...] = ()) -> Reply:
-        """The answer as a reply of that seat. A cost that the server reports is believed."""
-        cost = pricing.cost(spec, self.usage) if self.cost is None else self.cost
+        """The answer as a reply of that seat. A cost that the server reports is believed. The cost of an answer whose
+        stream was closed is unknown, since its tokens are counted at its end, unless it is free."""
+        usage = None if self.closed and not pricing.free(spec) else self.usage
+        cost = pricing.cost(spec, usage) if self.cost is None else self.cost
         return Reply(
             text=self.text, brief="", by=spec, model=self.model, usage=self.usage, stop=self.stop, ended=self.ended(),
             cost=cost, found=self.pages(), lacked=lacked,
@@ -118,21 +126,21 @@ class ApiModel:
     caches = True
     sdk_name = ""
     """The SDK of the subclass: it is part of what clients are shared by."""
-    optional: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
-    """What not every server takes, its field in a request, and words of a server that complains of it."""
+    imports = ""
+    """The module that the SDK needs for a call. Its import begins when a provider is made."""
 
     def __init__(self, spec: str, current: CurrentState, permissions: Permissions):
         self.name = spec
         self.server = servers.server(spec)
         self.insecure = permissions.insecure
         self.current = current
-        self.lacks: set[str] = set()
-        """What this server has refused to take."""
+        self.refusals = Refusals()
+        background.begin(self.imports)
         self._reached = False
         self._key: tuple[object, ...] | None = None
 
     def sdk(self) -> Any:
-        """The SDK's module, imported with the first call, since that takes seconds and megabytes."""
+        """The SDK's module. ProviderFailed where it is not installed."""
         raise NotImplementedError
 
     def connect(self, options: dict[str, Any]) -> Any:
@@ -175,46 +183,60 @@ class ApiModel:
             if not _clients[key].users:
                 await _clients.pop(key).client.close()
 
-    async def listen(self, request: dict[str, Any], answer: Answer, clock: faults.SilenceClock, on_text: Piece) -> None:
-        """Makes one call and fills the answer. What goes wrong after a whole answer takes nothing from it."""
-        try:
-            client = self.client()  # before the clock runs, since importing the SDK takes seconds
-            async with clock.listening():
-                stream = await self._open(client, request)
-                try:
-                    await read_stream(stream, answer, clock, on_text)
-                finally:
-                    await stream.close()
-        except ExternalError:
-            raise
-        except Exception as error:
-            fault = self._fault(error, answer, clock)
-            if answer.incomplete() is not None or not isinstance(fault, TransientError):
-                raise fault from None
-        if wrong := answer.incomplete():
+    async def listen(
+        self,
+        base: Mapping[str, Any],
+        options: Sequence[Option],
+        answer: Answer,
+        brief: Brief,
+        clock: faults.SilenceClock,
+        on_text: Piece,
+    ) -> None:
+        """Makes one call and fills the answer. What goes wrong after a whole answer takes nothing from it. Where a
+        server refuses an option, the call is made again at once in another form."""
+        await background.done(self.imports)
+        client = self.client()  # before the clock runs
+        meter = lengths.Meter(lengths.of_brief(brief, self.name), partial(hearing.public, self.current.state))
+        while True:
+            try:
+                async with clock.listening():
+                    stream = await self.create(client, self.refusals.request(base, options))
+                    try:
+                        await read_stream(stream, answer, clock, on_text, meter)
+                    finally:
+                        await stream.close()
+            except ExternalError:
+                raise
+            except Exception as error:
+                if not answer.begun and self._refuses(error, options):
+                    continue
+                fault = self._fault(error, answer, clock)
+                if (answer.incomplete() is not None and not answer.closed) or not isinstance(fault, TransientError):
+                    raise fault from None
+            break
+        wrong = answer.invalid if answer.closed else answer.incomplete()
+        if wrong:
             raise faults.broken(self.name, wrong, answer.partial(self.name))
         self._reached = True
 
-    async def _open(self, client: Any, request: dict[str, Any]) -> Any:
-        """The stream of an answer. Where a server complains of an optional field, the call is made again without it:
-        the server refused before it did anything."""
+    def _refuses(self, error: Exception, options: Sequence[Option]) -> bool:
+        """Whether an exception of the SDK refuses an option, and another form of it is left."""
         sdk = self.sdk()
-        try:
-            return await self.create(client, request)
-        except (sdk.BadRequestError, sdk.UnprocessableEntityError) as error:
-            about = f"{error} {error.body}".lower()
-            for name, field, signs in self.optional:
-                if field in request and any(sign in about for sign in signs):
-                    self.lacks.add(name)
-                    del request[field]
-                    return await self._open(client, request)
-            raise
+        error = error.reason if isinstance(error, Unreadable) else error
+        if not isinstance(error, sdk.APIError) or isinstance(error, sdk.APIConnectionError):
+            return False
+        status = error.status_code if isinstance(error, sdk.APIStatusError) else 200
+        if self.refusals.learn(options, status, f"{error} {error.body}"):
+            return True
+        if self.server.url is not None:
+            self.refusals.failed(options, status)
+        return False
 
     def _fault(self, error: Exception, answer: Answer, clock: faults.SilenceClock) -> Exception:
         """What an exception of the SDK, or of the libraries beneath it, amounts to."""
         partial = answer.partial(self.name)
         if isinstance(error, TimeoutError):
-            return faults.broken(self.name, clock.verdict(), partial)
+            return faults.broken(self.name, clock.verdict(), partial, clock.hint)
         unreadable = isinstance(error, Unreadable)
         error = error.reason if isinstance(error, Unreadable) else error
         if (refusal := self.refusal(error)) is not None:
@@ -235,9 +257,11 @@ class ApiModel:
         return faults.broken(self.name, what, partial)
 
 
-async def read_stream(stream: Any, answer: Answer, clock: faults.SilenceClock, on_text: Piece) -> None:
-    """Reads a stream until it ends, or can be no answer. Unreadable where the SDK fails to read it; OverLimit where it
-    is too long; TimeoutError where it takes too long."""
+async def read_stream(
+    stream: Any, answer: Answer, clock: faults.SilenceClock, on_text: Piece, meter: lengths.Meter
+) -> None:
+    """Reads a stream until it ends, is too long for its brief, or can be no answer. Unreadable where the SDK fails to
+    read it; OverLimit where it is longer than any answer may be; TimeoutError where it takes too long."""
     events = aiter(stream)
     while answer.invalid is None:
         try:
@@ -257,6 +281,9 @@ async def read_stream(stream: Any, answer: Answer, clock: faults.SilenceClock, o
             on_text(piece)
         if answer.received > received:
             clock.heard()
+        if meter.exceeded(answer.length, lambda: answer.text):
+            answer.closed = True
+            return
 
 
 def http_options(server: servers.Server, *, insecure: bool) -> dict[str, Any]:

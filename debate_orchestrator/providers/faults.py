@@ -102,14 +102,20 @@ def retry_after(headers: Mapping[str, str], now: float | None = None) -> float |
 
 
 class SilenceClock:
-    """Limits one answer: the time to its first word, from one word to the next, and in all."""
+    """Limits one answer: the time to its first word, from one word to the next, and in all.
+
+    With the usual patience of 600 s these are the times of `LIMITS`; they grow and shrink with it, but for the time in
+    all, which only grows.
+    """
 
     def __init__(self, patience: float, limits: Limits = LIMITS):
-        self.first = min(limits.first, patience)
-        """Seconds until the first word."""
-        self.silence = min(limits.silence, patience / 2)
+        share = patience / limits.patience
+        self.first = limits.first * share
+        """Seconds until the first word: a laptop takes minutes to read a long prompt."""
+        self.silence = limits.silence * share
         """Seconds from one word to the next. Pings and the like are no words."""
-        self._total = limits.total
+        self._total = limits.total * max(1.0, share)
+        self._patience = patience
         self._began: float | None = None
         self._heard_any = False
         self._timeout: asyncio.Timeout | None = None
@@ -146,4 +152,11 @@ class SilenceClock:
         """Which time ran out."""
         if self._taken() >= self._total:
             return f"no end after {self._taken():,.0f} s"
-        return f"silence for {self.silence:g} s" if self._heard_any else f"no word for {self.first:g} s"
+        if self._heard_any:
+            return f"silence for {self.silence:g} s"
+        return f"no word for {self.first:g} s, in which it may still have been reading the prompt"
+
+    @property
+    def hint(self) -> str:
+        """What helps against a time that is too short."""
+        return f"Try: `debate resume JOURNAL --retry-for {self._patience * 3:.0f}` waits three times as long."

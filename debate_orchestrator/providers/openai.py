@@ -8,11 +8,23 @@ from typing import Any, Literal
 from debate_orchestrator.core.events import Reply, Usage
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.providers import api, faults, servers
+from debate_orchestrator.providers import api, faults, lengths, servers
+from debate_orchestrator.providers.options import Option
 from debate_orchestrator.providers.registry import Permissions, Piece
 from debate_orchestrator.util.errors import ExternalError, ProviderFailed
 
 _STRUCTURED, _SEARCH, _LIMIT = "structured output", "search", "limit of tokens"
+_LIMIT_FIELDS = ("max_completion_tokens", "max_tokens")
+_SIGNS = {
+    _STRUCTURED: (
+        "response_format", "json_schema", "json_object", "schema", "structured", "grammar", "guided", "json mode",
+        "generate json", "xgrammar", "outlines",
+    ),
+    "usage": ("stream_options", "include_usage"),
+    _LIMIT: (*_LIMIT_FIELDS, "in the completion", "for the completion", "output tokens"),
+}  # fmt: skip
+"""Option to words of the errors with which OpenAI, vLLM, SGLang, llama.cpp, LM Studio, Ollama, Groq and OpenRouter
+refuse it, in lower case."""
 _NO_PACKAGE = 'The openai package is not installed. Try: pip install "debate-orchestrator[openai]".'
 
 
@@ -20,38 +32,51 @@ class Completions(api.ApiModel):
     """One model of one server."""
 
     sdk_name = "openai"
-    optional = (
-        ("usage", "stream_options", ("stream_options", "include_usage")),
-        (_LIMIT, "max_completion_tokens", ("max_completion_tokens",)),
-        (_STRUCTURED, "response_format", ("response_format", "schema", "structured", "grammar")),
-    )
+    imports = "openai.resources.chat"
 
     async def reply(self, brief: Brief, on_text: Piece) -> Reply:
         """The answer to one brief, as `Provider` says. The API has no search."""
-        answer = CompletionsAnswer()
-        clock = faults.SilenceClock(self.current.state.opened.setup.retry_for)
-        await self.listen(self._request(brief), answer, clock, on_text)
-        wanted = {_STRUCTURED} if brief.json_schema is not None else set()
-        wanted |= {_LIMIT} if brief.tokens is not None else set()
-        return answer.reply(self.name, tuple(sorted(self.lacks & wanted | ({_SEARCH} if brief.search else set()))))
+        answer, options = CompletionsAnswer(), self._options(brief)
+        clock = faults.SilenceClock(self.current.state.retry_for)
+        await self.listen({"model": self.server.model}, options, answer, brief, clock, on_text)
+        lacked = (*self.refusals.lacking(options), *([_SEARCH] if brief.search else []))
+        return answer.reply(self.name, tuple(sorted(lacked)))
 
-    def _request(self, brief: Brief) -> dict[str, Any]:
-        """A brief as the body of a request, without what this server refused to take."""
-        messages = [
-            {"role": message.role, "content": api.clean("\n\n".join(message.parts))} for message in brief.messages
+    def _options(self, brief: Brief) -> list[Option]:
+        """What is asked of the server besides an answer, with the words in which servers refuse it."""
+        system, *messages = [
+            {"role": role, "content": api.clean(text)}
+            for role, text in (
+                ("system", brief.system),
+                *((message.role, "\n\n".join(message.parts)) for message in brief.messages),
+            )
         ]
-        body: dict[str, Any] = {
-            "model": self.server.model,
-            "messages": [{"role": "system", "content": api.clean(brief.system)}, *messages],
-            "stream_options": {"include_usage": True},
-        }
+        first = {"role": "user", "content": f"{system['content']}\n\n{messages[0]['content']}"}
+        options = [
+            # The templates of some models, such as Gemma 2, have no system message.
+            Option(
+                "system message",
+                ({"messages": [system, *messages]}, {"messages": [first, *messages[1:]]}),
+                ("system role", "system message", "role 'system'", 'role "system"'),
+                reported=False,
+            ),
+            Option("usage", ({"stream_options": {"include_usage": True}}, {}), _SIGNS["usage"], reported=False),
+        ]
         if brief.json_schema is not None:
             schema = {"name": "reply", "strict": True, "schema": brief.json_schema}
-            body["response_format"] = {"type": "json_schema", "json_schema": schema}
-        if brief.tokens is not None:
-            body["max_completion_tokens"] = brief.tokens
-        refused = {field for name, field, _ in self.optional if name in self.lacks}
-        return {field: value for field, value in body.items() if field not in refused}
+            strict = {"type": "json_schema", "json_schema": schema}
+            forms: tuple[dict[str, Any], ...] = (
+                {"response_format": strict},
+                {"response_format": {"type": "json_object"}},
+                {},
+            )
+            options.insert(0, Option(_STRUCTURED, forms, _SIGNS[_STRUCTURED]))
+        if (most := lengths.of_brief(brief, self.name).tokens) is not None:
+            # The vendor's newer models refuse the older field; other servers refuse the newer one, or ignore it.
+            fields = _LIMIT_FIELDS if self.server.address is None else _LIMIT_FIELDS[::-1]
+            limits: tuple[dict[str, Any], ...] = ({fields[0]: most}, {fields[1]: most}, {})
+            options.append(Option(_LIMIT, limits, _SIGNS[_LIMIT], equal=2, reported=brief.tokens is not None))
+        return options
 
     def sdk(self) -> Any:
         if find_spec("openai") is None:

@@ -43,6 +43,8 @@ class ModelPrice(Value):
     """Tokens below which a prefix is not cached."""
     context: int | None = None
     most_output: int | None = None
+    thinking: int | None = None
+    """Tokens that it may think for before it answers; None where the registry decides."""
     long: LongPrice | None = None
 
 

@@ -53,6 +53,10 @@ class Api(NamedTuple):
     """The header that carries the key when the list is asked for."""
     defaults: Callable[[str], str] | None = None
     """How it names the models that are used by default; None where it does not serve them."""
+    thinking: int = 24_000
+    """Tokens that a model may think for before it answers, where the table of prices does not say."""
+    thinking_elsewhere: int = 8_000
+    """The same for models of another server, which is likely to be smaller and slower."""
     prices: Literal["own", "vendor/model", "free", "none"] = "own"
     """Which prices apply: those of the vendor named like the kind, those of the vendor that the model's name begins
     with, none since the server is the user's own, or unknown ones."""
@@ -103,7 +107,8 @@ _ENTRIES = (
     )),
     Entry("ollama", "ollama:MODEL", ".anthropic", api=Api(
         ("OLLAMA_API_KEY",), "http://127.0.0.1:11434", "OLLAMA_HOST",
-        needs_key=False, other_servers=True, list_path="/api/tags", list_fields=("models", "name"), prices="free",
+        needs_key=False, other_servers=True, list_path="/api/tags", list_fields=("models", "name"), thinking=8_000,
+        prices="free",
     )),
     Entry(model_spec.COMMAND, "command:PROGRAM ARGS", ".command",
           "any program: the brief on its standard input, the reply on its standard output", seconds=60),
@@ -208,6 +213,12 @@ def _redacted(reply: Reply) -> Reply:
 def entry(spec: str) -> Entry | None:
     """The entry that a spec names; None where there is none."""
     return ENTRIES.get(model_spec.kind(spec))
+
+
+def is_api(spec: str) -> bool:
+    """Whether a spec names a model of a server, which reads the whole prompt before its first word."""
+    known = entry(spec)
+    return known is not None and known.api is not None
 
 
 def complaints(cast: Mapping[str, tuple[str, ...]]) -> list[str]:

@@ -153,6 +153,8 @@ def filled(
 
 def fitting(schema: Mapping[str, Any], about: str) -> Any:
     """A value of a JSON Schema, for replies whose shape is told by nothing else: null wherever that will do."""
+    if "anyOf" in schema:
+        return fitting(schema["anyOf"][-1], about)
     kinds = schema.get("type", "string")
     if None in schema.get("enum", ()) or "null" in (kinds if isinstance(kinds, list) else [kinds]):
         return None

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from debate_orchestrator.core.events import Declined, Opened, Rejected, Reply, Spoke, Voted
-from debate_orchestrator.core.fold import ATTEMPTS, CurrentState
+from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.registry import Permissions, Piece
 from debate_orchestrator.storage import journal
 from debate_orchestrator.util.errors import BadSettings, ProviderFailed
 from debate_orchestrator.util.sanitize import sanitize
+
+_MOST_REPLIES = 4
+"""The last replies to a turn that are given again: a turn that was resumed may have more of them than are asked for."""
 
 
 class Replay:
@@ -26,8 +29,7 @@ class Replay:
         for event in events:
             if isinstance(event, Spoke | Declined | Voted | Rejected):
                 recorded.setdefault(event.turn, []).append(event.reply)
-        # A turn that was resumed may have more rejected replies than a loop asks for: only the last ones count.
-        self._left = {turn: replies[-ATTEMPTS:] for turn, replies in recorded.items()}
+        self._left = {turn: replies[-_MOST_REPLIES:] for turn, replies in recorded.items()}
 
     async def reply(self, brief: Brief, on_text: Piece) -> Reply:
         """The next recorded reply. BadSettings where the recording is of another topic, ProviderFailed where it has no

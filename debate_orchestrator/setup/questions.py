@@ -16,6 +16,7 @@ from typing import Any
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.schema import ShapeContext, check, json_schema
 from debate_orchestrator.core.settings import Source
+from debate_orchestrator.prompting.normalize import normalize
 from debate_orchestrator.setup import risks, settings
 from debate_orchestrator.setup.session import (
     Ask,
@@ -235,6 +236,7 @@ class Questionnaire:
 
     def proposed(self, draft: SetupState, name: str, value: Any) -> SetupState:
         """The draft with the moderator's work; BadAnswers where it is not in the shape asked for."""
+        value, _ = normalize(self.words.shapes[name], value, _NO_TERMS, {})
         wrong = check(self.words.shapes[name], value, _NO_TERMS)
         if wrong:
             raise BadSettings([f"setup.{name}.moderator: {one}" for one in wrong])

@@ -12,6 +12,8 @@ from debate_orchestrator.core import events, hearing, schedule, tally, transcrip
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.phases import Turn, fill_label
 from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.providers import registry
+from debate_orchestrator.providers.caching import filler
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.announcements import Announcement, announcements
 from debate_orchestrator.terminal import outcomes
@@ -154,6 +156,8 @@ class Live:
         name += ", mirrored," if speech.turn.mirrored else ""
         if speech.until is not None:
             return f"{name}: asked again in {max(0, speech.until - now):.0f} s"
+        if not speech.begun and registry.is_api(filler(self._debate, speech.turn.seat)):
+            return f"{name}: reading the prompt, {_clock(now - speech.since)}"
         if not speech.words:
             return f"{name} thinks, {_clock(now - speech.since)}"
         return f"{name} writes, {speech.words:,} word{'s' * (speech.words != 1)}"

@@ -124,12 +124,14 @@ class Speech:
 
     def hear(self, piece: str) -> None:
         """A piece of the speech has come."""
-        self.until = None
+        self.until, self.begun = None, True
         self._pieces.append(piece)
 
     def wait(self, until: float | None) -> None:
         """It is asked anew: what came of this attempt counts no more."""
         self.until = until
+        self.begun = False
+        """Whether the answer has begun, even if no word of it has come."""
         self._pieces: list[str] = []  # joined at the next look, since each addition copies what came before
         self._shown: list[str] = []
         self._words, self._fence = 0, ""

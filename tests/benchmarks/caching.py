@@ -35,8 +35,9 @@ from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import pricing, rehearse
-from debate_orchestrator.providers.anthropic import request
+from debate_orchestrator.providers.anthropic import options_of, request
 from debate_orchestrator.providers.caching import cache_plans, placed_marks
+from debate_orchestrator.providers.options import Refusals
 from debate_orchestrator.providers.registry import Piece
 from debate_orchestrator.setup.settings import settings_from
 from debate_orchestrator.storage.journal import Entry, JournalWriter
@@ -106,7 +107,8 @@ class Counting:
     async def reply(self, brief: Brief, on_text: Piece) -> Reply:
         plan, debate = self._plans[brief.turn], self._current.state
         marked = placed_marks(plan, debate, sum(len(message.parts) for message in brief.messages))
-        asked = request(brief, self.name, marked, hour=plan.hour)
+        base, options = request(brief, self.name, marked, hour=plan.hour), options_of(brief, self.name)
+        asked = Refusals().request(base, options)
         now = asyncio.get_running_loop().time()
         counted = self._cache.count(asked, now, now + FIRST)
         text = said(debate, schedule.turn(debate, brief.turn), self._words)

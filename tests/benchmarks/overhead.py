@@ -39,8 +39,9 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.prompting.briefs import Brief, brief
 from debate_orchestrator.providers import registry
-from debate_orchestrator.providers.anthropic import request
+from debate_orchestrator.providers.anthropic import options_of, request
 from debate_orchestrator.providers.caching import filler
+from debate_orchestrator.providers.options import Refusals
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.errors import ExternalError
 
@@ -110,7 +111,7 @@ def stages_of(begun: Opened, folder: str) -> list[list[Request]]:
     answers = {event.turn: event for event in events if isinstance(event, Spoke | Voted)}
     debate, stages = fold([begun]), []
     while due := debate.due:
-        stages.append([request(brief(debate, turn), filler(debate, turn.seat)) for turn in due])
+        stages.append([_body(brief(debate, turn), filler(debate, turn.seat)) for turn in due])
         for turn in due:
             debate = apply(debate, answers[turn.id])
     return stages
@@ -251,7 +252,7 @@ def _wrong(begun: Opened, events: list[Any]) -> int:
     for event in events[1:]:
         if isinstance(event, Spoke | Voted):
             turn = schedule.turn(debate, event.turn)
-            meant = answer(request(_brief(debate, event.turn), filler(debate, turn.seat)))
+            meant = answer(_body(_brief(debate, event.turn), filler(debate, turn.seat)))
             wrong += event.reply.text != meant and event.reply.ended == "whole"
         debate = apply(debate, event)
     return wrong
@@ -259,6 +260,11 @@ def _wrong(begun: Opened, events: list[Any]) -> int:
 
 def _brief(debate: DebateState, turn: str) -> Brief:
     return brief(debate, schedule.turn(debate, turn))
+
+
+def _body(brief: Brief, spec: str) -> Request:
+    """The request for a brief to a server that has refused nothing."""
+    return Refusals().request(request(brief, spec), options_of(brief, spec))
 
 
 def table(*cells: str) -> None:

@@ -350,3 +350,17 @@ def test_what_is_declined_is_no_concession() -> None:
     assert agenda(3, 1, "a") == played
     assert tally.conceded(debate) is None
     assert "2.constructive.a" in heard(debate, "2.challenge.b")
+
+
+def test_a_debater_is_never_absent() -> None:
+    """A judge counts as absent where the journal says so, and after two useless replies where it says nothing; a
+    debater never does."""
+    debate = fold([opened()])
+    with pytest.raises(OutOfTurn, match="a debater can't be absent"):
+        apply(debate, spoiled("1.opening.a").model_copy(update={"absent": True}))
+    for last in (False, True):
+        judged = debated(until="1.verdict.judge")
+        for n in range(3):
+            rejected = spoiled("1.verdict.judge", str(n)).model_copy(update={"absent": last and n == 2})
+            judged = apply(judged, rejected)
+        assert ("1.verdict.judge" in judged.answers) is last

@@ -23,7 +23,9 @@ from debate_orchestrator.core.events import (
     Noted,
     QuestionAsked,
     Reassigned,
+    Reopened,
     Reply,
+    RetryForChanged,
     Usage,
 )
 from debate_orchestrator.core.settings import Settings
@@ -40,11 +42,14 @@ EVENTS: list[Event] = [
     declined(TURN),
     voted("1.verdict.judge", {"scores": {"a": {"x": 7.5}}, "conceded": None, "deep": [[{"k": [1, True]}]]}),
     spoiled("1.verdict.judge"),
+    spoiled("1.verdict.judge").model_copy(update={"absent": True}),
     CallFailed(turn=TURN, by="x:y", trouble="silence", wait=1.5, reply=FULL),
     Reassigned(seat="judge", who=("x:y", "host")),
     BudgetChanged(max_cost=None),
+    RetryForChanged(retry_for=1800),
     QuestionAsked(question="What would it cost?", to=("a", "judge")),
     EndedEarly(),
+    Reopened(),
     Noted(note="one agent"),
     Noted(note="prompts changed", detail="x, y"),
 ]
@@ -59,7 +64,7 @@ def through_json(event: Event) -> Event:
 def test_every_kind_is_tried() -> None:
     """The examples here are of every kind there is, and every kind has a name of its own."""
     assert {type(event) for event in EVENTS} == set(get_args(Event))
-    assert len({event.kind for event in EVENTS}) == len(get_args(Event)) == 12
+    assert len({event.kind for event in EVENTS}) == len(get_args(Event)) == 14
     assert set(get_args(Answer)) <= set(get_args(Event))
 
 

@@ -1,0 +1,137 @@
+"""Finds the JSON object in what a model said, and mends its punctuation where that can't change what it says.
+
+A repair guesses, and a guess must never decide a debate. So a repaired object counts only if it has the same words in
+the same order as the reply, and no bracket that the reply lacks: a truncated object, a key that stands twice or a lost
+value is no reply.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection
+from typing import Any
+
+from debate_orchestrator.core.private_text import without_private
+from debate_orchestrator.util.data import strict_json
+
+LONGEST_REPAIRED = 100_000
+"""Characters of an object that is repaired; a longer one must be JSON as it stands."""
+_MOST_STARTS = 200
+"""Opening braces of a text from which an object is looked for."""
+
+_WHOLE_FENCE = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)\r?\n```", re.DOTALL)
+_ESCAPED_SPACE = re.compile(r"\\[nrtbf]")
+_WORD = re.compile(r"\w+")
+_AROUND = "text around the JSON object left out"
+_FENCED = "code fence left out"
+_PRIVATE = "private working left out"
+
+
+class PrivateAlone(ValueError):
+    """A reply holds private working and nothing else."""
+
+
+def find_object(text: str, names: Collection[str] = ()) -> tuple[Any, list[str]]:
+    """The JSON object of a reply, and what was changed to read it, a short line each.
+
+    `names` are the fields that the object may have; by them it is told from other objects in the reply. JSON that is
+    no object is returned as it is. Raises ValueError with the reason if there is no object, if there are several that
+    differ, or if it can't be repaired without a guess; PrivateAlone if nothing is left beside private working.
+    """
+    bare = _without_fence(text.strip())
+    try:
+        value, reason = strict_json(bare), None
+        if isinstance(value, dict):
+            return value, [] if bare == text.strip() else [_FENCED]
+    except ValueError as error:
+        value, reason = None, error
+    public = bare if bare.startswith("{") and bare.endswith("}") else without_private(text.strip())
+    if text.strip() and not _without_fence(public):
+        raise PrivateAlone("the reply is private working alone")
+    found = _objects(public, names)
+    if len(found) > 1:
+        raise ValueError(f"it holds {len(found)} JSON objects that differ")
+    for candidate in (*_candidates(public), *(part for part, _ in found)):
+        read = _strict_or_repaired(candidate) if _is_alone(candidate, public, names) else None
+        if read is not None:
+            changes = [_PRIVATE] if public not in (bare, text.strip()) else []
+            changes += [_AROUND] if candidate != _without_fence(public) else []
+            return read[0], [*changes, *read[1]]
+    if reason is not None:
+        raise reason
+    return value, []
+
+
+def _without_fence(text: str) -> str:
+    """What is inside the code fence around a text, or the text itself if there is none."""
+    fenced = _WHOLE_FENCE.fullmatch(text)
+    return fenced[1].strip() if fenced else text
+
+
+def _candidates(text: str) -> list[str]:
+    """The parts of a text that may be its object: what its only code fence holds, then all between the outer braces."""
+    pieces = text.split("```")  # in turn outside and inside of a fence
+    fenced = [inside for inside in pieces[1:-1:2] if "{" in inside]
+    parts = [*fenced, text] if len(fenced) == 1 else [text]
+    return [part[part.find("{") : part.rfind("}") + 1] for part in parts if "{" in part and "}" in part]
+
+
+def _strict_or_repaired(text: str) -> tuple[dict[str, Any], list[str]] | None:
+    try:
+        value = strict_json(text)
+        return (value, []) if isinstance(value, dict) else None
+    except ValueError:
+        repaired = _repaired(text)
+        return None if repaired is None else (repaired, ["punctuation of the JSON repaired"])
+
+
+def _repaired(text: str) -> dict[str, Any] | None:
+    """The object that a text is after a repair of its punctuation; None if more would have to change."""
+    from json_repair import repair_json
+
+    if len(text) > LONGEST_REPAIRED:
+        return None
+    try:
+        value = repair_json(text, return_objects=True, skip_json_loads=True, strict=True)
+        written = json.dumps(value, ensure_ascii=False)
+        if not isinstance(value, dict) or any(text.count(mark) != written.count(mark) for mark in "{}[]"):
+            return None
+        if _words(text) != _words(written):
+            return None
+        return dict(strict_json(written))
+    except Exception:  # the text is hostile and the library no validator: whatever it raises, there is no object
+        return None
+
+
+def _words(text: str) -> list[str]:
+    """The words of a JSON text, without regard to case and punctuation."""
+    return ["null" if word == "none" else word for word in _WORD.findall(_ESCAPED_SPACE.sub(" ", text).casefold())]
+
+
+def _is_alone(part: str, text: str, names: Collection[str]) -> bool:
+    """Whether no field of another object stands beside a part of a text: one of the two would be a quotation, and
+    nothing says which."""
+    rest = text.replace(part, " ")
+    fields = "|".join(map(re.escape, names)) or "(?!)"
+    return re.search(rf"""[{{,"'“]\s*(?:{fields})\s*["'”]?\s*[:=]""", rest) is None
+
+
+def _objects(text: str, names: Collection[str]) -> list[tuple[str, dict[str, Any]]]:
+    """The different JSON objects of a text that have one of these fields and are not part of another, each with the
+    text that it is written as."""
+    found: list[tuple[str, dict[str, Any]]] = []
+    decoder, end = json.JSONDecoder(), 0
+    starts = [match.start() for match in re.finditer(r"\{", text)] if names else []
+    for start in starts[:_MOST_STARTS]:
+        if start < end:
+            continue
+        try:
+            _, stop = decoder.raw_decode(text, start)
+            value = strict_json(text[start:stop])
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict) and set(names) & set(value):
+            found += [] if any(value == other for _, other in found) else [(text[start:stop], value)]
+            end = stop
+    return found

@@ -1,0 +1,252 @@
+"""Reads the values of a structured reply as they are meant: `7/10` as 7, `Researcher A` as the side a.
+
+Only what has one meaning is changed. A winner or a score that is missing, unknown or out of range stays as it is, and
+the check of the reply finds it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from debate_orchestrator.core.schema import MOST_ITEMS, Field, ShapeContext, applies, empty_value, fields_asked
+from debate_orchestrator.util.data import strict_json
+from debate_orchestrator.util.errors import short_repr
+
+MOST_CHANGES = 40
+"""Changes that are told one by one."""
+_NUMBER = re.compile(
+    r"(\d{1,9}(?:\.\d{1,9})?)\s*(?:(?:/|out of)\s*(\d{1,9}(?:\.\d{1,9})?)|(%)|points?)?", re.IGNORECASE
+)
+_PLAIN_KEY = re.compile(r"[\w .()/-]{1,80}")
+_FLAGS = {"yes": True, "true": True, "no": False, "false": False}
+_NOTHING = frozenset({"", "none", "null", "n a"})
+_NO_OPTION = _NOTHING | {"nobody", "no one", "neither", "neither side", "no"}
+_SYNONYMS = {"tie": ("draw", "a tie", "a draw", "tied"), "no decision": ("undecided",), "both": ("both sides",)}
+"""Option of a choice to what it is called otherwise."""
+_CALLED = ("side", "researcher", "debater", "speaker", "participant", "position", "team", "seat")
+"""What a side's letter may follow."""
+
+
+def phrase(text: str) -> str:
+    """A text as a lower-case phrase: without punctuation, with single spaces."""
+    return " ".join(re.findall(r"[^\W_]+", text.casefold()))
+
+
+def side_phrases(side: str, name: str, label: str, position: str) -> frozenset[str]:
+    """The phrases that can only mean one side: its key, its name, what it stands for (`Pro`) and its position."""
+    names = {side, name, *(f"{called} {side}" for called in _CALLED)}
+    if label:
+        names |= {label, f"{label} side", *(f"{one} {label}" for one in (side, name)), f"{label} {name}"}
+    return frozenset(filter(None, map(phrase, (*names, position))))
+
+
+def normalize(
+    shape: Mapping[str, Field], value: Any, terms: ShapeContext, sides: Mapping[str, frozenset[str]]
+) -> tuple[Any, list[str]]:
+    """A reply of this shape with every value that has one meaning in the form that the shape asks for, and what was
+    changed, a short line each. `sides` are the `side_phrases` of each side. `value` itself is left as it is."""
+    reading = _Reading(terms, sides)
+    names = fields_asked(shape, terms)
+    if isinstance(value, dict) and len(value) == 1 and not set(value) & set(names):
+        ((outer, inner),) = value.items()
+        if isinstance(inner, dict) and set(inner) & set(names):
+            reading.note(short_repr(outer), "taken for a wrapper around the reply")
+            value = inner
+    made = reading.record(shape, value, "")
+    more = len(reading.changes) - MOST_CHANGES
+    return made, [*reading.changes[:MOST_CHANGES], *([f"and {more} more changes"] if more > 0 else [])]
+
+
+class _Reading:
+    """The reading of one reply, with the changes so far."""
+
+    def __init__(self, terms: ShapeContext, sides: Mapping[str, frozenset[str]]):
+        self.terms, self.sides = terms, sides
+        self.changes: list[str] = []
+
+    def note(self, where: str, what: str) -> None:
+        self.changes.append(f"{where}: {what}")
+
+    def record(self, shape: Mapping[str, Field], value: Any, where: str) -> Any:
+        """A record with its fields by their names, without any others, and empty where they must be."""
+        value = self._decoded(value, dict, where.rstrip("."))
+        if not isinstance(value, dict):
+            return value
+        fields = fields_asked(shape, self.terms)
+        made = self._keyed(value, fields, where)
+        for name, field in fields.items():
+            if name in made:
+                made[name] = self._field(field, made[name], f"{where}{name}")
+        for name, field in fields.items():
+            conditional = bool(field.only_if or field.unless)
+            idle = not applies(field, made) if conditional else field.optional and name not in made
+            vacant = empty_value(field)
+            if idle and (name not in made or made[name] != vacant):
+                found = f"{_shown(made[name])} read" if name in made else "missing, taken"
+                self.note(f"{where}{name}", f"{found} as {_shown(vacant)}{', since it must be empty' * conditional}")
+                made[name] = vacant
+        return made
+
+    def _keyed(self, value: Mapping[str, Any], names: Iterable[str], where: str) -> dict[str, Any]:
+        """A mapping with the keys that are meant. Others are dropped. A key that is there twice, or that no model would
+        name a field, stays, to be complained about."""
+        known = {phrase(name): name for name in names}
+        known |= {one: side for side in self.sides if side in names for one in self.sides[side]}
+        meant = {key: key if key in known.values() else known.get(phrase(str(key))) for key in value}
+        made: dict[str, Any] = {}
+        for key, item in value.items():
+            name = meant[key]
+            if name is None and _PLAIN_KEY.fullmatch(key):
+                self.note(f"{where}{short_repr(key, 40)}", "dropped, since there is no such field")
+            elif name is None or list(meant.values()).count(name) > 1:
+                made[key] = item
+            else:
+                made[name] = item
+        return made
+
+    def _field(self, field: Field, value: Any, where: str) -> Any:
+        if field.optional and _means_nothing(field, value):
+            return self._changed(where, value, empty_value(field))
+        keys = field.keys(self.terms)
+        if value is None and not keys and field.kind in ("list", "choices", "turns"):
+            return self._changed(where, value, [])
+        if keys:
+            return self._each(keys, value, where, lambda item, at: self._single(field, item, at))
+        return self._single(field, value, where)
+
+    def _each(self, keys: Sequence[str], value: Any, where: str, read: Any) -> Any:
+        value = self._decoded(value, dict, where)
+        if not isinstance(value, dict):
+            return value
+        keyed = self._keyed(value, keys, f"{where}.")
+        return {key: read(item, f"{where}.{key}") for key, item in keyed.items()}
+
+    def _single(self, field: Field, value: Any, where: str) -> Any:
+        match field.kind:
+            case "record":
+                return self.record(field.fields, value, f"{where}.")
+            case "scores":
+                return self._each(self.terms.sides, value, where, self._marks)
+            case "list" | "choices" | "turns":
+                return self._list(field, value, where)
+        read = self._scalar(field, value)
+        return value if read is None else self._changed(where, value, read)
+
+    def _scalar(self, field: Field, value: Any) -> Any:
+        """What a single value means; None if it has no other meaning than its own."""
+        match field.kind:
+            case "flag" if isinstance(value, str):
+                return _FLAGS.get(phrase(value))
+            case "number":
+                return _number(value, field.least, field.most, whole=field.whole)
+            case "choice":
+                return self._option(field, value[0] if isinstance(value, list) and len(value) == 1 else value)
+            case "turn":
+                return self._turn(value)
+            case "text" if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
+                return value[0]
+            case "url" if isinstance(value, str):
+                return value.strip().removeprefix("<").removesuffix(">")
+        return None
+
+    def _marks(self, value: Any, where: str) -> Any:
+        if not isinstance(value, dict):
+            return value
+        made = self._keyed(value, self.terms.criteria, f"{where}.")
+        for name in set(made) & set(self.terms.criteria):
+            read = _number(made[name], *self.terms.scale(name))
+            made[name] = made[name] if read is None else self._changed(f"{where}.{name}", made[name], read)
+        return made
+
+    def _list(self, field: Field, value: Any, where: str) -> Any:
+        value = self._decoded(value, list, where)
+        if isinstance(value, str if field.kind != "list" or not field.fields else dict):
+            value = self._changed(where, value, [value])
+        if not isinstance(value, list) or len(value) > MOST_ITEMS:
+            return value
+        if field.kind == "turns":
+            return self._turns(value, where)
+        if field.kind == "choices":
+            read = [self._option(field, item) or item for item in value]
+            return value if read == value else self._changed(where, value, read)
+        return [
+            self.record(field.fields, item, at) if field.fields else self._changed(at, item, _only_text(item))
+            for at, item in ((f"{where}[{i}]{'.' * bool(field.fields)}", item) for i, item in enumerate(value))
+        ]
+
+    def _turns(self, value: list[Any], where: str) -> list[str]:
+        """The turns of the transcript that a list names; what is none is dropped."""
+        read = [self._turn(item) for item in value]
+        for item in [item for item, turn in zip(value, read, strict=True) if turn is None]:
+            self.note(where, f"{_shown(item)} dropped, since there is no such turn")
+        return [turn for turn in read if turn is not None]
+
+    def _turn(self, value: Any) -> str | None:
+        turn_id = value.strip(" `'\"[]().").casefold() if isinstance(value, str) else ""
+        return turn_id if turn_id in self.terms.turn_ids else None
+
+    def _option(self, field: Field, value: Any) -> str | None:
+        """The option that a value can only mean."""
+        options = field.of or self.terms.sides
+        if not isinstance(value, str) or value in options:
+            return value if isinstance(value, str) else None
+        if set(value) & set('"{}[]'):
+            return None  # a repair may have joined two values
+        said = phrase(value).removeprefix("winner ").removeprefix("the ")
+        said = re.sub(r" (?:wins|won|is the winner)$", "", said)
+        meant = {
+            option
+            for option in options
+            if said in (phrase(option), *_SYNONYMS.get(option, ())) or said in self.sides.get(option, ())
+        }
+        return meant.pop() if len(meant) == 1 else None
+
+    def _decoded(self, value: Any, kind: type, where: str) -> Any:
+        """A record or list that may have been written as JSON in a text."""
+        if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "["):
+            return value
+        try:
+            read = strict_json(value)
+        except ValueError:
+            return value
+        return self._changed(where, value, read) if isinstance(read, kind) else value
+
+    def _changed(self, where: str, old: Any, new: Any) -> Any:
+        if type(old) is not type(new) or old != new:
+            self.note(where, f"{_shown(old)} read as {_shown(new)}")
+        return new
+
+
+def _means_nothing(field: Field, value: Any) -> bool:
+    """Whether an optional field is left empty in words, such as `none`."""
+    if field.kind == "choice":
+        return value is False or (isinstance(value, str) and value not in field.of and phrase(value) in _NO_OPTION)
+    return isinstance(value, str) and phrase(value) in _NOTHING
+
+
+def _shown(value: Any) -> str:
+    """A value of a reply for a message."""
+    return "null" if value is None else short_repr(value)
+
+
+def _only_text(value: Any) -> Any:
+    """The text of an object that holds nothing else, such as `{"question": "..."}`."""
+    inner = list(value.values()) if isinstance(value, dict) else []
+    return inner[0] if len(inner) == 1 and isinstance(inner[0], str) else value
+
+
+def _number(value: Any, least: float | None, most: float | None, *, whole: bool = False) -> float | None:
+    """The number that a value means: `7`, `7.0`, `7/10` where 10 is the most, `70%` where the scale is 0 to 1."""
+    if isinstance(value, dict) and len(value.keys() & {"score", "value", "points"}) == 1:
+        (value,) = (value[key] for key in value.keys() & {"score", "value", "points"})
+    if isinstance(value, str):
+        found = _NUMBER.fullmatch(value.strip())
+        if found is None or (found[2] and float(found[2]) != most) or (found[3] and (least, most) != (0, 1)):
+            return None
+        value = float(found[1]) / (100 if found[3] else 1)
+        value = int(value) if value.is_integer() else value
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return int(value) if whole and isinstance(value, float) and value.is_integer() else value

@@ -1,0 +1,87 @@
+"""Options of a request that not every server takes: the forms of each, best first, and what one server has refused.
+
+A server that refuses an option names it in its error, with any status: 400 or 422 as a rule, 500 where its validation
+fails outside of its own error handling (llama-cpp-python), 404 where a router finds no model that takes it
+(OpenRouter). The next form is then tried at once: the server refused before it did anything.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+_NOT_ABOUT_OPTIONS = {401, 402, 403, 429}
+"""Statuses of errors about keys, credit and load. OpenRouter's 402, for one, names `max_tokens` where credit is low."""
+_LOCATION = re.compile(r"""['"]loc['"]: ?[(\[]([^)\]]*)[)\]]""")
+"""Where pydantic found an invalid field. The rest of its error may repeat the whole request."""
+_UNSPECIFIC = (
+    "requested parameters", "unsupported parameter", "unrecognized request argument", "extra_forbidden",
+    "extra inputs are not permitted", "extra fields not permitted", "unknown field", "unknown name",
+)  # fmt: skip
+"""What says that some field of a request is refused, without a name that is known."""
+_FAILURES = 3
+"""HTTP 500 in a row, without a reason, after which an option is taken for the cause."""
+
+
+class Option(NamedTuple):
+    """Something to ask of a server."""
+
+    name: str
+    """As `Reply.lacked` has it."""
+    forms: tuple[Mapping[str, Any], ...]
+    """The fields of a request that ask for it, best first. The last are such that every server takes them."""
+    signs: tuple[str, ...]
+    """Words of an error that refuses it, in lower case."""
+    equal: int = 1
+    """How many of the first forms have the same effect; with a later one, the reply lacks something."""
+    reported: bool = True
+    """Whether a reply without it says so."""
+
+
+class Refusals:
+    """What a server has refused so far: option name to how many of its forms."""
+
+    def __init__(self) -> None:
+        self._forms: Counter[str] = Counter()
+        self._failures = 0
+
+    def request(self, base: Mapping[str, Any], options: Sequence[Option]) -> dict[str, Any]:
+        """The body of a request, with each option in the best form that was not refused."""
+        body = dict(base)
+        for option in options:
+            body |= option.forms[self._form(option)]
+        return body
+
+    def learn(self, options: Sequence[Option], status: int, error: str) -> bool:
+        """Whether an error refuses one of the options that were sent, so that another request may succeed at once."""
+        if status in _NOT_ABOUT_OPTIONS:
+            return False
+        left = [option for option in options if self._form(option) < len(option.forms) - 1]
+        lowered = error.lower()
+        about = " ".join(_LOCATION.findall(lowered)) or lowered
+        named = [option for option in left if any(sign in about for sign in option.signs)]
+        if not named and any(sign in lowered for sign in _UNSPECIFIC):
+            named = left
+        if not named:
+            return False
+        self._forms[named[0].name] += 1
+        return True
+
+    def failed(self, options: Sequence[Option], status: int | None) -> None:
+        """A call failed with that HTTP status, for no reason that names an option. A server of one's own may crash on
+        an option each time; after a few HTTP 500 in a row, the first option is asked for in its next form."""
+        self._failures = self._failures + 1 if status == 500 else 0
+        left = [option for option in options if option.reported and self._form(option) < len(option.forms) - 1]
+        if self._failures >= _FAILURES and left:
+            self._forms[left[0].name] += 1
+            self._failures = 0
+
+    def lacking(self, options: Sequence[Option]) -> tuple[str, ...]:
+        """The names of the options that the server can't fulfil, in order of the alphabet."""
+        return tuple(sorted(one.name for one in options if one.reported and self._form(one) >= one.equal))
+
+    def _form(self, option: Option) -> int:
+        """The form in which an option is asked for: a later brief may have fewer forms of it."""
+        return min(self._forms[option.name], len(option.forms) - 1)

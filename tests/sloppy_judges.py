@@ -1,0 +1,68 @@
+"""A judge as a program that writes as models do: `sloppy_judges.py WINNER N` reads a brief and prints its reply.
+
+N draws what the judge writes around its JSON, the faults of punctuation in it, and the habits in its values. As a
+module it names such judges for a cast. Whatever is drawn, the reply means WINNER.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import shlex
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import puppets
+
+AROUND = [
+    "{}",
+    "Here is my ballot:\n\n{}",
+    "{}\n\nI hope this helps.",
+    "My verdict follows.\n\n```json\n{}\n```\n\nThat is all {for now}.",
+    "<think>Is it {a} or {b}?</think>\n{}",
+    "```\n{}\n```",
+]
+FAULTS: list[Callable[[str], str]] = [
+    str,
+    lambda text: f"{text[:-1]},}}",
+    lambda text: text.replace("null", "None").replace("false", "False"),
+    lambda text: text.replace('"winner":', "winner:"),
+]
+NAMES = {"a": ["A", "Researcher A", "Pro", "side a"], "b": ["B", "researcher b", "CON", "Researcher B (Con)"]}
+
+
+def judge(winner: str, n: int) -> str:
+    """The name in a cast of a judge for whom `winner` wins every debate."""
+    return "command:" + shlex.join([sys.executable, __file__, winner, str(n)])
+
+
+def main(winner: str, n: str) -> None:
+    """Judges one brief."""
+    (task,) = re.findall(r"^# Your task: (.+)$", sys.stdin.read(), re.MULTILINE)
+    print(written(task, winner, int(n)))
+
+
+def written(task: str, winner: str, n: int) -> str:
+    """The reply to a task as it is written."""
+    chance = random.Random(f"{winner} {n} {task}")
+    text = json.dumps(reply(task, winner, chance))
+    return chance.choice(AROUND).replace("{}", chance.choice(FAULTS)(text))
+
+
+def reply(task: str, winner: str, chance: random.Random) -> dict[str, Any]:
+    """What the judge means, with habits in its values."""
+    named = chance.choice([winner, *NAMES[winner]])
+    if task.startswith("Judge Verdict"):
+        ballot = puppets.ballot(7 if winner == "a" else 5, 6, rounds=1)
+        marks = {side: {name: chance.choice([n, f"{n}/10", str(n)]) for name, n in given.items()}
+                 for side, given in ballot["scores"].items()}  # fmt: skip
+        return ballot | {"scores": marks, "winner": named, "conceded": "none", "reasoning": "It was close."}
+    if task.startswith("Final"):
+        return puppets.final(winner) | {"winner": named, "converged_on": "Little.", "unresolved_questions": None}
+    return puppets.dissent(["1.opening.a", "7.opening.a"])
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

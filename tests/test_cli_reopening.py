@@ -1,0 +1,67 @@
+"""A debate whose judge gives no usable ballot, at the command line: it stops, and goes on with another judge."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from conftest import Run
+from debates import played
+
+from debate_orchestrator.core.events import Asked, Opened, Rejected, Reopened, Spoke
+from debate_orchestrator.storage.journal import JournalWriter, read
+
+J = "r.journal.jsonl"
+STAND_IN = "rehearse:anthropic:claude-opus-5-5"
+
+
+def test_a_debate_stops_and_goes_on_with_another_judge(debate: Run) -> None:
+    """Without a usable ballot a run ends with exit 3 after four calls and without a report; `resume --judge` asks for
+    what is missing and nothing else."""
+    setup = ("--topic=T", "--position-a=Yes.", "--position-b=No.", "--rounds=1", "--output=r.md", "--quiet")
+    ran = debate("run", *setup, "--a", STAND_IN, "--b", STAND_IN, "--judge", "command:echo A wins")
+    speeches = [event for event in read(J).events if isinstance(event, Spoke)]
+
+    assert ran.code == 3
+    assert "with another `--judge`" in ran.err and f"debate resume {J}" in ran.err
+    assert sum(isinstance(event, Rejected) for event in read(J).events) == 4
+    assert not Path("r.md").exists()
+    assert debate("resume", J, "--judge", STAND_IN, "--quiet").code == 0
+    assert [event for event in read(J).events if isinstance(event, Spoke)] == speeches
+    assert "**Winner:**" in Path("r.md").read_text(encoding="utf-8")
+
+
+def undecided() -> None:
+    """A journal as an older version left it: complete, with no ballot that counts."""
+    cast = {"a": (STAND_IN,), "b": (STAND_IN,), "judge": ("command:echo no",)}
+    opened, *events = played(lambda turn: "A wins." if turn["seat"] == "judge" else None, rounds=1, cast=cast)
+    assert isinstance(opened, Opened)
+    with JournalWriter.create(J, opened) as journal:
+        for event in events:
+            old = event.model_copy(update={"absent": None}) if isinstance(event, Rejected) else event
+            journal.append(old)
+
+
+def test_an_older_debate_is_reopened(debate: Run) -> None:
+    """`resume --judge` on a debate that ended undecided asks for its last ballots again and decides it; one that is
+    decided is only reported again."""
+    undecided()
+    before = len(read(J).events)
+    assert debate("report", J, "--to", "before.md").code == 0
+    ran = debate("resume", J, "--judge", STAND_IN, "--trust", "--json")
+
+    assert ran.code == 0 and ran.json["winner"] in ("a", "b", "tie")
+    added = read(J).events[before:]
+    assert isinstance(added[0], Reopened)
+    assert [event.turn for event in added if isinstance(event, Asked)] == ["final.verdict.judge", "final.dissent.judge"]
+    assert debate("resume", J, "--quiet").code == 0
+    assert len(read(J).events) == before + len(added)
+
+
+def test_reopening_needs_consent(debate: Run) -> None:
+    """A reopened debate runs the programs that its journal names only with consent, and is left as it was without."""
+    undecided()
+    before = Path(J).read_bytes()
+    ran = debate("resume", J)
+
+    assert ran.code == 2 and "needs your consent (cast.judge: the program echo no" in ran.err
+    assert Path(J).read_bytes() == before

@@ -1,0 +1,258 @@
+"""Servers that refuse options of a request, each in its own way, and models that never stop."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import messages_server
+import pytest
+from chat_server import Answer, answering, chunks
+from conftest import Run
+from debates import opening
+from test_providers_openai import PLAIN, SHAPED, ask
+
+from debate_orchestrator.core.events import CallFailed, Rejected, Reply, Spoke
+from debate_orchestrator.core.fold import CurrentState, fold
+from debate_orchestrator.providers.registry import make_provider
+from debate_orchestrator.storage.journal import read
+from debate_orchestrator.util.errors import Paused, ProviderFailed, TransientError
+
+Refuses = Callable[[dict[str, Any]], tuple[int, str] | None]
+"""A request to the status and the body of its refusal; None where it is taken."""
+LIMITED = PLAIN.model_copy(update={"words": 50, "most_words": 75})
+LIMITED_SHAPE = SHAPED.model_copy(update={"tokens": 99})
+
+
+def error(status: int, message: str, **more: Any) -> tuple[int, str]:
+    return status, json.dumps({"error": {"message": message, **more}})
+
+
+def llama_cpp_python(body: dict[str, Any]) -> tuple[int, str] | None:
+    """Validation fails outside of its error handling, and the error repeats the whole request."""
+    if body.get("response_format", {}).get("type") != "json_schema":
+        return None
+    found = {
+        "type": "literal_error",
+        "loc": ("body", "response_format", "type"),
+        "msg": "Input should be 'text' or 'json_object'",
+        "input": "json_schema",
+    }
+    return error(500, str([found, body]), type="internal_server_error")
+
+
+def llama_cpp(body: dict[str, Any]) -> tuple[int, str] | None:
+    """An older one, which knows plain JSON only."""
+    if body.get("response_format", {}).get("type") == "json_schema":
+        return error(500, 'response_format type must be one of "text" or "json_object", but got: json_schema')
+    return None
+
+
+def lm_studio(body: dict[str, Any]) -> tuple[int, str] | None:
+    """An error that is a text, for all but a schema; here with a model that can't hold to one."""
+    match body.get("response_format", {}).get("type"):
+        case "json_object":
+            return 400, json.dumps({"error": "'response_format.type' must be 'json_schema' or 'text'"})
+        case "json_schema":
+            return 400, json.dumps({"error": "Failed to compile the grammar of this model."})
+    return None
+
+
+def vllm_before_limits(body: dict[str, Any]) -> tuple[int, str] | None:
+    """A version that takes no field that it does not know."""
+    if unknown := next((name for name in ("stream_options", "max_completion_tokens") if name in body), None):
+        found = {"type": "extra_forbidden", "loc": ("body", unknown), "msg": "Extra inputs are not permitted"}
+        return 400, json.dumps({"object": "error", "message": str([found]), "code": 400})
+    return None
+
+
+def vllm_with_a_small_context(body: dict[str, Any]) -> tuple[int, str] | None:
+    """The limit and the prompt together are larger than its context."""
+    limit = body.get("max_tokens") or body.get("max_completion_tokens")
+    message = f"This model's maximum context length is 4096 tokens. However, you requested {limit} output tokens"
+    return error(400, f"{message} and your prompt contains at least 700 input tokens.") if limit else None
+
+
+def xgrammar(body: dict[str, Any]) -> tuple[int, str] | None:
+    """A schema with something that the library for grammars does not know."""
+    if body.get("response_format", {}).get("type") == "json_schema":
+        message = "The provided JSON schema contains features not supported by xgrammar."
+        return 400, json.dumps({"object": "error", "message": message, "code": 400})
+    return None
+
+
+def gemma(body: dict[str, Any]) -> tuple[int, str] | None:
+    """A template of a chat without a system message."""
+    return error(400, "System role not supported") if body["messages"][0]["role"] == "system" else None
+
+
+def openrouter(body: dict[str, Any]) -> tuple[int, str] | None:
+    """No server behind the router takes all that is asked, and it does not say what."""
+    if "response_format" in body:
+        return error(404, "No endpoints found that can handle the requested parameters.", code=404)
+    return None
+
+
+def openai_reasoning(body: dict[str, Any]) -> tuple[int, str] | None:
+    """The vendor's newer models behind a gateway, which refuse the older field."""
+    if "max_tokens" in body:
+        message = "Unsupported parameter: 'max_tokens' is not supported with this model."
+        return error(400, f"{message} Use 'max_completion_tokens' instead.", param="max_tokens")
+    return None
+
+
+def crashing(body: dict[str, Any]) -> tuple[int, str] | None:
+    """A server that fails without a word where a schema is asked for."""
+    return (500, "Internal Server Error") if "response_format" in body else None
+
+
+def everything(body: dict[str, Any]) -> tuple[int, str] | None:
+    """A server that takes messages, and refuses one option after another."""
+    for name in ("stream_options", "response_format", "max_tokens", "max_completion_tokens"):
+        if name in body:
+            return error(500, f"{name}: not implemented")
+    return gemma(body)
+
+
+def server_that(refuses: Refuses, answer: Callable[[dict[str, Any]], Answer]) -> Callable[[dict[str, Any]], Answer]:
+    """What a server answers that refuses something and otherwise speaks."""
+    return lambda body: refuses(body) or answer(body)
+
+
+def hello(body: dict[str, Any]) -> Answer:
+    return chunks([{"content": "Hello."}])
+
+
+@pytest.mark.parametrize(
+    ("refuses", "calls", "taken", "lacked"),
+    [
+        (llama_cpp_python, 2, {"response_format", "stream_options", "max_tokens"}, ("structured output",)),
+        (llama_cpp, 2, {"response_format", "stream_options", "max_tokens"}, ("structured output",)),
+        (lm_studio, 3, {"stream_options", "max_tokens"}, ("structured output",)),
+        (vllm_before_limits, 2, {"response_format", "max_tokens"}, ()),
+        (vllm_with_a_small_context, 3, {"response_format", "stream_options"}, ("limit of tokens",)),
+        (xgrammar, 2, {"response_format", "stream_options", "max_tokens"}, ("structured output",)),
+        (gemma, 2, {"response_format", "stream_options", "max_tokens"}, ()),
+        (openrouter, 3, {"stream_options", "max_tokens"}, ("structured output",)),
+        (openai_reasoning, 2, {"response_format", "stream_options", "max_completion_tokens"}, ()),
+        (everything, 7, set(), ("limit of tokens", "structured output")),
+    ],
+)
+def test_a_refused_option(refuses: Refuses, calls: int, taken: set[str], lacked: tuple[str, ...]) -> None:
+    """A refused option is asked for in its next form at once, the others are kept, and the server is not asked for it
+    again; the reply says what it lacks."""
+    with answering(server_that(refuses, hello)) as server:
+        first, second = ask(f"openai:x@{server.url}", LIMITED_SHAPE, LIMITED_SHAPE)
+
+    assert (first.text, first.lacked) == ("Hello.", lacked)
+    assert second == first
+    assert len(server.bodies) == calls + 1
+    assert set(server.bodies[-1]) - {"model", "messages", "stream"} == taken
+    assert "Be ? fair." in server.bodies[-1]["messages"][0]["content"]
+
+
+def test_a_crash_without_a_reason() -> None:
+    """Where a server of one's own fails on structured output each time and does not say why, it is asked without."""
+    with answering(server_that(crashing, hello)) as server:
+        provider = make_provider(f"openai:x@{server.url}", CurrentState(fold([opening()])))
+
+        async def call() -> Reply:
+            try:
+                return await provider.reply(SHAPED, str)
+            finally:
+                await provider.close()
+
+        for _ in range(6):
+            with pytest.raises(TransientError, match="HTTP 500"):
+                asyncio.run(call())
+        reply = asyncio.run(call())
+
+    assert (reply.text, reply.lacked) == ("Hello.", ("structured output",))
+    asked = [body.get("response_format", {}).get("type") for body in server.bodies]
+    assert asked == ["json_schema"] * 3 + ["json_object"] * 3 + [None]
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "kind"),
+    [
+        (402, "This request requires more credits, or fewer max_tokens.", Paused),
+        (429, "Rate limit reached: max_tokens a minute.", TransientError),
+        (503, "Loading model", TransientError),
+        (400, "messages: odd", ProviderFailed),
+    ],
+)
+def test_an_error_about_something_else(status: int, message: str, kind: type[Exception]) -> None:
+    """An error about credit, load or the rest of a request takes no option away."""
+    with answering(lambda body: error(status, message)) as server, pytest.raises(kind):
+        ask(f"openai:x@{server.url}", LIMITED_SHAPE)
+
+    assert len(server.bodies) == 1
+
+
+def endless(word: str = "more ") -> Iterator[bytes]:
+    """The stream of an answer that never ends."""
+    begun = chunks([{"content": word}], None).partition(b"data: [DONE]")[0]
+    return itertools.repeat(begun)
+
+
+def test_an_endless_speech() -> None:
+    """A stream is closed at twice the words of its phase, and what came of it is a cut reply. The limit that the
+    server was told leaves room for a speech of that length and for thinking."""
+    with answering(lambda body: endless()) as server:
+        (reply,) = ask(f"openai:x@{server.url}", LIMITED)
+
+    assert 150 <= len(reply.text.split()) < 400
+    assert (reply.ended, reply.stop) == ("cut", None)
+    assert server.bodies[0]["max_tokens"] == 2 * 75 * 3 + 8_000
+
+
+def test_thinking_is_not_counted() -> None:
+    """Private working in the text is no part of the visible words."""
+    thought = "<think>\n" + "hm " * 2_000 + "\n</think>\nHello."
+    with answering(lambda body: chunks([{"content": part} for part in thought.split(" ")])) as server:
+        (reply,) = ask(f"openai:x@{server.url}", LIMITED)
+
+    assert reply.ended == "whole" and reply.text.endswith("Hello.")
+
+
+def test_a_hopeless_server(debate: Run, here: Path) -> None:
+    """With a server that refuses every option, and models that never stop, the speeches are kept and the debate stops
+    at its judge; with another judge it ends in a report."""
+    with answering(server_that(everything, lambda body: endless(" and so on"))) as server:
+        spec = f"openai:x@{server.url}"
+        models = (f"--a={spec}", f"--b={spec}", f"--judge={spec}")
+        setup = ("--topic=T", "--position-a=It is so.", "--position-b=It is not.", "--rounds=1", "--output=r.md")
+        ran = debate("run", *setup, *models, "--trust", "--retry-for=5")
+    events = read("r.journal.jsonl").events
+    judged = debate("resume", "r.journal.jsonl", "--judge=rehearse:anthropic:claude-opus-5-5")
+
+    assert ran.code == 3 and "none of the judge's 4 replies can be used" in ran.err
+    assert judged.code == 0, judged.err
+    speeches = [event for event in events if isinstance(event, Spoke)]
+    assert speeches and all(event.reply.ended == "cut" for event in speeches)
+    assert [event for event in events if isinstance(event, CallFailed)] == []
+    rejected = [event.reply for event in events if isinstance(event, Rejected)]
+    assert [(reply.ended, reply.lacked) for reply in rejected] == [("cut", ("structured output",))] * 4
+    assert "cut" in Path("r.md").read_text(encoding="utf-8")
+
+
+def test_a_server_without_options_debates_well(debate: Run, here: Path) -> None:
+    """Without any option, a model that answers in the shape that its brief shows still judges the debate."""
+
+    def said(body: dict[str, Any]) -> Answer:
+        last = body["messages"][-1]["content"]
+        return chunks([{"content": messages_server.answer({"messages": [{"content": [{"text": last}]}]})}])
+
+    with answering(server_that(everything, said)) as server:
+        spec = f"openai:x@{server.url}"
+        models = (f"--a={spec}", f"--b={spec}", f"--judge={spec}")
+        setup = ("--topic=T", "--position-a=It is so.", "--position-b=It is not.", "--rounds=1", "--output=r.md")
+        ran = debate("run", *setup, *models, "--trust", "--retry-for=5")
+
+    assert ran.code == 0, ran.err
+    assert "Winner: A" in ran.out
+    assert "structured output" in Path("r.md").read_text(encoding="utf-8")

@@ -1,0 +1,289 @@
+"""How judges write, and how it is read: every habit that has one meaning gives the ballot that is meant."""
+
+from __future__ import annotations
+
+import copy
+import json
+import time
+from typing import Any
+
+import pytest
+import sloppy_judges
+from core.folding import converging, debated, filled, many, marks
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from debate_orchestrator.core import schedule
+from debate_orchestrator.core.events import Reply, Voted
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.prompting.replies import parse_reply
+from debate_orchestrator.util.errors import BadReply
+
+ROUND, FINAL, DISSENT = (
+    debated(until=turn) for turn in ("1.verdict.judge", "final.verdict.judge", "final.dissent.judge")
+)
+
+
+def read(text: str, debate: DebateState) -> Voted:
+    """The event that a reply to the turn that is due amounts to."""
+    event = parse_reply(debate, debate.due[0], Reply(text=text, brief="0" * 64, by="x"))
+    assert isinstance(event, Voted)
+    return event
+
+
+def plain(debate: DebateState, **changes: Any) -> dict[str, Any]:
+    """A reply exactly as it is asked for, with changes."""
+    turn = debate.due[0]
+    return filled(debate.shape(turn) or {}, schedule.terms(debate, turn)) | changes
+
+
+BALLOT = plain(ROUND, **marks())
+VERDICT = plain(FINAL, winner="a", strength="narrow", unresolved_questions=["Who pays?"])
+RECORD = {"rows": [{"claim": "x", "a": "y", "b": "z", "status": "unresolved", "turns": ["1.opening.a"]}]}
+SCORES = {"argument_quality": 7, "use_of_evidence": 7, "directness_of_rebuttals": 7}
+
+FORMS = {
+    "alone": "{}",
+    "prose before": "Here is my final ballot, as asked:\n\n{}",
+    "prose after": "{}\n\nI hope this helps. Let me know {if you} need more.",
+    "a sentence before and after": "My ballot is {} and that is that.",
+    "a fence": "```json\n{}\n```",
+    "prose, then a fence": "Sure. Winner: see below.\n```json\n{}\n```",
+    "text after a fence": "```json\n{}\n```\nDone :-}",
+    "a fence of another language": "```javascript\n{}\n```",
+    "a fence on one line": "```{}```",
+    "private working": "<think>A said {x}. B is {\"winner\": \"b\"}?</think>\n{}",
+    "braces in the prose": "I use {set} notation. {}",
+    "an array around it": "[{}]",
+    "the same twice": "{}\n{}",
+    "brackets around it": "({})",
+    "a brace too many": "{}}",
+}  # fmt: skip
+"""How a judge sets its ballot: what stands around the JSON object."""
+
+FAULTS = {
+    "trailing comma": lambda text: text[:-1] + ",}",
+    "trailing comma inside": lambda text: text.replace("}, ", ",}, ", 1),
+    "single quotes": lambda text: text.replace('"', "'"),
+    "Python literals": lambda text: text.replace("null", "None").replace("false", "False"),
+    "keys without quotes": lambda text: text.replace('"winner":', "winner:"),
+    "a comma that is missing": lambda text: text.replace(', "justification"', '\n"justification"'),
+    "a line break in a text": lambda text: text.replace("So it is.", "So\nit is.", 1),
+    "quotation marks in a text": lambda text: text.replace("So it is.", 'So "it" is.', 1),
+    "prose and a trailing comma": lambda text: f"My ballot:\n{text[:-1]},}}\nThat is all.",
+    "a fence and single quotes": lambda text: "Here:\n```json\n" + text.replace('"', "'") + "\n```",
+}
+"""Faults of punctuation."""
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("debate", [ROUND, FINAL], ids=["ballot", "verdict"])
+def test_a_ballot_is_found_in_what_is_said(form: str, debate: DebateState) -> None:
+    """Whatever stands around a ballot, it is found, and the reply is kept word for word."""
+    ballot = BALLOT if debate is ROUND else VERDICT
+    text = FORMS[form].replace("{}", json.dumps(ballot))
+    event = read(text, debate)
+
+    assert (event.ballot, event.reply.text) == (ballot, text)
+    assert bool(event.changes) is (form != "alone")
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("debate", [ROUND, FINAL], ids=["ballot", "verdict"])
+def test_punctuation_is_repaired(fault: str, debate: DebateState) -> None:
+    """A fault of punctuation costs no ballot: winner, scores and words are as they were written."""
+    ballot = BALLOT if debate is ROUND else VERDICT
+    text = FAULTS[fault](json.dumps(ballot))
+    event = read(text, debate)
+
+    assert event.ballot.keys() == ballot.keys()
+    assert (event.ballot["winner"], event.ballot.get("scores")) == (ballot["winner"], ballot.get("scores"))
+    assert text == json.dumps(ballot) or "punctuation of the JSON repaired" in event.changes
+
+
+HABITS: dict[str, tuple[DebateState, dict[str, Any], dict[str, Any]]] = {
+    "an extra key": (FINAL, {"confidence": 0.8}, {}),
+    "a reasoning field first": (ROUND, {"reasoning": {"a": [1]}}, {}),
+    "converged_on without consensus": (FINAL, {"converged_on": "On nothing."}, {"converged_on": None}),
+    "an empty converged_on": (FINAL, {"converged_on": ""}, {"converged_on": None}),
+    "winner A": (FINAL, {"winner": "A"}, {"winner": "a"}),
+    "winner Researcher B": (FINAL, {"winner": "Researcher B"}, {"winner": "b"}),
+    "winner Pro": (FINAL, {"winner": "Pro"}, {"winner": "a"}),
+    "winner Researcher A (Pro)": (FINAL, {"winner": "Researcher A (Pro)"}, {"winner": "a"}),
+    "winner by its position": (FINAL, {"winner": "b says so."}, {"winner": "b"}),
+    "winner side_b wins": (FINAL, {"winner": "side_b wins"}, {"winner": "b"}),
+    "winner Tie": (FINAL, {"winner": "Tie"}, {"winner": "tie"}),
+    "winner draw": (FINAL, {"winner": "a draw"}, {"winner": "tie"}),
+    "a list of one winner": (FINAL, {"winner": ["a"]}, {"winner": "a"}),
+    "strength in capitals": (FINAL, {"strength": "DECISIVE"}, {"strength": "decisive"}),
+    "null for an empty list": (FINAL, {"unresolved_questions": None}, {"unresolved_questions": []}),
+    "a text for a list": (FINAL, {"unresolved_questions": "Why?"}, {"unresolved_questions": ["Why?"]}),
+    "objects for texts": (FINAL, {"unresolved_questions": [{"question": "Why?"}]}, {"unresolved_questions": ["Why?"]}),
+    "scores of 10": (ROUND, {"scores": {
+        "a": dict.fromkeys(SCORES, "7/10"), "b": dict.fromkeys(SCORES, "6 out of 10")}}, {}),
+    "scores as text": (ROUND, {"scores": {"a": dict.fromkeys(SCORES, "7"), "b": dict.fromkeys(SCORES, "6.0")}}, {}),
+    "scores with reasons": (ROUND, {"scores": {
+        "a": {name: {"score": 7, "why": "x"} for name in SCORES}, "b": {name: {"score": 6} for name in SCORES}}}, {}),
+    "scores by names": (ROUND, {"scores": {
+        "Researcher A": {"Argument Quality": 7, "use of evidence": 7, "Directness-of-Rebuttals": 7, "total": 21},
+        "CON": dict.fromkeys(SCORES, 6)}}, {}),
+    "scores as JSON in a text": (ROUND, {"scores": json.dumps(BALLOT["scores"])}, {}),
+    "nobody conceded": (ROUND, {"conceded": "none"}, {"conceded": None}),
+    "neither conceded": (ROUND, {"conceded": "Neither"}, {"conceded": None}),
+    "detected no": (ROUND, {"convergence": {"detected": "no", "criteria": None, "side": "none"}}, {}),
+    "criteria of no convergence": (ROUND, {"convergence": {
+        "detected": False, "criteria": ["same claim"], "side": "both"}}, {}),
+    "one criterion as a text": (ROUND, {"convergence": {"detected": "Yes", "criteria": "Same Claim", "side": "Both"}},
+        converging("both")),
+    "null for no claims": (ROUND, {"unsupported_claims": None}, {"unsupported_claims": []}),
+    "an unknown turn": (DISSENT, {"rows": [RECORD["rows"][0] | {"turns": ["1.opening.a", "9.opening.a"]}]}, RECORD),
+    "turns in one text": (DISSENT, {"rows": [RECORD["rows"][0] | {"turns": "1.Opening.A"}]}, RECORD),
+    "unknown turns alone": (DISSENT, {"rows": [RECORD["rows"][0] | {"turns": ["round 1"]}]},
+        {"rows": [RECORD["rows"][0] | {"turns": []}]}),
+    "one row without a list": (DISSENT, {"rows": RECORD["rows"][0]}, RECORD),
+    "status by another spelling": (DISSENT, {"rows": [RECORD["rows"][0] | {"status": "Unresolved."}]}, RECORD),
+}  # fmt: skip
+"""Habit to the debate in which it is tried, what differs in the reply, and what differs in the ballot that is read."""
+
+
+@pytest.mark.parametrize("habit", HABITS)
+def test_what_has_one_meaning_is_read(habit: str) -> None:
+    """A value that has one meaning is read as that, and the journal has a line for it."""
+    debate, written, wanted = HABITS[habit]
+    usual = {id(ROUND): BALLOT, id(FINAL): VERDICT, id(DISSENT): RECORD}[id(debate)]
+    event = read(json.dumps(usual | written), debate)
+
+    assert event.ballot == usual | wanted
+    assert event.changes and all(len(change) < 300 for change in event.changes)
+
+
+def test_keys_by_other_spellings_and_a_wrapper() -> None:
+    """Keys in capitals or with spaces are those that are asked for, and an object around the ballot is left out."""
+    spelled = {key.replace("_", " ").title(): value for key, value in VERDICT.items()}
+
+    assert read(json.dumps(spelled), FINAL).ballot == VERDICT
+    assert read(json.dumps({"final_verdict": VERDICT}), FINAL).ballot == VERDICT
+
+
+TEXT = json.dumps(VERDICT)
+ASKED_AGAIN = {
+    "no winner": json.dumps({key: value for key, value in VERDICT.items() if key != "winner"}),
+    "winner null": json.dumps(VERDICT | {"winner": None}),
+    "winner unknown": json.dumps(VERDICT | {"winner": "the better one"}),
+    "two winners": json.dumps(VERDICT | {"winner": ["a", "b"]}),
+    "either winner": TEXT.replace('"winner": "a"', '"winner": "a" or "b"'),
+    "winner twice": TEXT.replace('"winner": "a"', '"winner": "a", "winner": "b"'),
+    "winner twice, with a fault": TEXT.replace('"winner": "a"', '"winner": "a", "winner": "b"')[:-1] + ",}",
+    "winner spelled twice": json.dumps(VERDICT | {"Winner": "b"}),
+    "consensus on nothing": json.dumps(VERDICT | {"winner": "consensus"}),
+    "cut off": TEXT[:-1],
+    "cut off in a text": TEXT[:-20],
+    "cut off in a list": TEXT[: TEXT.index("Who pays?") + 4],
+    "a damaged key": TEXT.replace('"winner": "a"', '"wi\nner": "a"').replace(', "just', '"winner": "b", "just', 1),
+    "a damaged value": TEXT.replace('"winner": "a",', '"winner":"winner": "b" "a",'),
+    "two ballots": TEXT + json.dumps(VERDICT | {"winner": "b"}),
+    "two fences": f"```json\n{TEXT}\n```\nor\n```json\n{json.dumps(VERDICT | {'winner': 'b'})}\n```",
+    "a draft before it": f'First I thought {{"winner": "b"}}, now: {TEXT}',
+    "a quoted ballot before a faulty one": f'A says: {json.dumps(VERDICT | {"winner": "b"})} Mine: {TEXT[:-1]},}}',
+    "a quoted ballot in a fence": f"```json\n{json.dumps(VERDICT | {'winner': 'b'})}\n```\nMine: {TEXT[:-1]},}}",
+    "only prose": "A wins, by a nose.",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ASKED_AGAIN.values(), ids=ASKED_AGAIN)
+def test_a_winner_is_never_guessed(text: str) -> None:
+    """Where a winner is missing or contradictory, or the reply is not whole, it is refused and asked for again."""
+    with pytest.raises(BadReply):
+        read(text, FINAL)
+
+
+@pytest.mark.parametrize(
+    "score", [0, 11, -1, "0/10", "11/10", "7/5", "7 or 8", "7-8", "seven", "", None, True, [7, 8], "70%", {"x": 7}]
+)
+def test_a_score_is_never_guessed(score: Any) -> None:
+    """A score outside the scale, of another scale or without one meaning is asked for again."""
+    ballot = copy.deepcopy(BALLOT)
+    ballot["scores"]["a"]["use_of_evidence"] = score
+    with pytest.raises(BadReply, match=r"scores\.a\.use_of_evidence: .* is not a number from 1 to 10"):
+        read(json.dumps(ballot), ROUND)
+
+
+PIECES = [
+    "{",
+    "}",
+    "[",
+    "]",
+    '"',
+    "'",
+    ":",
+    ",",
+    "\\",
+    "\n",
+    "```",
+    "```json\n",
+    "<think>",
+    "</think>",
+    "//",
+    "/*",
+    "#",
+]
+PIECES += ["null", "None", "winner", '"winner": "a"', '"winner": "b"', "7/10", "\x00", "\ud800", "“", TEXT, TEXT[:90]]
+
+
+@settings(many, deadline=None)
+@given(st.lists(st.sampled_from(PIECES) | st.text(max_size=8), max_size=30).map("".join))
+def test_hostile_text_is_read_or_refused(text: str) -> None:
+    """Whatever a judge wrote, reading it gives a ballot or a refusal, and a ballot has the winner that was written."""
+    try:
+        event = read(text, FINAL)
+    except BadReply:
+        return
+    assert f'"winner": "{event.ballot["winner"]}"' in text
+
+
+@settings(many, deadline=None)
+@given(st.integers(0, len(TEXT) - 1), st.sampled_from(["", "}", "]}", '"}', '"]}']), st.sampled_from(PIECES))
+def test_a_damaged_ballot_keeps_its_winner(cut: int, end: str, piece: str) -> None:
+    """A ballot that is cut off, or has something put into it, is refused or says who it said had won."""
+    for text in (TEXT[:cut] + end, TEXT[:cut] + piece + TEXT[cut:]):
+        try:
+            event = read(text, FINAL)
+        except BadReply:
+            continue
+        assert event.ballot["winner"] == "a" or '"winner": "b"' in text
+
+
+HOSTILE = {
+    "braces": "{" * 250_000,
+    "nested": '{"a":' * 50_000,
+    "closed": '{"a":' * 20_000 + "1" + "}" * 20_000,
+    "quotes": '{"winner": "' + '"' * 100_000 + "}",
+    "words in quotes": '{"winner": "' + 'x" ' * 30_000 + "}",
+    "fences": "```json\n{" * 25_000,
+    "marks": "<think>{" * 30_000 + "}",
+    "objects": '{"winner": "a"}' * 15_000,
+    "commas": '{"a": "b", ' + '"x" , ' * 16_000 + "}",
+    "escapes": '{"a": "' + '\\"' * 48_000 + "}",
+    "a long text": '{"winner": "a", "x": "' + "y" * 250_000,
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_text_takes_no_time(text: str) -> None:
+    """The largest replies that are meant to take time are refused within seconds of the processor's time."""
+    began = time.process_time()
+    with pytest.raises(BadReply):
+        read(text, FINAL)
+    assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize("winner", ["a", "b"])
+def test_sloppy_judges_are_understood(winner: str) -> None:
+    """Whatever habits come together in the replies of a judge, all say who it meant, and none has to be asked for
+    again."""
+    turns = ("1.verdict.judge", "final.verdict.judge", "final.dissent.judge")
+    due = {turn: debated(1, until=turn) for turn in turns}
+    for n in range(60):
+        for turn, debate in due.items():
+            ballot = read(sloppy_judges.written(debate.format.heading_of(debate.due[0]), winner, n), debate).ballot
+            assert turn == turns[-1] or ballot["winner"] == winner
