@@ -71,6 +71,14 @@ _SPOKEN = {"refused": "flag", "url": "url", "quote": "text"}
 _REPORTED = {"cases": "list", "issues": "list", "unknowns": "list", "findings": "list"}
 _REPORTED |= {"recommendation": "record", "by_case": "list", "why": "list"}
 """Fields by which the engine goes, with their kinds: in a judge's replies, in a side's and in the rapporteur's."""
+_BRIEF: dict[str, tuple[str, ...]] = {
+    "recommendation": ("do", "sure", "why_not_more", "sides_with"),
+    "by_case": ("if", "then", "sure"),
+    "why": ("consideration", "side", "mark", "turns"),
+    "not_argued": ("issue", "points_to"),
+    **dict.fromkeys(("weighing", "best_case_against", "would_change", "do_next", "trust"), ()),
+}
+"""The fields of a decision brief, and those within them, that reports show."""
 _ANSWERED = {"convergence": ("convergence", "round"), "findings": ("findings", "after")}
 """What a phase may answer, to the field in which it is found and the part of the debate where both have their place."""
 _CONVERGENCE = {"detected": "flag", "side": "choice", "criteria": "choices"}
@@ -320,6 +328,10 @@ class Format(Value):
         seats = {seat for phase in self.phases() if phase.reply == name for seat in phase.seats}
         kinds = (_JUDGED if JUDGE in seats else {}) | (_SPOKEN if seats & {*self.sides} else {})
         kinds |= _REPORTED if RAPPORTEUR in seats else {}
+        if RAPPORTEUR in seats and "recommendation" in shape:
+            for key, inner in _BRIEF.items():
+                if lacking := [key] * (key not in shape) or [n for n in inner if n not in shape[key].fields]:
+                    yield (key,), f"a decision brief without {', '.join(lacking)}; reports show that"
         for key, kind in kinds.items():
             if (field := shape.get(key)) is None:
                 continue

@@ -145,5 +145,5 @@ def persons_of_panel(debate: DebateState) -> bool:
 
 def persons(debate: DebateState) -> list[str]:
     """The seats that a person sits in now."""
-    seats = (seat for role in debate.format.seated for seat in (debate.judges if role == JUDGE else (role,)))
+    seats = (seat for role in debate.seated for seat in (debate.judges if role == JUDGE else (role,)))
     return [seat for seat in seats if caching.filler(debate, seat) == model_spec.HUMAN]

@@ -104,16 +104,19 @@ def said(debate: DebateState, turn: Turn, prefer: Mapping[str, str | bool] = {})
     straight = schedule.turn(debate, turn.id.removesuffix(MIRRORED))
     terms = schedule.terms(debate, straight)
     if turn.role == RAPPORTEUR:
-        return json.dumps(_reported(debate, shape, terms, turn), ensure_ascii=False, indent=1)
+        return json.dumps(_reported(debate, shape, terms, turn, prefer), ensure_ascii=False, indent=1)
     ballot = filled(shape, terms, straight.id, chosen)
     ballot = debate.exchange.ballot(shape, ballot) if turn.mirrored else ballot
     return json.dumps(ballot, ensure_ascii=False, indent=1)
 
 
-def _reported(debate: DebateState, shape: Mapping[str, Field], terms: ShapeContext, turn: Turn) -> dict[str, Any]:
-    """The rapporteur's reply: a list of issues, a check that finds nothing, or a brief that its own check passes."""
+def _reported(
+    debate: DebateState, shape: Mapping[str, Field], terms: ShapeContext, turn: Turn, prefer: Mapping[str, str | bool]
+) -> dict[str, Any]:
+    """The rapporteur's reply: a list of issues, a check that finds nothing unless that is preferred, or a brief that
+    the record bears out."""
     reply = filled(shape, terms, turn.id, {"mark": "not challenged"}, words=_WORDS_OF_A_REPORT)
-    if "findings" in reply:
+    if "findings" in reply and not prefer.get("findings"):
         reply["findings"] = []
     if "recommendation" in reply:
         reply["by_case"][-1] |= {"if": decision.OTHERWISE, "sure": reply["recommendation"]["sure"]}

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from debate_orchestrator.core import hearing, schedule, tally, transcript
-from debate_orchestrator.core.costs import CostLine, Costs, costs_of
+from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Spoke, Voted
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.phases import CLERK, JUDGE, MIRRORED, NO_DECISION, RAPPORTEUR, Slot, Turn
@@ -17,20 +17,12 @@ from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import Verdict
 from debate_orchestrator.core.votes import BallotReading, Vote
-from debate_orchestrator.reports import citations, wording
-from debate_orchestrator.reports.decision import (
-    BriefReport,
-    IssuesReport,
-    brief_report,
-    brief_turns,
-    issues_report,
-    recommendation_line,
-)
+from debate_orchestrator.reports import citations, decision, wording
+from debate_orchestrator.reports.costs import costs_report
+from debate_orchestrator.reports.decision import BriefReport, IssuesReport
 from debate_orchestrator.reports.parts import (
-    DOLLAR_DECIMALS,
     ArgumentLink,
     BallotResult,
-    CostReport,
     CostsReport,
     DisputedClaim,
     EvidenceReport,
@@ -44,7 +36,6 @@ from debate_orchestrator.reports.parts import (
     RecordedDebate,
     RoundReport,
     SearchPage,
-    TokenCounts,
     TurnReport,
     VerdictReport,
     VoteReport,
@@ -179,7 +170,7 @@ def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = Non
     before = tuple(turns[turn.id] for turn in settled if turn.round is None and not turn.closing)
     finals = tuple(turns[turn.id] for turn in settled if turn.closing and turns[turn.id].votes)
     records = [turn for turn in turns.values() if turn.kind == "record"]
-    briefs = [turns[turn] for turn in turns if turn in brief_turns(debate)]
+    briefs = [turns[turn] for turn in turns if turn in decision.brief_turns(debate)]
     elsewhere = (*finals, *records, *briefs)
     after = tuple(turns[turn.id] for turn in settled if turn.closing and turns[turn.id] not in elsewhere)
     record = records[0] if records and records[0].fields else None
@@ -196,8 +187,8 @@ def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = Non
         rounds=rounds,
         judging=judging,
         votes=tuple(_vote(vote, judging.scales.certain) for vote in votes),
-        issues=issues_report(debate),
-        brief=brief_report(debate),
+        issues=decision.issues_report(debate),
+        brief=decision.brief_report(debate),
         dissent=tuple(_disputed(record.fields or {}, rules.sides)) if record else None,
         questions=tuple(_questions(finals)),
         follow_up=tuple(_follow_up(finals)),
@@ -472,29 +463,6 @@ def _links(debate: DebateState, turn: Turn) -> Iterator[ArgumentLink]:
     yield from (ArgumentLink(turn=turn.id, how="answers", to=other.id) for other in (challenges or heard)[-1:])
 
 
-def costs_report(costs: Costs) -> CostsReport | None:
-    if not costs.lines:
-        return None
-    return CostsReport(
-        lines=tuple(cost_report(line, line.seat, line.phase) for line in costs.lines),
-        seats=tuple(cost_report(line, seat, None) for seat, line in costs.of_seats().items()),
-        total=cost_report(costs.total, None, None),
-    )
-
-
-def cost_report(line: CostLine, seat: str | None, phase: str | None) -> CostReport:
-    known = round(line.cost, DOLLAR_DECIMALS)
-    return CostReport(
-        seat=seat,
-        phase=phase,
-        calls=line.calls,
-        usd=None if line.unknown else known,
-        usd_known=None if line.unknown == line.calls else known,
-        calls_unknown=line.unknown,
-        tokens=TokenCounts.of(line.usage),
-    )
-
-
 def closing_line(report: ReportModel, path: str | None) -> str:
     """The line that confirms a finished debate, and where its report went if it was written."""
     document = "Transcript" if report.bare else "Report"
@@ -502,7 +470,7 @@ def closing_line(report: ReportModel, path: str | None) -> str:
         return f"Debate paused. {document} so far written to {path}." if path else "Debate paused."
     sentences = ["Debate rehearsed." if report.run.rehearsed else "Debate complete."]
     sentences += [f"{document} written to {path}."] if path else []
-    sentences += [recommendation_line(report.brief)] if report.brief else []
+    sentences += [decision.recommendation_line(report.brief)] if report.brief else []
     if not report.bare and report.verdict is None:
         return " ".join([*sentences, "Winner: not decided, since no final ballot counts."])
     if report.verdict is not None:
