@@ -33,7 +33,7 @@ class IssueList(Value):
     issues: Mapping[str, str]
     """Id to question, the weightiest first: I1, I2, ..."""
     unknowns: tuple[str, ...] = ()
-    """What nobody in the debate can measure."""
+    """What no one in the debate can measure."""
 
 
 def issue_list(debate: DebateState) -> IssueList | None:
@@ -165,13 +165,14 @@ def _citation_problems(debate: DebateState, reason: Mapping[str, Any]) -> Iterat
 
 
 def _dissent_problems(reason: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """The row is the one that the consideration names, or else one that cites all of its turns."""
+    """The row is the one that the consideration names, or else one that cites all of its turns, where they are several:
+    a single speech makes many points."""
     number, turns = reason.get("dissent_row"), set(reason["turns"])
     if number is not None and not 1 <= number <= len(rows):
         yield f"dissent_row {number:g}: the dissent record has {len(rows)} rows."
         return
     named = rows[int(number) - 1] if number is not None else None
-    same = next((row for row in rows if turns and turns <= set(row.get("turns") or ())), None)
+    same = next((row for row in rows if len(turns) > 1 and turns <= set(row.get("turns") or ())), None)
     if (row := named or same) is not None:
         yield from _contradiction(reason["mark"], row, rows.index(row) + 1)
 

@@ -26,6 +26,10 @@ LARGEST = 256 * 1024
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
+class Shortcomings(BadReply):
+    """A reply has its shape, and should be written again once, for the reasons given."""
+
+
 def decode(turn_id: str, data: bytes) -> str:
     """The text of a reply that came as bytes. Raises BadReply if it is empty, too long or not text."""
     if len(data) > LARGEST:
@@ -79,7 +83,7 @@ def _read(debate: DebateState, turn: Turn, shape: Shape, text: str) -> tuple[dic
     # Asked once only: what its writer leaves as it is has its shape, and the report says what is wrong with it.
     first = turn.role == RAPPORTEUR and not debate.rejected.get(turn.id)
     if first and (found := decision.shortcomings(debate, turn, ballot)):
-        raise BadReply([f"{turn.id}: {shortcoming}" for shortcoming in found])
+        raise Shortcomings([f"{turn.id}: {shortcoming}" for shortcoming in found])
     return ballot, [*changes, *more]
 
 

@@ -39,7 +39,7 @@ class IssuesReport(Part):
     """The kinds of decider for whom the answer may differ."""
     issues: tuple[IssueReport, ...]
     unknowns: tuple[str, ...]
-    """What nobody in the debate could measure."""
+    """What no one in the debate could measure."""
     by: Literal["rapporteur", "user"]
     """Who drew it up."""
 
