@@ -20,8 +20,8 @@ from debate_orchestrator.setup import session
 from debate_orchestrator.setup.session import SetupProgress, SetupState
 from debate_orchestrator.storage.journal import JournalWriter, read
 
-SETUP = "topic: T\npositions: {a: It is so., b: It is not so.}\nrounds: 1\n"
-TYPED = ("--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--rounds=1")
+SETUP = "topic: T\npositions: {a: It is so., b: It is not so.}\nissues: false\nbrief: false\nrounds: 1\n"
+TYPED = ("--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--no-issues", "--no-brief", "--rounds=1")
 J = "debate-report.journal.jsonl"
 MARKS = "command:sh -c 'touch marker; exit 1'"
 """A program that leaves a mark where it was run."""
@@ -72,7 +72,11 @@ def test_a_seat_that_the_format_lacks_is_refused_before_any_question(debate: Run
 def test_a_program_is_not_run(debate: Run, verb: str, positions: str) -> None:
     """A program in an answers file's cast is not run, not to derive positions either; its whole command line is shown,
     with the flag that agrees to it."""
-    text = SETUP.replace("positions: {a: It is so., b: It is not so.}\n", positions) if positions else SETUP
+    text = (
+        SETUP.replace("positions: {a: It is so., b: It is not so.}\nissues: false\nbrief: false\n", positions)
+        if positions
+        else SETUP
+    )
     Path("a.yaml").write_text(f'{text}cast: "{MARKS}"\n')
     ran = debate(verb, "--answers", "a.yaml")
 

@@ -105,7 +105,7 @@ def test_the_brief_stands_before_the_verdict_and_changes_nothing_below(debate: R
     text = Path("r.md").read_text(encoding="utf-8")
     head, found, rest = text.partition("## Final Verdict")
     without = markdown.render(report.model_copy(update={"brief": None})).partition("## Final Verdict")[2]
-    assert found and rest.rpartition("\n---\n")[0] == without.rstrip("\n")  # what follows the last rule is the seal
+    assert found and rest.rpartition("\n---\n")[0].strip() == without.strip()  # what follows the last rule is the seal
     page = head.partition("## Decision Brief")[2]
     for line in (
         "**Recommendation:** Stay for a year.",

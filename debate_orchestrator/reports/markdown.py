@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from debate_orchestrator.core.phases import JUDGE, fill_label
-from debate_orchestrator.reports import compare, decision, markup, reviewers, sections, verdict_text, wording
+from debate_orchestrator.reports import brief, compare, markup, reviewers, sections, verdict_text, wording
 from debate_orchestrator.reports.compare import Comparison
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import TurnReport
@@ -85,7 +85,7 @@ def _rendered(report: ReportModel, template: str, **more: Any) -> str:
     if not report.bare:
         values |= {
             "brief": report.brief,
-            "marked": decision.MARKED,
+            "marked": brief.MARKED,
             "result_line": _result_line(report),
             "headline": verdict_text.headline(report),
             "outcome": verdict_text.outcome(report),
@@ -137,7 +137,7 @@ def _structured(report: ReportModel, fields: FieldText, writer: MarkdownWriter, 
 
 def _result_line(report: ReportModel) -> str:
     strength = report.verdict.strength if report.verdict else None
-    return decision.result_line(report.brief, report.names, strength) if report.brief else ""
+    return brief.result_line(report.brief, report.names, strength) if report.brief else ""
 
 
 def _summary(report: ReportModel, writer: MarkdownWriter) -> str:
@@ -167,8 +167,8 @@ def _anchors(report: ReportModel) -> dict[str, str]:
     """Turn id to the fragment of its heading, as GitHub numbers headings that recur. The list of headings
     follows the template's order."""
     seen: dict[str, int] = {}
-    brief = ("Decision Brief",) if report.brief else ()
-    titles = ("Debate Transcript",) if report.bare else ("Debate Report", *brief, "Final Verdict", "Debate Transcript")
+    first = ("Debate Report", "Decision Brief") if report.brief else ("Debate Report",)
+    titles = ("Debate Transcript",) if report.bare else (*first, "Final Verdict", "Debate Transcript")
     for title in titles:
         markup.anchor(title, seen)
     found: dict[str, str] = {}

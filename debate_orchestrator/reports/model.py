@@ -17,9 +17,9 @@ from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import Verdict
 from debate_orchestrator.core.votes import BallotReading, Vote
-from debate_orchestrator.reports import citations, decision, wording
+from debate_orchestrator.reports import brief, citations, wording
+from debate_orchestrator.reports.brief import BriefReport, IssuesReport
 from debate_orchestrator.reports.costs import costs_report
-from debate_orchestrator.reports.decision import BriefReport, IssuesReport
 from debate_orchestrator.reports.parts import (
     ArgumentLink,
     BallotResult,
@@ -170,7 +170,7 @@ def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = Non
     before = tuple(turns[turn.id] for turn in settled if turn.round is None and not turn.closing)
     finals = tuple(turns[turn.id] for turn in settled if turn.closing and turns[turn.id].votes)
     records = [turn for turn in turns.values() if turn.kind == "record"]
-    briefs = [turns[turn] for turn in turns if turn in decision.brief_turns(debate)]
+    briefs = [turns[turn] for turn in turns if turn in brief.brief_turns(debate)]
     elsewhere = (*finals, *records, *briefs)
     after = tuple(turns[turn.id] for turn in settled if turn.closing and turns[turn.id] not in elsewhere)
     record = records[0] if records and records[0].fields else None
@@ -187,8 +187,8 @@ def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = Non
         rounds=rounds,
         judging=judging,
         votes=tuple(_vote(vote, judging.scales.certain) for vote in votes),
-        issues=decision.issues_report(debate),
-        brief=decision.brief_report(debate),
+        issues=brief.issues_report(debate),
+        brief=brief.brief_report(debate),
         dissent=tuple(_disputed(record.fields or {}, rules.sides)) if record else None,
         questions=tuple(_questions(finals)),
         follow_up=tuple(_follow_up(finals)),
@@ -470,7 +470,7 @@ def closing_line(report: ReportModel, path: str | None) -> str:
         return f"Debate paused. {document} so far written to {path}." if path else "Debate paused."
     sentences = ["Debate rehearsed." if report.run.rehearsed else "Debate complete."]
     sentences += [f"{document} written to {path}."] if path else []
-    sentences += [decision.recommendation_line(report.brief)] if report.brief else []
+    sentences += [brief.recommendation_line(report.brief)] if report.brief else []
     if not report.bare and report.verdict is None:
         return " ".join([*sentences, "Winner: not decided, since no final ballot counts."])
     if report.verdict is not None:
