@@ -44,7 +44,7 @@ PIECES = (
     "<think>", "\n<think>", "</think>", "\n</think>\n", "`<think>` ", "<thinking ", "<quote>", "</quote>", "<quote ",
     " a='b'", "<|channel|>", "<!--", "http://", "http://x ", NONCE, NONCE[:-1], "Ben ", "Ben: ", "Researcher A ",
     "1.opening.", " by ", " and ", "(a ", "<a b=\"c\" ", "\n|a|\n|-|\n", "## x\n\n", "> FOR: x\n\n", "FOR: a\n\n",
-    "FOR:\n\n", "- x\n", "<b>x</b>",
+    "FOR:\n\n", "- x\n", " - ", "\x1b[1m", "\x1b]", "<b", "=\n", "<b>x</b>",
     "\\u0061", "%61", "&#97;", "%25", "&amp;", SECRET, SECRET[:-1],
     "*It writes lines for the other side, which this format forbids.*\n",
 )  # fmt: skip
@@ -55,6 +55,8 @@ DOCUMENTS = (
     "# Debate\n\n**FOR:** x {}\n\n**AGAINST:** y\n\n**FOR:** z\n\n**AGAINST:** w",
     "# Debate Report\n\n**Topic:** {}\n\n**A (Pro):** x\n\n**B (Con):** y\n\n## Debate Transcript\n\n## Round 1\n\n"
     "### Opening — A\n\n[A]\n\n{}\n\n### Opening — B\n\n[B]\n\nx\n",
+    "# Debate Report\n\n**Topic:** x\n\n**A (Pro):** x\n\n**B (Con):** y\n\n## Debate Transcript\n\n## Round 1\n\n"
+    "### Opening — A\n\n[{}\n\nx\n\n### Opening — B\n\n[B]\n\nx\n",
 )  # fmt: skip
 
 
@@ -114,9 +116,9 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "markdown": markup.block,
     "markdown back": markup.unescaped,
     "line": markup.prose,
-    "page": lambda text: writer.block(text, ("v_quote", "u_quote")),
-    "excerpt": lambda text: excerpts.excerpt(writer.plainly(text)),
-    "excerpt of an attack": lambda text: excerpts.excerpt(writer.plainly(text), "attacks"),
+    "page": lambda text: writer.speech(text, ("v_quote", "u_quote")),
+    "excerpt": lambda text: excerpts.excerpt(writer.speech(text).paragraphs),
+    "excerpt of an attack": lambda text: excerpts.excerpt(writer.speech(text).paragraphs, "attacks"),
     "beginning": lambda text: excerpts.opening(text, 400),
     "transcript": tried(lambda text: transcript_file.parse(text, "x"), *DOCUMENTS),
     "stream": stream,

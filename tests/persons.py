@@ -18,22 +18,23 @@ from debate_orchestrator.cli.settings import questionnaire as interview
 from debate_orchestrator.providers.discovery import Available
 from debate_orchestrator.setup.session import SetupState
 from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.terminal.casting import Found
+from debate_orchestrator.terminal.cursor import Cursor
+from debate_orchestrator.terminal.prompt import Leave
+from debate_orchestrator.terminal.wizard import Wizard
 from debate_orchestrator.util.terminal_text import Later
-from debate_orchestrator.wizard import conversation
-from debate_orchestrator.wizard.asking import Terminal
-from debate_orchestrator.wizard.hall import Choice, Hall
-from debate_orchestrator.wizard.sitting import Sitting
 
 ENTER, BACK, BREAK, UP, ERASE = "\r", "\x1b[Z", "\x1b\r", "\x1b[A", "\x15"
 CTRL_C, CTRL_D = "\x03", "\x04"
 _ENDING = (BACK, CTRL_C, CTRL_D, "\x1b[201~")
 BEST = {"a": "anthropic:claude-sonnet-5-5", "b": "anthropic:claude-sonnet-5-5", "judge": "anthropic:claude-opus-5-5"}
-NOBODY = Hall((Available(seat="anthropic:MODEL", ready=False, about="no key"),), {}, BEST)
-TO_CAST = ("Tabs are better than spaces.", "yes", "own", "Tabs.", "Spaces.", "yes", "1", "strict", "out.md")
-"""Answers to every question up to the cast, where no model is asked."""
+NOBODY = Found((Available(seat="anthropic:MODEL", ready=False, about="no key"),), {}, BEST)
+TOPIC = "Tabs are better than spaces."
+SETUP = (TOPIC, "rehearse", "yes", "none")
+"""Answers to every question up to the last confirmation, where no model is asked."""
 
 
-def trusting(path: str, given: Mapping[str, Any]) -> None:
+def trusting(path: str, given: Mapping[str, Any], format_name: str | None = None) -> None:
     """Agrees to whatever a file does beyond the debate."""
 
 
@@ -82,12 +83,12 @@ def fed(keys: str) -> Iterator[PipeInput]:
 
 
 @contextmanager
-def typing(*keys: str, columns: int = 80) -> Iterator[tuple[Terminal, Screen]]:
+def typing(*keys: str, columns: int = 80) -> Iterator[tuple[Cursor, Screen]]:
     """A terminal at which these are typed, each ended with Enter unless it ends with a key that ends it, and then
     nothing more comes."""
     screen = Screen(columns)
     with fed("".join(key if key.endswith(_ENDING) else key + ENTER for key in keys)) as pipe:
-        yield Terminal(pipe, screen), screen
+        yield Cursor(pipe, screen), screen
 
 
 class Held(NamedTuple):
@@ -97,12 +98,12 @@ class Held(NamedTuple):
     ended: str
     """`confirmed`, `later`, or `left`."""
     text: str
-    sitting: Sitting
+    wizard: Wizard
 
 
-def coming(hall: Hall) -> Future[Hall]:
-    made: Future[Hall] = Future()
-    made.set_result(hall)
+def coming(found: Found) -> Future[Found]:
+    made: Future[Found] = Future()
+    made.set_result(found)
     return made
 
 
@@ -112,11 +113,9 @@ def no_check(draft: SetupState) -> DebateFiles:
 
 def hold(
     *keys: str,
-    hall: Hall = NOBODY,
+    found: Found = NOBODY,
     file: str | None = None,
     check: Callable[[SetupState], DebateFiles] = no_check,
-    extra: tuple[Choice, ...] = (),
-    moderates: bool = True,
     columns: int = 80,
     goes_on: bool = False,
     **options: Any,
@@ -126,17 +125,18 @@ def hold(
         path.unlink()
     with typing(*keys, columns=columns) as (terminal, screen):
         of = partial(interview, default_output="debate-report.md")
-        sitting = Sitting(terminal, of, coming(hall), moderates=moderates)
+        rehearse = options.get("rehearse", False)
+        wizard = Wizard(terminal, of, coming(found), check, rehearse=rehearse)
         ended = "confirmed"
         try:
-            conversation.welcome(sitting, file, options.get("format"), options.get("moderator"), trusting)
-            talk = conversation.Conversation(sitting, check, extra=extra, rehearse=options.get("rehearse", False))
-            talk.hold()
+            topic = options.get("topic", "")
+            wizard.welcome(file, options.get("format"), options.get("moderator"), topic, options.get("agree", trusting))
+            wizard.hold()
         except Later:
             ended = "later"
-        except (KeyboardInterrupt, EOFError):
+        except (Leave, KeyboardInterrupt):
             ended = "left"
-        return Held(sitting.draft, ended, screen.text, sitting)
+        return Held(wizard.draft, ended, screen.text, wizard)
 
 
 def kept() -> str:

@@ -22,7 +22,7 @@ from debate_orchestrator.util.data import read_mapping, to_yaml
 
 J = "debate-report.journal.jsonl"
 EXAMPLES = resources.folder("examples")
-KEYS = ("no", "undecided", "done", "7 6", "5 5", "a", "a", "a", "It answered the other.", "yes")
+KEYS = ("no", "undecided", "done", "7 6", "5 5", "a", "a", "a", "It answered the other.", "")
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from debate_orchestrator.setup import session
 from debate_orchestrator.setup.session import SetupProgress, SetupState
 from debate_orchestrator.storage.journal import JournalWriter, read
 
-SETUP = "topic: T\npositions: {a: It is so., b: It is not so.}\nissues: false\nbrief: false\nrounds: 1\n"
+SETUP = "topic: T\npositions: {a: It is so., b: It is not so.}\nrounds: 1\nissues: false\nbrief: false\n"
 TYPED = ("--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--no-issues", "--no-brief", "--rounds=1")
 J = "debate-report.journal.jsonl"
 MARKS = "command:sh -c 'touch marker; exit 1'"
@@ -72,11 +72,7 @@ def test_a_seat_that_the_format_lacks_is_refused_before_any_question(debate: Run
 def test_a_program_is_not_run(debate: Run, verb: str, positions: str) -> None:
     """A program in an answers file's cast is not run, not to derive positions either; its whole command line is shown,
     with the flag that agrees to it."""
-    text = (
-        SETUP.replace("positions: {a: It is so., b: It is not so.}\nissues: false\nbrief: false\n", positions)
-        if positions
-        else SETUP
-    )
+    text = SETUP.replace("positions: {a: It is so., b: It is not so.}\n", positions) if positions else SETUP
     Path("a.yaml").write_text(f'{text}cast: "{MARKS}"\n')
     ran = debate(verb, "--answers", "a.yaml")
 
@@ -202,6 +198,20 @@ def test_a_recording_from_outside(debate: Run, here: Path, outside: Path) -> Non
 
     assert ran.code == 2
     assert f"{outside}/private.journal.jsonl" in ran.err and "--trust" in ran.err
+
+
+def test_a_typed_format_whose_clerk_reads_pages(debate: Run, here: Path) -> None:
+    """The recordings of a file cite pages that a clerk looks up: that is asked for, also where the format was typed."""
+    Path("x.journal.jsonl").write_text("", encoding="utf-8")
+    cast = "cast: {a: replay:x.journal.jsonl, b: replay:x.journal.jsonl, judge: rehearse}\n"
+    answers(cast)
+    typed = debate("run", "--answers", "a.yaml", "--format", "claim")
+    answers(f"{cast}format: claim\n")
+    written = debate("run", "--answers", "a.yaml")
+
+    for ran in (typed, written):
+        assert ran.code == 2
+        assert "every address that its speeches cite" in ran.err and "--trust" in ran.err
 
 
 def test_a_format_of_its_own(debate: Run, here: Path) -> None:

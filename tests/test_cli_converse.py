@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 from conftest import Ran, Run
-from persons import CTRL_C, TO_CAST, typing
+from persons import CTRL_C, SETUP, typing
 
 from debate_orchestrator.cli import main
 from debate_orchestrator.storage.journal import read
+from debate_orchestrator.terminal import prompt
 from debate_orchestrator.util.data import read_mapping
-from debate_orchestrator.wizard import asking
 
 
 class Person:
@@ -24,7 +24,7 @@ class Person:
 
     def __call__(self, *arguments: str, keys: tuple[str, ...]) -> tuple[Ran, str]:
         with typing(*keys) as (terminal, screen), self._patch.context() as patch:
-            patch.setattr(asking, "here", lambda: terminal)
+            patch.setattr(prompt, "here", lambda stream=None: terminal)
             for stream in (sys.stdin, sys.stdout):
                 patch.setattr(stream, "isatty", lambda: True)
             with pytest.raises(SystemExit) as ended:
@@ -45,34 +45,37 @@ def person(here: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFix
 class TestAtATerminal:
     def test_from_the_first_question_to_the_report(self, person: Person) -> None:
         """The conversation ends in a debate and its report, with the answers beside it."""
-        ran, shown = person(keys=(*TO_CAST, "rehearse", "yes"))
+        ran, shown = person(keys=(*SETUP, "yes"))
 
         assert ran.code == 0, ran.err
-        assert "Output: out.rehearsed.md" in shown
-        assert Path("out.rehearsed.md").read_text(encoding="utf-8").startswith("# Debate Report")
-        assert "Report written to out.rehearsed.md" in ran.out
+        assert "Output: debate-report.rehearsed.md" in shown
+        assert Path("debate-report.rehearsed.md").read_text(encoding="utf-8").startswith("# Debate Report")
+        assert "Report written to debate-report.rehearsed.md" in ran.out
         assert "DEBATE SETUP CONFIRMED" not in ran.err  # it was shown and confirmed before
         assert not Path(".debate-setup.yaml").exists()
-        assert read("out.rehearsed.journal.jsonl").events[0].setup.topic == "Tabs are better than spaces."  # type: ignore[union-attr]
+        assert read("debate-report.rehearsed.journal.jsonl").events[0].setup.topic == "Tabs are better than spaces."  # type: ignore[union-attr]
 
     def test_the_answers_are_taken_by_run(self, person: Person, debate: Run) -> None:
         """The answers of a rehearsal hold the real debate with somebody to argue, as is said; alone they rehearse,
-        which is there already."""
-        left, _ = person(keys=(*TO_CAST, "rehearse", "yes"))
-        again = debate("run", "--answers", "out.answers.yaml")
-        ran = debate("run", "--answers", "out.answers.yaml", "--a=rehearse", "--b=rehearse", "--judge=rehearse")
+        into files with a number."""
+        left, _ = person(keys=(*SETUP, "yes"))
+        again = debate("run", "--answers", "debate-report.answers.yaml")
+        ran = debate(
+            "run", "--answers", "debate-report.answers.yaml", "--a=rehearse", "--b=rehearse", "--judge=rehearse"
+        )
 
         assert (
-            "`debate run --answers out.answers.yaml --a MODEL --b MODEL --judge MODEL` is the real debate" in left.err
+            "`debate run --answers debate-report.answers.yaml --a MODEL --b MODEL --judge MODEL` is the real debate"
+            in left.err
         )
-        assert again.code == 2 and "out.rehearsed.journal.jsonl" in again.err
+        assert again.code == 0 and "debate-report.rehearsed-2.md" in again.out
         assert ran.code == 0, ran.err
-        assert Path("out.md").exists()
+        assert Path("debate-report.md").exists()
 
     def test_leaving(self, person: Person) -> None:
         """Ctrl-C ends with exit code 130 and the command that goes on; that command does."""
-        left, _ = person(keys=(*TO_CAST[:4], CTRL_C))
-        ran, _ = person("--answers", ".debate-setup.yaml", keys=(*TO_CAST[4:], "rehearse", "yes"))
+        left, _ = person(keys=(*SETUP[:2], CTRL_C))
+        ran, _ = person("--answers", ".debate-setup.yaml", keys=(*SETUP[2:], "yes"))
 
         assert left.code == 130
         assert "debate: left; your answers are in .debate-setup.yaml" in left.err
@@ -81,7 +84,7 @@ class TestAtATerminal:
 
     def test_later(self, person: Person) -> None:
         """Who wants to begin later ends with exit code 0, and is told how."""
-        ran, _ = person(keys=(*TO_CAST, "rehearse", "later"))
+        ran, _ = person(keys=(*SETUP, "later"))
 
         assert ran.code == 0
         assert "`debate --answers .debate-setup.yaml`" in ran.err
@@ -91,22 +94,14 @@ class TestAtATerminal:
         Path("debate-report.md").write_text("# Debate Report\n")
         Path("debate-report-2.journal.jsonl").write_text("")
         Path("debate-report-3.html").write_text("<!doctype html>")
-        _, shown = person(keys=(*TO_CAST[:-1], "", "rehearse", "later"))
+        _, shown = person(keys=(*SETUP, "later"))
 
         assert "Output: debate-report-4.rehearsed.md" in shown
         assert read_mapping(".debate-setup.yaml")["output"] == "debate-report-4.md"
 
-    def test_what_could_not_be_opened_is_told_before(self, person: Person) -> None:
-        """What `run` would refuse is told at the last confirmation, with the answers kept."""
-        Path("out.rehearsed.md").write_text("# Debate Report\n")
-        ran, shown = person(keys=(*TO_CAST, "rehearse", "later"))
-
-        assert "out.rehearsed.md is there already" in shown
-        assert ran.code == 0
-
     def test_a_rehearsal_from_the_start(self, person: Person) -> None:
         """`debate --rehearse` asks everything but who speaks."""
-        ran, shown = person("--rehearse", keys=(*TO_CAST, "yes"))
+        ran, shown = person("--rehearse", keys=(SETUP[0], *SETUP[2:], "yes"))
 
         assert ran.code == 0, ran.err
         assert "Who argues, and who judges?" not in shown
@@ -174,7 +169,7 @@ class TestFilesOfOthers:
     def test_what_was_agreed_to_goes_with_the_file(self, person: Person, debate: Run) -> None:
         """Once the answers lie beside the report, what was agreed to of the conversation's file is forgotten: another
         file that comes to lie there is asked about."""
-        person(keys=(*TO_CAST, "command:sh -c 'exit 3'", "later"))
+        person(keys=(SETUP[0], "command:sh -c 'exit 3'", "no", *SETUP[2:], "later"))
         there = Path(".debate-setup.yaml").read_text()
         person("--answers", ".debate-setup.yaml", keys=("yes",))
         assert not Path(".debate-setup.yaml").exists()
@@ -185,7 +180,7 @@ class TestFilesOfOthers:
 
     def test_what_was_typed_is_shown_and_not_asked_about(self, person: Person, debate: Run) -> None:
         """A program that was typed as the cast is in the block, and `run` takes the answers without a question."""
-        left, shown = person(keys=(*TO_CAST, "command:sh -c 'exit 3'", "later"))
+        left, shown = person(keys=(SETUP[0], "command:sh -c 'exit 3'", "no", *SETUP[2:], "later"))
         ran = debate("run", "--answers", ".debate-setup.yaml")
 
         assert left.code == 0

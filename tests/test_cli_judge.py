@@ -82,7 +82,7 @@ def test_a_transcript_is_judged(debate: Run, here: Path) -> None:
     """A markdown document from elsewhere gets a ballot over all of it, a verdict and a dissent record."""
     Path("talk.md").write_text(TALK, encoding="utf-8")
     ran = debate("judge", "talk.md", "--judge", "host", "--strictness", "lenient", "--json")
-    told = debate("step", "talk.judged.journal.jsonl", "--json").json
+    told = debate("step", "talk.judged.journal.jsonl", "--json", "--schemas").json
     asked = Path(told["turns"][0]["brief"]).read_text(encoding="utf-8")
     criteria = told["turns"][0]["json_schema"]["properties"]["scores"]["properties"]["a"]["required"]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from conftest import Run
 from debates import opening
-from persons import CTRL_C, TO_CAST
-from podiums import PEOPLE, due
+from human_turns import PEOPLE, due
+from persons import CTRL_C, TOPIC
 from test_cli_converse import Person, person  # noqa: F401
 
 from debate_orchestrator.cli import people
@@ -140,7 +140,7 @@ def test_when_ballots_are_sealed() -> None:
 
 def test_the_conversation_offers_a_person(person: Person) -> None:  # noqa: F811
     """Who argues and who judges may be the person at the terminal."""
-    _, shown = person(keys=(*TO_CAST, "seats", "human", "human", "rehearse", CTRL_C))
+    _, shown = person(keys=(TOPIC, "seats", "human", "human", "rehearse", "", CTRL_C))
 
     assert "human you, or somebody beside you, at this terminal" in shown
     assert "judge" in shown

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.evidence.robots import Rules
+from debate_orchestrator.evidence.robots import LARGEST, Rules
 
 GROUPS = """
 # a comment
@@ -104,4 +104,16 @@ def test_a_pattern_can_not_run_for_ever() -> None:
     begun = time.process_time()
 
     assert rules.allow("/" + "a" * 4_000 + "b")
+    assert time.process_time() - begun < 5
+
+
+@pytest.mark.parametrize(
+    "piece", ["\n", "\r\n", "\t\n", " ", "user-agent", "user-agent ", "user-agent:\n", "user-agent: a"]
+)
+def test_no_text_takes_long_to_read(piece: str) -> None:
+    """As long a robots.txt as is read is read at once, whatever it is made of."""
+    text = (piece * LARGEST)[: LARGEST // 2]
+    begun = time.process_time()
+
+    assert not Rules(f"{text}\nUser-agent: *\nDisallow: /a\n").allow("/a/b")
     assert time.process_time() - begun < 5

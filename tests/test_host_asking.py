@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import pytest
@@ -170,3 +171,119 @@ def test_a_key_that_is_typed_is_not_written(debate: Run, here: Path, monkeypatch
     assert Path(told["turns"][0]["brief"]).exists() and len(files) >= 2
     assert [one for one in files if key in one] == [] and any("is [key] a good key?" in one for one in files)
     assert ask(debate)["status"] == "propose"
+
+
+def test_questions_come_ready_for_a_dialog(debate: Run) -> None:
+    """Two dialogs ask for all: each question has a short header and, where it can be chosen, two to four options."""
+    moderate(ask(debate, "topic=tabs or spaces?"), RESTATED)
+    first = ask(debate)
+    told = ask(
+        debate, "topic_ok=Yes (Recommended)", "positions=Auto", "rounds=2 rounds", "strictness=lenient (default)"
+    )
+    moderate(told, PAIR)
+    second = ask(debate)
+    ready = ask(debate, "output=Default: notes.md", "positions_ok=yes")
+
+    assert [one["key"] for one in first["questions"]] == ["topic_ok", "positions", "rounds", "strictness"]
+    assert [one["key"] for one in second["questions"]] == ["positions_ok", "output"]
+    assert first["questions"][0]["question"] == first["question"]["text"]
+    for asked in (*first["questions"], *second["questions"]):
+        assert 0 < len(asked["header"]) <= 12 and 2 <= len(asked["options"]) <= 4
+        assert all(option["label"] and option["description"] for option in asked["options"])
+    assert ready["status"] == "ready" and ready["settled"]["output"] == "notes.md"
+    assert (ready["settled"]["rounds"], ready["settled"]["strictness"]) == (2, "lenient")
+
+
+def test_an_own_position_has_no_options(debate: Run) -> None:
+    """Positions of the user's own can only be said in their words, and both are asked for together."""
+    moderate(ask(debate, "topic=tabs or spaces?"), RESTATED)
+    ask(debate)
+    told = ask(debate, "topic_ok=yes", "positions=own", "rounds=1")
+
+    assert [one["key"] for one in told["questions"]][:2] == ["position_a", "position_b"]
+    assert "options" not in told["questions"][0]
+
+
+def test_a_confirmation_is_of_what_was_put(debate: Run) -> None:
+    """A yes to a question that would now be put in other words is refused."""
+    moderate(ask(debate, "topic=tabs or spaces?"), RESTATED)
+    ask(debate)
+    ran = debate("ask", "setup.yaml", "topic=vim or emacs?", "topic_ok=yes")
+
+    assert ran.code == 2 and "before its question was put" in ran.json["complaints"][0]
+    assert ran.json["status"] == "propose" and "topic" not in ran.json["settled"]
+
+
+def test_a_second_debate_starts_afresh(debate: Run, here: Path) -> None:
+    """Once a debate is open, its answers take no more but a new topic: that asks for everything again, and offers a
+    report beside the first."""
+    confirmed(debate)
+    told = debate("open", "--answers", "setup.yaml", "--json").json
+    before = Path("setup.yaml").read_text(encoding="utf-8")
+    refused = debate("ask", "setup.yaml", "rounds=2")
+    again = ask(debate, "topic=vim or emacs?")
+    moderate(again, {**RESTATED, "restated": "Vim is better."})
+    asked = ask(debate)
+
+    assert refused.code == 2 and f"debate step {told['journal']}" in refused.json["complaints"][0]
+    assert (again["status"], again["settled"]) == ("propose", {})
+    assert [one["key"] for one in asked["questions"]] == ["topic_ok", "positions", "rounds", "strictness"]
+    assert Path("setup.opened-1.yaml").read_text(encoding="utf-8") == before
+
+
+def test_the_default_report_is_one_that_can_be_written(debate: Run, here: Path) -> None:
+    """Where a debate has the usual name for its report, the default is another."""
+    Path("debate-report.journal.jsonl").write_text("another debate's\n")
+    moderate(ask(debate, "topic=tabs?", "rounds=1", "strictness=strict"), RESTATED)
+    ask(debate)
+    moderate(ask(debate, "topic_ok=yes", "positions=auto"), PAIR)
+    told = ask(debate)
+
+    assert told["questions"][-1]["options"][0]["label"] == "debate-report-2.md"
+    assert ask(debate, "positions_ok=yes", "output=default")["settled"]["output"] == "debate-report-2.md"
+
+
+def test_ready_is_said_of_what_opens(debate: Run, here: Path) -> None:
+    """An output that was taken since is asked for again, and settings that can't be opened are an error."""
+    confirmed(debate)
+    Path("out", "debate-report.md").write_text("a report from elsewhere")
+    taken = debate("ask", "setup.yaml")
+    ready = ask(debate, "output=other.md")
+    with open("setup.yaml", "a", encoding="utf-8") as file:
+        file.write("first: c\n")
+    wrong = debate("ask", "setup.yaml")
+
+    assert (taken.code, taken.json["status"], taken.json["question"]["key"]) == (2, "ask", "output")
+    assert ready["status"] == "ready"
+    assert (wrong.code, wrong.json["status"]) == (2, "error") and "first" in wrong.json["complaints"][0]
+
+
+def test_ask_waits_for_the_moderator(debate: Run, here: Path) -> None:
+    """`--wait` returns with the next questions as soon as the moderator's reply is whole; without one it says so."""
+    told = ask(debate, "topic=tabs or spaces?")
+    early = ask(debate, "--wait=0.1")
+    later = Timer(0.5, moderate, (told, RESTATED))
+    later.start()
+    answered = ask(debate, "--wait=60")
+    later.join()
+
+    assert early["missing"] == ["setup.topic.moderator: no reply at setup.setup/setup.topic.moderator.reply.json yet."]
+    assert (answered["status"], "missing" in answered) == ("ask", False)
+
+
+def test_schemas_are_printed_on_request(debate: Run) -> None:
+    """The schema of a moderator's reply is in the brief, and in the output only with `--schemas`."""
+    told = ask(debate, "topic=tabs or spaces?")
+
+    assert "json_schema" not in told["turns"][0]
+    assert "restated" in ask(debate, "--schemas")["turns"][0]["json_schema"]["properties"]
+    assert '"restated"' in Path(told["turns"][0]["brief"]).read_text(encoding="utf-8")
+
+
+def test_a_file_makes_no_folder_elsewhere(debate: Run, here: Path) -> None:
+    """An output that a file names makes no folder before the user has agreed to it."""
+    Path("setup.yaml").write_text("topic: tabs?\noutput: elsewhere/deep/r.md\n", encoding="utf-8")
+    told = ask(debate)
+
+    assert told["settled"]["output"] == "elsewhere/deep/r.md"
+    assert not Path("elsewhere").exists()

@@ -1,4 +1,4 @@
-"""The desk: a reply counts only beside the very brief that is due."""
+"""The turns folder: a reply counts only beside the very brief that is due."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_reply_to_another_brief_does_not_count(desk: TurnsFolder, laid: TurnFi
     Path(laid.reply).write_text("old speech")
 
     assert desk.collect(laid, "new brief") is None
-    assert "a reply to another brief, or from before there was one" in (desk.lay(laid, "new brief") or "")
+    assert "this reply lay there before its brief, or answers another" in (desk.lay(laid, "new brief") or "")
     assert Path("d.turns/1.opening.a.reply.aside-1.md").read_text() == "old speech"
     assert not Path(laid.reply).exists()
 
@@ -67,5 +67,5 @@ def test_a_folder_in_place_of_a_reply(desk: TurnsFolder, laid: TurnFiles) -> Non
     desk.lay(laid, "brief")
     Path(laid.reply).mkdir()
 
-    with pytest.raises(BadReply, match=r"1\.opening\.a: got d\.turns/1\.opening\.a\.reply\.md: Is a directory"):
+    with pytest.raises(BadReply, match=r"reply\.md can't be read as a reply \(Is a directory\)"):
         desk.collect(laid, "brief")

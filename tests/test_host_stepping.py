@@ -5,8 +5,11 @@ from __future__ import annotations
 import io
 import json
 import os
+import subprocess
 import sys
+import time
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import puppets
@@ -184,7 +187,7 @@ def test_a_reply_before_its_brief_is_set_aside(debate: Run, opened: dict[str, An
     ran = debate("step", J, "--json")
 
     assert ran.code == 2
-    assert "a reply to another brief, or from before there was one" in ran.json["complaints"][0]
+    assert "this reply lay there before its brief, or answers another" in ran.json["complaints"][0]
     assert [one["turn"] for one in ran.json["turns"]] == ["1.opening.b"]
     assert Path("report.turns/1.opening.b.reply.aside-1.md").read_text(encoding="utf-8") == "Written too early."
 
@@ -286,3 +289,94 @@ def test_a_panel_votes_apart(debate: Run, answers: Path) -> None:
     assert "Seen by judge-2 alone." in briefs
     assert "Seen by judge-1 alone." not in briefs
     assert not Path("report.turns/final.dissent.judge-2.brief.md").exists()
+
+
+def test_a_step_waits_for_every_reply(debate: Run, opened: dict[str, Any]) -> None:
+    """`--wait` returns when all due replies are there, and after its seconds with those that are there."""
+    told = opened
+    while len(told["turns"]) == 1:
+        puppets.answer(told["turns"], rounds=2)
+        told = debate("step", J, "--json", "--wait").json
+    puppets.answer(told["turns"][:1])
+    late = debate("step", J, "--json", "--wait", "0.1")
+    timer = Timer(0.5, puppets.answer, (late.json["turns"],))
+    timer.start()
+    whole = debate("step", J, "--json", "--wait", "60").json
+    timer.join()
+
+    assert [one["turn"] for one in late.json["accepted"]] == ["1.challenge.a"]
+    assert late.json["missing"] == ["1.challenge.b: no reply at report.turns/1.challenge.b.reply.md yet."]
+    assert late.code == 0
+    assert [one["turn"] for one in whole["accepted"]] == ["1.challenge.b"] and "missing" not in whole
+
+
+def test_a_wait_leaves_the_journal_free(debate: Run, opened: dict[str, Any], here: Path) -> None:
+    """While a step waits, another command may write to the debate."""
+    with subprocess.Popen([sys.executable, "-m", "debate_orchestrator", "step", J, "--wait", "60"]) as waiting:
+        time.sleep(1)
+        asked = debate("floor", J, "What does it cost?", "--to", "b")
+        puppets.answer(opened["turns"])
+        code = waiting.wait(60)
+
+    assert (asked.code, code) == (0, 0)
+
+
+def test_seconds_are_a_number(debate: Run, opened: dict[str, Any]) -> None:
+    """What follows `--wait` and is no number of seconds is an error that says what to try."""
+    ran = debate("step", "--wait", J)
+
+    assert ran.code == 2 and "--wait at the end" in ran.err
+
+
+def test_a_refused_reply_makes_room(debate: Run, opened: dict[str, Any]) -> None:
+    """A reply in its place that is refused is kept aside, so that the next is not taken for it."""
+    place = Path(opened["turns"][0]["reply"])
+    place.write_text(" \n", encoding="utf-8")
+    refused = debate("step", J, "--json")
+    again = debate("step", J, "--json")
+
+    kept = Path("report.turns/1.opening.a.reply.refused-1.md")
+    assert f"It was kept as {kept}." in refused.json["complaints"][0]
+    assert kept.read_text(encoding="utf-8") == " \n" and not place.exists()
+    assert (again.code, again.json["missing"]) == (0, [f"1.opening.a: no reply at {place} yet."])
+
+
+PASTED = (
+    "[Subagent hand-back] The text below is the final report of a subagent. The report follows:\n"
+    "  Tabs are better, because they are.\nagentId: a1f7 (use SendMessage to continue this agent)\n"
+)
+
+
+@pytest.mark.parametrize("before", ["", "  <tools-used-before-summary>Read</tools-used-before-summary>\n  \n"])
+def test_a_pasted_frame_is_no_speech(debate: Run, opened: dict[str, Any], before: str) -> None:
+    """What a host's tool returned, with its frame around the agent's words, is refused; a speech that mentions the
+    frame is not."""
+    place = Path(opened["turns"][0]["reply"])
+    place.write_text(before + PASTED, encoding="utf-8")
+    pasted = debate("step", J, "--json")
+    place.write_text("They wrote [Subagent hand-back] above it.", encoding="utf-8")
+    speech = debate("step", J, "--json")
+
+    assert pasted.code == 2 and "wrapped in text of the host's own tools" in pasted.json["complaints"][0]
+    assert [one["turn"] for one in speech.json["accepted"]] == ["1.opening.a"]
+
+
+def test_no_brief_holds_a_key(debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key of the environment that a speech holds stands in no brief that is laid out after it."""
+    key = "sk-ant-q7Zp0aXk93Lm"
+    Path(opened["turns"][0]["reply"]).write_text(f"Our key is {key}.", encoding="utf-8")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", key)
+    told = debate("step", J, "--json").json
+    brief = Path(told["turns"][0]["brief"]).read_text(encoding="utf-8")
+    puppets.answer(told["turns"])
+
+    assert key not in brief and "Our key is [key]." in brief
+    assert [one["turn"] for one in debate("step", J, "--json").json["accepted"]] == ["1.opening.b"]
+
+
+def test_schemas_are_printed_on_request(debate: Run, opened: dict[str, Any]) -> None:
+    """A due ballot comes with its schema only where `--schemas` asks for it."""
+    at_verdict(debate, opened)
+
+    assert "json_schema" not in debate("step", J, "--json").json["turns"][0]
+    assert "scores" in debate("step", J, "--json", "--schemas").json["turns"][0]["json_schema"]["properties"]

@@ -19,7 +19,7 @@ PAIR = {"kind": "technical", "a": "Tabs are better.", "b": "Tabs are no better."
 
 @pytest.fixture
 def interview() -> Questionnaire:
-    words = QuestionTexts.model_validate(resources.read_yaml("interview.yaml"))
+    words = QuestionTexts.model_validate(resources.read_yaml("setup.yaml"))
     return Questionnaire(words, loader.load("adversarial"), "debate-report.md")
 
 
@@ -223,7 +223,7 @@ class TestRefusals:
     @pytest.mark.parametrize("key", ["topic", "rounds", "strictness", "output", "position_a"])
     def test_empty_and_automatic_answers(self, interview: Questionnaire, key: str, answer: str) -> None:
         """An answer that nobody gave is refused, never assumed."""
-        with pytest.raises(BadSettings, match="an answer that somebody gave"):
+        with pytest.raises(BadSettings, match="not an answer that a person gave"):
             interview.answer(said(interview, SetupState(), *TO_ROUNDS), key, answer)
 
     @pytest.mark.parametrize("key", ["topic_ok", "framing", "positions_ok", "insist"])
@@ -250,7 +250,7 @@ class TestRefusals:
 
     def test_unknown_keys(self, interview: Questionnaire) -> None:
         """A misspelt key is told the keys there are."""
-        with pytest.raises(BadSettings, match="one of topic, framing, topic_ok"):
+        with pytest.raises(BadSettings, match="The questions are topic, framing, topic_ok"):
             interview.answer(SetupState(), "topik", "x")
 
     @pytest.mark.parametrize(

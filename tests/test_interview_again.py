@@ -22,7 +22,7 @@ REST = (("rounds", "8"), ("insist", "yes"), ("strictness", "strict"), ("output",
 
 
 def interviewed(rules: Format = RULES) -> Questionnaire:
-    return Questionnaire(QuestionTexts.model_validate(resources.read_yaml("interview.yaml")), rules, "debate-report.md")
+    return Questionnaire(QuestionTexts.model_validate(resources.read_yaml("setup.yaml")), rules, "debate-report.md")
 
 
 def again(interview: Questionnaire, draft: SetupState, key: str, answer: str) -> SetupState:
@@ -65,7 +65,7 @@ class TestTrail:
             for key in interview.trail(draft):
                 standing = interview.said(draft, key)
                 after = again(interview, draft, key, standing)
-                assert (after.given, after.talk) == (draft.given, draft.talk.model_copy(update={"asked": None}))
+                assert (after.given, after.talk) == (draft.given, draft.talk.model_copy(update={"asked": {}}))
 
     def test_what_stands(self) -> None:
         """What stands is told for each question, and nothing where nothing was answered."""

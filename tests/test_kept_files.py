@@ -12,14 +12,14 @@ from reviewers import debated, filled, paper
 
 from debate_orchestrator.evidence import fetch
 from debate_orchestrator.host.turns_folder import TurnsFolder
-from debate_orchestrator.podium.papers import Papers
 from debate_orchestrator.reports import review_files
+from debate_orchestrator.setup import kept_answers as saving
 from debate_orchestrator.setup import session
+from debate_orchestrator.setup.kept_answers import Kept
 from debate_orchestrator.setup.session import SetupProgress, SetupState
 from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.terminal.drafts import Drafts
 from debate_orchestrator.util.errors import BadFile, BadReply
-from debate_orchestrator.wizard import saving
-from debate_orchestrator.wizard.saving import Kept
 
 SETUP = SetupState(given={"rounds": 2}, talk=SetupProgress(heard=("Tabs?",)))
 
@@ -66,7 +66,7 @@ def test_folders_of_a_debate_are_no_links(here: Path, kind: str) -> None:
         "turns": lambda: desk.lay(desk.place("1.opening.a", "text"), "brief"),
         "evidence": lambda: fetch.keep(Path("r.evidence"), b"page", "html"),
         "ballots": lambda: review_files.file("r.ballots", filled(case, "ada")),
-        "drafts": lambda: Papers("r.drafts").keep_speech(_brief(), "My speech."),
+        "drafts": lambda: Drafts("r.drafts").keep_speech(_brief(), "My speech."),
     }
     with pytest.raises(BadFile, match="a symbolic link"):
         attempts[kind]()
@@ -154,7 +154,7 @@ def test_what_was_answered_lately_is_not_written_over(here: Path, monkeypatch: p
     path = here / "debate-orchestrator" / "answered-lately.json"
     path.parent.mkdir()
     path.write_text("not this program's")
-    saving.Lately().add("topic", "Tabs?")
+    saving.RecentAnswers().add("topic", "Tabs?")
 
     assert path.with_name("answered-lately.edited.json").read_text() == "not this program's"
 
@@ -221,7 +221,7 @@ def test_a_report_without_its_seal_is_kept_by_the_command(debate: Run, answers: 
 def test_nothing_is_removed_through_a_link(here: Path) -> None:
     """Where a link stands in the place of the folder for drafts or turns, nothing is deleted, moved or read where it
     points."""
-    real = Papers("elsewhere")
+    real = Drafts("elsewhere")
     real.keep_speech(_brief(), "My speech.")
     desk = TurnsFolder("elsewhere")
     desk.lay(laid := desk.place("1.opening.a", "text"), "brief")
@@ -230,7 +230,7 @@ def test_nothing_is_removed_through_a_link(here: Path) -> None:
     os.symlink("elsewhere", "r.drafts")
     os.symlink("elsewhere", "r.turns")
 
-    linked, other = Papers("r.drafts"), TurnsFolder("r.turns")
+    linked, other = Drafts("r.drafts"), TurnsFolder("r.turns")
     with suppress(BadFile):
         linked.keep_speech(_brief(), "")
     assert linked.others(_brief()) == []

@@ -12,7 +12,7 @@ from debate_orchestrator.util.errors import BadFile, BadFormat
 
 def test_shipped_folders_are_found() -> None:
     """The prompts are found wherever the package lies, with the questions of the setup."""
-    assert (resources.prompts() / "interview.yaml").is_file()
+    assert (resources.prompts() / "setup.yaml").is_file()
     assert resources.folder("prompts") == resources.prompts()
 
 

@@ -54,7 +54,7 @@ def test_every_template_is_somebodys() -> None:
 
 def test_words_are_the_interviews() -> None:
     """The interview's wording is complete: every key that the conversation asks for has its question."""
-    words = QuestionTexts.model_validate(resources.read_yaml("interview.yaml"))
+    words = QuestionTexts.model_validate(resources.read_yaml("setup.yaml"))
 
     assert list(words.questions) == [
         "topic",

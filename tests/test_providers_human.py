@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from debates import opening
-from podiums import PEOPLE
+from human_turns import PEOPLE
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.costs import costs_of

@@ -97,6 +97,13 @@ ENCODED = {
     "JSON in percent": quote("".join(f"\\u{ord(one):04x}" for one in KEY)),
     "percent in HTML": html.escape(quote(KEY, safe="")).replace("%", "&percnt;"),
     "octal": "".join(f"\\{ord(one):03o}" for one in KEY),
+    "short octal": "".join(f"\\{ord(one):o}" for one in KEY),
+    "octal of a shell": "".join(f"\\0{ord(one):03o}" for one in KEY),
+    "Perl": "".join(f"\\x{{{ord(one):x}}}" for one in KEY),
+    "padded braces": "".join(f"\\u{{{ord(one):08x}}}" for one in KEY),
+    "padded HTML": "".join(f"&#{ord(one):09d};" for one in KEY),
+    "padded hexadecimal HTML": "".join(f"&#x{ord(one):08X};" for one in KEY),
+    "CSS": "".join(f"\\{ord(one):x} " for one in KEY),
     "PHP's base64": base64.b64encode(f"user:{KEY}>>>???".encode()).decode().replace("/", "\\/"),
     "base64 in percent": quote(base64.b64encode(KEY.encode()).decode(), safe=""),
 }
@@ -191,6 +198,15 @@ def test_passwords_of_addresses(address: str, passwords: list[str], monkeypatch:
 def test_addresses_without_a_password(value: str) -> None:
     """A port, or what stands in the path of an address, is no password."""
     assert list(secrets("SITE_URL", value)) == []
+
+
+def test_keys_in_the_address_of_a_server() -> None:
+    """A key in the path or the query of the address of a server of models is a secret; the rest of it is none."""
+    address = "https://gateway-01.example.org:8443/v1/team-a/{}/chat?version=2026-01-02&code={}"
+    found = set(secrets("OPENAI_BASE_URL", address.format("9f86d081884c7d659a2feaa0c55ad015", "sk-one%2Btwo-3")))
+
+    assert found == {"9f86d081884c7d659a2feaa0c55ad015", "sk-one%2Btwo-3", "sk-one+two-3"}
+    assert set(secrets("SITE_URL", address.format("9f86d081884c7d659a2feaa0c55ad015", "sk-one%2Btwo-3"))) == set()
 
 
 def test_secrets_in_headers() -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import time
 from urllib.parse import quote, quote_plus
 
 import pytest
 from core.folding import many
+from counting import calls
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -211,3 +213,14 @@ def test_an_escape_that_takes_the_beginning_of_a_key(key: str, before: str, monk
         stream.end()
         for made in (redact(f"{before}{text} end"), "".join(shown)):
             assert "[key]" in made and len(made) <= len(f"{before}[key] end") + 5
+
+
+def test_the_environment_is_looked_through_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line is redacted without looking for secrets in every variable again; one that changes is found at once."""
+    for number in range(200):
+        monkeypatch.setenv(f"SOME_{number}_TOKEN", f"https://me:Ab3dEf6hIj9lMn2p{number}@example.org")
+    redact("x")
+
+    assert calls(lambda: redact("x")) < 2 * calls(lambda: list(os.environ.items()))
+    monkeypatch.setenv("SOME_7_TOKEN", "sk-another-Ab3dEf6hIj9l")
+    assert redact("it is sk-another-Ab3dEf6hIj9l") == "it is [key]"

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import puppets
 import pytest
+from core.folding import record
+from counting import calls
 from dealing import Deal, handfuls, hold
-from debates import CONCEDE, DECLINE, hostile, played, saying
+from debates import CONCEDE, DECLINE, answers, hostile, played, saying
 from nasty import SAID
 
-from debate_orchestrator.core.events import Event
-from debate_orchestrator.core.fold import fold
-from debate_orchestrator.reports.announcements import announcements
+from debate_orchestrator.core.events import EndedEarly, Event
+from debate_orchestrator.core.fold import apply, fold
+from debate_orchestrator.reports.announcements import Announcer, announcements
 
 SCORES = ("Scores: A: 7 | B: 6 | Winner: A", "It was better argued.")
 FINAL = (
@@ -102,15 +103,46 @@ def test_every_judge_of_a_panel_is_heard() -> None:
     ]
 
 
+def line_by_line(events: list[Event]) -> list[str]:
+    """What was announced after each of these events, in a row."""
+    debate, announcer = fold(events[:1]), Announcer()
+    made = announcer.new(debate)
+    for event in events[1:]:
+        debate = apply(debate, event)
+        made += announcer.new(debate)
+    return [line.text for line in made]
+
+
 @pytest.mark.parametrize("judges", [1, 3])
-def test_nothing_is_taken_back(judges: int) -> None:
-    """After every event, what was announced begins with what was announced before it."""
+def test_what_is_announced_line_by_line_is_what_is_announced_at_once(judges: int) -> None:
+    """After every event only what is new is announced, and in the end it is all there, in its order."""
     seats = ["judge"] if judges == 1 else [f"judge_{n}" for n in range(1, judges + 1)]
     say = {f"_{n}_verdict_{seat}": puppets.converging("both") for n in (1, 2) for seat in seats}
     events = played(saying(**say, _2_opening_a=DECLINE, _3_rebuttal_a=CONCEDE), judges=judges)
-    made = [said(events[:n]) for n in range(1, len(events) + 1)]
 
-    assert all(later[: len(earlier)] == earlier for earlier, later in pairwise(made))
+    assert line_by_line(events) == said(events)
+
+
+def test_the_verdict_follows_an_early_end_whole() -> None:
+    """A round whose banner was shown, and that an early end takes away, takes no line of the verdict with it."""
+    events = [*played(until="2.constructive.a"), EndedEarly()]
+    debate = fold(events)
+    while due := debate.due:
+        for event in [event for turn in due for event in answers(debate, turn, None)]:
+            debate = apply(debate, event)
+            events.append(event)
+
+    banner = "--- ROUND 2 OF 3 ---"
+    assert line_by_line(events) == ["--- ROUND 1 OF 3 ---", *SCORES, banner, *said(events)[3:]]
+    assert "[JUDGE - FINAL VERDICT]" in said(events)[3:] and banner not in said(events)
+
+
+def test_the_work_of_announcing_grows_with_the_debate() -> None:
+    """Of four times the rounds, with an announcement after each event, four times the calls are made; a square would
+    make sixteen times as many."""
+    short, long = record(12), record(48)
+
+    assert calls(lambda: line_by_line(long)) < 6.5 * calls(lambda: line_by_line(short))
 
 
 def must_be_lines(deal: Deal) -> None:

@@ -13,6 +13,7 @@ from tellings import FETCHED, check, checks, evidence, told
 
 from debate_orchestrator.reports.html.excerpts import LONGEST
 from debate_orchestrator.reports.html.figures import FlowLine, FlowNote, FlowPart, FlowRow, flow, gist
+from debate_orchestrator.reports.html.writer import HtmlWriter
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import TurnReport
 
@@ -22,7 +23,7 @@ CONVERGED = ballot(7, 6, rounds=2) | {
 
 
 def sheet(story: ReportModel) -> tuple[FlowPart, ...]:
-    return flow(story, "Before", "After")
+    return flow(story, HtmlWriter({}, []), "Before", "After")
 
 
 def notes(legs: tuple[FlowPart, ...]) -> dict[str, FlowNote]:
@@ -109,7 +110,7 @@ def test_a_paused_debate_has_the_sheet_so_far() -> None:
 )
 def test_a_turn_in_a_line(said: str, line: str) -> None:
     """The line is the first sentence that tells something, or a thesis soon named; with what follows if it is short."""
-    assert gist(speech(said)).startswith(line)
+    assert gist(speech(said), HtmlWriter({}, [])).startswith(line)
 
 
 def test_a_structured_speech_in_a_line() -> None:
@@ -140,7 +141,7 @@ def test_a_rebuttal_is_told_by_what_it_answers() -> None:
 @given(texts)
 def test_no_line_is_too_long(text: str) -> None:
     """Whatever is said, its line is one line and not too long."""
-    made = gist(speech(text))
+    made = gist(speech(text), HtmlWriter({}, []))
 
     assert len(made) <= LONGEST + 1
     assert "\n" not in made
@@ -149,4 +150,4 @@ def test_no_line_is_too_long(text: str) -> None:
 @for_each(NASTY)
 def test_hostile_speech_has_a_line(text: str) -> None:
     """Hostile speech has a line like any other."""
-    assert len(gist(speech(text))) <= LONGEST + 1
+    assert len(gist(speech(text), HtmlWriter({}, []))) <= LONGEST + 1

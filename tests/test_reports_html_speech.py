@@ -28,10 +28,15 @@ def runs(text: str) -> list[str]:
     return re.findall(r"[^\W_]+", text)
 
 
+def block(text: str, quotes: tuple[str, str] | None = None) -> str:
+    """A speech as it stands on a page."""
+    return str(writer.speech(text, quotes).html)
+
+
 def must_be_harmless(text: str) -> None:
     """A text leaves no place, and every word of it is still shown."""
     for made, allowed in (
-        (writer.block(text), BLOCKS),
+        (block(text), BLOCKS),
         (writer.line(text), INLINE),
         (writer.literal_html(text), set()),
     ):
@@ -51,7 +56,7 @@ def unentitied(text: str) -> str:
 
 def test_a_speech_keeps_its_shape() -> None:
     """Paragraphs, emphasis, lists, quotes, code, tables and links to the web stay what they are."""
-    made = writer.block(
+    made = block(
         "One **two** *three* `four`.\n\n- a\n- b\n\n3. c\n\n> d\n\n```\ne\n```\n\n[f](https://example.org/g 'h')"
     )
 
@@ -64,7 +69,7 @@ def test_a_speech_keeps_its_shape() -> None:
 
 def test_a_table_has_no_style() -> None:
     """A table keeps its cells; how they are set is the page's business, and no attribute's."""
-    made = writer.block("| a | b |\n|:-:|--:|\n| 1 | 2 |")
+    made = block("| a | b |\n|:-:|--:|\n| 1 | 2 |")
 
     assert "style" not in made
     assert made.count("<td>") == 2 and made.count('<th scope="col">') == 2
@@ -72,7 +77,7 @@ def test_a_table_has_no_style() -> None:
 
 def test_headings_are_none() -> None:
     """A heading in a speech is a line that is set off, and a rule is shown as it was written."""
-    assert writer.block("## Final Verdict\n\nA\n===\n\n---") == (
+    assert block("## Final Verdict\n\nA\n===\n\n---") == (
         '<p class="headed">Final Verdict</p>\n<p class="headed">A</p>\n<p class="ruled">---</p>\n'
     )
 
@@ -91,7 +96,7 @@ def test_headings_are_none() -> None:
 )
 def test_what_leads_elsewhere_is_text(text: str, shown: str) -> None:
     """Markup and addresses that are no pages of the web are shown as they were written, and no image is loaded."""
-    made = writer.block(text)
+    made = block(text)
 
     assert shown in made
     assert "<img" not in made
@@ -99,25 +104,28 @@ def test_what_leads_elsewhere_is_text(text: str, shown: str) -> None:
 
 def test_definitions_are_shown() -> None:
     """What markdown would take for the definition of a link is shown, since somebody said it."""
-    assert "[Judge]: https://example.org" in page_reading.read(writer.block("[Judge]: https://example.org 'x'")).text
+    assert "[Judge]: https://example.org" in page_reading.read(block("[Judge]: https://example.org 'x'")).text
 
 
 def test_quotes_are_marked_by_what_was_found_of_them() -> None:
     """Quotes that were looked up are set off with what came of it, in words too; half a tag is text."""
     tags = ("v_quote", "u_quote")
-    made = writer.block("It says <v_quote>so *it* is</v_quote>, not <u_quote>no</u_quote>, <v_quote>end", tags)
+    made = block("It says <v_quote>so *it* is</v_quote>, not <u_quote>no</u_quote>, <v_quote>end", tags)
 
     assert '<q class="held">so <em>it</em> is</q><span class="looked-up held">✓<span class="unseen"> found in' in made
     assert '<q class="unheld">no</q><span class="looked-up unheld">✗' in made
     assert "&lt;v_quote&gt;end" in made
-    assert "<q" not in writer.block("<v_quote>so</v_quote>")
-    assert page_reading.read(writer.block("*a <v_quote>b* c</v_quote> d", tags)).odd == []
+    assert "<q" not in block("<v_quote>so</v_quote>")
+    assert page_reading.read(block("*a <v_quote>b* c</v_quote> d", tags)).odd == []
 
 
 def test_a_speech_without_its_markup() -> None:
     """For a line on the flow sheet a speech is its paragraphs in plain words."""
-    assert writer.plainly("# Case\n\nOne **two**\nthree.\n\n```\nx\n```\n\n- four") == ["One two three.", "four"]
-    assert writer.plainly("```\nx\n```") == ["``` x ```"]
+    assert writer.speech("# Case\n\nOne **two**\nthree.\n\n```\nx\n```\n\n- four").paragraphs == [
+        "One two three.",
+        "four",
+    ]
+    assert writer.speech("```\nx\n```").paragraphs == ["``` x ```"]
 
 
 @for_each(NASTY)
@@ -139,8 +147,8 @@ def test_nobody_leaves_their_place_by_chance(text: str) -> None:
 def test_nobody_takes_up_time(name: str) -> None:
     """200 kB of anything are shown as they are; 20 kB of it are laid out, or shown so, within seconds."""
     began = time.process_time()
-    assert "<pre" in writer.block(HUGE[name])
-    assert page_reading.read(str(writer.block(HUGE[name][:20_000]))).odd == []
+    assert "<pre" in block(HUGE[name])
+    assert page_reading.read(block(HUGE[name][:20_000])).odd == []
     assert time.process_time() - began < 20
 
 
@@ -149,8 +157,8 @@ def test_no_cell_is_left_out(before: str) -> None:
     """Of a row with more cells than the head, parsers show no more than the head has: such a table is shown as it was
     written, alone or in a quotation; one that fits is a table."""
     rows = ["| a | b |", "|:--|--:|", "| 1 | `2 \\| 3` | the winning argument |"]
-    made = str(writer.block("\n".join(before + row for row in rows)))
+    made = block("\n".join(before + row for row in rows))
 
     assert "the winning argument" in made and "<table>" not in made
-    fits = str(writer.block("\n".join(before + row.removesuffix(" the winning argument |") for row in rows)))
+    fits = block("\n".join(before + row.removesuffix(" the winning argument |") for row in rows))
     assert "<table>" in fits and "<code>2 | 3</code>" in fits

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 from conftest import Run
 from skills_ref import read_properties, validate
 
@@ -67,7 +68,7 @@ def test_it_names_every_question(debate: Run) -> None:
 
     page = (SKILL / "references" / "setup.md").read_text(encoding="utf-8")
 
-    assert [key for key in resources.read_yaml("interview.yaml")["questions"] if f"`{key}`" not in page] == []
+    assert [key for key in resources.read_yaml("setup.yaml")["questions"] if f"`{key}`" not in page] == []
 
 
 def test_the_plugin_carries_the_skill() -> None:
@@ -80,29 +81,90 @@ def test_the_plugin_carries_the_skill() -> None:
     assert [(one["name"], one["source"]) for one in market["plugins"]] == [(plugin["name"], "./")]
 
 
-@pytest.mark.parametrize("elsewhere", [False, True])
-def test_the_launcher_says_how_to_get_the_command(tmp_path: Path, elsewhere: bool) -> None:
-    """Where `debate` is installed the launcher runs it; where neither it nor a checkout is there, one line says
-    how to get it."""
+def test_the_plugins_are_one() -> None:
+    """The manifests for Claude Code and Codex agree, and name what is there: the skill, and the agent for a turn."""
+    manifests = [
+        json.loads((ROOT / folder / "plugin.json").read_text()) for folder in (".claude-plugin", ".codex-plugin")
+    ]
+    claude, codex = manifests
+
+    assert [claude[key] for key in ("name", "version", "description")] == [
+        codex[key] for key in ("name", "version", "description")
+    ]
+    assert (ROOT / codex["skills"] / SKILL.name).resolve() == SKILL.resolve()
+    assert [(ROOT / agent).is_file() for agent in claude["agents"]] == [True]
+    front = yaml.safe_load((ROOT / "agents" / "seat.md").read_text(encoding="utf-8").split("---")[1])
+    assert (front["name"], front["tools"], front["omitClaudeMd"]) == ("seat", "Read, Write", True)
+    assert f"{claude['name']}:{front['name']}" in TEXT
+
+
+INSTALLED = "#!/bin/sh\necho it ran: $*\n"
+
+
+def launched(script: Path, folder: Path, *, python: str = "") -> subprocess.CompletedProcess[str]:
+    """A run of a launcher with a PATH of `bin` in the folder and the plugin's own `bin` before the system's."""
+    (folder / "bin").mkdir(exist_ok=True)
+    if python:
+        (folder / "bin" / "python3").write_text(python)
+        (folder / "bin" / "python3").chmod(0o755)
+    environment = {"PATH": f"{ROOT / 'bin'}:{folder / 'bin'}:/usr/bin:/bin", "HOME": str(folder)}
+    command = ["sh", str(script), "--version"]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+
+
+@pytest.mark.parametrize("name", ["bin/debate", "skill/debate-orchestrator/scripts/debate"])
+def test_the_launcher_runs_the_installed_command(tmp_path: Path, name: str) -> None:
+    """Where `debate` is installed a launcher runs it, also behind the plugin's own on the PATH and through a link."""
+    link = tmp_path / "link"
+    link.symlink_to((ROOT / name).parent)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "debate").write_text(INSTALLED)
+    (tmp_path / "bin" / "debate").chmod(0o755)
+
+    assert launched(link / "debate", tmp_path).stdout == "it ran: --version\n"
+
+
+def test_the_launcher_says_how_to_get_the_command(tmp_path: Path) -> None:
+    """Where neither the command nor a checkout is there, one line says how to get it."""
     script = tmp_path / "skills" / "debate-orchestrator" / "scripts" / "debate"
     script.parent.mkdir(parents=True)
     script.write_text((SKILL / "scripts" / "debate").read_text())
-    bin_folder = tmp_path / "bin"
-    bin_folder.mkdir()
-    if not elsewhere:
-        (bin_folder / "debate").write_text("#!/bin/sh\necho it ran: $*\n")
-        (bin_folder / "debate").chmod(0o755)
-    path = f"{bin_folder}:/usr/bin:/bin"
-    ran = subprocess.run(
-        ["sh", str(script), "--version"],
-        env={"PATH": path, "HOME": str(tmp_path)},
-        capture_output=True,
-        check=False,
-        timeout=60,
-    )
+    ran = launched(script, tmp_path)
 
-    if elsewhere:
-        assert (ran.returncode, ran.stdout) == (2, b"")
-        assert b"pip install" in ran.stderr
-    else:
-        assert ran.stdout == b"it ran: --version\n"
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "pip install" in ran.stderr and ran.stderr.count("\n") == 1
+
+
+PYTHON = """#!/bin/sh
+if [ "$1 $2" = "-m venv" ]; then
+  mkdir -p "$3/bin"
+  printf '#!/bin/sh\\n%s\\n' '{pip}' > "$3/bin/python"
+  printf '#!/bin/sh\\necho it ran: $*\\n' > "$3/debate"
+  chmod +x "$3/bin/python" "$3/debate"
+fi
+"""
+"""A `python3` whose environments have this pip."""
+
+
+def test_the_launcher_tells_what_it_installs(tmp_path: Path) -> None:
+    """The first run installs the checkout and says so on stderr alone; the second runs it in silence."""
+    python = PYTHON.format(pip='mv "${0%/*}/../debate" "${0%/*}/debate"')
+    first = launched(ROOT / "bin" / "debate", tmp_path, python=python)
+    second = launched(ROOT / "bin" / "debate", tmp_path)
+
+    assert (first.stdout, second.stdout) == ("it ran: --version\n", "it ran: --version\n")
+    assert first.stderr.splitlines()[0].startswith("debate: installing the command, once")
+    assert first.stderr.splitlines()[-1] == "debate: installed"
+    assert second.stderr == ""
+
+
+def test_the_launcher_says_what_to_do_when_it_fails(tmp_path: Path) -> None:
+    """If the installation fails, the last line says what to do, and the next run tries again."""
+    python = PYTHON.format(pip="echo no network; exit 1")
+    runs = [launched(ROOT / "bin" / "debate", tmp_path, python=python) for _ in range(2)]
+
+    for ran in runs:
+        assert (ran.returncode, ran.stdout) == (2, "")
+        *_, reason, advice = ran.stderr.splitlines()
+        assert reason == "no network"
+        assert f"pip install '{ROOT}'" in advice and "Check the network" in advice

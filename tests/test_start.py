@@ -100,6 +100,18 @@ def test_material_has_a_limit(here: Path, sizes: list[int], fits: bool) -> None:
             start.make_opening(settled(context=names))
 
 
+def test_so_many_files_are_read(here: Path) -> None:
+    """A long list of files is refused before one of them is read, and so is a journal with as many."""
+    (here / "a.txt").write_text("x")
+    names = ["a.txt"] * events.MOST_FILES
+
+    made = start.make_opening(settled(context=names))
+    with pytest.raises(BadSettings, match="201 files were named, and at most 200 are read"):
+        start.make_opening(settled(context=[*names, "missing.txt"]))
+    with pytest.raises(ValueError, match="at most 200 are read"):
+        events.Opened.model_validate(made.model_dump() | {"context": [{"name": "a.txt", "text": "x"}] * 201})
+
+
 @pytest.mark.parametrize("name", ["a\0b", "a\ud800b", "x" * 5000])
 def test_what_is_no_file_name(name: str) -> None:
     """A name that no file can have is a complaint like any other."""

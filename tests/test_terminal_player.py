@@ -142,7 +142,7 @@ def test_pausing() -> None:
         assert await turns(20) == before
         play.player.press("x")
         after = await turns(20)
-        assert "paused" not in after and "any key skips · p pause · q quit" in after and after != before
+        assert "paused" not in after and "any key skips · v verdict · p pause · q quit" in after and after != before
         play.player.press("p")
         play.player.press("Q")
 

@@ -6,6 +6,7 @@ import argparse
 import os
 from typing import Any
 
+from debate_orchestrator.cli.output import next_step
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.settings import DECLARED, default_of
@@ -21,6 +22,7 @@ EXAMPLE = "debate answers > answers.yaml"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--from", dest="journal", metavar="JOURNAL", help="the answers that made this journal instead")
+    parser.add_argument("--model", metavar="MODEL", help="the model for every seat")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -29,7 +31,12 @@ def run(arguments: argparse.Namespace) -> int:
         report = DebateFiles.of_journal(arguments.journal).report
         print(to_yaml(_answers_of(debate, os.path.basename(report)), ascii_only=True), end="")
     else:
-        print(sample(), end="")
+        text = sample()
+        if arguments.model:
+            line = next(line for line in text.split("\n") if line.startswith("# cast: {"))
+            text = text.replace(line, to_yaml({"cast": arguments.model}).strip())
+        print(text, end="")
+    next_step("save this as answers.yaml, edit it, then `debate run --answers answers.yaml`.")
     return 0
 
 

@@ -8,12 +8,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from debate_orchestrator.cli import consent, flags
+from debate_orchestrator.cli.debates import check_settings
 from debate_orchestrator.cli.output import print_errors, print_json, remark
-from debate_orchestrator.cli.settings import questionnaire_of
+from debate_orchestrator.cli.settings import DEFAULT_FORMAT, questionnaire_of
+from debate_orchestrator.engine import format_check
 from debate_orchestrator.host.setup import AskResult
 from debate_orchestrator.host.setup import ask as ask_host
+from debate_orchestrator.providers.registry import NO_PERMISSIONS
 from debate_orchestrator.setup import risks
-from debate_orchestrator.setup.session import Ask, Ready
+from debate_orchestrator.setup.session import Ask, Propose, Ready
+from debate_orchestrator.setup.settings import format_of, settings_from
+from debate_orchestrator.storage.paths import REPORT, DebateFiles
 from debate_orchestrator.util.data import LARGEST
 from debate_orchestrator.util.errors import BadSettings
 
@@ -24,6 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="the answers file to fill")
     about = "an answer to a question that was asked; KEY=- reads standard input"
     parser.add_argument("given", nargs="*", metavar="KEY=VALUE", help=about)
+    flags.add_waiting(parser, "the moderator's reply")
+    flags.add_schemas(parser)
     flags.add_json(parser)
     parser.set_defaults(json=True)
 
@@ -33,31 +40,56 @@ def run(arguments: argparse.Namespace) -> int:
     for pair in arguments.given:
         key, equals, value = pair.partition("=")
         if not equals:
-            raise BadSettings(f'{pair!r} is not an answer. Try: KEY=VALUE, quoted as in topic="...".')
+            raise BadSettings(f"{pair!r} is not an answer.", hint='KEY=VALUE, quoted as in topic="..."')
         given[key] = sys.stdin.read(LARGEST) if value == "-" else value
-    result = ask_host(arguments.file, given, questionnaire_of(arguments.file), remark)
+    result = ask_host(arguments.file, given, questionnaire_of(arguments.file), remark, arguments.wait or 0.0)
     lacking = consent.lacking(consent.of_file(arguments.file), risks.of_settings(result.settled))
-    print_json(_as_json(arguments.file, result, lacking))
+    if isinstance(result.now, Ready) and not lacking:
+        _check_opening(result)
+    print_json(_as_json(arguments.file, result, lacking, schemas=arguments.schemas))
     print_errors(result.complaints)
     return 2 if result.complaints else 0
 
 
-def _as_json(path: str, result: AskResult, lacking: Sequence[risks.Risk]) -> dict[str, Any]:
+def _check_opening(result: AskResult) -> None:
+    """Raises what `debate open` would raise, so that `ready` is said only of a debate that can be opened. Not for
+    answers that the user has still to agree to: checking them may read files that they name."""
+    settled = {**result.settled, "sources": result.sources}
+    settings = settings_from(settled, format_check.load(format_of(settled, DEFAULT_FORMAT)), REPORT)
+    check_settings(settings, DebateFiles.of_output(settings.output), permissions=NO_PERMISSIONS, terminal=False)
+
+
+def _as_json(path: str, result: AskResult, lacking: Sequence[risks.Risk], *, schemas: bool) -> dict[str, Any]:
     """An exchange as JSON; `lacking` holds the risks that the user has still to agree to."""
-    now, files = result.now, result.laid
     fields: dict[str, Any] = {"answers": path}
-    if isinstance(now, Ready):
-        fields |= {"status": "ready", "show": now.show.split("\n")}
-    elif isinstance(now, Ask):
-        choices = [{"value": value, "about": about} for value, about in now.choices] or None
-        fields |= {"status": "ask", "question": {**now.model_dump(), "choices": choices}}
-    elif files is not None:
-        turn = {"turn": now.turn, "seat": "moderator", "title": f"Setup: {now.name}", "brief": files.brief}
-        turn |= {"reply": files.reply, "wants": "json"}
-        fields |= {"status": "propose", "turns": [turn | {"json_schema": now.json_schema}]}
-    return fields | {
-        "settled": result.settled,
-        "sources": result.sources,
-        "trust": [risk.model_dump() for risk in lacking],
-        "complaints": list(result.complaints),
+    match result.now:
+        case Ready(show=show):
+            fields |= {"status": "ready", "show": show.split("\n")}
+        case Ask() as question:
+            fields |= {"status": "ask", "question": _single(question)}
+            fields |= {"questions": [_for_a_tool(one) for one in result.together]}
+        case Propose() as work if result.place is not None:
+            turn: dict[str, Any] = {"turn": work.turn, "seat": "moderator", "title": f"Setup: {work.name}"}
+            turn |= {"brief": result.place.brief, "reply": result.place.reply, "wants": "json"}
+            fields |= {"status": "propose", "turns": [turn | ({"json_schema": work.json_schema} if schemas else {})]}
+    fields |= {"settled": result.settled, "trust": [risk.model_dump() for risk in lacking]}
+    fields |= {"missing": result.missing} if result.missing else {}
+    return fields | {"complaints": list(result.complaints)}
+
+
+def _single(question: Ask) -> dict[str, Any]:
+    """The question that comes next."""
+    choices = [{"value": value, "about": about} for value, about in question.choices] or None
+    named = ("key", "text", "default", "help")
+    return {**{name: getattr(question, name) for name in named}, "choices": choices}
+
+
+def _for_a_tool(question: Ask) -> dict[str, Any]:
+    """A question in the form that question tools of hosts take; without options where only words will do."""
+    options = [{"label": label, "description": about} for label, about in question.options]
+    return {
+        "key": question.key,
+        "header": question.header,
+        "question": question.text,
+        **({"options": options} if options else {}),
     }

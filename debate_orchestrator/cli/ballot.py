@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
 import shlex
 import signal
@@ -10,7 +11,7 @@ import subprocess
 import sys
 from datetime import date
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.consent import STANDARD_INPUT, STDIN
@@ -28,7 +29,9 @@ from debate_orchestrator.util.data import name_of, read_mapping_with_lines
 from debate_orchestrator.util.errors import BadSettings, short_repr
 from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import sanitize
-from debate_orchestrator.util.terminal_text import Later
+
+if TYPE_CHECKING:
+    from debate_orchestrator.terminal.prompt import Prompter
 
 EXAMPLE = "debate ballot debate-report.journal.jsonl --as ada"
 
@@ -158,30 +161,34 @@ def _print_filed(arguments: argparse.Namespace, case: _Case, path: str, reviewer
 
 def _ask(arguments: argparse.Namespace, case: _Case) -> int:
     """Asks at the terminal. Answers are kept as a draft, which the next call of the same reviewer continues."""
-    from debate_orchestrator.wizard import asking, reviewing
+    from debate_orchestrator.terminal.prompt import Leave, here
 
-    texts, draft = reviews.review_texts(), ""
-    asker = asking.here()
+    prompter, draft, name = here(sys.stdout), "", arguments.name or ""
 
     def keep(fields: dict[str, Any]) -> None:
         nonlocal draft
         draft = review_files.keep(case.folder, fields)
 
-    name = arguments.name or ""
+    async def ask() -> dict[str, Any]:
+        nonlocal draft, name
+        from debate_orchestrator.terminal.review import Review, ask_name
+
+        name = name or await ask_name(prompter, reviews.review_texts())
+        _check_name(case, name)
+        review_files.must_be_free(case.folder, name)
+        begun = review_files.draft(case.folder, name, case.digest)
+        draft = review_files.path_of(case.folder, name, review_files.DRAFT) if begun else ""
+        fields = begun | reviews.empty(case.form, case.digest, name, _today())
+        show = partial(_show, prompter, _blind(case))
+        return await Review(prompter, reviews.review_texts(), case.form, fields, show, keep).take()
+
     try:
-        with asker:
-            name = name or reviewing.named(asker, texts)
-            _check_name(case, name)
-            review_files.must_be_free(case.folder, name)
-            begun = review_files.draft(case.folder, name, case.digest)
-            draft = review_files.path_of(case.folder, name, review_files.DRAFT) if begun else ""
-            fields = begun | reviews.empty(case.form, case.digest, name, _today())
-            show = partial(_show, asker, _blind(case))
-            review = reviewing.Review(asker, texts, case.form, fields, show, keep).hold()
-    except (Later, KeyboardInterrupt, EOFError) as error:
-        text = texts.said["left" if draft else "left_empty"]
+        with prompter:
+            review = asyncio.run(ask())
+    except (Leave, KeyboardInterrupt, EOFError):
+        text = reviews.review_texts().said["left" if draft else "left_empty"]
         remark(f"debate: {text.format(path=draft, journal=case.path, name=shlex.quote(name))}")
-        return 0 if isinstance(error, Later) else 130
+        return 130
     review_files.checked_review(review, "the ballot", case.form, case.entries)
     return _print_filed(arguments, case, review_files.file(case.folder, review), name)
 
@@ -194,7 +201,7 @@ def _check_name(case: _Case, name: str) -> None:
         raise BadSettings([f"--as:{error.removeprefix(prefix)}" for error in errors])
 
 
-def _show(asker: Any, text: str) -> None:
+def _show(prompter: Prompter, text: str) -> None:
     """Shows a text in the user's pager, or prints it if there is none. While it runs, Ctrl-C is for the pager."""
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
@@ -206,7 +213,7 @@ def _show(asker: Any, text: str) -> None:
         pass
     finally:
         signal.signal(signal.SIGINT, before)
-    asker.tell(text)
+    prompter.tell(text)
 
 
 def _today() -> str:

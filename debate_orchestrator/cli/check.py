@@ -6,7 +6,8 @@ import argparse
 from typing import Any
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.output import print_json, say
+from debate_orchestrator.cli.journals import journal_named
+from debate_orchestrator.cli.output import next_step, print_json, say
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.formats import loader
@@ -20,7 +21,7 @@ EXAMPLE = "debate check debate-report.journal.jsonl debate-report.md"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("journal", metavar="JOURNAL")
+    parser.add_argument("journal", metavar="JOURNAL", nargs="?", help="by default the newest debate of the folder")
     about = "a report of it; by default those beside the journal"
     parser.add_argument("given", nargs="*", default=[], metavar="REPORT", help=about)
     flags.add_json(parser)
@@ -29,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Exit code 2 if something is damaged, changed or does not belong; 3 if work is left, or a report has to be made
     again with the ballots that reviewers have added."""
+    arguments.journal = journal_named(arguments.journal)
     files = DebateFiles.of_journal(arguments.journal)
     documents = verify.given(arguments.given or verify.beside(files.report))
     try:
@@ -45,6 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
         _print_facts(facts)
         for report in checked:
             say(f"{name_of(report.path)}: {report.text}")
+        waits = f"`debate resume {arguments.journal}` continues it."
+        next_step(waits if facts["due"] else f"`debate report {arguments.journal}` makes its reports again.")
     if not all(report.well or report.state == "reviewed" for report in checked):
         return 2
     return 3 if facts["due"] or contents.torn or not all(report.well for report in checked) else 0

@@ -80,9 +80,11 @@ def agree(origin: Origin, risks: Sequence[Risk], *, trusted: bool, ask: Ask | No
     remember(origin, risks)
 
 
-def agree_to_answers(path: str, given: Mapping[str, Any], *, trusted: bool, ask: Ask | None = None) -> None:
-    """Does the same as `agree` for the answers in the file at a path."""
-    agree(of_file(path), risks_module.of_settings(given), trusted=trusted, ask=ask)
+def agree_to_answers(
+    path: str, given: Mapping[str, Any], typed_format: str | None = None, *, trusted: bool, ask: Ask | None = None
+) -> None:
+    """Does the same as `agree` for the answers in the file at a path, used with the format that was typed, if any."""
+    agree(of_file(path), risks_module.of_settings(given, typed_format), trusted=trusted, ask=ask)
 
 
 def remember_answers(path: str, given: Mapping[str, Any], before: str = "") -> None:

@@ -24,9 +24,9 @@ from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.util.errors import DebateError, ExternalError, OutOfTurn
 
 if TYPE_CHECKING:
-    from debate_orchestrator.podium.person import Person
     from debate_orchestrator.terminal.keys import Session
     from debate_orchestrator.terminal.live import Live
+    from debate_orchestrator.terminal.turn import Person
 
 
 _CANCELLED_AFTER = (0.1, 1.0)

@@ -7,6 +7,7 @@ import sys
 from functools import partial
 
 from debate_orchestrator.cli.output import remark, say
+from debate_orchestrator.cli.parser import at_terminal
 from debate_orchestrator.util.errors import BadSettings
 
 _PRINTS_ALL = {"quiet": False, "events": False, "json": False}
@@ -16,7 +17,8 @@ debate: guided debates with a judge, a verdict and the dissent on record.
 
   debate                        at a terminal: the setup conversation, then the debate and its report
   debate demo                   replay a real debate: no key, no network
-  debate run --topic "..."      a debate by models; `debate models` lists the models that can be called
+  debate "TOPIC"                a debate by models; `debate models` lists the models that can be called
+  echo TOPIC | debate run       the same
   debate run --answers a.yaml   the same from a file, with no questions
   debate answers > a.yaml       an answers file to start from, for `debate open --answers a.yaml`
   debate ask a.yaml             the setup conversation, question by question, for agent hosts
@@ -25,7 +27,7 @@ debate: guided debates with a judge, a verdict and the dissent on record.
 
 def run(arguments: argparse.Namespace) -> int:
     """Without a terminal it asks nothing and prints what needs none."""
-    if all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout)):
+    if at_terminal():
         return _converse(arguments)
     if any((arguments.setup_answers, arguments.setup_format, arguments.moderator, arguments.setup_rehearse)):
         hint = "Try: `debate run --answers FILE` asks nothing; `debate ask FILE` asks one question a call."
@@ -38,46 +40,44 @@ def _converse(arguments: argparse.Namespace) -> int:
     """Holds the setup conversation and runs its debate. What was answered is kept if the user leaves."""
     from debate_orchestrator.cli import consent, flags
     from debate_orchestrator.cli.debates import check_settings
-    from debate_orchestrator.cli.people import PERSON
-    from debate_orchestrator.cli.run import run_settings
+    from debate_orchestrator.cli.run import free_files, run_settings
     from debate_orchestrator.cli.settings import questionnaire
     from debate_orchestrator.engine.start import rehearsed
     from debate_orchestrator.setup.session import SetupState
     from debate_orchestrator.storage.paths import DebateFiles
+    from debate_orchestrator.terminal.casting import in_background, is_rehearsal, look
+    from debate_orchestrator.terminal.prompt import Leave, here
+    from debate_orchestrator.terminal.wizard import Wizard
     from debate_orchestrator.util.terminal_text import Later
-    from debate_orchestrator.wizard import asking, conversation, moderating
-    from debate_orchestrator.wizard.beside import beside
-    from debate_orchestrator.wizard.hall import look
-    from debate_orchestrator.wizard.outlook import rehearsed as is_rehearsal
-    from debate_orchestrator.wizard.sitting import Sitting
 
     def check(draft: SetupState) -> DebateFiles:
-        settings = conversation.settled(draft, sitting.interview)
+        settings = wizard.settings()
         files = DebateFiles.of_output(settings.output)
         if is_rehearsal(draft.given["cast"]):
-            settings, files = rehearsed(settings), files.beside(".rehearsed")
+            settings, files = rehearsed(settings), free_files(files.beside(".rehearsed"))
         check_settings(settings, files, permissions=permissions)
         return files
 
-    permissions, asker = flags.permitted(arguments), asking.here()
+    permissions, prompter = flags.permitted(arguments), here(sys.stdout)
     questions = partial(questionnaire, default_output=_free_report())
-    sitting = Sitting(asker, questions, beside(partial(look, permissions)), moderates=not arguments.setup_rehearse)
-    agree = partial(consent.agree_to_answers, trusted=False, ask=partial(conversation.agreed, sitting))
+    found = in_background(partial(look, permissions))
+    wizard = Wizard(prompter, questions, found, check, rehearse=arguments.setup_rehearse)
+    agree = partial(consent.agree_to_answers, trusted=False, ask=wizard.agrees)
+    topic = arguments.setup_topic or ""
     try:
-        with asker:
-            conversation.welcome(sitting, arguments.setup_answers, arguments.setup_format, arguments.moderator, agree)
-            rehearse = arguments.setup_rehearse
-            draft = conversation.Conversation(sitting, check, extra=PERSON, rehearse=rehearse).hold()
-    except (Later, KeyboardInterrupt, EOFError) as error:
-        consent.remember_answers(sitting.kept.path, sitting.draft.given)
-        remark(f"debate: {sitting.kept.leaving()}")
+        with prompter:
+            wizard.welcome(arguments.setup_answers, arguments.setup_format, arguments.moderator, topic, agree)
+            settings = wizard.hold()
+    except (Later, Leave, KeyboardInterrupt, EOFError) as error:
+        consent.remember_answers(wizard.kept.path, wizard.draft.given)
+        remark(f"debate: {wizard.kept.leaving()}")
         return 0 if isinstance(error, Later) else 130
-    settings = conversation.settled(draft, sitting.interview)
-    before, path = sitting.kept.path, sitting.kept.moved(draft, DebateFiles.of_output(settings.output).report)
-    consent.remember_answers(path, draft.given, before)
-    rehearse = is_rehearsal(draft.given["cast"])
+    before = wizard.kept.path
+    path = wizard.kept.moved(wizard.draft, DebateFiles.of_output(settings.output).report)
+    consent.remember_answers(path, wizard.draft.given, before)
+    rehearse = is_rehearsal(wizard.draft.given["cast"])
     remark(f"The answers are in {path}: {_next_command(path, rehearse=rehearse)}")
-    for line in filter(None, (*sitting.kept.asides, moderating.spent(draft))):
+    for line in filter(None, (*wizard.kept.asides, wizard.spent())):
         remark(line)
     return run_settings(
         settings, argparse.Namespace(answers=path, rehearse=rehearse, **_PRINTS_ALL, **permissions._asdict())

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.output import print_json, say
+from debate_orchestrator.cli.output import next_step, print_json, say
 from debate_orchestrator.cli.replay import check_arguments, play_journal
+from debate_orchestrator.core.events import Spoke
+from debate_orchestrator.reports.model import build_report
+from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadSettings, short_repr
+from debate_orchestrator.util.sanitize import one_line
 
+_FIRST = "postgres-queue"
+"""The debate that is replayed where none is named."""
+_MINUTES = 1.6
+"""Minutes that its speeches take at most, unless --pace says otherwise; ballots take some seconds each."""
 EXAMPLE = "debate demo --to demo-report.md"
 
 
@@ -24,8 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     journals = {path.parent.name: path for path in sorted(resources.folder("examples").glob(f"*/*{JOURNAL}"))}
     if arguments.list:
-        return _print_names(list(journals), as_json=arguments.json)
-    name = arguments.name or next(iter(journals), "")
+        return _print_list(journals, as_json=arguments.json)
+    name = arguments.name or (_FIRST if _FIRST in journals else next(iter(journals), ""))
     if name not in journals:
         raise BadSettings(f"--name must be one of {', '.join(journals)}, and not {short_repr(name)}.")
     pace = check_arguments(arguments)
@@ -33,17 +42,31 @@ def run(arguments: argparse.Namespace) -> int:
     if not quiet:
         say(f"A recorded debate, played again ({name}; `debate demo --list` has more).\n")
     command = f"debate demo --name {name}" if arguments.name else "debate demo"
+    if arguments.pace is None and pace is not None:
+        pace = max(pace, _words(str(journals[name])) / _MINUTES)
     finished = play_journal(arguments, str(journals[name]), pace, command)
     if not quiet and finished:
-        report = "" if arguments.to else f"Its report: `{command} --to report.md`. "
-        say(f"\n{report}A debate of your own: `debate`.")
+        report = "" if arguments.to else f" Its report: `{command} --to report.md`."
+        next_step(f"`debate` begins one of your own.{report}")
     return 0
 
 
-def _print_names(names: list[str], *, as_json: bool) -> int:
+def _words(journal: str) -> int:
+    """The words of all speeches."""
+    return sum(len(event.reply.text.split()) for event in read(journal).events if isinstance(event, Spoke))
+
+
+def _print_list(journals: dict[str, Path], *, as_json: bool) -> int:
+    """Prints each debate with its topic, its length and how it ended."""
     if as_json:
-        print_json({"debates": names})
-    else:
-        for name in names:
-            say(name)
+        print_json({"debates": list(journals)})
+        return 0
+    for name, path in journals.items():
+        report = build_report(read(path).entries)
+        rounds = f"{report.rounds_completed} round{'s' * (report.rounds_completed != 1)}, " * bool(
+            report.rounds_completed
+        )
+        decided = report.verdict.decided if report.verdict else "no verdict"
+        say(f"{name}: {one_line(report.topic)}\n    {rounds}{_words(str(path)):,} words. {decided}.")
+    next_step("`debate demo --name NAME` replays one.")
     return 0

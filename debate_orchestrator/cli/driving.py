@@ -13,7 +13,7 @@ from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.controls import run_with_controls, watch
 from debate_orchestrator.cli.debates import ConsentedDebate
 from debate_orchestrator.cli.interrupts import terminated_like_interrupted
-from debate_orchestrator.cli.output import print_errors, print_json, remark, say
+from debate_orchestrator.cli.output import next_step, print_errors, print_json, remark, say
 from debate_orchestrator.cli.people import connect_person
 from debate_orchestrator.cli.progress import BriefFiles, JsonEvents, Progress, silent, spending_line
 from debate_orchestrator.core import tally
@@ -63,6 +63,8 @@ def drive_to_report(debate: ConsentedDebate, arguments: argparse.Namespace, expe
     say(written.summary)
     if written.page and not quiet:
         remark(f"The same as a page: {written.page}")
+        if not _rehearsed(debate.state):
+            next_step(f"open {written.page} in a browser.")
     return 0
 
 
@@ -94,6 +96,11 @@ def _go_on(debate: ConsentedDebate) -> str:
     """What is saved, and the command that goes on."""
     turns = len(debate.state.answers)
     return f"{turns} turn{'s' * (turns != 1)} saved. Go on with `debate resume {debate.files.journal}`."
+
+
+def _rehearsed(state: DebateState) -> bool:
+    """Whether stand-ins had every seat: `run` then names the command of the real debate."""
+    return all(model_spec.kind(spec) == model_spec.REHEARSE for specs in state.cast.values() for spec in specs)
 
 
 class Written(NamedTuple):

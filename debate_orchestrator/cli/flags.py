@@ -14,6 +14,26 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
 
 
+def add_waiting(parser: argparse.ArgumentParser, awaited: str) -> None:
+    """How long a host's command waits for replies."""
+    about = f"wait for {awaited}, up to that many seconds (110 unless given), and take what is there then"
+    parser.add_argument("--wait", nargs="?", type=_seconds, const=110.0, metavar="SECONDS", help=about)
+
+
+def add_schemas(parser: argparse.ArgumentParser) -> None:
+    """How much is printed of a turn."""
+    parser.add_argument("--schemas", action="store_true", help="print the schemas of replies; briefs hold them too")
+
+
+def _seconds(text: str) -> float:
+    try:
+        if 0 <= (seconds := float(text)) <= 86_400:
+            return seconds
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds. Try: --wait at the end, or --wait=60.")
+
+
 def add_answers(parser: argparse.ArgumentParser) -> None:
     """The answers file, and the flags that override it; `settings.read_settings` reads them."""
     parser.add_argument(
@@ -33,6 +53,9 @@ def add_settings(parser: argparse.ArgumentParser, *names: str) -> None:
         if bool in types:
             parser.add_argument(flag, action=argparse.BooleanOptionalAction, help=setting.help)
         elif setting.parts:
+            if name == "cast":
+                about = "one model for every seat that no other flag names"
+                parser.add_argument("--model", metavar=setting.metavar, help=about)
             for part, about in setting.parts.items():
                 action = "append" if part == "judge" else "store"
                 parser.add_argument(setting.part_flag.format(part), metavar=setting.metavar, action=action, help=about)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 from collections.abc import Iterator
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.output import print_json, remark, say
+from debate_orchestrator.cli.output import next_step, print_json, say
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.engine import format_check
 from debate_orchestrator.formats import loader, scaffold
 from debate_orchestrator.formats import source as source_module
 from debate_orchestrator.util import resources
-from debate_orchestrator.util.errors import BadSettings, short_repr
+from debate_orchestrator.util.errors import BadFormat, BadSettings, short_repr
 
 EXAMPLE = "debate formats new town-hall --from adversarial"
 _NEW = "new"
@@ -63,7 +64,7 @@ def _print_list(arguments: argparse.Namespace) -> int:
         return 0
     for format in formats:
         say(f"{format.name}: {format.about}")
-    remark("\nOne of your own: `debate formats new NAME` copies one to change.")
+    next_step("`debate formats NAME` shows one; `debate formats new NAME` copies one to change.")
     return 0
 
 
@@ -92,6 +93,9 @@ def _copy(arguments: argparse.Namespace, name: str) -> int:
 
 def _print_format(arguments: argparse.Namespace, name: str) -> int:
     """Prints a format with its phases unrolled."""
+    if name not in resources.format_names() and os.sep not in name and os.path.isdir(name):
+        problem = f"format: there is no format {short_repr(name)} that ships."
+        raise BadFormat(problem, hint=f"./{name} for the folder here")
     format = format_check.load(name)
     rounds = format.rounds.default if arguments.rounds is None else arguments.rounds
     modes = list(format.rubric.strictness)
@@ -151,3 +155,5 @@ def _print_rubric(format: Format, rounds: int, strictness: str) -> None:
             say(f"  {key}: {criterion.about}")
     for key, mode in rubric.strictness.items():
         say(f"Judge {key}: {mode.about}")
+    path = format.name if format.name in resources.format_names() else f"./{format.name}"
+    next_step(f'`debate run --format {path} --topic "..." --rehearse` shows every brief.')

@@ -11,6 +11,7 @@ from typing import Any
 from debate_orchestrator.cli import consent, flags
 from debate_orchestrator.cli.debates import new_judging
 from debate_orchestrator.cli.driving import drive_to_report, is_quiet
+from debate_orchestrator.cli.journals import journal_named
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.cli.people import people_errors
 from debate_orchestrator.cli.settings import cap
@@ -32,7 +33,9 @@ _CALLS = ("max_cost", "retry_for", "share_cache")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("source", metavar="JOURNAL|TRANSCRIPT.md")
+    parser.add_argument(
+        "source", metavar="JOURNAL|TRANSCRIPT.md", nargs="?", help="by default the newest debate of the folder"
+    )
     parser.add_argument("--judge", metavar="MODEL", action="append", help="the judge; repeat for a panel")
     parser.add_argument("--output", metavar="PATH", help="a .md file, or a folder; by default beside the source")
     parser.add_argument("--strictness", metavar="MODE", help="lenient or strict; by default as it was debated")
@@ -47,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    path = arguments.source
+    path = arguments.source = journal_named(arguments.source, transcripts=True)
     judges = tuple(arguments.judge or [discovery.judge()])
     cast, permissions = {JUDGE: judges}, flags.permitted(arguments)
     if errors := [

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.output import print_json, say
+from debate_orchestrator.cli.output import next_step, print_json, say
 from debate_orchestrator.providers import discovery, pricing
 
 EXAMPLE = "debate models"
@@ -32,4 +33,6 @@ def run(arguments: argparse.Namespace) -> int:
     names = [name for models in table.vendors.values() for name in models]
     say(f"\nModels with known prices (as of {table.date}): {', '.join(names)}.")
     say(f"By default: debaters {table.defaults.debater}, judge {table.defaults.judge}.")
+    program = next((way.seat for way in available if way.ready and way.about.endswith("is installed")), "MODEL")
+    next_step(f'`debate run --topic "..." --model {shlex.quote(program)}` is a debate by one of them.')
     return 0

@@ -20,6 +20,7 @@ EXAMPLE = "debate open --answers debate.yaml --json"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     flags.add_answers(parser)
     flags.add_json(parser)
+    flags.add_schemas(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -30,5 +31,5 @@ def run(arguments: argparse.Namespace) -> int:
     settings, derived = with_positions(settings, remark, permissions=permissions)
     with new_debate(settings, files, derived) as debate, terminated_like_interrupted():
         folder = TurnsFolder(files.turns, remark)
-        result = take_step(debate.journal, folder, {}, begun=True, permissions=permissions)
-        return print_step(result, debate, as_json=arguments.json, setup=setup_lines(arguments, settings, files))
+        result = take_step(debate.journal, debate.current, folder, {}, begun=True, permissions=permissions)
+        return print_step(result, debate, arguments, setup=setup_lines(arguments, settings, files))

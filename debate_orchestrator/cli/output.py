@@ -47,8 +47,9 @@ def redact_streams() -> None:
 
 
 def print_json(value: dict[str, Any]) -> None:
-    """Prints one JSON object on stdout, with the version of its schema. It is ASCII, so that any terminal shows it."""
-    print(json.dumps({"schema": 1, **value}, ensure_ascii=True, indent=2))
+    """Prints one JSON object on stdout, with the version of its schema. It is ASCII, so that any terminal shows
+    it, and compact, since agents pay for every character."""
+    print(json.dumps({"schema": 1, **value}, ensure_ascii=True, separators=(",", ":")))
 
 
 def say(text: str = "") -> None:
@@ -64,6 +65,11 @@ def page(text: str) -> None:
 def remark(text: str) -> None:
     """Prints progress or advice, on stderr."""
     _write(text, sys.stderr)
+
+
+def next_step(text: str) -> None:
+    """Prints the closing line of a verb, on stderr: what to do next, as a command in backticks or a short sentence."""
+    remark(f"Next: {text}")
 
 
 def print_errors(complaints: Iterable[str]) -> None:

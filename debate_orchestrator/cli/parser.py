@@ -58,7 +58,7 @@ _SETUP_FLAGS = {
 def parse(argv: list[str] | None) -> argparse.Namespace:
     """Parses a command line; `run` of the result is the function that answers it. Exits with code 2 and the verb's
     usage if there is an error."""
-    argv = sys.argv[1:] if argv is None else argv
+    argv = _with_verb(sys.argv[1:] if argv is None else list(argv))
     parser = build_parser(argv)
     arguments, rest = parser.parse_known_args(argv)
     # KEY=VALUE and TURN=FILE may stand before and after flags; argparse takes only one group of them.
@@ -79,18 +79,44 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     return arguments
 
 
+def _with_verb(argv: list[str]) -> list[str]:
+    """A command line that begins with a topic or with `help`, as one that the parser knows: `debate "TOPIC"` is the
+    setup conversation at a terminal, and `debate run --topic` elsewhere, or with flags of `run`."""
+    first = argv[0] if argv else ""
+    if first == "help":
+        return [*argv[1:2], "--help"]
+    if first == "--topic" and len(argv) > 1:
+        topic, rest = argv[1], argv[2:]
+    elif first.startswith("--topic="):
+        topic, rest = first.partition("=")[2], argv[1:]
+    elif " " in first.strip() and not first.startswith("-"):
+        topic, rest = first, argv[1:]
+    else:
+        return argv
+    flags = {word.partition("=")[0] for word in rest if word.startswith("-")}
+    if at_terminal() and flags <= {*_SETUP_FLAGS}:
+        return [*rest, "--setup-topic", topic]
+    return ["run", "--topic", topic, *rest]
+
+
+def at_terminal() -> bool:
+    """Whether the setup conversation can be held: standard input and output are terminals."""
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
+
+
 def build_parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     """The parser for a command line. Only the verbs that are named in it get their arguments, since that imports
     their modules."""
     parser = _Parser(
         prog="debate",
+        usage='debate ["TOPIC"] [options] | debate VERB ... | debate help [VERB]',
         description="Guided debates between two opponents that will not agree too soon, judged round by round.",
-        epilog="New here: `debate demo` replays a real debate. `debate VERB --help` has an example of each verb.",
+        epilog="New here: `debate demo` replays a real debate. `debate help VERB` has an example of each verb.",
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"debate-orchestrator {__version__}")
     _add_setup_flags(parser)
-    verbs = parser.add_subparsers(title="verbs", metavar="VERB")
+    verbs = parser.add_subparsers(title="verbs", metavar="VERB", prog="debate")
     for name, summary in VERBS.items():
         verb = verbs.add_parser(
             name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", allow_abbrev=False
@@ -106,6 +132,7 @@ def build_parser(argv: Sequence[str]) -> argparse.ArgumentParser:
 def _add_setup_flags(parser: argparse.ArgumentParser) -> None:
     """The flags of `debate` without a verb. They have attributes of their own: a verb's default would replace them."""
     group = parser.add_argument_group("options of the setup conversation, which `debate` alone holds at a terminal")
+    group.add_argument("--setup-topic", help=argparse.SUPPRESS)
     group.add_argument(
         "--answers", dest="setup_answers", metavar="FILE", help="continue the conversation in FILE, or begin it there"
     )
@@ -123,12 +150,13 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         if found := re.match(r"argument VERB: invalid choice: (.*) \(choose from (.*)\)\Z", message, re.DOTALL):
             word = found[1].strip("'\"")
-            message = f"there is no verb {word}; expected one of {', '.join(VERBS)}{_suggestion(word, list(VERBS))}"
+            hint = "" if (near := _suggestion(word, list(VERBS))) else f'. A topic is quoted: `debate "{word} ..."`'
+            message = f"there is no verb {word}; expected one of {', '.join(VERBS)}{near or hint}"
         super().error(message)
 
 
 def _suggestion(word: str, names: Sequence[str]) -> str:
     """The name that was probably meant, as a question; empty if none is near."""
     begun = [name for name in names if len(word) > 3 and name.startswith(word)]
-    near = begun if len(begun) == 1 else difflib.get_close_matches(word, names, 1, 0.75)
+    near = begun if len(begun) == 1 else difflib.get_close_matches(word, names, 1, 0.6 if len(word) < 5 else 0.75)
     return f", did you mean {near[0]}?" if near else ""

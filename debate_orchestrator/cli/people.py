@@ -13,10 +13,7 @@ from debate_orchestrator.util.model_spec import HUMAN
 
 if TYPE_CHECKING:
     from debate_orchestrator.core.state import DebateState
-    from debate_orchestrator.podium.person import Person
-
-PERSON = ((HUMAN, "you, or somebody beside you, at this terminal"),)
-"""A person, as the setup conversation offers one for a seat."""
+    from debate_orchestrator.terminal.turn import Person
 
 
 def at_terminal() -> bool:
@@ -56,11 +53,11 @@ def connect_person(seats: Mapping[str, Provider], drafts: str) -> Person | None:
     personal = [provider for provider in seats.values() if isinstance(provider, Personal)]
     if not personal:
         return None
-    from debate_orchestrator.podium.papers import Papers
-    from debate_orchestrator.podium.person import Person
-    from debate_orchestrator.podium.writing import here
+    from debate_orchestrator.terminal.drafts import Drafts
+    from debate_orchestrator.terminal.prompt import here
+    from debate_orchestrator.terminal.turn import Person
 
-    person = Person(here(), Papers(drafts))
+    person = Person(here(), Drafts(drafts))
     for provider in personal:
         provider.person = person
     return person

@@ -21,7 +21,7 @@ from debate_orchestrator.prompting.briefs import Brief, brief_file
 from debate_orchestrator.providers import registry
 from debate_orchestrator.providers.caching import filler
 from debate_orchestrator.reports import wording
-from debate_orchestrator.reports.announcements import announcements
+from debate_orchestrator.reports.announcements import Announcer
 from debate_orchestrator.util import model_spec, sanitize
 
 _FIRST_SIGN, _NEXT_SIGNS = 15.0, 60.0
@@ -42,7 +42,9 @@ class Progress:
         """`signs` are the seconds after which a slow turn is reported for the first time, and then each time."""
         self._first_sign, self._next_signs = signs
         self._now = now
-        self._announced = len(announcements(debate)) if debate.answers else 0
+        self._announcer = Announcer()
+        if debate.answers:
+            self._announcer.new(debate)
         self._started: dict[str, float] = {}
         self._heard: dict[str, int] = {}
         """Turn under way to the words of its answer, once that has begun."""
@@ -63,9 +65,7 @@ class Progress:
             lines.append(f"  {event.turn}: {size}")
         if line := wording.announced(debate, event):
             lines.append(line)
-        current = announcements(debate)
-        lines += [line.text for line in current[self._announced :]]
-        self._announced = len(current)
+        lines += [line.text for line in self._announcer.new(debate)]
         with suppress(OSError):  # stderr was closed; the debate goes on
             for line in lines:
                 remark(line)

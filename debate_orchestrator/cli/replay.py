@@ -10,13 +10,14 @@ import sys
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.controls import Screen, watch
 from debate_orchestrator.cli.flags import number
-from debate_orchestrator.cli.output import print_json, remark, say
+from debate_orchestrator.cli.journals import journal_named
+from debate_orchestrator.cli.output import next_step, print_json, remark, say
 from debate_orchestrator.core import schedule, transcript
 from debate_orchestrator.core.events import Answer, Event
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports import forms, wording
-from debate_orchestrator.reports.announcements import announcements
+from debate_orchestrator.reports.announcements import Announcer
 from debate_orchestrator.reports.model import build_report, closing_line
 from debate_orchestrator.reports.review_files import gather_reviews
 from debate_orchestrator.storage.journal import read
@@ -32,14 +33,17 @@ _FASTEST = 100_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("journal", metavar="JOURNAL")
+    parser.add_argument("journal", metavar="JOURNAL", nargs="?", help="by default the newest debate of the folder")
     flags.add_replay(parser)
     flags.add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    arguments.journal = journal_named(arguments.journal)
     pace = check_arguments(arguments)
     play_journal(arguments, arguments.journal, pace, f"debate replay {shlex.quote(arguments.journal)}")
+    if not arguments.quiet and not arguments.json:
+        next_step(f"`debate judge {shlex.quote(arguments.journal)}` judges it again.")
     return 0
 
 
@@ -88,14 +92,12 @@ def _play(debate: DebateState, events: list[Event], pace: float | None) -> bool:
             return asyncio.run(_play_live(debate, events, pace, screen))
         except KeyboardInterrupt:
             raise KeyboardInterrupt("the replay was left.") from None
-    announced = 0
+    announcer = Announcer()
     for event in events:
         debate = apply(debate, event)
         _print_event(debate, event)
-        current = announcements(debate)
-        for line in current[announced:]:
+        for line in announcer.new(debate):
             say(f"\n{line.text}" if line.heading else line.text)
-        announced = len(current)
     return True
 
 

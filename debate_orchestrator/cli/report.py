@@ -6,7 +6,8 @@ import argparse
 import json
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.output import print_errors, print_json, remark, say
+from debate_orchestrator.cli.journals import journal_named
+from debate_orchestrator.cli.output import next_step, print_errors, print_json, remark, say
 from debate_orchestrator.reports import forms
 from debate_orchestrator.reports.model import build_report, closing_line
 from debate_orchestrator.reports.review_files import gather_reviews
@@ -29,8 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Exit code 2 if the page can't be written."""
     if arguments.schema:
         return _print_schema(arguments)
-    if arguments.journal is None:
-        raise BadFile("The journal is missing. Try: `debate report JOURNAL`; only --schema needs none.")
+    arguments.journal = journal_named(arguments.journal)
     entries, files = read(arguments.journal).entries, DebateFiles.of_journal(arguments.journal)
     report = build_report(entries, gather_reviews(files.ballots, entries))
     errors: list[str] = []
@@ -47,6 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
         say(closing_line(report, path))
         if page:
             remark(f"The same as a page: {page}")
+            next_step(f"open {page} in a browser.")
     print_errors(errors)
     return 2 if errors else 0
 

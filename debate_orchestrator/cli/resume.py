@@ -11,8 +11,9 @@ from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.debates import existing_debate
 from debate_orchestrator.cli.driving import drive_to_report
 from debate_orchestrator.cli.flags import given_settings
+from debate_orchestrator.cli.journals import journal_named
 from debate_orchestrator.cli.people import people_errors
-from debate_orchestrator.cli.settings import cap, seconds
+from debate_orchestrator.cli.settings import cap, every_seat, seconds
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import BudgetChanged, Event, Reassigned, Reopened, RetryForChanged
 from debate_orchestrator.core.state import DebateState
@@ -24,7 +25,7 @@ EXAMPLE = "debate resume debate-report.journal.jsonl"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("journal", metavar="JOURNAL")
+    parser.add_argument("journal", metavar="JOURNAL", nargs="?", help="by default the newest debate of the folder")
     parser.add_argument("--max-cost", metavar="USD", help="what calls may cost from now on, in all; none for no cap")
     flags.add_settings(parser, "cast", "retry_for")
     flags.add_permissions(parser)
@@ -34,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    arguments.journal = journal_named(arguments.journal)
     with existing_debate(
         arguments.journal, lambda state: _changes(arguments, state), trusted=arguments.trust
     ) as debate:
@@ -43,6 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _changes(arguments: argparse.Namespace, state: DebateState) -> list[Event]:
     """The events that the flags ask for. Raises BadSettings with every error."""
     models = given_settings(arguments, "cast").get("cast", {})
+    models = (every_seat(arguments.model, state.format) if arguments.model else {}) | models
     typed = {seat: tuple(specs) if isinstance(specs, list) else (specs,) for seat, specs in models.items()}
     cast = {**state.cast, **typed}
     errors = registry.complaints(typed)

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import argparse
+import os
+import select
+import shlex
+import stat
+import sys
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.debates import cast_line, check_settings, new_debate, setup_lines, with_positions
 from debate_orchestrator.cli.driving import drive_to_report, is_quiet
-from debate_orchestrator.cli.output import remark
+from debate_orchestrator.cli.output import next_step, remark
 from debate_orchestrator.cli.settings import read_settings
 from debate_orchestrator.core.events import Noted
-from debate_orchestrator.engine import start
+from debate_orchestrator.core.settings import LONGEST_LINE
+from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.engine.estimate import estimate
 from debate_orchestrator.engine.turn import record_event
 from debate_orchestrator.providers import discovery
+from debate_orchestrator.setup.plain_positions import plain_positions
 from debate_orchestrator.setup.settings import Settings
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.errors import BadSettings
 
 EXAMPLE = 'debate run --topic "Should we move to gRPC?" --rehearse'
 
@@ -31,9 +39,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.topic is None and not arguments.answers:
+        arguments.topic = _piped_topic()
     return run_settings(
         read_settings(arguments, discovery.best if arguments.rehearse else discovery.default), arguments
     )
+
+
+def _piped_topic() -> str | None:
+    """The line on standard input, where it is a pipe or a file with text; None where nothing comes within 2 s."""
+    try:
+        mode = os.fstat(sys.stdin.fileno()).st_mode
+        if not (stat.S_ISFIFO(mode) or stat.S_ISREG(mode)) or not select.select([sys.stdin], [], [], 2.0)[0]:
+            return None
+        return sys.stdin.readline(2 * LONGEST_LINE).strip() or None
+    except (AttributeError, OSError, ValueError):
+        return None
 
 
 def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
@@ -42,7 +63,10 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
     files = DebateFiles.of_output(settings.output)
     if rehearse := arguments.rehearse or _has_only_stand_ins(settings):
         settings = start.rehearsed(settings)
-        files = files.beside(".rehearsed")  # the place of the real debate stays free
+        if not settings.positions:
+            sides = format_check.load(settings.format).sides
+            settings = settings.model_copy(update={"positions": plain_positions(settings.topic, sides)})
+        files = free_files(files.beside(".rehearsed"))  # the place of the real debate stays free
     permissions = flags.permitted(arguments)
     check_settings(settings, files, permissions=permissions, events=arguments.events)
     quiet = is_quiet(arguments)
@@ -55,7 +79,31 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
         if not quiet:
             for line in (*setup_lines(arguments, settings, files), cast_line(settings)):
                 remark(line)
-        return drive_to_report(debate, arguments, expected)
+        code = drive_to_report(debate, arguments, expected)
+        if code == 0 and rehearse and not quiet:
+            next_step(f"`{_real_command(arguments, settings)}` is the real debate.")
+        return code
+
+
+def _real_command(arguments: argparse.Namespace, settings: Settings) -> str:
+    """The command of the debate that was rehearsed."""
+    command = ["debate", "run"]
+    if arguments.answers:
+        command += ["--answers", arguments.answers]
+    else:
+        command += ["--topic", settings.topic]
+    try:
+        discovery.default("a")
+        command += ["--model", discovery.default("a")] if arguments.answers else []
+    except BadSettings:
+        command += ["--model", "MODEL"]
+    return shlex.join(command)
+
+
+def free_files(files: DebateFiles) -> DebateFiles:
+    """These files, or the first with a number in their names that no debate has yet."""
+    numbered = (files.beside(f"-{n}") for n in range(2, 1000))
+    return next((free for free in (files, *numbered) if not free.there()), files)
 
 
 def _has_only_stand_ins(settings: Settings) -> bool:

@@ -6,26 +6,26 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Any
 
 from debate_orchestrator.cli import consent
 from debate_orchestrator.cli.consent import STANDARD_INPUT, STDIN
 from debate_orchestrator.cli.flags import given_settings, number
 from debate_orchestrator.cli.output import remark
-from debate_orchestrator.core.phases import EVERYBODY
+from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.phases import EVERYBODY, JUDGE
 from debate_orchestrator.core.settings import DECLARED, LARGEST_COST
 from debate_orchestrator.engine import format_check
 from debate_orchestrator.formats import loader
 from debate_orchestrator.formats.source import is_path
+from debate_orchestrator.providers import registry
 from debate_orchestrator.setup import risks
-from debate_orchestrator.setup.questions import Questionnaire
-from debate_orchestrator.setup.session import Propose, QuestionTexts, Ready, load
+from debate_orchestrator.setup.questions import Questionnaire, question_texts
+from debate_orchestrator.setup.session import Propose, Ready, load
 from debate_orchestrator.setup.settings import SOURCED, Settings, format_of, settings_from
 from debate_orchestrator.storage.paths import REPORT
-from debate_orchestrator.util import resources
 from debate_orchestrator.util.data import LARGEST, error_text, name_of, parse_mapping, read_mapping
-from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, short_repr
+from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, short_repr, with_hint
 from debate_orchestrator.util.model_spec import HOST
 
 DEFAULT_FORMAT = "adversarial"
@@ -37,18 +37,19 @@ def read_settings(arguments: argparse.Namespace, filler: Callable[[str], str] = 
     `filler` gives the model of a seat that has none. Raises BadSettings with every error, also if the user does not
     consent, or if the file is a setup conversation that is not finished."""
     given, flags = read_answers(arguments), given_settings(arguments)
+    named = flags | ({"cast": dict.fromkeys(EVERYBODY, arguments.model)} if arguments.model else {})
     name = flags["format"] if "format" in flags else format_of(given, DEFAULT_FORMAT)
 
     def consented() -> None:
         if arguments.answers:
-            from_file = _from_file(given, flags, rehearsal=getattr(arguments, "rehearse", False))
-            consent.agree_to_answers(arguments.answers, from_file, trusted=arguments.trust)
+            from_file = _from_file(given, named, rehearsal=getattr(arguments, "rehearse", False))
+            consent.agree_to_answers(arguments.answers, from_file, flags.get("format"), trusted=arguments.trust)
 
     # A stranger's format is read only with consent. Otherwise what can't be opened is refused before any question.
     stranger = is_path(name) and "format" not in flags
     if stranger:
         consented()
-    settings = _checked_settings(given, flags, name, filler)
+    settings = _checked_settings(given, flags, name, filler, arguments.model)
     if not stranger:
         consented()
     if given.get("setup") is not None:
@@ -57,7 +58,11 @@ def read_settings(arguments: argparse.Namespace, filler: Callable[[str], str] = 
 
 
 def _checked_settings(
-    given: Mapping[str, Any], flags: dict[str, Any], format_name: str, filler: Callable[[str], str]
+    given: Mapping[str, Any],
+    flags: dict[str, Any],
+    format_name: str,
+    filler: Callable[[str], str],
+    model: str | None = None,
 ) -> Settings:
     """The settings of answers, with flags over them. Raises BadSettings with every error."""
     errors: list[str] = []
@@ -66,6 +71,8 @@ def _checked_settings(
     except DebateError as error:
         errors += error.complaints
         format = loader.load(DEFAULT_FORMAT)  # to find the other errors too
+    if model is not None:
+        flags = flags | {"cast": every_seat(model, format) | flags.get("cast", {})}
     whole = {**given, **flags}
     if isinstance(given.get("positions"), dict) and "positions" in flags:
         whole["positions"] = given["positions"] | flags["positions"]
@@ -78,7 +85,7 @@ def _checked_settings(
     try:
         settings = settings_from(whole, format, REPORT, filler)
     except BadSettings as error:
-        raise BadSettings(errors + error.complaints) from None
+        raise BadSettings(errors + _for_named_seats(error.complaints, flags.get("cast", {}), format)) from None
     if errors:
         raise BadSettings(errors)
     return settings
@@ -118,7 +125,7 @@ def read_standard_input() -> dict[str, Any]:
 
 def questionnaire(format_name: str = DEFAULT_FORMAT, default_output: str = REPORT) -> Questionnaire:
     """The setup conversation in the words of prompts/ and the limits of a format."""
-    return Questionnaire(_question_texts(), loader.load(format_name), default_output)
+    return Questionnaire(question_texts(), loader.load(format_name), default_output)
 
 
 def questionnaire_of(path: str, used_format: str = "") -> Questionnaire:
@@ -132,17 +139,34 @@ def questionnaire_of(path: str, used_format: str = "") -> Questionnaire:
     return questionnaire(name)
 
 
-@cache
-def _question_texts() -> QuestionTexts:
-    return QuestionTexts.model_validate(resources.read_yaml("interview.yaml"))
-
-
 def _from_file(given: Mapping[str, Any], flags: Mapping[str, Any], *, rehearsal: bool) -> dict[str, Any]:
     """The answers that are taken from a file: neither replaced by flags nor, in a rehearsal, by stand-ins."""
     cast = _by_seat(given.get("cast"), EVERYBODY)
     kept = {} if rehearsal or not isinstance(cast, dict) else cast
     kept = {seat: models for seat, models in kept.items() if seat not in flags.get("cast", {})}
     return {key: value for key, value in given.items() if key not in flags} | {"cast": kept}
+
+
+def every_seat(model: str, format: Format) -> dict[str, Any]:
+    """The cast of one model, with as many judges as the format has."""
+    cast: dict[str, Any] = {seat: model for seat in EVERYBODY if seat in format.seated}
+    return cast | ({JUDGE: [model] * format.panel} if JUDGE in cast and format.panel > 1 else {})
+
+
+def _for_named_seats(problems: list[str], cast: dict[str, Any], format: Format) -> list[str]:
+    """The problems of settings in which some seats have a model: what is wrong with these, or which others lack one."""
+    unfilled = [problem for problem in problems if problem.startswith("cast: no model is named")]
+    if not cast or not unfilled:
+        return problems
+    named = {seat: tuple(who) if isinstance(who, list) else (who,) for seat, who in cast.items()}
+    others = [problem for problem in problems if problem not in unfilled]
+    if wrong := registry.complaints(named):
+        return [*wrong, *others]
+    left = [seat for seat in EVERYBODY if seat in format.seated and seat not in cast]
+    flags = " and ".join(f"--{seat} MODEL" for seat in left)
+    model = next(iter(named.values()))[0]
+    problem = f"cast: there is no model for {' and '.join(left)}."
+    return [with_hint(problem, f'--model "{model}" for every seat, or {flags}'), *others]
 
 
 def _by_seat(cast: Any, seats: tuple[str, ...] | list[str]) -> Any:

@@ -10,11 +10,12 @@ from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.debates import ConsentedDebate, existing_debate
 from debate_orchestrator.cli.driving import write_reports
 from debate_orchestrator.cli.interrupts import terminated_like_interrupted
+from debate_orchestrator.cli.journals import journal_named
 from debate_orchestrator.cli.output import print_errors, print_json, remark, say
 from debate_orchestrator.cli.people import people_errors
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.host.step import StepResult, take_step
+from debate_orchestrator.host.step import DueTurn, StepResult, take_step, wait
 from debate_orchestrator.host.turns_folder import TurnsFolder, read_reply
 from debate_orchestrator.prompting.replies import LARGEST, decode
 from debate_orchestrator.util.errors import BadReply, BadSettings
@@ -23,15 +24,19 @@ EXAMPLE = "debate step debate-report.journal.jsonl --json"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("journal", metavar="JOURNAL")
+    parser.add_argument("journal", metavar="JOURNAL", nargs="?", help="by default the newest debate of the folder")
     about = "a reply that lies elsewhere; TURN=- reads standard input"
     parser.add_argument("given", nargs="*", metavar="TURN=FILE", help=about)
     parser.add_argument("--one-agent", action="store_true", help="record that one agent takes every turn")
+    flags.add_waiting(parser, "the replies that are due")
     flags.add_trust(parser)
     flags.add_json(parser)
+    flags.add_schemas(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    arguments.journal = journal_named(arguments.journal)
+
     def refuse_people(state: DebateState) -> list[Event]:
         """Raises BadSettings if a person has a seat, since a step asks nothing; changes nothing."""
         if state.due and people_errors(state.cast, terminal=False):
@@ -43,15 +48,17 @@ def run(arguments: argparse.Namespace) -> int:
         return []
 
     replies, errors = _read_replies(arguments.given)
+    if arguments.wait:
+        wait(arguments.journal, arguments.wait, replies)
     with (
         existing_debate(arguments.journal, refuse_people, trusted=arguments.trust) as debate,
         terminated_like_interrupted(),
     ):
         folder = TurnsFolder(debate.files.turns, remark)
-        permissions = flags.permitted(arguments)
-        result = take_step(debate.journal, folder, replies, one_agent=arguments.one_agent, permissions=permissions)
+        options = {"one_agent": arguments.one_agent, "permissions": flags.permitted(arguments)}
+        result = take_step(debate.journal, debate.current, folder, replies, **options)
         result = result.model_copy(update={"complaints": (*errors, *result.complaints)})
-        return print_step(result, debate, as_json=arguments.json)
+        return print_step(result, debate, arguments)
 
 
 def _read_replies(pairs: list[str]) -> tuple[dict[str, str], list[str]]:
@@ -70,31 +77,35 @@ def _read_replies(pairs: list[str]) -> tuple[dict[str, str], list[str]]:
     return replies, errors
 
 
-def print_step(result: StepResult, debate: ConsentedDebate, *, as_json: bool, setup: list[str] | None = None) -> int:
+def print_step(
+    result: StepResult, debate: ConsentedDebate, arguments: argparse.Namespace, setup: list[str] | None = None
+) -> int:
     """Prints what a step did and the turns that are due, after the lines of the `setup`; writes the reports if it was
     the last. Returns the exit code."""
     files = debate.files
     written = write_reports(debate.journal, files) if result.done else None
     summary, page = written or (None, None)
     show = [*(setup or []), *result.show]
-    if as_json:
+    if arguments.json:
         fields: dict[str, Any] = {
             "status": "done" if result.done else "waiting",
             "journal": files.journal,
             "show": show,
             "accepted": [reply.model_dump(exclude_none=True) for reply in result.accepted],
             "complaints": list(result.complaints),
-            "turns": [_without_null_schema(turn.model_dump()) for turn in result.turns],
+            "turns": [_turn_fields(turn, schemas=arguments.schemas) for turn in result.turns],
             "report": files.report if result.done else None,
             "page": page,
             "summary": summary,
         }
-        print_json(fields)
+        print_json(fields | ({"missing": result.missing} if result.missing else {}))
     else:
         for line in show:
             say(line)
         for reply in result.accepted:
             remark(" ".join(filter(None, (f"accepted {reply.turn} ({reply.words} words)", reply.remark))))
+        for sentence in result.missing:
+            remark(sentence)
         for turn in result.turns:
             say(f"due: {turn.turn} ({turn.title})\n     brief {turn.brief}\n     reply {turn.reply}")
         if summary:
@@ -105,5 +116,7 @@ def print_step(result: StepResult, debate: ConsentedDebate, *, as_json: bool, se
     return 2 if result.complaints else 0
 
 
-def _without_null_schema(turn: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in turn.items() if key != "json_schema" or value is not None}
+def _turn_fields(turn: DueTurn, *, schemas: bool) -> dict[str, Any]:
+    """A due turn as JSON; a brief holds its schema too."""
+    with_schema = schemas and turn.json_schema is not None
+    return turn.model_dump(exclude=None if with_schema else {"json_schema"})

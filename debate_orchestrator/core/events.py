@@ -30,6 +30,8 @@ NONCE = r"^[A-Za-z0-9]{1,64}$"
 """What may fence speech: nothing that could end a line or a block of its own."""
 MOST_CONTEXT = 400_000
 """Bytes of material that a debate may carry, since it is in every brief; of a journal's, characters."""
+MOST_FILES = 200
+"""Files of material that a debate may have."""
 LARGEST_SEED = 2**64
 LONGEST = 2_000_000
 """Characters of a reply or of a file that speakers may draw on: as many as a transcript may have that is judged."""
@@ -243,6 +245,8 @@ class Opened(Value):
         setup, rules = self.setup, self.format
         if strangers := set(setup.positions) - set(rules.sides):
             raise ValueError(f"positions of no side of this format: {', '.join(sorted(strangers))}")
+        if len(self.context) > MOST_FILES:
+            raise ValueError(f"material of {len(self.context):,} files; at most {MOST_FILES} are read")
         if sum(len(one.text) for one in self.context) > MOST_CONTEXT:
             raise ValueError(f"material of more than {MOST_CONTEXT:,} characters")
         if self.course and (wrong := self.course.strange_to(rules.sides, setup.rounds)):

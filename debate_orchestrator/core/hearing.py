@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from debate_orchestrator.core.events import HEARING, Declined, Reply, Spoke, Voted
 from debate_orchestrator.core.phases import Phase, Quotes, Turn
 from debate_orchestrator.core.private_text import may_be_quoting, without_private
 from debate_orchestrator.core.reserved_line import ends_with_line
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.core.visible_text import VisibleText, make_visible, writes_lines_for
+from debate_orchestrator.core.visible_text import Quote, VisibleText, make_visible, writes_lines_for
 from debate_orchestrator.util.sanitize import sanitize
 
 _WORD = re.compile(r"[^\W_]+")
@@ -21,12 +23,41 @@ def visible(debate: DebateState, turn: Turn) -> VisibleText:
     return text_heard(debate, debate.reply(turn).text, turn.phase) if found is None else found
 
 
-def text_heard(debate: DebateState, text: str, phase: Phase | None = None) -> VisibleText:
-    """What others hear of a text, which is held to the length of a phase where one is named."""
+def text_heard(debate: DebateState, text: str, phase: Phase | None = None, *, parts: int = 1) -> VisibleText:
+    """What others hear of a text, which is held to the length of a phase where one is named. `parts` is the number of
+    texts in its reply, which share what is looked up for a turn."""
     rules, material = debate.format, [file.text for file in debate.opened.context]
     return make_visible(
-        text, phase, private=rules.private, quotes=rules.quotes, material=material, known=debate.knows_marks
+        text,
+        phase,
+        private=rules.private,
+        quotes=rules.quotes,
+        material=material,
+        known=debate.knows_marks,
+        texts=parts * debate.plan.speeches,
     )
+
+
+def fields_heard(debate: DebateState, fields: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[Quote, ...]]:
+    """A structured reply with each of its texts as others hear it, and the quotes in them."""
+    parts, quotes = max(1, _texts(fields)), list[Quote]()
+
+    def heard(value: Any) -> Any:
+        if isinstance(value, str):
+            text = text_heard(debate, value, parts=parts)
+            quotes.extend(text.quotes)
+            return text.text
+        if isinstance(value, list):
+            return [heard(item) for item in value]
+        return {name: heard(item) for name, item in value.items()} if isinstance(value, Mapping) else value
+
+    return {name: heard(value) for name, value in fields.items()}, tuple(quotes)
+
+
+def _texts(value: Any) -> int:
+    if isinstance(value, list | Mapping):
+        return sum(map(_texts, value if isinstance(value, list) else value.values()))
+    return int(isinstance(value, str))
 
 
 def as_spoken(debate: DebateState, text: str, phase: Phase | None = None) -> VisibleText:

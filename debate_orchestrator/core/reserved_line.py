@@ -11,7 +11,7 @@ HTML         tags and comments are plain, each on one line, and elements are clo
              opened: on the same line with no link, image or table cell in between, or on a line of closing tags alone
              at the margin. Only HTML's own names and the format's open one, or any name at the beginning of a line; not
              right behind a word as in `Vec<Option>`, and `a`, `b`, `i`, `p` and `u` only right before a word. There are
-             at most 200 tags
+             at most 200 tags. Where a line begins with a tag or a comment, whatever may be a tag counts as one
 Directives   none of other markups begins a line (`:::`, `[quote]`, `\\begin{...}`)
 Sentences    the last line of words ends one, with a full stop, question mark or exclamation mark, not an ellipsis
 Quotations   every quotation is closed that a colon announces, and every bracket that it announces or that begins a
@@ -64,9 +64,18 @@ _LIST = re.compile(r"[ \t]*(?:[>*+-]|\d{1,9}[.)])")
 _VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"}
 _LEFT = re.compile(rf"<(?:[!?]|/?(?:{_ELEMENT})(?![\w:-]))|{_AROUND}</?[A-Za-z]", re.MULTILINE | re.IGNORECASE)
 """What begins a tag that is not plain."""
+_RAW = re.compile(rf"{_AROUND}(?:<[A-Za-z/]|{_COMMENTED})", re.MULTILINE)
+"""How a line begins below which a page takes everything for HTML."""
+_LEFT_IN_RAW = re.compile(r"<[A-Za-z/!?]")
+"""What begins a tag there, whatever its name."""
 _EMPHASIS = re.compile(r"[*_~]+")
 _COLONS = ":：﹕︓∶꞉ː׃"
-_BRACKETS = {"round", "square", "curled", "wide round", "wide square", "thick"}
+_PAIRS = (
+    "༺༻༼༽᚛᚜⁅⁆⁽⁾₍₎⌈⌉⌊⌋\u2329\u232a❨❩❪❫❬❭❰❱❲❳❴❵⟅⟆⟦⟧⟨⟩⟬⟭⟮⟯⦃⦄⦅⦆⦇⦈⦉⦊⦋⦌⦍⦎⦏⦐⦑⦒⦓⦔⦕⦖⦗⦘⧘⧙⧚⧛⧼⧽⸂⸃⸄⸅⸉⸊⸌⸍⸜⸝⸠⸡⸢⸣⸤⸥⸦⸧⸨⸩⹕⹖⹗⹘⹙⹚⹛⹜"
+    "〔〕〖〗〘〙〚〛︗︘︵︶︷︸︹︺︻︼︽︾︿﹀﹁﹂﹃﹄﹇﹈﹙﹚﹛﹜﹝﹞｛｝｟｠｢｣﴿﴾"
+)
+"""The other brackets of Unicode, each before the one that closes it."""
+_BRACKETS = {"round", "square", "curled", "wide round", "wide square", "thick", *_PAIRS[::2]}
 _MARKS = {
     char: (name, way)
     for name, opening, closing, either in (
@@ -85,6 +94,7 @@ _MARKS = {
         ("wide round", "（", "）", ""),
         ("wide square", "［", "］", ""),
         ("thick", "【", "】", ""),
+        *((opening, opening, closing, "") for opening, closing in zip(_PAIRS[::2], _PAIRS[1::2], strict=True)),
     )
     for way, chars in ((1, opening), (-1, closing), (0, either))
     for char in chars
@@ -141,7 +151,7 @@ def _prose(lines: list[str]) -> str | None:
     fence, prose = Fence(), list[str]()
     for line in lines:
         if fence.read(line):
-            if prose[-1:] != [_CODE] and line.startswith(" "):
+            if prose[-1:] != [_CODE] and (line.startswith(" ") or "|" in line):  # of a list, or the head of a table
                 return None
             prose.append(_CODE)
         else:
@@ -154,8 +164,9 @@ def _prose(lines: list[str]) -> str | None:
 class _Elements:
     """The elements that are open after the lines so far."""
 
-    def __init__(self, tags: Container[str]) -> None:
-        self._tags = tags
+    def __init__(self, tags: Container[str], *, raw: bool) -> None:
+        """`tags` are the format's own; `raw` says that a page may take the text for HTML, in which every tag is one."""
+        self._tags, self._every = tags, raw
         self._open = list[str]()
         self._raw = self._after_gap = True
         """Whether a closing tag below is one: the paragraph so far is HTML and nothing else; there is none so far."""
@@ -192,6 +203,8 @@ class _Elements:
 
     def _counts(self, tag: re.Match[str], name: str, begins: bool) -> bool:
         """Whether a tag is meant as one, and not as a type or a comparison."""
+        if self._every:
+            return True
         if tag["glued"] is not None and name in _TYPES | _PLAIN:
             return False
         if name in _PLAIN and tag["name"] and not begins:
@@ -201,10 +214,13 @@ class _Elements:
 
 def _without_html(prose: str, tags: Container[str]) -> str | None:
     """The text without its tags and comments; None where an element is open, or may be."""
-    marked, elements = _COMMENT.sub(_COMMENTED, prose), _Elements(tags)
+    marked = _COMMENT.sub(_COMMENTED, prose)
+    raw = bool(_RAW.search(marked))
+    elements = _Elements(tags, raw=raw)
     plain = all(elements.read(line) for line in marked.split("\n"))
     bare = _TAG.sub("", marked).replace(_COMMENTED, "")
-    return None if elements or not plain or _LEFT.search(bare) else bare
+    left = _LEFT_IN_RAW if raw else _LEFT
+    return None if elements or not plain or left.search(bare) else bare
 
 
 def _says_all(text: str) -> bool:
@@ -218,11 +234,12 @@ def _says_all(text: str) -> bool:
 
 def _in_quotation(text: str) -> bool:
     """Whether a quotation that a colon announces, or a bracket that it announces or that begins a paragraph, is open at
-    the end. A quotation mark that begins a paragraph goes on with a quotation."""
-    left, announced, begins = Counter[str](), False, True
+    the end. A quotation mark that begins a paragraph goes on with a quotation. What a colon announces may be a list:
+    other quotations of the same paragraph."""
+    left, announced, listing, begins = Counter[str](), False, False, True
     for found in _SIGN.finditer(text):
         if found.lastgroup == "gap":
-            begins = True
+            listing, begins = False, True
             continue
         if found.lastgroup != "mark":
             announced, begins = found.lastgroup == "colon", False
@@ -232,7 +249,8 @@ def _in_quotation(text: str) -> bool:
             continue
         before = text[max(0, found.start() - 1) : found.start()]
         way = _way(name, way, before, text[found.end() : found.end() + 1], bool(left[name]))
-        if way < 0 or announced or (begins if name in _BRACKETS else left[name] and not begins):
+        listing = listing or announced
+        if way < 0 or listing or (begins if name in _BRACKETS else left[name] and not begins):
             left[name] = max(0, left[name] + way)
     return any(left.values())
 

@@ -49,6 +49,8 @@ class Plan:
     """Place to its number in the calendar."""
     slots: Mapping[int | None, Sequence[Slot]]
     """The phases of each round; under None, those before the first round and after the last."""
+    speeches: int
+    """How many turns other than judges' votes the debate may have, at least 1."""
     speaking_order: tuple[str, ...]
     """The sides, the one that was chosen to speak first before the others."""
     judges: tuple[str, ...]
@@ -220,6 +222,7 @@ def make_plan(opened: Opened) -> Plan:
         calendar=slots,
         places={slot.turn_id(""): n for n, slot in enumerate(slots)},
         slots=by_round,
+        speeches=max(1, sum(len(slot.phase.seats) for slot in slots if not rules.votes(slot.phase))),
         speaking_order=(*first, *(side for side in rules.sides if side not in first)),
         judges=panel,
         voting=voting,

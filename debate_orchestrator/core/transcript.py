@@ -89,22 +89,11 @@ def entry(debate: DebateState, turn: Turn, *, mirrored: bool = False) -> Transcr
 
 def _structured(debate: DebateState, turn: Turn, ballot: Mapping[str, Any], *, mirrored: bool) -> VisibleText:
     """What is heard of a structured reply: of each of its texts what is heard of a speech; of a refusal, its reason."""
-    quotes: list[Quote] = []
-
-    def heard(value: Any) -> Any:
-        if isinstance(value, str):
-            text = hearing.text_heard(debate, value)
-            quotes.extend(text.quotes)
-            return text.text
-        if isinstance(value, list):
-            return [heard(item) for item in value]
-        return {name: heard(item) for name, item in value.items()} if isinstance(value, Mapping) else value
-
     shape = debate.shape(turn) or {}
-    fields = heard(ballot)
+    fields, quotes = hearing.fields_heard(debate, ballot)
     fields = debate.exchange.ballot(shape, fields) if mirrored else fields
     text = str(fields.get("reason") or "") if ballot.get("refused") is True else as_text(shape, fields)
-    return VisibleText(text=text, words=len(text.split()), quotes=tuple(quotes))
+    return VisibleText(text=text, words=len(text.split()), quotes=quotes)
 
 
 def as_text(shape: Shape, value: Mapping[str, Any]) -> str:

@@ -8,7 +8,8 @@ Length              what comes after the most words of the phase is not heard; a
 Quotes              `<quote>...</quote>` becomes `<v_quote>` where the material holds it, `<u_quote>` where it does not.
                     Marks of that kind that a speaker writes are taken for plain quotes, and looked up like them.
                     Compared without case, punctuation and space; a quote of a few words proves nothing, and is
-                    unverified. So are those after the first 200 of a speech.
+                    unverified. So are those after the first 200 of a speech, or fewer where the debate is long and
+                    its material large: see `MOST_COMPARED`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ from debate_orchestrator.core.values import Value
 from debate_orchestrator.util.sanitize import normalized, sanitize
 
 MOST_QUOTES = 200
-"""Quotes of one speech that are looked up; those after them are heard as unverified."""
+"""Quotes of one text that are looked up; those after them are heard as unverified."""
+MOST_COMPARED = 1_000_000_000
+"""Characters of material that are looked through for all quotes of a debate: some seconds. Its texts share them."""
 _WORD = re.compile(r"\S+")
 _ATTRIBUTES = r"""(?:\s+[\w:-]+\s*=\s*(?:"[^"<]*"|'[^'<]*'|[^\s"'<>]+))*\s*/?"""
 _APOSTROPHES = re.compile(r"(?<=\w)['\u2018\u2019\u02bc\u02b9\u2032`\u00b4\uff07](?=\w)")
@@ -59,9 +62,11 @@ def make_visible(
     quotes: Quotes | None = None,
     material: Sequence[str] = (),
     known: bool = True,
+    texts: int = 1,
 ) -> VisibleText:
     """A speech as others hear it. Quotes are looked up where there is material to look in. `private` is the format's
-    tag for private working; `known` says whether the marks that models use count too."""
+    tag for private working; `known` says whether the marks that models use count too; `texts` is how many speeches the
+    debate may have in which quotes are looked up."""
     whole = sanitize(text)
     visible = without_private(whole, private, known=known)
     hidden = visible != whole
@@ -70,7 +75,7 @@ def make_visible(
     visible, dropped = cut_to_length(visible, phase.most_words if phase else None)
     found: tuple[Quote, ...] = ()
     if quotes is not None:
-        visible, found = _marked(_closed(visible, quotes) if dropped else visible, quotes, tuple(material))
+        visible, found = _marked(_closed(visible, quotes) if dropped else visible, quotes, tuple(material), texts)
     return VisibleText(text=visible, words=len(visible.split()), dropped=dropped, quotes=found, private=hidden)
 
 
@@ -99,16 +104,16 @@ def _closed(text: str, quotes: Quotes) -> str:
     return text if not marks or marks[-1] else f"{text}</{quotes.tag}>"
 
 
-def _marked(text: str, quotes: Quotes, material: tuple[str, ...]) -> tuple[str, tuple[Quote, ...]]:
+def _marked(text: str, quotes: Quotes, material: tuple[str, ...], texts: int) -> tuple[str, tuple[Quote, ...]]:
     """The text with every quote marked by what was found of it; as it is where there is nothing to look in."""
     if not any(material):
         return text, ()
     found: list[Quote] = []
-    within = [f" {normalize(document)} " for document in material]
 
     def mark(match: re.Match[str]) -> str:
-        inner = match[1]
-        verified = len(found) < MOST_QUOTES and _in(inner, within, quotes.least_words)
+        inner, within = match[1], _compared(material)
+        most = min(MOST_QUOTES, MOST_COMPARED // (len(within) * texts))
+        verified = len(found) < most and _in(inner, within, quotes.least_words)
         found.append(Quote(text=inner.strip(), verified=verified))
         name = quotes.verified if verified else quotes.unverified
         return f"<{name}>{inner}</{name}>"
@@ -117,13 +122,18 @@ def _marked(text: str, quotes: Quotes, material: tuple[str, ...]) -> tuple[str, 
     return marked, tuple(found)
 
 
-def _in(quote: str, within: Sequence[str], least_words: int) -> bool:
-    """Whether the material, made plain, holds a quote word for word."""
+@lru_cache(maxsize=4)
+def _compared(material: tuple[str, ...]) -> str:
+    """The material of a debate as quotes are compared, a line for each file. Made once, at the first quote."""
+    return "\n".join(f" {normalize(document)} " for document in material)
+
+
+def _in(quote: str, within: str, least_words: int) -> bool:
+    """Whether the material holds a quote word for word."""
     plain = normalize(quote)
-    return len(plain.split()) >= max(1, least_words) and any(f" {plain} " in document for document in within)
+    return len(plain.split()) >= max(1, least_words) and f" {plain} " in within
 
 
-@lru_cache(maxsize=64)
 def normalize(text: str) -> str:
     """A text as quotes are compared: words of letters and digits in small letters, one space between them."""
     # An apostrophe within a word belongs to it, however it is written; a hyphen parts words, as a space does.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple
 
 from debate_orchestrator.core import schedule
@@ -24,12 +25,11 @@ from debate_orchestrator.reports import forms
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.review_files import gather_reviews
 from debate_orchestrator.setup import risks
-from debate_orchestrator.setup.questions import Questionnaire
-from debate_orchestrator.setup.session import QuestionTexts
+from debate_orchestrator.setup.questions import Questionnaire, question_texts
 from debate_orchestrator.setup.settings import Settings, format_of, settings_from
 from debate_orchestrator.storage.journal import JournalContents, JournalWriter, read
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
-from debate_orchestrator.util import model_spec, resources
+from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import read_regular, read_text
 from debate_orchestrator.util.errors import BadSettings, ExternalError, Paused
 
@@ -85,7 +85,7 @@ async def run(
     filler = discovery.best if rehearse else discovery.default
     files = await _open(_settings(settings, filler), rehearse=rehearse)
     with JournalWriter(files.journal) as journal:
-        return await _drive(journal, files, on_event, on_text)
+        return await _drive(journal, CurrentState(fold(journal.events)), files, on_event, on_text)
 
 
 async def resume(
@@ -119,23 +119,34 @@ async def resume(
     Example:
         result = await resume("debate-report.journal.jsonl", max_cost=5.00)
     """
-    path = os.fspath(journal)
-    files = DebateFiles.of_journal(path)
-    with JournalWriter(path) as writer:
-        current = CurrentState(fold(writer.events))
-        debate = current.state
-        reopened = bool(schedule.unanswered_at_the_end(debate))
-        if debate.due or reopened:
-            must_be_trusted(path, risks.of_going_on(debate.opened, debate.cast), trust)
-        if reopened:
-            record_event(writer, current, Reopened())
+    with continued(journal, trust=trust, reopen=True) as (writer, current, files):
         if max_cost is not None:
-            if errors := unpriced_seats(debate.cast):
+            if errors := unpriced_seats(current.state.cast):
                 raise BadSettings(errors)
             record_event(writer, current, BudgetChanged(max_cost=max_cost))
         if retry_for is not None:
             record_event(writer, current, RetryForChanged(retry_for=retry_for))
-        return await _drive(writer, files, on_event, on_text)
+        return await _drive(writer, current, files, on_event, on_text)
+
+
+@contextmanager
+def continued(
+    journal: Path, *, trust: bool, reopen: bool = False
+) -> Iterator[tuple[JournalWriter, CurrentState, DebateFiles]]:
+    """The debate of a journal, to go on with: the journal, which no other process writes meanwhile, its state, and its
+    files. With `reopen`, turns at the end that stayed without an answer are due again.
+
+    Raises BadSettings if the journal needs the caller's consent, and BadJournal as `resume`."""
+    path = os.fspath(journal)
+    with JournalWriter(path) as writer:
+        current = CurrentState(fold(writer.events))
+        debate = current.state
+        reopened = reopen and bool(schedule.unanswered_at_the_end(debate))
+        if debate.due or reopened:  # before any provider is made: a recording that the journal names would be read
+            must_be_trusted(path, risks.of_going_on(debate.opened, debate.cast), trust)
+        if reopened:
+            record_event(writer, current, Reopened())
+        yield writer, current, DebateFiles.of_journal(path)
 
 
 async def rejudge(
@@ -187,7 +198,7 @@ async def rejudge(
     with JournalWriter.create(files.journal, opened) as journal:
         for event in speeches:
             record_event(journal, current, event)
-        return await _drive(journal, files, on_event, on_text)
+        return await _drive(journal, current, files, on_event, on_text)
 
 
 def _from_journal(path: str, judges: tuple[str, ...], strictness: str | None, trust: bool) -> rejudging.Opening:
@@ -316,8 +327,7 @@ async def _open(settings: Settings, *, rehearse: bool = False) -> DebateFiles:
     if rehearse:
         settings, files = start.rehearsed(settings), files.beside(".rehearsed")
     start.check_settings(settings, files, _people(settings.cast))
-    texts = QuestionTexts.model_validate(resources.read_yaml("interview.yaml"))
-    questionnaire = Questionnaire(texts, format_check.load(settings.format), REPORT)
+    questionnaire = Questionnaire(question_texts(), format_check.load(settings.format), REPORT)
     settings, derived = await start.settle_positions(settings, questionnaire, lambda message: None)
     opened = start.make_opening(settings, derived)
     with JournalWriter.create(files.journal, opened) as journal:
@@ -329,10 +339,10 @@ async def _open(settings: Settings, *, rehearse: bool = False) -> DebateFiles:
 
 
 async def _drive(
-    journal: JournalWriter, files: DebateFiles, on_event: OnEvent | None, on_text: OnText | None
+    journal: JournalWriter, current: CurrentState, files: DebateFiles, on_event: OnEvent | None, on_text: OnText | None
 ) -> DebateResult:
-    """Runs what can be run, and writes the report when no turn is left."""
-    current = CurrentState(fold(journal.events))
+    """Runs what can be run, and writes the report when no turn is left. `current` holds the state of the journal's
+    events."""
     if current.state.due:
         must_be_callable(current.state.cast)
         if (note := start.changed_prompts(current.state)) is not None:

@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Callable
 
 from debate_orchestrator import __version__
-from debate_orchestrator.core.events import HEARING, MOST_CONTEXT, Context, Noted, Opened, Reply
+from debate_orchestrator.core.events import HEARING, MOST_CONTEXT, MOST_FILES, Context, Noted, Opened, Reply
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.settings import MODERATOR, Settings
@@ -118,6 +118,8 @@ def make_opening(settings: Settings, derived: tuple[Reply, ...] = ()) -> Opened:
 
 
 def _context(paths: tuple[str, ...]) -> tuple[Context, ...]:
+    if len(paths) > MOST_FILES:
+        raise BadSettings(f"context: {len(paths):,} files were named, and at most {MOST_FILES} are read.")
     errors: list[str] = []
     files = []
     for path in paths:

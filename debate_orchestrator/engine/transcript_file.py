@@ -19,15 +19,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import Field, TypeAdapter, ValidationError
 
 from debate_orchestrator.core.values import Value
+from debate_orchestrator.engine.transcript_labels import ROUND, Label, Speakers, key_of, read_label, side_word
 from debate_orchestrator.reports import markup
 from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import BadFile, short_repr
-from debate_orchestrator.util.sanitize import normalized, one_line, sanitize
+from debate_orchestrator.util.sanitize import sanitize
 
 LARGEST = 2_000_000
 """Bytes in a transcript."""
@@ -39,8 +40,10 @@ FORM = (
     "Write each speech below a heading that names its speaker and side: `# Topic`, `## Round 1`, `### Alice (Pro)`, "
     'the speech, `### Bob (Con)`, the speech; or as JSON: [{"speaker": "Alice", "side": "pro", "text": "..."}, ...].'
 )
+MOST_MARKS = 100_000
+"""Lines, marks of lists and quotations, and borders of cells in a transcript in markdown."""
+_MARKS = re.compile(r"[\n>|]|(?:[-+*]|\d[.)])(?=\s)")
 _MOST_ERRORS = 20
-_LONGEST_LABEL = 80
 
 
 class Speech(Value):
@@ -81,6 +84,9 @@ def parse(text: str, name: str) -> Transcript:
     errors, is_json = list[str](), re.match(r"\s*(?:\{|\[\s*[\]{])", text)
     text = text if is_json else sanitize(text)
     parse_form = _parse_json if is_json else _parse_own if _own_kind(text) else _parse_markdown
+    if not is_json and (marks := len(_MARKS.findall(text))) > MOST_MARKS:
+        found = f"it has {marks:,} lines, marks of lists and quotations, and borders of cells"
+        raise BadFile(f"{name}: {found}. A transcript has at most {MOST_MARKS:,}.")
     transcript = parse_form(text, errors)
     if errors := errors or list(_whole(transcript)):
         hidden = len(errors) - _MOST_ERRORS
@@ -117,112 +123,6 @@ def _numbered(speeches: list[Speech]) -> list[Speech]:
     return numbered
 
 
-# Labels
-
-_PAIRS = (
-    *(("pro", "con"), ("pro", "contra"), ("for", "against"), ("a", "b"), ("yes", "no"), ("affirmative", "negative")),
-    *(("proposition", "opposition"), ("government", "opposition"), ("proponent", "opponent"), ("aff", "neg")),
-)
-_SIDES = {word: side for pair in _PAIRS for side, word in zip("ab", pair, strict=True)}
-_SIDE = re.compile(r"(?:the |arguing )?(?:speaker |debater |researcher |side |team )?(\w+)(?: side| team)?")
-_NAME_AND_SIDE = re.compile(r"(.*\S) ?\(([^()]*)\)")
-_BETWEEN = re.compile(r" [—–-]+ |[:：](?: |$)| (?=\[)")
-_ROUND = re.compile(r"round (\d{1,3})(?: ?(?:of|/) ?\d{1,3})?\b", re.IGNORECASE)
-
-
-class _Label(NamedTuple):
-    """What a heading, a bold label or a JSON entry names."""
-
-    name: str = ""
-    """The name before a side in parentheses."""
-    word: str = ""
-    """The phrase for the side, as written."""
-    parts: tuple[str, ...] = ()
-    """The rest: the name of a speaker who is known already, or the title of a turn."""
-    round: int | None = None
-
-    @property
-    def who(self) -> str:
-        return self.name or self.word
-
-    @property
-    def side(self) -> str | None:
-        return _SIDES.get(_side_word(self.word))
-
-
-def _key(name: str) -> str:
-    """What two spellings of one name have in common."""
-    return " ".join(re.findall(r"\w+", normalized(name).casefold())) or name
-
-
-def _side_word(phrase: str) -> str:
-    """The word for a side in a phrase that holds nothing else, such as `Speaker A`; empty where there is none."""
-    found = _SIDE.fullmatch(_key(phrase))
-    return found[1] if found and found[1] in _SIDES else ""
-
-
-def _is_pair(label: _Label, other: _Label | None) -> bool:
-    """Whether one document may call its sides so: a `No` beside a `Pro` is more likely to begin a sentence."""
-    words = {_side_word(label.word), _side_word(other.word)} if other else set()
-    return not words or any(words == set(pair) for pair in _PAIRS)
-
-
-def _label(text: str) -> _Label:
-    """Reads `Alice (Pro)`, `Opening — Alice`, `Round 2: Pro`. A label that names two sides names none."""
-    plain = one_line(text.replace("**", "").replace("`", ""))
-    name, words, parts, number = "", list[str](), list[str](), None
-    for piece in _BETWEEN.split(plain) if len(plain) <= _LONGEST_LABEL else ():
-        found = _ROUND.match(piece)
-        number = int(found[1]) if found else number
-        part = (piece[found.end() :] if found else piece).strip(" -—–_[]")
-        if (named := _NAME_AND_SIDE.fullmatch(part)) and _side_word(named[2]):
-            name = named[1]
-            words += [named[2], *([name] if _side_word(name) else [])]
-        elif part:
-            (words if _side_word(part) else parts).append(part)
-    if len({_SIDES[_side_word(word)] for word in words}) > 1:
-        return _Label(parts=(plain,))
-    return _Label(name, words[0] if words else "", tuple(parts), number)
-
-
-class _Speakers:
-    """Who speaks for which side. The first label of a side settles what its speaker is called."""
-
-    def __init__(self) -> None:
-        self.labels: dict[str, _Label] = {}
-        self.sides: dict[str, str] = {}
-        """The key of everything that a side is called, to that side."""
-
-    def names(self) -> dict[str, str]:
-        """Side to name; `Speaker A` is none."""
-        labels = sorted(self.labels.items())
-        return {side: label.name for side, label in labels if label.name and not _side_word(label.name)}
-
-    def side_of(self, label: _Label) -> str | None:
-        """The one side that a label names by a word or by known names; None where it names none, or both."""
-        named = {self.sides[_key(part)] for part in label.parts if _key(part) in self.sides}
-        named |= {label.side} if label.side else set()
-        return named.pop() if len(named) == 1 else None
-
-    def title(self, label: _Label) -> str:
-        """What a label says besides who speaks."""
-        return ", ".join(part for part in label.parts if _key(part) not in self.sides)
-
-    def introduce(self, label: _Label) -> str | None:
-        """Takes a label that may name a side. Returns what is wrong if the side has another name already."""
-        if (side := label.side) is None:
-            return None
-        known, key = self.labels.setdefault(side, label), _key(label.who)
-        other = self.labels.get("b" if side == "a" else "a")
-        for called in (key, _key(label.word), _key(f"{label.name} {label.word}")):
-            self.sides.setdefault(called, side)
-        wrong = known if _key(known.who) != key else None
-        if wrong is None and (self.sides[key] != side or (known is label and not _is_pair(label, other))):
-            wrong = other
-        advice = "Call each speaker the same everywhere."
-        return f"{short_repr(label.who, 40)} does not fit {short_repr(wrong.who, 40)}. {advice}" if wrong else None
-
-
 # Markdown
 
 
@@ -236,7 +136,7 @@ class _Mark(NamedTuple):
     level: int
     """1 to 6 for a heading, `_BOLD_LEVEL` for a bold label, 0 for a line that names a round."""
     text: str
-    label: _Label
+    label: Label
     rest: str = ""
     """What follows a bold label on its own line."""
 
@@ -275,13 +175,13 @@ def _marks(block: markup.Block, lines: list[str]) -> Iterator[_Mark]:
     """What a block marks: a heading with `#`, a paragraph that is the name of a round, lines with a bold label."""
     bare = block.text.strip(" -—*_:")
     if block.kind == "heading" and lines[block.first].lstrip().startswith("#"):
-        yield _Mark(block.first, block.end, block.level, block.text, _label(block.text))
-    elif block.kind == "paragraph" and _ROUND.fullmatch(bare):
-        yield _Mark(block.first, block.end, 0, block.text, _label(bare))
+        yield _Mark(block.first, block.end, block.level, block.text, read_label(block.text))
+    elif block.kind == "paragraph" and ROUND.fullmatch(bare):
+        yield _Mark(block.first, block.end, 0, block.text, read_label(bare))
     elif block.kind == "paragraph":
         for number in range(block.first, block.end):
             if found := _BOLD.fullmatch(lines[number].strip()):
-                yield _Mark(number, number + 1, _BOLD_LEVEL, found[1], _label(found[1]), found[2])
+                yield _Mark(number, number + 1, _BOLD_LEVEL, found[1], read_label(found[1]), found[2])
 
 
 class _Reader:
@@ -289,7 +189,7 @@ class _Reader:
 
     def __init__(self, lines: list[str], errors: list[str]):
         self.lines, self.errors = lines, errors
-        self.speakers = _Speakers()
+        self.speakers = Speakers()
         self.topic: str | None = None
         self.positions: dict[str, str] = {}
         self.level = _BOLD_LEVEL
@@ -309,7 +209,7 @@ class _Reader:
             for number in range(block.first, min(block.end, start)) if block.kind not in ("heading", "rule") else ():
                 line = self.lines[number].strip()
                 field = _FIELD.fullmatch(line)
-                label = _label(field[1]) if field else _Label()
+                label = read_label(field[1]) if field else Label()
                 if field and _TOPIC.fullmatch(field[1]):
                     self.topic = field[2]
                 elif field and label.name and label.side:
@@ -347,7 +247,7 @@ class _Reader:
         if not numbered and section < 2:
             self.speeches = _numbered(self.speeches)
 
-    def _introduce(self, label: _Label, line: int) -> None:
+    def _introduce(self, label: Label, line: int) -> None:
         if problem := self.speakers.introduce(label):
             self.refuse(line, problem)
 
@@ -371,11 +271,11 @@ class _Reader:
     def _side_it_looks_like(self, line: str) -> str | None:
         """A side that is called as the line begins, or that a heading or bold words at its beginning name."""
         if found := _LOOKS_LIKE.match(line):
-            side, label = self.speakers.sides.get(_key(found[1])), _label(found[1])
-            if side or _key(label.word) != _side_word(label.word):  # a word alone may begin a sentence: `No: ...`
+            side, label = self.speakers.sides.get(key_of(found[1])), read_label(found[1])
+            if side or key_of(label.word) != side_word(label.word):  # a word alone may begin a sentence: `No: ...`
                 return side or label.side
         marked = re.match(r"#{1,6} +(.+)", line) or _BOLD.fullmatch(line)
-        return self.speakers.side_of(_label(marked[1])) if marked else None
+        return self.speakers.side_of(read_label(marked[1])) if marked else None
 
 
 def _without_rules(lines: list[str]) -> str:
@@ -399,10 +299,24 @@ class _Entry(Value):
     text: str = Field(pattern=r"\S")
 
 
+def _too_many(read: Any) -> str | None:
+    """What is wrong with the length of a JSON document or of its entries, before each of them is looked at."""
+    if isinstance(read, list) and len(read) > MOST_SPEECHES:
+        return f"it has {len(read):,} speeches. A transcript has at most {MOST_SPEECHES} speeches."
+    most = 2 * len(_Entry.model_fields)
+    if any(isinstance(entry, dict) and len(entry) > most for entry in (read if isinstance(read, list) else [read])):
+        return f"a speech has more than {most} fields. Its fields are: {', '.join(_Entry.model_fields)}."
+    return None
+
+
 def _parse_json(text: str, errors: list[str]) -> Transcript:
-    speakers, speeches, entries = _Speakers(), list[Speech](), list[_Entry]()
+    speakers, speeches, entries = Speakers(), list[Speech](), list[_Entry]()
     try:
-        entries = TypeAdapter(list[_Entry]).validate_python(strict_json(text))
+        read = strict_json(text)
+        if problem := _too_many(read):
+            errors.append(problem)
+        else:
+            entries = TypeAdapter(list[_Entry]).validate_python(read)
     except ValidationError as error:
         for fault in error.errors():
             where = [f"speech {at + 1}" if isinstance(at, int) else at for at in fault["loc"]]
@@ -410,7 +324,7 @@ def _parse_json(text: str, errors: list[str]) -> Transcript:
     except (ValueError, RecursionError) as error:
         errors.append(f"it is not JSON: {short_repr(str(error), 120)}.")
     for number, entry in enumerate(entries, start=1):
-        label = _label(
+        label = read_label(
             f"{entry.speaker} ({entry.side})" if entry.speaker and entry.side else entry.speaker or entry.side
         )
         side = speakers.side_of(label)
@@ -432,7 +346,8 @@ _FACTS = ("Topic", "Rounds", "Rounds Completed", "Judge Strictness", "Date", "Sp
 _OWN_FIELD = re.compile(r"\*\*(.+?):\*\* (.*)")
 _OWN_END = re.compile(r"\n---\n\n\*[^\n]+\*\n*(?:\n---\n\n\*(?:Made|Sealed) by [^\n]+\*\n*)?\Z")
 """The line on how a transcript was made, and its checksum."""
-_TAG = re.compile(r"\A(?:\*From the floor:\* [^\n]*\n+)*\[([^\n]+?)(?: - [^\n]*)?\](?:\n+|\Z)")
+_TAG = re.compile(r"\A(?:\*From the floor:\* [^\n]*\n+)*\[([^\n]+)\](?:\n+|\Z)")
+"""Questions from the floor, and the line that names who spoke: `[NAME]`, or `[NAME - ROLE]`."""
 _DECLINED = re.compile(r"\*[^*\n]+ declined to argue\. A refusal is no concession\.\*(?:\n+|\Z)")
 _CUT = re.compile(r"\*Here (?:a limit of length cut the speech short|the limit of \d+ words was reached: [^*]+)\.\*")
 _ADDED = re.compile(
@@ -460,11 +375,11 @@ def _parse_own(text: str, errors: list[str]) -> Transcript:
     names = {side: re.sub(r" \([^()]*\)$", "", field) for side, field in sides.items()}
     heading_of = re.compile(rf"(.+) — ({'|'.join(map(re.escape, names.values()))})(?: \[([^\[\]]+)\])?")
     speeches, number, inside = list[Speech](), 1, not report
-    tags, others = {""}, list[tuple[str, str]]()
+    tags, others, budget = {""}, list[tuple[str, str]](), markup.ParseBudget()
     for heading, following in pairwise([*headings, None]):
         assert heading is not None
         body = _without_rules(lines[heading.end : following.first if following else len(lines)])
-        tag = found[1] if report and (found := _TAG.match(body)) else ""
+        tag = found[1].partition(" - ")[0] if report and (found := _TAG.match(body)) else ""
         if heading.level == 2 and report:
             inside = heading.text == "Debate Transcript"
         elif inside and (round := re.fullmatch(r"Round (\d{1,3})", heading.text)) and (report or not body):
@@ -473,7 +388,8 @@ def _parse_own(text: str, errors: list[str]) -> Transcript:
             title = f"{found[1]} ({found[3].lower()})" if found[3] else found[1]
             side = next(side for side in names if names[side] == found[2])
             tags.add(tag)
-            speeches.append(_own_speech(side, number, title, _TAG.sub("", body, count=1) if report else body))
+            text = _TAG.sub("", body, count=1) if report else body
+            speeches.append(_own_speech(side, number, title, text, budget))
         elif not report or (body and (inside or heading_of.fullmatch(heading.text))):
             name = short_repr(heading.text, 40)
             others.append((tag, f"line {heading.first + 1}: {name} stands over text that is no speech."))
@@ -489,11 +405,11 @@ def _parse_own(text: str, errors: list[str]) -> Transcript:
     )
 
 
-def _own_speech(side: str, number: int, title: str, text: str) -> Speech:
+def _own_speech(side: str, number: int, title: str, text: str, budget: markup.ParseBudget) -> Speech:
     """A speech without the lines that tell how it ended."""
     declined, cut = _DECLINED.match(text), False
     lines = text[declined.end() if declined else 0 :].split("\n")
     while lines and (not lines[-1].strip() or _CUT.fullmatch(lines[-1]) or _ADDED.fullmatch(lines[-1])):
         cut = bool(_CUT.fullmatch(lines.pop())) or cut
-    said = markup.unescaped("\n".join(lines))
-    return Speech(side=side, round=number, title=title, text=said, declined=declined is not None, cut=cut)
+    spoken = markup.unescaped("\n".join(lines), budget)
+    return Speech(side=side, round=number, title=title, text=spoken, declined=declined is not None, cut=cut)

@@ -15,6 +15,7 @@ from debate_orchestrator.core.values import Value
 from debate_orchestrator.evidence.fetch import Fetched
 from debate_orchestrator.evidence.states import EXTRA, State, Unreadable
 from debate_orchestrator.util import confine, sanitize
+from debate_orchestrator.util.redact import redactor, truncate
 
 SECONDS = 30.0
 """Seconds that a page may take to be read."""
@@ -22,6 +23,7 @@ _LARGEST = 64_000_000
 """Bytes that a reader may print: a page's text, with every character escaped."""
 _PASSAGE = 20_000
 _LINE = 1_000
+_ELLIPSIS = " ..."
 
 
 class PageReading(Value):
@@ -91,7 +93,7 @@ async def _hand(stdin: asyncio.StreamWriter, given: bytes) -> None:
 def _broken(out: bytes) -> str:
     """Why a reader could not load its libraries; "" where it says nothing of that."""
     try:
-        return sanitize.one_line(str(json.loads(out)["broken"]))[:_LINE].rstrip(".")
+        return _line(str(json.loads(out)["broken"]), _LINE).rstrip(".")
     except (ValueError, LookupError, TypeError, RecursionError):
         return ""
 
@@ -103,5 +105,12 @@ def _believed(out: bytes, at: str) -> PageReading:
         raise Unreadable("what its reader says of it makes no sense", at) from None
     if said.state not in ("verified", "near match", "not found") or not 0 <= (said.similarity or 0) <= 1:
         raise Unreadable("what its reader says of it makes no sense", at)
-    lines = {name: sanitize.one_line(getattr(said, name))[:_LINE] for name in ("why", "title", "date")}
-    return said.model_copy(update={**lines, "passage": sanitize.one_line(said.passage)[:_PASSAGE]})
+    lines = {name: _line(getattr(said, name), _LINE) for name in ("why", "title", "date")}
+    return said.model_copy(update={**lines, "passage": _line(said.passage, _PASSAGE)})
+
+
+def _line(text: str, most: int) -> str:
+    """A text of a reader on one line. The reader knows no secret of the environment, so where it has cut a text, at its
+    end or before an ellipsis, half of one may be left."""
+    parts = sanitize.one_line(text).split(_ELLIPSIS)
+    return truncate(_ELLIPSIS.join(map(redactor().cut, parts)), most)

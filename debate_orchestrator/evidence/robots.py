@@ -9,7 +9,7 @@ NAME = "debate-orchestrator"
 """The name by which a robots.txt addresses this program."""
 LARGEST = 500_000
 """Bytes that a robots.txt may have."""
-_VERSION = re.compile(r"^(\s*user-agent\s*:\s*[a-z_-]+)/[^\r\n]*", re.IGNORECASE | re.MULTILINE)
+_VERSION = re.compile(r"^([ \t]*user-agent[ \t]*:[ \t]*[a-z_-]+)/[^\r\n]*", re.IGNORECASE | re.MULTILINE)
 """A user-agent line with a version, which is no part of the name; Protego would compare it too."""
 
 

@@ -1,5 +1,5 @@
-"""A debate run by an agent host: the engine lays out briefs as files, the host's agents answer them,
-and the engine takes the replies that are there.
+"""A debate run by an agent host: the engine lays out briefs as files, the host's agents answer them, and the engine
+takes the replies that are there.
 
-`desk` is the folder between the two, `asking` the setup conversation, `stepping` the debate.
+`turns_folder` is the folder between the two, `setup` the setup conversation, `step` the debate.
 """

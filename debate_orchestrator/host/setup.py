@@ -1,7 +1,7 @@
-"""The setup conversation as a file that a host carries on: answers in, next question out.
+"""The setup conversation as a file that a host carries on: answers in, next questions out.
 
-The file is an answers file from the start; under `setup` it keeps what was said on the way. The
-moderator's work is laid out on a desk beside it, as turns are.
+The file is an answers file from the start; under `setup` it keeps what was said on the way. The moderator's work is
+laid out in a folder beside it, as turns are. Once its debate is open, a new topic begins a new conversation.
 """
 
 from __future__ import annotations
@@ -11,14 +11,28 @@ import secrets
 from collections.abc import Mapping
 from typing import Any
 
+from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.values import Value
-from debate_orchestrator.host.turns_folder import TurnFiles, TurnsFolder, read_reply
+from debate_orchestrator.host.turns_folder import TurnFiles, TurnsFolder, read_reply, wait_for_replies
 from debate_orchestrator.prompting.briefs import moderator_brief
 from debate_orchestrator.prompting.replies import parse_structured
 from debate_orchestrator.setup.questions import Questionnaire
-from debate_orchestrator.setup.session import Ask, Propose, Ready, SetupState, Tell, load, save, silent
-from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.util.errors import BadSettings, DebateError, complaint
+from debate_orchestrator.setup.session import (
+    Ask,
+    Propose,
+    Ready,
+    SetupState,
+    Tell,
+    load,
+    save,
+    silent,
+    with_progress,
+    without_answers,
+)
+from debate_orchestrator.storage.files import move_aside
+from debate_orchestrator.storage.journal import read
+from debate_orchestrator.storage.paths import DebateFiles, free_report
+from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError
 from debate_orchestrator.util.redact import redact
 
 
@@ -26,77 +40,134 @@ class AskResult(Value):
     """What one call took, and what the conversation needs now."""
 
     now: Ask | Propose | Ready
-    laid: TurnFiles | None
+    together: tuple[Ask, ...]
+    """The questions that can be put at once, the next one first."""
+    place: TurnFiles | None
     """Where the moderator's brief lies, if a moderator is needed now."""
     settled: dict[str, Any]
     sources: dict[str, str]
     complaints: tuple[str, ...]
+    missing: tuple[str, ...]
+    """A sentence for each reply that was waited for and did not come."""
 
 
-def ask(path: str, given: Mapping[str, str], interview: Questionnaire, tell: Tell = silent) -> AskResult:
-    """Takes `given` (key to answer; a moderator's turn to its reply's file) into the answers file at
-    `path`, and says what comes next. A bad answer is a complaint; the others are taken. `tell` is told of each file
-    that was moved aside."""
-    draft = load(path) if os.path.exists(path) else SetupState()
-    if not draft.talk.nonce:
-        draft = draft.model_copy(update={"talk": draft.talk.model_copy(update={"nonce": secrets.token_hex(8)})})
-    read = draft.given
-    draft, complaints = interview.checked(draft)
-    whole = read.keys() <= draft.given.keys()
+def ask(
+    path: str, given: Mapping[str, str], questionnaire: Questionnaire, tell: Tell = silent, wait: float = 0.0
+) -> AskResult:
+    """Takes `given` (key to answer; a moderator's turn to its reply's file) into the answers file at `path`, and says
+    what comes next. A bad answer is a complaint; the others are taken. Waits up to that many seconds for a moderator's
+    reply that is due. `tell` gets a sentence for each file that was moved aside.
+
+    Raises BadSettings if the debate of the file is open already, and no new topic is given."""
+    questions = Questionnaire(questionnaire.words, questionnaire.rules, free_report())
+    draft = _begun(path, questions, fresh="topic" in given)
+    read_keys = draft.given.keys()
+    draft, complaints = questions.checked(draft)
+    draft = _with_free_output(draft, complaints)
+    whole = read_keys <= draft.given.keys() | {"output"}
+    folder = TurnsFolder(f"{os.path.splitext(path)[0]}.setup", tell)
+    if wait and isinstance(now := questions.next(draft), Propose) and now.turn not in given:
+        wait_for_replies([folder.place(now.turn, "json")], wait)
     for key, value in given.items():
         try:
-            draft = _take(draft, key, value, interview)
+            draft = _take(draft, key, value, questions)
         except DebateError as error:
             complaints += error.complaints
-    draft, laid = _moderated(TurnsFolder(f"{os.path.splitext(path)[0]}.setup", tell), draft, interview, complaints)
-    now = interview.next(draft)
-    if isinstance(now, Ask):
-        draft = interview.put(draft, now)
+    draft, place, missing = _moderated(folder, draft, questions, complaints)
+    together = questions.together(draft)
+    draft = questions.put(draft, *together)
     save(path, draft, tell, whole=whole)
-    sources = dict(draft.sources)
-    return AskResult(now=now, laid=laid, settled=draft.given, sources=sources, complaints=tuple(complaints))
+    return AskResult(
+        now=questions.next(draft),
+        together=together,
+        place=place,
+        settled=draft.given,
+        sources=dict(draft.sources),
+        complaints=tuple(complaints),
+        missing=missing,
+    )
+
+
+def _begun(path: str, questions: Questionnaire, *, fresh: bool) -> SetupState:
+    """The conversation of a file, or a new one. If the debate of the file is open, its answers are moved aside for a
+    `fresh` conversation. Raises BadSettings otherwise."""
+    draft = load(path) if os.path.exists(path) else SetupState()
+    if journal := _open_debate(draft, questions):
+        if not fresh:
+            hint = f"go on with `debate step {journal}`, or begin another debate with topic=..."
+            raise BadSettings(f"{path}: the debate of these answers is open.", hint=hint)
+        move_aside(path, "opened", first="-1")
+        draft = SetupState()
+    return draft if draft.talk.nonce else with_progress(draft, nonce=secrets.token_hex(8))
+
+
+def _open_debate(draft: SetupState, questions: Questionnaire) -> str | None:
+    """The journal of the debate that was opened with these answers; None if there is none."""
+    if not (draft.talk.topic_ok and draft.talk.positions_ok and isinstance(draft.given.get("output"), str)):
+        return None
+    try:
+        journal = DebateFiles.named_by(draft.given["output"]).journal
+        opened = read(journal).events[0] if os.path.isfile(journal) else None
+    except DebateError:
+        return None
+    same = isinstance(opened, Opened) and opened.setup.topic == draft.given.get("topic")
+    return journal if same else None
+
+
+def _with_free_output(draft: SetupState, complaints: list[str]) -> SetupState:
+    """The draft without an output at which a debate can't be opened any more, so that it is asked for again."""
+    try:
+        if "output" in draft.given:
+            DebateFiles.named_by(draft.given["output"]).must_be_new()  # makes no folder: a file may name one elsewhere
+        return draft
+    except BadFile as error:
+        complaints += error.complaints
+        return without_answers(draft, "output")
 
 
 def _moderated(
-    desk: TurnsFolder, draft: SetupState, interview: Questionnaire, complaints: list[str]
-) -> tuple[SetupState, TurnFiles | None]:
-    """The draft with the moderator's replies that are there, and the place of the brief that is laid out for
-    the next one. What is wrong with a reply is added to `complaints`."""
-    while isinstance(now := interview.next(draft), Propose):
-        laid, brief = _brief(desk, now, draft)
+    folder: TurnsFolder, draft: SetupState, questions: Questionnaire, complaints: list[str]
+) -> tuple[SetupState, TurnFiles | None, tuple[str, ...]]:
+    """The draft with the moderator's replies that are there; the place of the brief that is laid out for the next one;
+    and what is missing. What is wrong with a reply is added to `complaints`."""
+    while isinstance(now := questions.next(draft), Propose):
+        place, brief = _brief(folder, now, draft)
+        asked_before = os.path.exists(place.brief)
         try:
-            text = desk.collect(laid, brief)
+            text = folder.collect(place, brief)
             if text is None:
-                complaints += [said] if (said := desk.lay(laid, brief)) else []
-                return draft, laid
-            draft = interview.proposed(draft, now.name, parse_structured(now.turn, text))
-            desk.spend(laid)
+                problem = folder.lay(place, brief)
+                complaints += [problem] if problem else []
+                awaited = asked_before and not problem
+                return draft, place, (f"{now.turn}: no reply at {place.reply} yet.",) if awaited else ()
+            draft = questions.proposed(draft, now.name, parse_structured(now.turn, text))
+            folder.spend(place)
         except DebateError as error:
-            complaints += error.complaints
-            return draft, laid
-    return draft, None
+            complaints += folder.refuse(place, error.complaints)
+            return draft, place, ()
+    return draft, None, ()
 
 
-def _take(draft: SetupState, key: str, value: str, interview: Questionnaire) -> SetupState:
-    now = interview.next(draft)
+def _take(draft: SetupState, key: str, value: str, questions: Questionnaire) -> SetupState:
+    now = questions.next(draft)
     if key.startswith("setup."):
         if not isinstance(now, Propose) or key != now.turn:
-            raise BadSettings(complaint(key, "a moderator's reply that is not due", "what ask prints now"))
-        return interview.proposed(draft, now.name, parse_structured(key, read_reply(key, value)))
-    after = interview.answer(draft, key, value)
+            raise BadSettings(f"{key}: this moderator's reply is not due.", hint="do what ask prints now")
+        return questions.proposed(draft, now.name, parse_structured(key, read_reply(key, value)))
+    after = questions.answer(draft, key, value)
     if key == "output":
         DebateFiles.of_output(after.given["output"]).must_be_new()
     return after
 
 
-def _brief(desk: TurnsFolder, now: Propose, draft: SetupState) -> tuple[TurnFiles, str]:
-    laid = desk.place(now.turn, "json")
+def _brief(folder: TurnsFolder, now: Propose, draft: SetupState) -> tuple[TurnFiles, str]:
+    place = folder.place(now.turn, "json")
     text = moderator_brief(
         now.name,
         turn=now.turn,
         nonce=draft.talk.nonce,
         schema=now.json_schema,
-        reply_name=os.path.basename(laid.reply),
+        reply_name=os.path.basename(place.reply),
         **now.values,
     )
-    return laid, redact(text)
+    return place, redact(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from pydantic import Field
@@ -13,21 +13,20 @@ from pydantic import Field
 from debate_orchestrator.core import hearing, schedule
 from debate_orchestrator.core.events import Answer, Asked, Noted, Rejected, Reply, Voted
 from debate_orchestrator.core.fold import CurrentState, fold
-from debate_orchestrator.core.phases import Turn
+from debate_orchestrator.core.phases import JUDGE, Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import Value
-from debate_orchestrator.engine.api import must_be_callable, must_be_trusted, write_report
+from debate_orchestrator.engine.api import continued, must_be_callable, write_report
 from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.engine.start import changed_prompts
 from debate_orchestrator.engine.turn import record_event
-from debate_orchestrator.host.turns_folder import TurnFiles, TurnsFolder
+from debate_orchestrator.host.turns_folder import TurnsFolder, wait_for_replies
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, brief, brief_file
 from debate_orchestrator.providers import registry
 from debate_orchestrator.providers.registry import NO_PERMISSIONS, Permissions
-from debate_orchestrator.reports.announcements import announcements
-from debate_orchestrator.setup import risks
-from debate_orchestrator.storage.journal import JournalWriter
+from debate_orchestrator.reports.announcements import Announcer
+from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec, sanitize
@@ -69,6 +68,8 @@ class StepResult(Value):
     show: tuple[str, ...]
     accepted: tuple[Accepted, ...] = ()
     complaints: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    """A sentence for each turn that was due before and whose reply did not come."""
     turns: tuple[DueTurn, ...] = Field(default=())
 
     @property
@@ -101,17 +102,10 @@ def step(
         for turn in result.turns:
             print(turn.turn, turn.brief)
     """
-    path = os.fspath(journal)
-    files = DebateFiles.of_journal(path)
-    with JournalWriter(path) as writer:
-        debate = fold(writer.events)
-        if debate.due:
-            # Before any provider is made: a recording that the journal names would be read then.
-            must_be_trusted(path, risks.of_going_on(debate.opened, debate.cast), trust)
-            must_be_callable(debate.cast)
-        result = _Stepper(writer, TurnsFolder(files.turns), NO_PERMISSIONS).step(
-            replies or {}, one_agent=False, begun=False
-        )
+    with continued(journal, trust=trust) as (writer, current, files):
+        if current.state.due:
+            must_be_callable(current.state.cast)
+        result = take_step(writer, current, TurnsFolder(files.turns), replies or {})
         if result.done:
             write_report(writer, files)
         return result
@@ -119,26 +113,44 @@ def step(
 
 def take_step(
     journal: JournalWriter,
-    desk: TurnsFolder,
+    current: CurrentState,
+    folder: TurnsFolder,
     given: Mapping[str, str],
     *,
     one_agent: bool = False,
     begun: bool = False,
     permissions: Permissions = NO_PERMISSIONS,
 ) -> StepResult:
-    """Takes the replies in `given` (turn id to text) and on the desk, runs the seats that can be called,
-    and lays out what is due then. `begun` says that the debate was opened just now, so that its first
-    announcements are new. A reply that will not do is a complaint; all others are taken."""
-    return _Stepper(journal, desk, permissions).step(given, one_agent=one_agent, begun=begun)
+    """Takes the replies in `given` (turn id to text) and in the folder, runs the seats that can be called, and lays out
+    what is due then. `current` holds the state of the journal's events. `begun` says that the debate was opened just
+    now, so that its first announcements are new. A reply that can't be taken is a complaint; all others are taken."""
+    return _Stepper(journal, current, folder, permissions).step(given, one_agent=one_agent, begun=begun)
+
+
+def wait(journal: str, seconds: float, given: Collection[str] = ()) -> None:
+    """Returns when the reply of every turn that waits for the host lies in its place, but for the turns `given`, or
+    after that many seconds. The journal is not locked meanwhile. Raises BadJournal."""
+    debate = fold(read(journal).events)
+    folder = TurnsFolder(DebateFiles.of_journal(journal).turns)
+    asked = [turn for turn in debate.due if _host_answers(debate, turn) and turn.id not in given]
+    wants = {turn.id: "text" if debate.shape(turn) is None else "json" for turn in asked}
+    wait_for_replies([folder.place(turn_id, form) for turn_id, form in wants.items()], seconds)
+
+
+def _host_answers(debate: DebateState, turn: Turn) -> bool:
+    """Whether the seat of a turn is the host's."""
+    specs = debate.cast.get(turn.role, ())
+    index = debate.judges.index(turn.seat) if turn.role == JUDGE else 0
+    return specs[index : index + 1] == (model_spec.HOST,)
 
 
 class _Stepper:
-    def __init__(self, journal: JournalWriter, desk: TurnsFolder, permissions: Permissions):
-        self.journal, self.desk = journal, desk
-        self.current = CurrentState(fold(journal.events))
+    def __init__(self, journal: JournalWriter, current: CurrentState, folder: TurnsFolder, permissions: Permissions):
+        self.journal, self.current, self.folder = journal, current, folder
         due = self.debate.due  # where no turn is, no seat is asked and no recording is opened
         archive = DebateFiles.of_journal(journal.path).evidence
         self.callable = registry.make_providers(self.current, archive, permissions) if due else {}
+        self.waiting = [turn.id for turn in due if turn.seat not in self.callable and turn.id in self.debate.asked]
         self.accepted: list[Accepted] = []
         self.complaints: list[str] = []
         self.refused: set[str] = set()
@@ -148,10 +160,14 @@ class _Stepper:
         return self.current.state
 
     def step(self, given: Mapping[str, str], *, one_agent: bool, begun: bool) -> StepResult:
-        before = [] if begun else announcements(self.debate)
+        announcer = Announcer()
+        before = [] if begun else announcer.new(self.debate)
         self._note(one_agent)
         for turn_id, text in given.items():
-            self._take(turn_id, text)
+            try:
+                self._take(turn_id, text)
+            except (BadReply, OutOfTurn) as error:
+                self._refuse(turn_id, error.complaints)
         try:
             while self._collect() or self._call():
                 pass
@@ -159,12 +175,14 @@ class _Stepper:
             self.journal.sync()
         turns = tuple(self._lay(turn) for turn in self.debate.due)
         self.journal.sync()
-        now = announcements(self.debate)
-        show = now[len(before) :] if begun or self.accepted else now[-1:]
+        new = announcer.new(self.debate)
+        show = new if begun or self.accepted else [*before, *new][-1:]
+        missing = [turn for turn in turns if turn.turn in self.waiting and turn.turn not in self.refused]
         return StepResult(
             show=tuple(line.text for line in show),
             accepted=tuple(self.accepted),
             complaints=tuple(self.complaints),
+            missing=tuple(f"{turn.turn}: no reply at {turn.reply} yet." for turn in missing),
             turns=turns,
         )
 
@@ -176,54 +194,50 @@ class _Stepper:
             record_event(self.journal, self.current, changed)
 
     def _collect(self) -> bool:
-        """Takes every reply on the desk that answers what is due; True if there was one."""
+        """Takes every reply in the folder that answers what is due; True if there was one."""
         before = len(self.accepted)
         for turn in self._due_at_host():
-            if turn.id in self.refused:
-                continue
-            asked = brief(self.debate, turn)
+            asked = self._brief(turn)
+            place = self.folder.place(turn.id, asked.wants)
             try:
-                text = self.desk.collect(self._place(turn, asked), self._handout(asked, turn))
+                text = self.folder.collect(place, self._brief_file(asked, turn))
+                if text is not None:
+                    self._take(turn.id, text)
             except BadReply as error:
-                self._refuse(turn.id, error.complaints)
-                continue
-            if text is not None:
-                self._take(turn.id, text)
+                self._refuse(turn.id, self.folder.refuse(place, error.complaints))
         return len(self.accepted) > before
 
     def _call(self) -> bool:
         """Runs the seats that have a provider; True if that settled a turn."""
         before = len(self.debate.answers)
         if self.callable:
-            asyncio.run(run_loop(self.journal, self.current, self.callable, unsaved=UnsavedEvents(self.desk.tell)))
+            asyncio.run(run_loop(self.journal, self.current, self.callable, unsaved=UnsavedEvents(self.folder.tell)))
         return len(self.debate.answers) > before
 
     def _take(self, turn_id: str, text: str) -> None:
-        try:
-            turn = schedule.turn(self.debate, turn_id)
-            if turn.seat in self.callable:
-                raise OutOfTurn(f"{turn_id}: this seat is filled by {self.callable[turn.seat].name}, not by the host.")
-            settled = self.debate.answers.get(turn_id)
-            if settled is not None and settled.reply.text == text:
-                return
-            asked = brief(self.debate, turn)
-            if line := _WRAPPER.search(text):
-                problem = (
-                    f"{turn_id}: the reply is wrapped in text of the host's own tools ({short_repr(line[0].strip())})."
-                )
-                raise BadReply(problem, hint="hand in what the agent wrote, and nothing around it")
-            reply = replies.storable(Reply(text=text, brief=asked.digest, by=model_spec.HOST))
-            event = self._parsed(turn, asked, reply)
-            if turn_id not in self.debate.answers:
-                self._ask_once(turn, asked)
-            if record_event(self.journal, self.current, event):
-                ignored = hearing.ignored_line(self.debate, turn, reply)
-                remark = self.debate.format.lines.remark(ignored) if ignored else None
-                words = sanitize.count_words(hearing.public(self.debate, text))
-                changes = (event.changes if isinstance(event, Voted) else ()) or None
-                self.accepted.append(Accepted(turn=turn_id, words=words, remark=remark, changes=changes))
-        except (BadReply, OutOfTurn) as error:
-            self._refuse(turn_id, error.complaints)
+        """Takes a reply. Raises BadReply or OutOfTurn where it can't be taken."""
+        turn = schedule.turn(self.debate, turn_id)
+        if turn.seat in self.callable:
+            raise OutOfTurn(f"{turn_id}: this seat is filled by {self.callable[turn.seat].name}, not by the host.")
+        settled = self.debate.answers.get(turn_id)
+        if settled is not None and settled.reply.text == text:
+            return
+        asked = self._brief(turn)
+        if line := _WRAPPER.search(text):
+            problem = (
+                f"{turn_id}: the reply is wrapped in text of the host's own tools ({short_repr(line[0].strip())})."
+            )
+            raise BadReply(problem, hint="hand in what the agent wrote, and nothing around it")
+        reply = replies.storable(Reply(text=text, brief=asked.digest, by=model_spec.HOST))
+        event = self._parsed(turn, asked, reply)
+        if turn_id not in self.debate.answers:
+            self._ask_once(turn, asked)
+        if record_event(self.journal, self.current, event):
+            ignored = hearing.ignored_line(self.debate, turn, reply)
+            remark = self.debate.format.lines.remark(ignored) if ignored else None
+            words = sanitize.count_words(hearing.public(self.debate, text))
+            changes = (event.changes if isinstance(event, Voted) else ()) or None
+            self.accepted.append(Accepted(turn=turn_id, words=words, remark=remark, changes=changes))
 
     def _parsed(self, turn: Turn, asked: Brief, reply: Reply) -> Answer:
         """What a reply amounts to. One sent back for shortcomings goes on record: the next is taken as it is."""
@@ -247,24 +261,26 @@ class _Stepper:
         if not earlier or earlier[-1].brief != asked.digest:
             record_event(self.journal, self.current, Asked(turn=turn.id, brief=asked.digest, by=model_spec.HOST))
 
-    def _place(self, turn: Turn, asked: Brief) -> TurnFiles:
-        return self.desk.place(turn.id, asked.wants)
+    def _brief(self, turn: Turn) -> Brief:
+        """The brief of a due turn as the host may see it: without the secrets of the environment."""
+        return brief(self.debate, turn).redacted()
 
-    def _handout(self, asked: Brief, turn: Turn) -> str:
-        return brief_file(asked, self.debate, turn, self._place(turn, asked).reply.rpartition("/")[2])
+    def _brief_file(self, asked: Brief, turn: Turn) -> str:
+        reply = self.folder.place(turn.id, asked.wants).reply
+        return brief_file(asked, self.debate, turn, os.path.basename(reply))
 
     def _lay(self, turn: Turn) -> DueTurn:
-        asked = brief(self.debate, turn)
-        laid = self._place(turn, asked)
+        asked = self._brief(turn)
+        place = self.folder.place(turn.id, asked.wants)
         self._ask_once(turn, asked)
-        if said := self.desk.lay(laid, self._handout(asked, turn)):
-            self.complaints.append(said)
+        if problem := self.folder.lay(place, self._brief_file(asked, turn)):
+            self._refuse(turn.id, [problem])
         return DueTurn(
             turn=turn.id,
             seat=turn.seat,
             title=self.debate.format.heading_of(turn),
-            brief=laid.brief,
-            reply=laid.reply,
+            brief=place.brief,
+            reply=place.reply,
             wants=asked.wants,
             json_schema=asked.json_schema,
         )

@@ -1,7 +1,7 @@
 """The folder between engine and host: a brief is laid out as a file, its reply is put beside it.
 
 A reply in place counts only if the brief beside it is, to the byte, the brief that is due now. A brief
-holds the debate's nonce and everything said before it, so nobody can have answered it early, and a
+holds the debate's nonce and everything said before it, so it can't have been answered early, and a
 journal that lost its tail to a crash takes up again the replies that still answer it.
 """
 
@@ -9,17 +9,21 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from debate_orchestrator.prompting.replies import LARGEST, decode
 from debate_orchestrator.storage.files import make_folder, move_aside, write_atomic
 from debate_orchestrator.util.data import error_text, is_link, read_regular
-from debate_orchestrator.util.errors import BadFile, BadReply, complaint
+from debate_orchestrator.util.errors import BadFile, BadReply, with_hint
+
+_LOOK = 0.3
+"""Seconds between two looks for a reply. A file that did not change between them is taken for whole."""
 
 
 class TurnFiles(NamedTuple):
-    """One turn on the desk."""
+    """The files of one turn."""
 
     turn: str
     brief: str
@@ -29,10 +33,10 @@ class TurnFiles(NamedTuple):
 
 
 class TurnsFolder:
-    """The folder of one debate, or of one setup conversation. It is made when something is laid there. `tell` is told
-    a sentence for those who look on, such as which brief was moved aside."""
+    """The folder of one debate, or of one setup conversation. It is made when the first brief is laid out. `tell` gets
+    a sentence for the user, such as which brief was moved aside."""
 
-    def __init__(self, folder: str, tell: Callable[[str], None] = lambda said: None):
+    def __init__(self, folder: str, tell: Callable[[str], None] = lambda message: None):
         self.folder, self.tell = folder, tell
 
     def place(self, turn_id: str, wants: str) -> TurnFiles:
@@ -40,37 +44,44 @@ class TurnsFolder:
         stem = os.path.join(self.folder, turn_id)
         return TurnFiles(turn_id, f"{stem}.brief.md", f"{stem}.reply.{'json' if wants == 'json' else 'md'}")
 
-    def lay(self, laid: TurnFiles, brief: str) -> str | None:
-        """Puts a brief in its place; another one there is moved aside, since someone may have edited it. A reply that
-        was there before it answers something else: it is moved aside too, and the complaint about it is returned.
-        BadFile where the brief can't be written."""
-        if self._is_laid(laid, brief):
+    def lay(self, place: TurnFiles, brief: str) -> str | None:
+        """Puts a brief in its place; another one there is moved aside, since it may have been edited. A reply that was
+        there before it answers something else: it is moved aside too, and the complaint about it is returned.
+        Raises BadFile where the brief can't be written."""
+        if self._is_laid(place, brief):
             return None
         make_folder(self.folder)
-        aside = self._move_aside(laid.reply, "aside") if os.path.lexists(laid.reply) else None
-        if kept := write_atomic(laid.brief, brief, ours=lambda _: False):
-            self.tell(f"{laid.brief} was not the brief that is due now: kept as {kept}.")
+        aside = self._move_aside(place.reply, "aside") if os.path.lexists(place.reply) else None
+        if kept := write_atomic(place.brief, brief, ours=lambda _: False):
+            self.tell(f"{place.brief} was not the brief that is due now: kept as {kept}.")
         if aside is None:
             return None
-        hint = f"It was kept as {aside}. Have the brief answered as it is now."
-        return complaint(laid.turn, "a reply to another brief, or from before there was one", "an answer to this", hint)
+        problem = f"{place.turn}: this reply lay there before its brief, or answers another. It was kept as {aside}."
+        return with_hint(problem, "have the brief answered as it is now")
 
-    def collect(self, laid: TurnFiles, brief: str) -> str | None:
-        """The reply in place to exactly this brief; None where there is none. BadReply where it is no text."""
-        if not self._is_laid(laid, brief) or not os.path.lexists(laid.reply):
+    def collect(self, place: TurnFiles, brief: str) -> str | None:
+        """The reply in place to exactly this brief; None where there is none. Raises BadReply where it is no text."""
+        if not self._is_laid(place, brief) or not os.path.lexists(place.reply):
             return None
-        return read_reply(laid.turn, laid.reply, found=True)
+        return read_reply(place.turn, place.reply, found=True)
 
-    def spend(self, laid: TurnFiles) -> None:
-        """Puts away a reply that was taken, so that the same turn can be asked for again with another brief."""
-        if os.path.lexists(laid.reply):
-            self._move_aside(laid.reply, "taken")
+    def refuse(self, place: TurnFiles, complaints: list[str]) -> list[str]:
+        """Moves a reply that can't be taken aside, so that another can be awaited in its place. Returns the complaints
+        with its new name."""
+        kept = self._move_aside(place.reply, "refused")
+        return [*complaints[:-1], f"{complaints[-1]} It was kept as {kept}."]
 
-    def _is_laid(self, laid: TurnFiles, brief: str) -> bool:
+    def spend(self, place: TurnFiles) -> None:
+        """Puts away a brief and the reply that was taken, so that the same turn can be asked for again."""
+        for path in (place.reply, place.brief):
+            if os.path.lexists(path):
+                self._move_aside(path, "taken")
+
+    def _is_laid(self, place: TurnFiles, brief: str) -> bool:
         if is_link(self.folder):
             return False
         try:
-            return read_regular(laid.brief) == brief.encode("utf-8", "backslashreplace")
+            return read_regular(place.brief) == brief.encode("utf-8", "backslashreplace")
         except OSError:
             return False
 
@@ -79,16 +90,39 @@ class TurnsFolder:
         try:
             return move_aside(path, why, first="-1")
         except OSError as error:
-            raise BadFile(complaint(path, error_text(error), "a reply that can be moved aside")) from None
+            raise BadFile(f"{path} can't be moved aside ({error_text(error)}).") from None
+
+
+def wait_for_replies(places: Iterable[TurnFiles], seconds: float) -> None:
+    """Returns when a whole reply lies in each of these places, or after that many seconds. Places without a brief are
+    not waited for."""
+    end, before = time.monotonic() + seconds, list[tuple[int, int] | None]()
+    asked = [place for place in places if os.path.lexists(place.brief)]
+    while asked:
+        now = [_written(place.reply) for place in asked]
+        left = end - time.monotonic()
+        if left <= 0 or (all(now) and now == before):
+            return
+        before = now
+        time.sleep(min(_LOOK, left))
+
+
+def _written(path: str) -> tuple[int, int] | None:
+    """Size in bytes and time of the last change of a file; None while there is none, or an empty one."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return None
+    return (status.st_size, status.st_mtime_ns) if status.st_size else None
 
 
 def read_reply(turn_id: str, path: str, *, found: bool = False) -> str:
-    """The text of a reply file; BadReply where it can't be read or is no text. One that was merely `found` in its
-    place must be a regular file, and no link: a pipe would be waited for, and a link may lead to any file."""
+    """The text of a reply file. One that was merely `found` in its place must be a regular file, and no link: a pipe
+    would be waited for, and a link may lead to any file. Raises BadReply where it can't be read or is no text."""
     try:
         return decode(turn_id, read_regular(path, follow=not found, most=LARGEST))
     except (OSError, ValueError) as error:
         if getattr(error, "errno", 0) == errno.EFBIG:
-            got = f"a reply of {error_text(error)}"
-            raise BadReply(complaint(turn_id, got, f"at most {LARGEST:,}", "Shorten it.")) from None
-        raise BadReply(complaint(turn_id, f"{path}: {error_text(error)}", "a file with the reply")) from None
+            problem = f"{turn_id}: the reply has {error_text(error)}, and at most {LARGEST:,} are allowed."
+            raise BadReply(problem, hint="shorten it") from None
+        raise BadReply(f"{turn_id}: {path} can't be read as a reply ({error_text(error)}).") from None

@@ -164,7 +164,7 @@ class MessagesAnswer(api.Answer):
             case "message_start":
                 message = getattr(event, "message", None)
                 self.begun = True
-                self.model = api.text_field(getattr(message, "model", None))[: api.LONGEST_FIELD] or None
+                self.model = api.short_field(getattr(message, "model", None))
                 self._count(getattr(message, "usage", None))
                 return [""]
             case "content_block_start":
@@ -173,9 +173,9 @@ class MessagesAnswer(api.Answer):
                 return self._add(index, getattr(event, "delta", None))
             case "message_delta":
                 delta = getattr(event, "delta", None)
-                self.stop = api.text_field(getattr(delta, "stop_reason", None))[: api.LONGEST_FIELD] or self.stop
+                self.stop = api.short_field(getattr(delta, "stop_reason", None)) or self.stop
                 explanation = getattr(getattr(delta, "stop_details", None), "explanation", None)
-                self._explanation = api.text_field(explanation)[: api.LONGEST_FIELD] or self._explanation
+                self._explanation = api.short_field(explanation) or self._explanation
                 self._count(getattr(event, "usage", None))
             case "message_stop":
                 self._ended = True

@@ -359,6 +359,11 @@ def text_field(value: Any) -> str:
     return clean(value) if isinstance(value, str) else ""
 
 
+def short_field(value: Any) -> str | None:
+    """The first `LONGEST_FIELD` characters of `value` if it is text, without secrets; None where there is no text."""
+    return redact.truncate(text_field(value), LONGEST_FIELD) or None
+
+
 def count_field(holder: Any, name: str) -> int | None:
     """A count in a field of an object or a mapping, if it is a plausible one."""
     value = holder.get(name) if isinstance(holder, dict) else getattr(holder, name, None)

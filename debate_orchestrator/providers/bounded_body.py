@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 import httpx2
 
 from debate_orchestrator.providers.limits import Limits, OverLimit
+from debate_orchestrator.util.redact import redactor
 
 _CHUNK = 64 * 1024
 _END_OF_EVENT = (b"\n\n", b"\r\r", b"\r\n\r\n")
@@ -54,17 +55,23 @@ class LimitedBody(httpx2.AsyncByteStream):
         yield self._checked(bytes(self._event))
 
     async def _reason(self) -> bytes:
-        """The beginning of an error's body, as far as it comes in time and can be read: its status says more."""
-        read = bytearray()
+        """The beginning of an error's body, as far as it comes in time and can be read: its status says more. Of a
+        secret that is not whole nothing is kept."""
+        read, whole = bytearray(), False
         try:
             async with asyncio.timeout(self._limits.reason):
                 async for piece in self._pieces():
                     read += piece
                     if len(read) >= self._limits.error:
                         break
+                else:
+                    whole = True
         except (OverLimit, TimeoutError, httpx2.TransportError):
             pass
-        return bytes(read[: self._limits.error])
+        if whole:
+            return bytes(read)
+        text = read[: self._limits.error].decode("utf-8", "surrogateescape")
+        return redactor().split(text)[0].encode("utf-8", "surrogateescape")
 
     async def aclose(self) -> None:
         """Closes the connection, or gives it back."""

@@ -27,13 +27,14 @@ from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.providers.registry import NO_PERMISSIONS, Permissions, Piece
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import ProviderFailed, TransientError, short_repr
+from debate_orchestrator.util.redact import StreamRedactor
 
 GRACE = supervisor.GRACE
 """Seconds that a program has to end after it was asked to, and that a stray child may hold its output open."""
 ENV_VARIABLE = "DEBATE_COMMAND_ENV"
 """Names, separated by commas, environment variables that programs get besides the usual ones."""
 _STDERR_KEPT = 64 * 1024
-"""Bytes that are kept of the end of the standard error, where the reason of a failure stands."""
+"""Characters that are kept of the end of the standard error, where the reason of a failure stands."""
 _STDERR_SHOWN = 250
 _POLL = 0.02
 _ENVIRONMENT = re.compile(
@@ -102,7 +103,7 @@ class Command:
             raise self._broken(f"more than {LIMITS.answer:,} bytes", run)
         if code:
             ended = f"exit code {code}" if code > 0 else f"the end by signal {-code}"
-            stderr = faults.quote(run.err.decode("utf-8", "replace"), _STDERR_SHOWN, end=True)
+            stderr = faults.quote(run.stderr(), _STDERR_SHOWN, end=True)
             raise self._broken(f"{ended} ({stderr})" if stderr else ended, run, _HINT)
         try:
             return self._reply(run.out.decode("utf-8"))
@@ -129,17 +130,17 @@ class _Run(asyncio.SubprocessProtocol):
     def __init__(self, on_text: Piece):
         loop = asyncio.get_running_loop()
         self._on_text, self._loop = on_text, loop
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._decoder, self._stderr_decoder = (codecs.getincrementaldecoder("utf-8")("replace") for _ in range(2))
         self._open = {1, 2}
-        self.out, self.err = bytearray(), bytearray()
+        self.out = bytearray()
+        self._stderr, self._stderr_end = StreamRedactor(self._keep), ""
         self.exited = asyncio.Event()
         self.over: asyncio.Future[None] = loop.create_future()
         """Done once the program has ended and its output is closed, or has printed too much."""
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         if fd == 2:
-            self.err += data
-            del self.err[:-_STDERR_KEPT]
+            self._stderr.take(self._stderr_decoder.decode(data))
             return
         if self.over.done():
             return
@@ -150,6 +151,16 @@ class _Run(asyncio.SubprocessProtocol):
             self._on_text(self._decoder.decode(data))
         except Exception as error:  # a mistake of ours: it is raised where the reply is awaited
             self.over.set_exception(error)
+
+    def _keep(self, redacted: str) -> None:
+        """Keeps the end of the standard error, which is cut only after it was redacted."""
+        self._stderr_end = (self._stderr_end + redacted)[-_STDERR_KEPT:]
+
+    def stderr(self) -> str:
+        """The end of the standard error, without secrets, once it is closed."""
+        self._stderr.take(self._stderr_decoder.decode(b"", final=True))
+        self._stderr.end()
+        return self._stderr_end
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         self._open.discard(fd)

@@ -123,8 +123,7 @@ class CompletionsAnswer(api.Answer):
             return self._reject("choices that are no list")
         pieces = [] if self.begun else [""]
         self.begun = True
-        model = getattr(event, "model", None)
-        self.model = self.model or (api.clean(model[: api.LONGEST_FIELD]) if isinstance(model, str) and model else None)
+        self.model = self.model or api.short_field(getattr(event, "model", None))
         for choice in choices:
             if getattr(choice, "index", 0) in (0, None):
                 pieces += self._choice(choice)
@@ -155,7 +154,7 @@ class CompletionsAnswer(api.Answer):
             return self._reject("a finish_reason that is no text")
         if stop == "error":
             return self._reject("an answer that ended in an error")
-        self.stop = self.stop or (api.clean(stop[: api.LONGEST_FIELD]) if stop else None)
+        self.stop = self.stop or api.short_field(stop)
         return pieces
 
     def _reject(self, why: str) -> list[str]:

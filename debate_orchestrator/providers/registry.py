@@ -187,8 +187,8 @@ async def call_provider(provider: Provider, brief: Brief, on_text: Piece) -> Rep
     """The provider's reply to a brief, or its error, with `[key]` in place of every secret.
 
     This is the only way in for text from a provider, which may quote a key that was sent to it; from here it goes to
-    the screen and into the journal. Modules shorten what they quote with `faults.quote`, never before redaction. The
-    brief that goes out is without secrets too.
+    the screen and into the journal. Modules shorten what they quote with `faults.quote`, and what they keep with
+    `redact.truncate`, never before redaction. The brief that goes out is without secrets too.
     """
     pieces = StreamRedactor(on_text)
     try:
@@ -205,9 +205,9 @@ async def call_provider(provider: Provider, brief: Brief, on_text: Piece) -> Rep
 
 
 def _redacted(reply: Reply) -> Reply:
-    """The reply without secrets. A reply that was cut may end in the larger half of a secret: that goes too."""
-    clean = reply.with_text(redactor())
-    return clean.model_copy(update={"text": redactor().cut(clean.text)})
+    """The reply without secrets. Any text of a reply that was cut may end in the larger half of a secret: that goes
+    too."""
+    return reply.with_text(redactor().cut)
 
 
 def entry(spec: str) -> Entry | None:

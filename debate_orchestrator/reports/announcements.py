@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice, takewhile
+from itertools import takewhile
 from typing import Literal, NamedTuple
 
 from debate_orchestrator.core import decision, hearing, tally
@@ -52,43 +52,78 @@ class Announcement(NamedTuple):
         return self.kind in ("round", "final") or (self.kind == "intervention" and self.severity == "warning")
 
 
+class Announcer:
+    """Makes the announcements of a debate that goes on. What was announced is not worked out again, so that the work
+    for all of them grows with the debate."""
+
+    def __init__(self) -> None:
+        self._started = False
+        self._settled = 0
+        """Stages of which everything is announced."""
+        self._opened: Stage | None = None
+        """The stage that was announced last; its turns may be due still."""
+        self._round = 0
+        """The last round that was announced."""
+
+    def new(self, debate: DebateState) -> list[Announcement]:
+        """What is announced since the last call, in order; everything so far on the first."""
+        found: list[Announcement] = []
+        if not self._started:
+            self._started = True
+            found += _rehearsed(debate)
+        stages = debate.stages
+        for n in range(self._settled, len(stages)):
+            if stages[n] != self._opened:
+                self._opened = stages[n]
+                found += self._begun(debate, stages[n])
+            if any(turn.id not in debate.answers for turn in stages[n]):
+                break
+            self._settled = n + 1
+            found += _brought(debate, stages, n)
+        return found
+
+    def _begun(self, debate: DebateState, stage: Stage) -> Iterator[Announcement]:
+        """What is announced before the first word of a stage."""
+        first = stage[0]
+        if first.round is not None and first.round > self._round:
+            self._round = first.round
+            banner = fill_label(debate.format.labels.round, round=first.round, rounds=debate.rounds)
+            yield Announcement("round", banner)
+        if first.phase.on == "convergence":
+            yield from _intervention(debate, stage)
+
+
 def announcements(debate: DebateState) -> list[Announcement]:
-    """Everything announced so far, in order. It only ever grows at its end."""
-    found: list[Announcement] = []
+    """Everything announced so far, in order."""
+    return Announcer().new(debate)
+
+
+def _rehearsed(debate: DebateState) -> Iterator[Announcement]:
     if names := stand_ins(debate, debate.opened.cast):
         text = f"Rehearsal: stand-ins speak for {', '.join(names)}, and what they say means nothing."
-        found.append(Announcement("rehearsal", text, "warning"))
-    begun = 0
-    stages = list(debate.stages)
-    for n, stage in enumerate(stages):
-        first = stage[0]
-        if first.round is not None and first.round > begun:
-            begun = first.round
-            banner = fill_label(debate.format.labels.round, round=begun, rounds=debate.rounds)
-            found.append(Announcement("round", banner))
-        if first.phase.on == "convergence":
-            found += _intervention(debate, stage)
-        if any(turn.id not in debate.answers for turn in stage):
-            break
-        found += [line for turn in stage for line in _about(debate, turn)]
-        later = (other[0] for other in _of_its_part(stages, n))
-        if _is_vote(debate, first) and not any(_same_vote(debate, first, turn) for turn in later):
-            found += _voted(debate, first)
-        if first.closing and debate.shape(first) is not None:
-            found += [line for turn in stage for line in _dissent(debate, turn)]
-    return found
+        yield Announcement("rehearsal", text, "warning")
+
+
+def _brought(debate: DebateState, stages: Sequence[Stage], n: int) -> Iterator[Announcement]:
+    """What is announced when all turns of a stage are taken."""
+    first = stages[n][0]
+    for turn in stages[n]:
+        yield from _about(debate, turn)
+    if _is_vote(debate, first) and not any(_same_vote(debate, first, turn) for turn in _after_in_its_part(stages, n)):
+        yield from _voted(debate, first)
+    if first.closing and debate.shape(first) is not None:
+        for turn in stages[n]:
+            yield from _dissent(debate, turn)
 
 
 def _is_vote(debate: DebateState, turn: Turn) -> bool:
     return turn.judging and debate.format.votes(turn.phase)
 
 
-def _of_its_part(stages: Sequence[Stage], n: int) -> Iterator[Stage]:
-    """The stages after a stage in the same round, or beside it before or after the rounds."""
-    first = stages[n][0]
-    return takewhile(
-        lambda stage: (stage[0].round, stage[0].closing) == (first.round, first.closing), islice(stages, n + 1, None)
-    )
+def _after_in_its_part(stages: Sequence[Stage], n: int) -> Iterator[Turn]:
+    """The first turns of the stages after a stage in the same round, or beside it before or after the rounds."""
+    part = (stages[n][0].round, stages[n][0].closing)
+    return takewhile(lambda turn: (turn.round, turn.closing) == part, (stages[k][0] for k in range(n + 1, len(stages))))
 
 
 def _same_vote(debate: DebateState, turn: Turn, other: Turn) -> bool:

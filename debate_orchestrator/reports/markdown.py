@@ -7,11 +7,13 @@ from functools import cache, partial
 from itertools import groupby
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
 
 from debate_orchestrator.core.phases import JUDGE, fill_label
 from debate_orchestrator.reports import brief, compare, markup, reviewers, sections, verdict_text, wording
 from debate_orchestrator.reports.compare import Comparison
+from debate_orchestrator.reports.markup import ParseBudget
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import TurnReport
 from debate_orchestrator.reports.rich_text import FieldPart, FieldText, Phrase, Table, TextRun
@@ -49,7 +51,8 @@ def render_blind(report: ReportModel) -> str:
 
 def render_comparison(comparison: Comparison) -> str:
     """Some debates side by side."""
-    values = {"comparison": comparison, "title": COMPARED, "note": _ALIKE.format(share=percent(compare.ALIKE))}
+    note = _ALIKE.format(share=percent(compare.ALIKE))
+    values = {"comparison": comparison, "title": COMPARED, "note": note, "budget": ParseBudget()}
     return _ended(_environment().get_template("comparison.md.j2").render(values))
 
 
@@ -67,11 +70,13 @@ def _speeches(report: ReportModel) -> list[tuple[str, list[TurnReport]]]:
 
 def _rendered(report: ReportModel, template: str, **more: Any) -> str:
     anchors = _anchors(report)
-    writer = MarkdownWriter(partial(_link, report, anchors))
+    budget = ParseBudget()
+    writer = MarkdownWriter(partial(_link, report, anchors), budget)
     fields = FieldText(report.seats)
     elsewhere = {"sources"} if report.evidence is not None else set()
     values: dict[str, Any] = {
         "report": report,
+        "budget": budget,
         "filled": fill_label,
         "writer": writer,
         "both": verdict_text.both_sides(report),
@@ -113,18 +118,28 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "block": markup.block,
+        "block": _parsing(markup.block),
         "literal": markup.literal,
         "plain": markup.plain,
-        "prose": markup.prose,
-        "inline": markup.inline,
-        "cell": markup.cell,
+        "prose": _parsing(markup.prose),
+        "inline": _parsing(markup.inline),
+        "cell": _parsing(markup.cell),
         "points": decimals,
         "mark": lambda value: f"{value:g}",
         "winner": wording.winner_word,
         "score_line": wording.score_line,
     }
     return environment
+
+
+def _parsing(function: Callable[[str, ParseBudget], str]) -> Callable[[Context, str], str]:
+    """A filter that draws on the budget of the report that is rendered."""
+
+    @pass_context
+    def parsed(context: Context, text: str) -> str:
+        return function(text, context["budget"])
+
+    return parsed
 
 
 def _structured(report: ReportModel, fields: FieldText, writer: MarkdownWriter, turn: TurnReport) -> str:
@@ -188,8 +203,8 @@ def _anchors(report: ReportModel) -> dict[str, str]:
 class MarkdownWriter:
     """Writes for one report; `link` makes a turn's id a link to it."""
 
-    def __init__(self, link: Callable[[str], str]):
-        self._link = link
+    def __init__(self, link: Callable[[str], str], budget: ParseBudget | None = None):
+        self._link, self._budget = link, budget or ParseBudget()
 
     def line(self, words: Phrase) -> str:
         """A phrase, wherever phrases of its kinds may stand."""
@@ -206,9 +221,9 @@ class MarkdownWriter:
             case "plain":
                 return markup.plain(run.text)
             case "prose":
-                return markup.prose(run.text)
+                return markup.prose(run.text, self._budget)
             case "cell":
-                return markup.cell(run.text)
+                return markup.cell(run.text, self._budget)
             case "turn":
                 return self._link(run.text)
             case "page":
@@ -230,7 +245,7 @@ class MarkdownWriter:
 
     def _part(self, part: FieldPart) -> str:
         if part.kind == "speech":
-            return markup.block(part.text)
+            return markup.block(part.text, self._budget)
         if part.kind == "quote":
             return f"> {self.line(part.words)}"
         named = f"**{markup.literal(part.label)}:**"

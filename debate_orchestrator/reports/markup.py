@@ -25,6 +25,12 @@ from debate_orchestrator.util import sanitize
 LONGEST = 40_000
 """Characters of a text that is still parsed, some ten times what any phase asks for; what is longer is
 shown as it is. Parsing hostile text takes seconds beyond that."""
+MOST_PARSED = 1_000_000
+"""Characters that are parsed for one report, some three times what the longest debates come to; texts after those are
+shown as they are."""
+_MOST_MARKS = {"[": 300, "|": 4_000, "\n": 2_000}
+"""How many of these a text that is still parsed may have: beginnings of links, from each of which the parser looks
+ahead, borders of cells, and ends of lines."""
 _DEEPEST = 16
 """Blocks within blocks; two for each list. The parser looks no deeper than a little more than that."""
 
@@ -47,6 +53,21 @@ _LINKED = ("http://", "https://", "mailto:")
 _FORBIDDEN = {"heading_open", "hr", "html_block", "html_inline", "image"}
 
 
+class ParseBudget:
+    """What may still be parsed for one report; each form of a report begins with a whole one. Texts that it does not
+    cover are shown as they are."""
+
+    def __init__(self) -> None:
+        self._left = MOST_PARSED
+
+    def covers(self, text: str) -> bool:
+        """Whether a text may be parsed. Its length is then taken off."""
+        if len(text) > min(LONGEST, self._left) or any(text.count(mark) > n for mark, n in _MOST_MARKS.items()):
+            return False
+        self._left -= len(text)
+        return True
+
+
 @cache
 def _strict() -> MarkdownIt:
     """A parser that finds whatever any reader's might: it holds no kind of link to be no link."""
@@ -57,18 +78,18 @@ def _strict() -> MarkdownIt:
 
 @cache
 def _meant() -> MarkdownIt:
-    """A parser to which all that gets escaped is text: it finds the structure that will be left."""
+    """A parser to which all that gets escaped is text: it finds the blocks that will be left, and looks no further."""
     made = MarkdownIt("commonmark", {"html": False, "maxNesting": _DEEPEST + 8}).enable(["table"])
-    return made.disable(["heading", "lheading", "hr", "reference", "html_block", "html_inline"])
+    return made.disable(["heading", "lheading", "hr", "reference", "html_block", "inline"])
 
 
-def block(text: str) -> str:
+def block(text: str, budget: ParseBudget | None = None) -> str:
     """A whole speech as markdown that can stand between two headings of a report."""
     tamed = sanitize.sanitize(text).strip("\n").expandtabs(4)
-    if len(tamed) > LONGEST or _TOO_DEEP.search(tamed):
+    if _TOO_DEEP.search(tamed) or not (budget or ParseBudget()).covers(tamed):
         return as_code(tamed)
     made = _escaped(tamed)
-    return made if _harmless(made) else as_code(tamed)
+    return as_code(tamed) if _harmless_tokens(made) is None else made
 
 
 def as_code(text: str) -> str:
@@ -151,14 +172,15 @@ def _code_spans(text: str) -> Iterator[tuple[int, int]]:
             yield start + escaped, done
 
 
-def _harmless(made: str) -> bool:
-    """Whether a parser finds none of what could forge a report, and a heading after it stands free."""
+def _harmless_tokens(made: str) -> list[Token] | None:
+    """What a parser finds in a text; None where that could forge a report, or a heading after it does not stand
+    free."""
     environment: dict[str, object] = {}
     tokens = _strict().parse(f"{made}\n\n# end", environment)
-    said, end = tokens[:-3], tokens[-3:]
+    found, end = tokens[:-3], tokens[-3:]
     if environment.get("references") or end[0].type != "heading_open" or end[0].level:
-        return False
-    return not any(_suspicious(token) for token in said) and not leaves_out(said, made)
+        return None
+    return None if any(map(_suspicious, found)) or leaves_out(found, made) else found
 
 
 def leaves_out(tokens: Sequence[Token], text: str) -> bool:
@@ -224,11 +246,11 @@ _MARKED = re.compile(r"\\(?=<[A-Za-z/!?]|!\[|\]\()")
 _WHOLE = re.compile(r"(`{3,})text\n(.*)\n\1", re.DOTALL)
 
 
-def unescaped(made: str) -> str:
+def unescaped(made: str, budget: ParseBudget | None = None) -> str:
     """The speech that `block` makes this of. Where several would do it is the one with fewer backslashes; where
     none is found, what was given, which `block` leaves as it is."""
     whole = _WHOLE.fullmatch(made)
-    if whole and block(whole[2]) == made:
+    if whole and block(whole[2], budget) == made:
         return whole[2]
     lines, fence = [], ""
     for line in made.split("\n"):
@@ -240,7 +262,7 @@ def unescaped(made: str) -> str:
             fence = ""
         lines.append(line if code else _MARKED.sub("", _STARTED.sub(r"\1", line)))
     plain = "\n".join(lines)
-    return plain if block(plain) == made else made
+    return plain if block(plain, budget) == made else made
 
 
 _PUNCTUATION = re.compile(r"([\\`*_\[\]<>|~&#])")
@@ -262,29 +284,28 @@ def unliteral(made: str) -> str:
     return re.sub(r"\\([\\`*_\[\]<>|~&#])", r"\1", made)
 
 
-def prose(text: str) -> str:
+def prose(text: str, budget: ParseBudget | None = None) -> str:
     """One line that may keep its emphasis, code and links, wherever it stands: a judge's sentence, a table's cell."""
     line = sanitize.one_line(text)
+    if not (budget or ParseBudget()).covers(line):
+        return plain(line)
     made = _OPENING.sub(r"\1\\\2", _inline(line))
-    if len(line) <= LONGEST and _is_paragraph(made) and _harmless(made):
-        return made
-    return plain(line)
+    tokens = _harmless_tokens(made)
+    return made if tokens and tokens[0].type == "paragraph_open" else plain(line)
 
 
-def inline(text: str) -> str:
+def inline(text: str, budget: ParseBudget | None = None) -> str:
     """The same after other marks, such as those of a heading."""
     line = sanitize.one_line(text)
+    if not (budget or ParseBudget()).covers(line):
+        return literal(line)
     made = _inline(line)
-    return made if len(line) <= LONGEST and _harmless(made) else literal(line)
+    return literal(line) if _harmless_tokens(made) is None else made
 
 
-def _is_paragraph(line: str) -> bool:
-    return [token.type for token in _strict().parse(line)[:1]] == ["paragraph_open"]
-
-
-def cell(text: str) -> str:
+def cell(text: str, budget: ParseBudget | None = None) -> str:
     """`prose` for a table: a pipe can't end the cell, not even in code."""
-    return re.sub(r"(?<!\\)\|", r"\\|", prose(text).replace("\\|", "|"))
+    return re.sub(r"(?<!\\)\|", r"\\|", prose(text, budget).replace("\\|", "|"))
 
 
 def anchor(heading: str, seen: dict[str, int]) -> str:

@@ -297,15 +297,7 @@ def _fields(debate: DebateState, turn: Turn, shape: Shape, answer: Voted) -> dic
     """A structured reply: a judge's as it was given, any other as it was heard; in the terms of the sides as they
     are."""
     fields = tally.unmirrored(debate, shape, answer)
-    return fields if turn.judging else {name: _heard(debate, value) for name, value in fields.items()}
-
-
-def _heard(debate: DebateState, value: Any) -> Any:
-    if isinstance(value, str):
-        return hearing.text_heard(debate, value).text
-    if isinstance(value, list):
-        return [_heard(debate, item) for item in value]
-    return {name: _heard(debate, item) for name, item in value.items()} if isinstance(value, Mapping) else value
+    return fields if turn.judging else hearing.fields_heard(debate, fields)[0]
 
 
 def _words(shape: Shape, fields: Mapping[str, Any]) -> int:

@@ -1,16 +1,16 @@
-"""The setup conversation, pure: answers so far in, next question out.
+"""The setup conversation, pure: settings so far in, next questions out; an answer in, new settings out.
 
-The terminal, the skill and the answers file are three ways to answer the same questions. What needs
-language (restating the topic, deriving positions, framing an ambiguous one) is a moderator's turn,
-asked for with `Propose` and answered by whoever plays the moderator. A confirmation counts only for a
-question that was really put: an answer that comes before its question is refused, and so is an empty
-or automatic one. Nothing is assumed. Any earlier answer may be given again: what depended on it is asked
-again, and everything else stays.
+The terminal, the host and the answers file are three ways to answer the same questions. What needs language (restating
+the topic, deriving positions, framing an ambiguous one) is a moderator's turn: `Propose` asks for it. A confirmation
+counts only while the question that was put would still be put in the same words, and an empty or automatic answer never
+counts. Any earlier answer may be given again: what depended on it is asked again, and everything else stays.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from debate_orchestrator.core.format import Format
@@ -29,16 +29,28 @@ from debate_orchestrator.setup.session import (
     with_progress,
     without_answers,
 )
-from debate_orchestrator.util import sanitize
-from debate_orchestrator.util.errors import BadSettings, complaint, short_repr, suggest
+from debate_orchestrator.util import resources, sanitize
+from debate_orchestrator.util.errors import BadSettings, short_repr, suggest
 
 _YES = ("yes", "y", "true", "correct", "ok", "accurate")
 _NO = ("no", "n", "false", "incorrect")
-_AFTER_THE_QUESTION = ("framing", "topic_ok", "positions_ok", "insist")
+_CONFIRMATIONS = ("framing", "topic_ok", "positions_ok", "insist")
 """Keys that answer something proposed: taken only once it was put."""
+_INDEPENDENT = ("positions", "position_b", "rounds", "insist", "strictness", "output")
+"""Questions that can be put together with the one that comes next."""
+_MOST_TOGETHER = 4
+"""Questions that the question tools of hosts take at once."""
 _TOPIC, _POSITIONS = "setup.topic", "setup.positions"
 """Steps that are a moderator's work."""
 _NO_TERMS = ShapeContext(sides=("a", "b"), criteria=(), least=0, most=0, rounds=1, strictness="")
+_ADDED = re.compile(r"\s*\((?:recommended|default)\)$|^default:\s*|(?<=\d)\s+rounds?$", re.IGNORECASE)
+"""What question tools and users add to an option that they choose: `3 (default)`, `3 rounds`."""
+
+
+@cache
+def question_texts() -> QuestionTexts:
+    """The wording in prompts/setup.yaml."""
+    return QuestionTexts.model_validate(resources.read_yaml("setup.yaml"))
 
 
 class Questionnaire:
@@ -61,6 +73,15 @@ class Questionnaire:
             values = {"topic": draft.given["topic"], "rejected": draft.talk.rejected}
             return Propose(name="positions", values=values, json_schema=self._schema("positions"))
         return self.question(draft, step)
+
+    def together(self, draft: SetupState) -> tuple[Ask, ...]:
+        """The question that comes next, and those that can be put at the same time; none where none comes next."""
+        now = self.next(draft)
+        if not isinstance(now, Ask):
+            return ()
+        left = [key for key, done in self._steps(draft) if not done and key in _INDEPENDENT and now.key != "topic"]
+        keys = dict.fromkeys((now.key, *left))
+        return tuple(self.question(draft, key) for key in [*keys][:_MOST_TOGETHER])
 
     def trail(self, draft: SetupState) -> tuple[str, ...]:
         """The questions that were answered before the one that comes next, in their order."""
@@ -96,38 +117,45 @@ class Questionnaire:
 
     def question(self, draft: SetupState, key: str) -> Ask:
         """A question as it is put, also once more: one that comes next, or one of the trail."""
-        wording, rules = self.words.questions[key], self.rules
-        proposal, limits = draft.talk.proposal or {}, rules.rounds
-        values: dict[str, Any] = {}
-        match key:
-            case "framing":
-                values = {name: proposal[name] for name in ("recommended", "alternative")}
-            case "topic_ok":
-                values = {"restated": proposal.get("restated") or draft.given["topic"]}
-            case "position_a" | "position_b":
-                values = {"who": self.who(key.removeprefix("position_"))}
-            case "positions_ok":
-                keys = " or ".join(f"position_{side}=..." for side in rules.sides)
-                values = {"argued": " ".join(self.argued(draft)), "keys": keys}
-            case "rounds":
-                values = {"default": limits.default, "most": limits.most, "about": self._about_rounds()}
-            case "insist":
-                cap = "4 or 5" if limits.most > 4 else limits.most
-                values = {"rounds": draft.given["rounds"], "cap": cap}
-            case "output":
-                values = {"default": self.default_output}
+        wording = self.words.questions[key]
+        values = self._values(draft, key)
         filled = {name: sanitize.one_line(str(value)).rstrip(".") for name, value in values.items()}
-        filled |= {"argued": values["argued"]} if "argued" in values else {}
+        filled |= {name: values[name] for name in ("argued", "keys") if name in values}
         choices = {value: about.format(**filled) for value, about in wording.choices.items()}
         if key == "strictness":
-            choices = {name: one.about for name, one in rules.rubric.strictness.items()}
+            choices = {name: one.about for name, one in self.rules.rubric.strictness.items()}
+        options = {label.format(**filled): about.format(**filled) for label, about in wording.options.items()}
         return Ask(
             key=key,
+            header=wording.header,
             text=wording.text.format(**filled),
             choices=tuple(choices.items()),
+            options=tuple((choices or options).items()),
             default=values.get("default") if wording.default else None,
             help=wording.help.format(**filled),
         )
+
+    def _values(self, draft: SetupState, key: str) -> dict[str, Any]:
+        """What the wording of a question names."""
+        proposal, limits = draft.talk.proposal or {}, self.rules.rounds
+        match key:
+            case "framing":
+                return {name: proposal.get(name) or "" for name in ("recommended", "alternative")}
+            case "topic_ok":
+                return {"restated": proposal.get("restated") or draft.given.get("topic", "")}
+            case "position_a" | "position_b":
+                return {"who": self.who(key.removeprefix("position_"))}
+            case "positions_ok":
+                keys = " or ".join(f"position_{side}=..." for side in self.rules.sides)
+                return {"argued": " ".join(self.argued(draft)), "keys": keys}
+            case "rounds":
+                return {"default": limits.default, "most": limits.most, "about": self._about_rounds()}
+            case "insist":
+                cap = "4 or 5" if limits.most > 4 else limits.most
+                return {"rounds": draft.given.get("rounds", ""), "cap": cap}
+            case "output":
+                return {"default": self.default_output}
+        return {}
 
     def said(self, draft: SetupState, key: str) -> str:
         """What stands as the answer to a question, or stood before others were wanted; empty where nothing does."""
@@ -165,7 +193,7 @@ class Questionnaire:
 
     def beyond(self, settled: dict[str, Any]) -> list[str]:
         """A line for each thing in a setup that reaches beyond the debate."""
-        return [self.words.beyond.format(what=one.said) for one in risks.of_settings(settled)]
+        return [self.words.beyond.format(what=risk.said) for risk in risks.of_settings(settled)]
 
     def who(self, side: str) -> str:
         """What a side is called, with what it stands for: `Researcher A (Pro)`."""
@@ -174,11 +202,10 @@ class Questionnaire:
 
     def argued(self, draft: SetupState) -> list[str]:
         """Who will argue what, a sentence for each side."""
-        positions = draft.given["positions"]
-        flat = {side: sanitize.one_line(positions[side]).rstrip(".") for side in self.rules.sides}
-        argues = self.words.argues
-        said = [argues.format(name=self.rules.name_of(side), position=flat[side]) for side in flat]
-        return [one[:-1] if one.endswith(("?.", "!.")) else one for one in said]
+        positions = draft.given.get("positions", {})
+        flat = {side: sanitize.one_line(positions.get(side, "")).rstrip(".") for side in self.rules.sides}
+        sentences = [self.words.argues.format(name=self.rules.name_of(side), position=flat[side]) for side in flat]
+        return [sentence[:-1] if sentence.endswith(("?.", "!.")) else sentence for sentence in sentences]
 
     def _about_rounds(self) -> str:
         phases = self.rules.round
@@ -192,7 +219,7 @@ class Questionnaire:
 
     def checked(self, draft: SetupState) -> tuple[SetupState, list[str]]:
         """The draft without the answers, written by hand into its file, that would have been refused; and why."""
-        wrong: list[str] = []
+        errors: list[str] = []
         draft = checked_state(draft, self.rules.sides)
         if draft.talk.proposal is not None and check(self.words.shapes["topic"], draft.talk.proposal, _NO_TERMS):
             draft = with_progress(draft, proposal=None)
@@ -201,50 +228,50 @@ class Questionnaire:
                 try:
                     draft = getattr(self, f"_take_{key}")(draft, str(draft.given[key]), draft.sources.get(key, "file"))
                 except BadSettings as error:
-                    wrong += error.complaints
+                    errors += error.complaints
                     draft = without_answers(draft, key)
-        now = self.next(draft)
-        put = (*self.trail(draft), now.key if isinstance(now, Ask) else None)
-        return draft if draft.talk.asked in put else with_progress(draft, asked=None), wrong
+        return draft, errors
 
     # Taking answers
 
-    def put(self, draft: SetupState, question: Ask) -> SetupState:
-        """The draft once a question was really put to the user."""
-        return with_progress(draft, asked=question.key)
+    def put(self, draft: SetupState, *questions: Ask) -> SetupState:
+        """The draft once these questions were really put to the user."""
+        return with_progress(draft, asked={question.key: question.text for question in questions})
 
     def answer(self, draft: SetupState, key: str, value: str, source: Source = "user") -> SetupState:
-        """The draft with one more answer; BadAnswers where it will not do. An earlier answer may be given
-        again: what depended on it is asked again, and where it is the same, nothing is."""
-        said = value.strip()
-        if said.lower() in self.words.automatic:
-            hint = "Ask the user, and pass on what they say."
-            raise BadSettings(complaint(key, short_repr(value), "an answer that somebody gave", hint))
-        take = getattr(self, f"_take_{key}", None)
-        if take is None:
-            raise BadSettings(
-                complaint("answer", f"the key {short_repr(key)}", "one of " + ", ".join(self.words.questions))
-            )
-        if key in _AFTER_THE_QUESTION and draft.talk.asked != key:
-            hint = "Run ask without it, put the question it prints to the user, then answer."
-            raise BadSettings(complaint(key, "an answer before its question was put", "the question first", hint))
-        if said.lower() == "default" and self.words.questions[key].default:
-            said, source = str({"rounds": self.rules.rounds.default, "output": self.default_output}[key]), "default"
-        after: SetupState = take(draft, said, source)
-        still_put = key != draft.talk.asked and self.next(after) == self.next(draft)
-        return after if still_put else with_progress(after, asked=None)
+        """The draft with one more answer. An earlier answer may be given again: what depended on it is asked again,
+        and where it is the same, nothing is. Raises BadSettings if the answer can't be taken."""
+        text = value.strip()
+        if text.lower() in self.words.automatic:
+            problem = f"{key}: {short_repr(value)} is not an answer that a person gave."
+            raise BadSettings(problem, hint="ask the user, and pass on what they say")
+        if key not in self.words.questions:
+            known = ", ".join(self.words.questions)
+            raise BadSettings(f"{short_repr(key)} is not a question of the setup. The questions are {known}.")
+        if key in _CONFIRMATIONS and draft.talk.asked.get(key) != self.question(draft, key).text:
+            problem = f"{key}: this answer came before its question was put."
+            raise BadSettings(problem, hint="run ask without it, put the question that it prints, then answer")
+        wording = self.words.questions[key]
+        if wording.choices or wording.default or key == "strictness":
+            text = _ADDED.sub("", text)
+        if text.lower() == "default" and wording.default:
+            text, source = str({"rounds": self.rules.rounds.default, "output": self.default_output}[key]), "default"
+        if key.startswith("position_"):
+            after = self._take_position(draft, text, source, key.removeprefix("position_"))
+        else:
+            after = getattr(self, f"_take_{key}")(draft, text, source)
+        return with_progress(after, asked={other: put for other, put in after.talk.asked.items() if other != key})
 
     def proposed(self, draft: SetupState, name: str, value: Any) -> SetupState:
-        """The draft with the moderator's work; BadAnswers where it is not in the shape asked for."""
+        """The draft with the moderator's work. Raises BadSettings where it is not in the shape asked for."""
         value, _ = normalize(self.words.shapes[name], value, _NO_TERMS, {})
-        wrong = check(self.words.shapes[name], value, _NO_TERMS)
-        if wrong:
-            raise BadSettings([f"setup.{name}.moderator: {one}" for one in wrong])
+        if errors := check(self.words.shapes[name], value, _NO_TERMS):
+            raise BadSettings([f"setup.{name}.moderator: {error}" for error in errors])
         if name == "topic":
             return with_progress(draft, proposal=value)
         positions = {side: sanitize.one_line(value[side]) for side in self.rules.sides}
-        if wrong := settings.duplicate_positions(positions):
-            raise BadSettings(wrong)
+        if errors := settings.duplicate_positions(positions):
+            raise BadSettings(errors)
         return with_answers(draft, "derived", positions=positions)
 
     def as_stated(self, draft: SetupState) -> SetupState:
@@ -253,35 +280,34 @@ class Questionnaire:
         stated = {"ambiguous": False, "restated": sanitize.one_line(draft.talk.heard[-1])}
         return with_progress(draft, proposal={**stated, "recommended": None, "alternative": None})
 
-    def reworded(self, draft: SetupState, said: str) -> SetupState:
+    def reworded(self, draft: SetupState, text: str) -> SetupState:
         """The draft with the topic in exactly these words of the user's, still to be confirmed."""
-        same = said.strip() == (draft.talk.proposal or {}).get("restated")
-        return draft if same else self.as_stated(self._correct(draft, said.strip()))
+        same = text.strip() == (draft.talk.proposal or {}).get("restated")
+        return draft if same else self.as_stated(self._correct(draft, text.strip()))
 
-    def _take_topic(self, draft: SetupState, said: str, source: Source) -> SetupState:
-        line = settings.message_line("topic", said)
+    def _take_topic(self, draft: SetupState, text: str, source: Source) -> SetupState:
+        line = settings.message_line("topic", text)
         if draft.talk.heard and line in (self.said(draft, "topic"), draft.talk.heard[-1]):
             return draft
         return with_progress(self._unsettled(draft), heard=(line,))
 
-    def _take_framing(self, draft: SetupState, said: str, source: Source) -> SetupState:
+    def _take_framing(self, draft: SetupState, text: str, source: Source) -> SetupState:
         offered = draft.talk.proposal or {}
         names = {"recommended": "recommended", "1": "recommended", "alternative": "alternative", "2": "alternative"}
-        chosen = offered.get(names.get(said.lower(), ""))
-        chosen = chosen or next((text for text in offered.values() if isinstance(text, str) and text == said), None)
+        chosen = offered.get(names.get(text.lower(), "")) or (text if text in offered.values() else None)
         if chosen is None:
-            return self._correct(draft, said)
+            return self._correct(draft, text)
         return self._settled(draft, sanitize.one_line(chosen), "derived")
 
-    def _take_topic_ok(self, draft: SetupState, said: str, source: Source) -> SetupState:
-        if said.lower() in _YES:
+    def _take_topic_ok(self, draft: SetupState, text: str, source: Source) -> SetupState:
+        if text.lower() in _YES:
             restated = sanitize.one_line((draft.talk.proposal or {}).get("restated") or draft.given["topic"])
             return self._settled(draft, restated, source if restated == _last(draft) else "derived")
-        if said.lower() in _NO:
+        if text.lower() in _NO:
             return with_progress(self._unsettled(draft), heard=())
-        if meant := suggest(said.lower(), (_YES[0], _NO[0])):
-            raise BadSettings(complaint("topic_ok", short_repr(said), "yes, no, or the topic in other words", meant))
-        return self._correct(draft, said)
+        if meant := suggest(text.lower(), (_YES[0], _NO[0])):
+            raise BadSettings(f"topic_ok: {short_repr(text)} is not yes, no, or the topic in other words. {meant}")
+        return self._correct(draft, text)
 
     def _settled(self, draft: SetupState, topic: str, source: Source) -> SetupState:
         """The draft with its topic confirmed."""
@@ -295,74 +321,65 @@ class Questionnaire:
         draft = without_answers(draft, "topic", *(["positions"] if derived else []))
         return with_progress(draft, proposal=proposal, topic_ok=False, positions_ok=False, rejected=())
 
-    def _correct(self, draft: SetupState, said: str) -> SetupState:
-        heard = (*draft.talk.heard, settings.message_line("topic", said))
+    def _correct(self, draft: SetupState, text: str) -> SetupState:
+        heard = (*draft.talk.heard, settings.message_line("topic", text))
         return with_progress(self._unsettled(draft), heard=heard)
 
-    def _take_positions(self, draft: SetupState, said: str, source: Source) -> SetupState:
-        if said.lower() not in ("auto", "own"):
-            hint = "Positions of the user's own are given as position_a=... and position_b=..."
-            raise BadSettings(complaint("positions", short_repr(said), "auto or own", hint))
-        if said.lower() == draft.talk.positions:
+    def _take_positions(self, draft: SetupState, text: str, source: Source) -> SetupState:
+        chosen = text.lower()
+        if chosen not in ("auto", "own"):
+            hint = "give positions of the user's own as position_a=... and position_b=..."
+            raise BadSettings(f"positions: {short_repr(text)} is neither auto nor own.", hint=hint)
+        if chosen == draft.talk.positions:
             return draft
-        return with_progress(self._put_aside(draft), positions=said.lower())
-
-    def _put_aside(self, draft: SetupState) -> SetupState:
-        """The draft without its positions; those of the user's own are kept to be offered again."""
+        # Positions of the user's own are kept, to be offered again.
         standing, talk = draft.given.get("positions", {}), draft.talk
         own = {**talk.own, **standing} if talk.positions == "own" else talk.own or standing
-        return with_progress(without_answers(draft, "positions"), own=own, positions_ok=False)
+        return with_progress(without_answers(draft, "positions"), own=own, positions_ok=False, positions=chosen)
 
-    def _take_position_a(self, draft: SetupState, said: str, source: Source) -> SetupState:
-        return self._position(draft, "a", said, source)
-
-    def _take_position_b(self, draft: SetupState, said: str, source: Source) -> SetupState:
-        return self._position(draft, "b", said, source)
-
-    def _position(self, draft: SetupState, side: str, said: str, source: Source) -> SetupState:
+    def _take_position(self, draft: SetupState, text: str, source: Source, side: str) -> SetupState:
         before = draft.given.get("positions", {})
-        if before.get(side) == (line := settings.message_line(f"position_{side}", said)):
+        if before.get(side) == (line := settings.message_line(f"position_{side}", text)):
             return draft
-        return with_progress(
-            with_answers(draft, source, positions={**before, side: line}), positions="own", positions_ok=False
-        )
+        after = with_answers(draft, source, positions={**before, side: line})
+        return with_progress(after, positions="own", positions_ok=False)
 
-    def _take_positions_ok(self, draft: SetupState, said: str, source: Source) -> SetupState:
-        if said.lower() in _YES:
-            if wrong := settings.duplicate_positions(draft.given["positions"]):
-                raise BadSettings(wrong)
+    def _take_positions_ok(self, draft: SetupState, text: str, source: Source) -> SetupState:
+        if _yes("positions_ok", text, "change one with position_a=... or position_b=..."):
+            if errors := settings.duplicate_positions(draft.given["positions"]):
+                raise BadSettings(errors)
             return with_progress(draft, positions_ok=True)
-        if said.lower() not in _NO:
-            hint = "position_a=... or position_b=... changes one."
-            raise BadSettings(complaint("positions_ok", short_repr(said), "yes or no", hint))
-        refused = draft.given["positions"]
-        rejected = (*draft.talk.rejected, refused)
-        return with_progress(
-            without_answers(draft, "positions"), positions=None, own={}, positions_ok=False, rejected=rejected
-        )
+        rejected = (*draft.talk.rejected, draft.given["positions"])
+        after = without_answers(draft, "positions")
+        return with_progress(after, positions=None, own={}, positions_ok=False, rejected=rejected)
 
-    def _take_rounds(self, draft: SetupState, said: str, source: Source) -> SetupState:
-        number = settings.rounds(said, self.rules.rounds.insist)
+    def _take_rounds(self, draft: SetupState, text: str, source: Source) -> SetupState:
+        number = settings.rounds(text, self.rules.rounds.insist)
         if number is None:
-            raise BadSettings(settings.rounds_complaint(said, self.rules))
+            raise BadSettings(settings.rounds_complaint(text, self.rules))
         same = draft.given.get("rounds") == number
         return with_answers(draft if same else without_answers(draft, "insist"), source, rounds=number)
 
-    def _take_insist(self, draft: SetupState, said: str, source: Source) -> SetupState:
-        if said.lower() in _YES:
+    def _take_insist(self, draft: SetupState, text: str, source: Source) -> SetupState:
+        if _yes("insist", text):
             return with_answers(draft, source, insist=True)
-        if said.lower() in _NO:
-            return without_answers(draft, "rounds", "insist")
-        raise BadSettings(complaint("insist", short_repr(said), "yes or no"))
+        return without_answers(draft, "rounds", "insist")
 
-    def _take_strictness(self, draft: SetupState, said: str, source: Source) -> SetupState:
+    def _take_strictness(self, draft: SetupState, text: str, source: Source) -> SetupState:
         names = self.rules.rubric.strictness
-        if said.lower() not in names:
-            raise BadSettings(complaint("strictness", short_repr(said), " or ".join(names)))
-        return with_answers(draft, source, strictness=said.lower())
+        if text.lower() not in names:
+            raise BadSettings(f"strictness: {short_repr(text)} is not {' or '.join(names)}.")
+        return with_answers(draft, source, strictness=text.lower())
 
-    def _take_output(self, draft: SetupState, said: str, source: Source) -> SetupState:
-        return with_answers(draft, source, output=said)
+    def _take_output(self, draft: SetupState, text: str, source: Source) -> SetupState:
+        return with_answers(draft, source, output=text)
+
+
+def _yes(key: str, text: str, hint: str = "") -> bool:
+    """Whether the answer to a confirmation is yes. Raises BadSettings if it is neither yes nor no."""
+    if text.lower() not in (*_YES, *_NO):
+        raise BadSettings(f"{key}: {short_repr(text)} is neither yes nor no.", hint=hint)
+    return text.lower() in _YES
 
 
 def _last(draft: SetupState) -> str:

@@ -136,9 +136,9 @@ def told(risks: Iterable[Risk]) -> list[str]:
     return items
 
 
-def of_settings(settings: Settings | Mapping[str, Any]) -> tuple[Risk, ...]:
+def of_settings(settings: Settings | Mapping[str, Any], typed_format: str | None = None) -> tuple[Risk, ...]:
     """The risks of settings, or of answers, checked or not: in these, values of another type are left out, since
-    nothing comes of them."""
+    nothing comes of them. A `typed_format` takes the place of theirs and is no risk, but its clerk may be one."""
     given = dict(settings)
     found = list(_of_cast(given.get("cast")))
     for path in _texts(given.get("context")):
@@ -147,8 +147,8 @@ def of_settings(settings: Settings | Mapping[str, Any]) -> tuple[Risk, ...]:
     report = _report(given.get("output"))
     if report and (leads := _outside(report) or (_real(report) if _instructs(report) else "")):
         found.append(Risk(kind="output", where="output", what=leads))
-    format = given.get("format")
-    if isinstance(format, str) and source.is_path(format):
+    format = typed_format or given.get("format")
+    if not typed_format and isinstance(format, str) and source.is_path(format):
         found.append(Risk(kind="format", where="format", what=_real(os.path.expanduser(format))))
     if _fetches_for_recordings(given.get("cast"), format):
         found.append(_pages(CLERK))

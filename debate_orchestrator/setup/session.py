@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, field_validator
 
 from debate_orchestrator.core.events import NONCE, Reply
 from debate_orchestrator.core.schema import Shape
@@ -13,7 +13,7 @@ from debate_orchestrator.core.settings import Source
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.util.data import name_of, parse_mapping_with_lines, read_mapping, to_yaml
-from debate_orchestrator.util.errors import BadFile, complaint
+from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.util.redact import redact_values
 
 Tell = Callable[[str], None]
@@ -40,9 +40,8 @@ def load(path: str) -> SetupState:
             given=data, sources=dict.fromkeys(data, "file"), talk=SetupProgress(heard=heard, positions=kind)
         )
     except ValidationError:
-        raise BadFile(
-            complaint(path, "a conversation of another form", "one that ask began", "Begin a new file.")
-        ) from None
+        problem = f"{path} does not hold a setup conversation as `debate ask` keeps it."
+        raise BadFile(problem, hint="begin a new file") from None
 
 
 def save(path: str, draft: SetupState, tell: Tell = silent, *, whole: bool = True) -> None:
@@ -66,13 +65,17 @@ class QuestionText(Value):
     """One question as prompts/ words it."""
 
     text: str
+    header: str = ""
+    """Its name in a few letters, for a host's question tool."""
     help: str = ""
     choices: dict[str, str] = {}
+    options: dict[str, str] = {}
+    """Where there are no choices: some answers to offer, and what they mean."""
     default: bool = False
 
 
 class QuestionTexts(Value):
-    """Everything in prompts/interview.yaml."""
+    """Everything in prompts/setup.yaml."""
 
     questions: dict[str, QuestionText]
     quick: str
@@ -103,12 +106,18 @@ class SetupProgress(Value):
     """Positions that were put aside when others were wanted, to be offered again for editing."""
     rejected: tuple[dict[str, str], ...] = ()
     positions_ok: bool = False
-    asked: str | None = None
-    """The question that was put last."""
+    asked: dict[str, str] = {}
+    """The questions that were put last, key to text, but for those answered since."""
     nonce: str = Field(default="", pattern=rf"{NONCE}|^$")
     """What fences speech in the moderator's briefs; drawn by whoever drives the conversation."""
     paid: tuple[Reply, ...] = ()
     """The replies of a moderator that was called, since they may have cost money."""
+
+    @field_validator("asked", mode="before")
+    @classmethod
+    def _put_again(cls, value: object) -> object:
+        """An older conversation kept a key alone: its question is put again."""
+        return value if isinstance(value, dict) else {}
 
 
 class SetupState(Value):
@@ -124,9 +133,12 @@ class Ask(Value):
     """A question for the user."""
 
     key: str
+    header: str
     text: str
     choices: tuple[tuple[str, str], ...]
     """Value and what it means; empty for a free answer."""
+    options: tuple[tuple[str, str], ...]
+    """The choices, or some answers to offer; empty where only the user's own words will do."""
     default: str | int | None
     help: str
 

@@ -183,7 +183,7 @@ def _sample_lines(name: str, declared: Setting) -> str:
 
 def block_lines(settled: Mapping[str, Any], rules: Format) -> list[str]:
     """The lines of the block that confirms a setup for settings that are not the default; topic, positions, rounds,
-    strictness and output are in the words of prompts/interview.yaml."""
+    strictness and output are in the words of prompts/setup.yaml."""
     lines = []
     for name, declared in DECLARED.items():
         value = settled.get(name)

@@ -38,7 +38,7 @@ from debate_orchestrator.util.errors import (
     ProviderFailed,
     short_repr,
 )
-from debate_orchestrator.util.redact import redactor
+from debate_orchestrator.util.redact import redactor, truncate
 from debate_orchestrator.util.sanitize import sanitize
 
 SCHEMA = 1
@@ -128,7 +128,7 @@ def _entry(path: str, n: int, line: bytes, prev: str) -> Entry:
     digest = hashlib.sha256(body).hexdigest()
     if suffix != _hash_suffix(digest):
         if n == 1 and not line.startswith(_BEGINNING):
-            beginning = short_repr(line[:40].decode("utf-8", "replace"))
+            beginning = short_repr(truncate(line.decode("utf-8", "replace"), 40))
             raise BadJournal(f"{path} is not a debate's journal: it begins with {beginning}.")
         raise DamagedJournal(f"{where} was changed: it does not match its hash.", hint="restore it from a copy")
     number, at, before, data = _fields(where, body)

@@ -6,6 +6,7 @@ Beside `debate-report.md` are `debate-report.html`, `debate-report.journal.jsonl
 
 from __future__ import annotations
 
+import itertools
 import os
 from pathlib import Path
 from typing import NamedTuple
@@ -92,6 +93,12 @@ class DebateFiles(NamedTuple):
     def _named(cls, stem: str) -> DebateFiles:
         folders = (f"{stem}.turns", f"{stem}.evidence", f"{stem}.drafts")
         return cls(f"{stem}.md", f"{stem}{JOURNAL}", *folders, f"{stem}.html")
+
+
+def free_report() -> str:
+    """A report's name that no debate of the working directory has: `debate-report.md`, or with a number."""
+    names = (REPORT if n == 1 else REPORT.replace(".md", f"-{n}.md") for n in itertools.count(1))
+    return next(name for name in names if not DebateFiles.named_by(name).there())
 
 
 def state_folder() -> Path | None:

@@ -1,5 +1,7 @@
-"""A debate shown live at a terminal, while it runs or from its journal.
+"""A person at a terminal: the setup conversation, a turn of theirs, a reviewer's ballot, and the live view of a debate.
 
-`live` is told what happens, `speeches` wraps text while it streams, `scores` draws ballots, `display` prints,
-`keys` reads single keys and holds the terminal, and `player` plays a recorded debate.
+`prompt` asks one question, `cursor` where the cursor can be moved; `fields` turns the shape of a reply into questions,
+and `form` asks them. `wizard`, `session` and `casting` hold the setup conversation; `turn`, `briefing` and `drafts`
+lead a person through a turn; `review` takes a reviewer's ballot. `live`, `speeches`, `outcomes`, `display`, `keys` and
+`player` show a debate.
 """

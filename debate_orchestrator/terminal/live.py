@@ -15,7 +15,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.providers import registry
 from debate_orchestrator.providers.caching import filler
 from debate_orchestrator.reports import wording
-from debate_orchestrator.reports.announcements import Announcement, announcements
+from debate_orchestrator.reports.announcements import Announcement, Announcer
 from debate_orchestrator.terminal import outcomes
 from debate_orchestrator.terminal.display import ALARM, JUDGE, Display, Row, packed, paragraph
 from debate_orchestrator.terminal.keys import QuestionPrompt
@@ -51,7 +51,7 @@ class Live:
         self._stage: Stage | None = None
         self._speeches: dict[str, Speech] = {}
         """By turn id, what is being written. The words of structured replies are counted, and not shown."""
-        self._announced = len(announcements(debate)) if debate.answers else 0
+        self._announcer = Announcer()
         self._cost = _cost(debate) if money else []
         self.note = ""
         """What the status says besides: `paused`."""
@@ -60,6 +60,7 @@ class Live:
         self.question: QuestionPrompt | None = None
         """The question from the floor that is being typed."""
         if debate.answers:
+            self._announcer.new(debate)
             self._continue()
 
     def on_event(self, debate: DebateState, event: events.Event) -> None:
@@ -140,7 +141,7 @@ class Live:
     def _status(self) -> list[Row]:
         """Where the debate stands, who writes and for how long, what it has cost, and what the keys do."""
         now, width = self._now(), self._width
-        *_, stage = self._debate.stages
+        stage = self._debate.stages[-1]
         parts = [f"Round {stage[0].round} of {self._debate.rounds}"] if stage[0].round else []
         parts.append(one_line(stage[0].phase.title))
         writing = [speech for speech in self._speeches.values() if speech.asked and not speech.settled]
@@ -166,7 +167,7 @@ class Live:
         """Says where a debate goes on that was begun before."""
         turns = len(self._debate.answers)
         self._say(f"{turns} turn{'s' * (turns != 1)} on record; here is what follows.")
-        *_, stage = self._debate.stages
+        stage = self._debate.stages[-1]
         if stage[0].round and not self._debate.complete:
             banner = fill_label(self._debate.format.labels.round, round=stage[0].round, rounds=self._debate.rounds)
             self._banner(Announcement("round", banner))
@@ -177,7 +178,7 @@ class Live:
             turn = schedule.turn(self._debate, turn_id)
             due = [turn]
             if self._debate.shape(turn) is None:
-                stage = next(stage for stage in self._debate.stages if turn in stage)
+                stage = next(stage for stage in reversed(self._debate.stages) if turn in stage)
                 due = [other for other in stage if other == turn or other.id not in self._debate.answers]
                 self._end_stage()
                 self._announce()
@@ -254,8 +255,7 @@ class Live:
 
     def _announce(self) -> None:
         """Prints what was announced since the last time."""
-        found = announcements(self._debate)
-        for n, line in enumerate(found[self._announced :]):
+        for n, line in enumerate(self._announcer.new(self._debate)):
             if line.kind == "reason":  # a judge's words: indented, so that they pass for no announcement
                 self._say(line.text, indent=INDENT, gap=False, of_ballots=True)
             elif line.kind in ("round", "final"):
@@ -265,7 +265,6 @@ class Live:
             else:
                 style = "bold" if line.kind in ("scores", "verdict") else ""
                 self._say(line.text, style, gap=n == 0, of_ballots=True)
-        self._announced = len(found)
 
     def _banner(self, line: Announcement) -> None:
         self._say(line.text, "bold")

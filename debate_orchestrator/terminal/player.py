@@ -41,13 +41,16 @@ class Player:
         self._spoken: set[str] = set()
         self._skip, self._running = asyncio.Event(), asyncio.Event()
         self._running.set()
+        self._to_verdict = False
+        """Whether everything before the final verdict is shown at once."""
         self.left = False
         """Whether it was left before its end."""
 
     def press(self, key: str) -> None:
-        """q leaves, p pauses; any other key skips, or continues from a pause."""
+        """q leaves, p pauses, v skips to the verdict; any other key skips a speech, or continues from a pause."""
         running = self._running.is_set()
         self.left = self.left or key in ("q", "Q")
+        self._to_verdict = self._to_verdict or key in ("v", "V")
         if key in ("p", "P") and running:
             self._running.clear()
         elif self.left or running:
@@ -60,7 +63,9 @@ class Player:
         """Shows in the status what the keys do now."""
         running = self._running.is_set()
         self._live.note = "" if running else "paused"
-        self._live.keys = ("any key skips", "p pause", "q quit") if running else ("any key goes on", "q quit")
+        self._live.keys = (
+            ("any key skips", "v verdict", "p pause", "q quit") if running else ("any key goes on", "q quit")
+        )
 
     async def play(self) -> bool:
         """Plays to the end, or until it is left; whether the end was reached."""
@@ -68,6 +73,8 @@ class Player:
         while rest:
             batch = take_batch(self.debate, rest)
             for event in batch:
+                if isinstance(event, Voted) and schedule.turn(self.debate, event.turn).round is None:
+                    self._to_verdict = False
                 await self._lead_up_to(event, batch)
                 if self.left:
                     return False
@@ -76,6 +83,10 @@ class Player:
                 if isinstance(event, Answer):
                     await self._rest(_AFTER_BALLOT if isinstance(event, Voted) else _AFTER_SPEECH)
         return True
+
+    @property
+    def _at_once(self) -> bool:
+        return self._pace is None or self._to_verdict
 
     async def _lead_up_to(self, event: Event, batch: Sequence[Event]) -> None:
         """Plays what is seen before an event is complete."""
@@ -94,8 +105,8 @@ class Player:
         self._skip.clear()
         words = [(schedule.turn(self.debate, turn), _WORD.findall(text)) for turn, text in texts.items()]
         at, longest = 0.0, max(len(found) for _, found in words)
-        while self._pace is not None and at < longest and not self._skip.is_set():
-            until = at + self._pace / 60 * TICK
+        while not self._at_once and at < longest and not self._skip.is_set():
+            until = at + (self._pace or 0) / 60 * TICK
             for turn, found in words:
                 self._live.on_text(turn, "".join(found[int(at) : int(until)]))
             at = until
@@ -104,7 +115,7 @@ class Player:
     async def _rest(self, seconds: float) -> None:
         """Waits, unless a key skips that."""
         self._skip.clear()
-        for _ in range(0 if self._pace is None else round(seconds / TICK)):
+        for _ in range(0 if self._at_once else round(seconds / TICK)):
             if self._skip.is_set():
                 break
             await self._tick()

@@ -37,7 +37,9 @@ def read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
         value = strict_json(text) if str(path).endswith(".json") else _whole(_yaml(text))
     except (ValueError, RecursionError) as error:
         problem = f"{path}: not valid YAML or JSON: {_reason(error)}."
-        raise BadFile(problem, hint="`debate answers` prints a sample") from None
+        unquoted = "mapping values are not allowed" in problem
+        quote = 'put quotes around a text that has a colon, as in topic: "Should we: adopt?"'
+        raise BadFile(problem, hint=quote if unquoted else "`debate answers` prints a sample") from None
     return _mapping(value, str(path), "write it as `topic: ...`")
 
 

@@ -1,7 +1,8 @@
 """Text as it reads when hidden characters and white space are dropped and escapes are decoded, with the way back.
 
 Escapes are those of JSON, Python, JavaScript, C and PHP (`\\u002b`, `\\x2b`, `\\053`, `\\/`), of addresses (`%2B`) and
-of HTML (`&#43;`, `&plus;`), also where they were escaped again.
+of HTML (`&#43;`, `&plus;`), also where they were escaped again. Markup that is not shown can be dropped too: the
+sequences with which terminals are told of colours, tags of HTML, and a line break that is marked as none.
 """
 
 from __future__ import annotations
@@ -22,6 +23,24 @@ _DEPTH = 4
 _UNSEEN = f"[{HIDDEN}\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]|{JOINER}"
 _HEX = "[0-9a-fA-F]"
 _BACKSLASH = r"\\{1,8}"
+_MARKS = "\\%&"
+"""What escapes begin with."""
+_ESC = rf"(?:[\x1b\u241b]|{_BACKSLASH}(?:u001[bB]|x1[bB]|033|e))"
+"""The character that begins terminals' sequences: as it is, as `sanitize` shows it, and in escapes."""
+_CSI, _STRING = rf"(?:{_ESC}\[|[\x9b\ufffd])[0-?]{{0,99}}[ -/]{{0,99}}", rf"(?:{_ESC}[]PX^_]|[\x90\x98\x9d-\x9f])"
+_STRING += r"[^\x07\x1b\x9c\u2407\u241b\\]{0,1000}"
+_MARKUP = re.compile(
+    rf"{_CSI}[@-~]|{_STRING}(?:[\x07\u2407\x9c]|{_BACKSLASH}(?:u0007|u009[cC]|x07|007|a)|{_ESC}{_BACKSLASH})"
+    rf"|{_ESC}[ -/]{{0,9}}[0-OQ-WYZ`-~]"
+    r"|<[A-Za-z/!?][^<>]{0,1000}>"
+    r"|[=\\][ \t]{0,99}(?:\r\n?|\n)"  # a line goes on, in quoted-printable and in shells
+)
+_OPEN_MARKUP = re.compile(
+    rf"(?:{_CSI}|{_STRING}{_ESC}?|{_ESC}[ -/]{{0,9}}|<(?:[A-Za-z/!?][^<>]{{0,1000}})?)?(?:[=\\][ \t]{{0,99}}){{0,3}}\Z"
+)
+"""Markup that may go on after the end of a text."""
+_LONGEST_MARKUP = 1_200
+_MARKUP_BEGINS = f"\x1b\u241b\x90\x98\x9b\x9d\x9e\x9f\ufffd<={_MARKS}"
 _PERCENT = "%(?:25){0,4}"
 _BYTE = rf"(?:{_PERCENT}|{_BACKSLASH}x)"
 _AMPERSAND = "&(?:amp;){0,4}"
@@ -31,21 +50,29 @@ _NAMES = {
     if name.endswith(";") and len(value) == 1 and re.fullmatch(rf"[\x21-\x7e\s]|{_UNSEEN}", value)
 }
 _BEGINNINGS = "|".join(sorted({name[:size] for name in _NAMES for size in range(1, len(name))}, key=len, reverse=True))
-_ESCAPE = re.compile(
-    rf"(?P<pair>{_BACKSLASH}u[dD][89abAB]{_HEX}{{2}}{_BACKSLASH}u[dD][c-fC-F]{_HEX}{{2}})"
-    rf"|(?:{_BACKSLASH}|{_PERCENT})(?:u(?P<four>{_HEX}{{4}})|u\{{(?P<any>{_HEX}{{1,6}})\}}|U(?P<eight>{_HEX}{{8}}))"
-    rf"|(?P<bytes>{_BYTE}[c-fC-F]{_HEX}(?:{_BYTE}[89abAB]{_HEX}){{1,3}}|{_BYTE}{_HEX}{{2}})"
-    rf"|{_BACKSLASH}(?:(?P<octal>[0-3][0-7]{{2}})|(?P<control>[abfnrtv])|(?P<char>[^\\]))"
-    rf"|{_AMPERSAND}(?:#[xX](?P<point>{_HEX}{{1,6}});?|#(?P<decimal>\d{{1,7}});?|(?P<name>{'|'.join(_NAMES)}))"
-)
+
+
+def _escapes(octal: str) -> re.Pattern[str]:
+    """What finds escapes, of which those in octal have such digits."""
+    return re.compile(
+        rf"(?=[\\%&])(?:(?P<pair>{_BACKSLASH}u[dD][89abAB]{_HEX}{{2}}{_BACKSLASH}u[dD][c-fC-F]{_HEX}{{2}})"
+        rf"|(?:{_BACKSLASH}|{_PERCENT})(?:u(?P<four>{_HEX}{{4}})|[ux]\{{0{{0,9}}(?P<any>{_HEX}{{1,6}})\}}|U(?P<eight>{_HEX}{{8}}))"
+        rf"|(?P<bytes>{_BYTE}[c-fC-F]{_HEX}(?:{_BYTE}[89abAB]{_HEX}){{1,3}}|{_BYTE}{_HEX}{{2}})"
+        rf"|{_BACKSLASH}(?:(?P<octal>{octal})|(?P<control>[abfnrtv])|(?P<char>[^\\]))"
+        rf"|{_AMPERSAND}(?:#[xX]0{{0,9}}(?P<point>{_HEX}{{1,6}});?|#0{{0,9}}(?P<decimal>\d{{1,7}});?|(?P<name>{'|'.join(_NAMES)})))"
+    )
+
+
+_ESCAPES = {False: _escapes("[0-3][0-7]{2}"), True: _escapes("0?[0-3][0-7]{2}|[0-7]{1,2}")}
+"""Escapes as they are read with markup, and without it: `\\55` may be octal, or `55` in the hexadecimal of CSS."""
 _BASES = {"four": 16, "any": 16, "eight": 16, "point": 16, "octal": 8, "decimal": 10}
 _INCOMPLETE = re.compile(
     rf"(?:{_BYTE}[c-fC-F]{_HEX}(?:{_BYTE}[89abAB]{_HEX}){{0,2}})?"
-    rf"(?:{_PERCENT}(?:2|{_HEX}|u{_HEX}{{0,3}}|u\{{{_HEX}{{0,6}}|U{_HEX}{{0,7}})?"
-    rf"|{_BACKSLASH}(?:x{_HEX}?|u{_HEX}{{0,3}}|u\{{{_HEX}{{0,6}}|U{_HEX}{{0,7}}|[0-3][0-7]?)?)\Z"
+    rf"(?:{_PERCENT}(?:2|{_HEX}|u{_HEX}{{0,3}}|x|[ux]\{{0{{0,9}}{_HEX}{{0,6}}|U{_HEX}{{0,7}})?"
+    rf"|{_BACKSLASH}(?:x{_HEX}?|u{_HEX}{{0,3}}|[ux]\{{0{{0,9}}{_HEX}{{0,6}}|U{_HEX}{{0,7}}|0[0-3]?[0-7]?|[1-3][0-7]?|[4-7])?)\Z"
     rf"|{_BYTE}[c-fC-F]{_HEX}(?:{_BYTE}[89abAB]{_HEX}){{0,2}}\Z"
     rf"|{_BACKSLASH}u[dD][89abAB]{_HEX}{{2}}(?:{_BACKSLASH}(?:u{_HEX}{{0,3}})?)?\Z"
-    rf"|{_AMPERSAND}(?:#(?:[xX]{_HEX}{{0,6}}|\d{{0,7}})|{_BEGINNINGS}|(?:amp;){{0,4}}(?:a|am|amp)?)?\Z"
+    rf"|{_AMPERSAND}(?:#(?:[xX]0{{0,9}}{_HEX}{{0,6}}|0{{0,9}}\d{{0,7}})|{_BEGINNINGS}|(?:amp;){{0,4}}(?:a|am|amp)?)?\Z"
 )
 """What may be an escape, or another one, depending on what follows."""
 _LONGEST, _ESCAPED = 200, 32
@@ -80,7 +107,7 @@ _CLEANED: dict[str, tuple[_Change, ...]] = {
     "": ((re.compile(rf"(?:\s|{_UNSEEN})+"), lambda _: ""),),
     " ": ((re.compile(rf"(?:{_UNSEEN})+"), lambda _: ""), (_SPACE, lambda _: " ")),
 }
-_DECODED: _Change = (_ESCAPE, _char)
+_BARE: _Change = (_MARKUP, lambda _: "")
 
 
 def clean(text: str, space: str) -> str:
@@ -90,18 +117,28 @@ def clean(text: str, space: str) -> str:
     return space.join(text.split()) if not space else _SPACE.sub(space, text)
 
 
-def readings(text: str, space: str, *, goes_on: bool = False) -> Iterator[str]:
-    """`text` cleaned, then decoded once, and so on while that changes it. Of one that goes on, only what is certain
-    by now."""
-    text = clean(text, space)
+def readings(text: str, space: str, *, bare: bool = False, goes_on: bool = False) -> Iterator[str]:
+    """`text` cleaned, then decoded once, and so on while that changes it; also without markup, if it is to be `bare`.
+    Of one that goes on, only what is certain by now."""
+
+    def cleaned(text: str) -> str:
+        if bare and goes_on:  # an escape that goes on may be the rest of markup
+            text = text[: incomplete(text)]
+            found = _OPEN_MARKUP.search(text, max(0, len(text) - _LONGEST_MARKUP))
+            text = text[: found.start() if found else None]
+        return clean(_MARKUP.sub("", text) if bare else text, space)
+
+    text = cleaned(text)
     for _ in range(_DEPTH):
         yield text
         if goes_on and (at := incomplete(text)) < len(text):
             text = text[:at]
-        made = _ESCAPE.sub(_char, text)
+        if not any(mark in text for mark in _MARKS):
+            return
+        made = _ESCAPES[bare].sub(_char, text)
         if made == text:
             return
-        text = clean(made, space)
+        text = cleaned(made)
     yield text
 
 
@@ -114,10 +151,12 @@ def incomplete(text: str) -> int:
     return found.start() - len(before) + len(before.rstrip("\\"))
 
 
-def places(text: str, space: str, depth: int) -> tuple[list[int], list[int]]:
+def places(text: str, space: str, depth: int, *, bare: bool = False) -> tuple[list[int], list[int]]:
     """Where each character of a reading, the first or one after it, begins and ends in the text."""
     begins, ends = list(range(len(text))), list(range(1, len(text) + 1))
-    for pattern, change in (*_CLEANED[space], *(_DECODED, *_CLEANED[space]) * depth):
+    cleaned = (_BARE, *_CLEANED[space]) if bare else _CLEANED[space]
+    decoded: _Change = (_ESCAPES[bare], _char)
+    for pattern, change in (*cleaned, *(decoded, *cleaned) * depth):
         at, made, first, last = 0, list[str](), list[int](), list[int]()
         for found in pattern.finditer(text):
             start, end = found.span()
@@ -143,7 +182,7 @@ class Search:
         taken = [
             (n, one.strip())
             for form in forms
-            for mark in "\\%&"
+            for mark in _MARKS
             for n, one in enumerate(readings(mark + form, space))
             if n
         ]
@@ -153,9 +192,9 @@ class Search:
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
         """Where any of them begins and ends."""
-        for depth, said in enumerate(readings(text, self._space) if self._forms else ()):
+        for depth, bare, said in self._readings(text):
             found = [form for form in self._forms if form in said]
-            begins, ends = places(text, self._space, depth) if found else ([], [])
+            begins, ends = places(text, self._space, depth, bare=bare) if found else ([], [])
             for form in found:
                 at = said.find(form)
                 while at >= 0:
@@ -165,11 +204,18 @@ class Search:
 
     def begun(self, text: str, half: bool) -> Iterator[int]:
         """Where text begins that may become one of them as it goes on, or that is the larger `half` of one."""
-        for depth, said in enumerate(readings(text, self._space, goes_on=True) if self._forms else ()):
+        for depth, bare, said in self._readings(text, goes_on=True):
             certain = incomplete(said)
             at = self._begun(said[:certain], half)
             if at < (certain if half else len(said)):
-                yield places(text, self._space, depth)[0][at]
+                yield places(text, self._space, depth, bare=bare)[0][at]
+
+    def _readings(self, text: str, *, goes_on: bool = False) -> Iterator[tuple[int, bool, str]]:
+        """The readings of a text with markup and without it, since a secret may have markup in it or stand in it."""
+        ways = (False, True) if any(mark in text for mark in _MARKUP_BEGINS) else (False,)
+        for bare in ways if self._forms else ():
+            for depth, said in enumerate(readings(text, self._space, bare=bare, goes_on=goes_on)):
+                yield depth, bare, said
 
     def _begun(self, said: str, half: bool) -> int:
         for at in range(max(0, len(said) - self._longest + 1), len(said)):

@@ -7,6 +7,7 @@ looks like a secret counts: it begins as the keys of known services do, or it is
 value of several lines or words is also looked for by each of them. A secret is found as it stands and as it is
 usually written: with other white space or none, escaped (see `decoding`), in hexadecimal, and in base64, also as part
 of something longer (`Basic ...`). A key for a model may look like a path.
+In the address of a server of models, what looks like a secret in the path or the query counts too.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ _NAME = re.compile(
 _HEADERS = re.compile(r"_CUSTOM_HEADERS\Z", re.I)
 _KEYS = re.compile(r"(?:ANTHROPIC|OPENAI|OPENROUTER|OLLAMA)_(?:API_KEY|AUTH_TOKEN)|DEBATE_KEY_\w+")
 """Names of variables that keys for models are read from."""
+_SERVERS = re.compile(r"(?:ANTHROPIC|OPENAI)_BASE_URL|OLLAMA_HOST")
+"""Names of variables that hold the address of a server of models, whose path and query may hold a key."""
 _PROXY = re.compile(r"_proxy\Z", re.I)
 _HOST = re.compile(r"\[|[^/:]*/|[^:]*:\d{0,5}/")
 """How an address goes on that has a host and a path, and no user."""
@@ -70,6 +73,12 @@ def redact(text: str) -> str:
     return redactor()(text)
 
 
+def truncate(text: str, most: int) -> str:
+    """The first `most` characters of a text, redacted. What may be the beginning of a secret at the cut is left out:
+    it would not be recognised any more."""
+    return redact(text) if len(text) <= most else redactor().split(text[:most])[0]
+
+
 def redact_values(value: Any) -> Any:
     """Plain data with `[key]` in place of every secret in its texts."""
     if isinstance(value, str):
@@ -81,14 +90,22 @@ def redact_values(value: Any) -> Any:
 
 def redactor() -> Redactor:
     """What takes out the secrets that there are now. Work that goes over many texts gets one for all of them."""
-    found = {one for name, value in os.environ.items() for one in secrets(name, value)}
-    return _made(frozenset(found | _learned))
+    return _made(_of_environment(tuple(os.environ.items())) | _learned)
+
+
+@lru_cache(maxsize=4)
+def _of_environment(variables: tuple[tuple[str, str], ...]) -> frozenset[str]:
+    # A line is redacted for each that is printed, and the environment hardly ever changes between two.
+    return frozenset(secret for name, value in variables for secret in secrets(name, value))
 
 
 def secrets(name: str, value: str) -> Iterator[str]:
     """The secrets that an environment variable holds."""
     if "://" in value or _PROXY.search(name):
         yield from _passwords(value)
+    if _SERVERS.fullmatch(name):
+        words = re.split(r"[/?&=#;]", value.partition("://")[2])[1:]
+        yield from filter(_looks_secret, {*words, *map(unquote, words)})
     if _KEYS.fullmatch(name):
         yield from _counting(value, paths=False)
         if not _ordinary(key := value.strip(), _SHORTEST_KEY, paths=False):
@@ -220,7 +237,10 @@ class StreamRedactor:
     """A text that comes in pieces, redacted: what may become a secret is held back until it is seen what it is."""
 
     def __init__(self, on_text: Callable[[str], None]):
-        self._on_text, self._held, self._enough = on_text, "", 0
+        self._on_text, self._enough = on_text, 0
+        self._held, self._length = list[str](), 0
+        """The pieces that are held back, and their characters. Joined when they are looked at: adding to a text copies
+        it each time."""
         self._renew()
 
     def _renew(self) -> None:
@@ -230,18 +250,20 @@ class StreamRedactor:
         """Takes the next piece, and tells what is sure by now; an empty text where nothing is."""
         if len(_learned) != self._learned:  # with the request that this answers
             self._renew()
-        self._held += piece
+        self._held.append(piece)
+        self._length += len(piece)
         sure = ""
         # Nothing that can't be seen changes what is held. Much is looked at again only when it has doubled, so that the
         # time for all pieces grows with their length.
-        if len(self._held) >= self._enough and clean(piece, ""):
-            sure, self._held = self._redact.split(self._held)
-            self._enough = 2 * len(self._held) if len(self._held) > _MUCH else 0
+        if self._length >= self._enough and clean(piece, ""):
+            sure, left = self._redact.split("".join(self._held))
+            self._held, self._length = [left], len(left)
+            self._enough = 2 * self._length if self._length > _MUCH else 0
         self._on_text(sure)
 
     def end(self) -> None:
         """Tells what is left, if anything is."""
         self._renew()
-        left, self._held = self._redact.cut(self._held), ""
+        left, self._held, self._length = self._redact.cut("".join(self._held)), [], 0
         if left:
             self._on_text(left)

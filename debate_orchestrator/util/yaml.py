@@ -12,14 +12,25 @@ from typing import Any
 
 import yaml
 
+MOST_NODES = 50_000
+"""Values and keys of a text that is still read: each takes time and a kilobyte of memory."""
+
 
 class _Loader(yaml.SafeLoader):
     """The safe loader without aliases, tags, dates, sexagesimal numbers, and yes and no as booleans."""
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
 
+    def __init__(self, text: str):
+        super().__init__(text)
+        self._nodes = 0
+
     def compose_node(self, parent: Any, index: Any) -> Any:
         event = self.peek_event()  # type: ignore[no-untyped-call]
+        self._nodes += 1
+        if self._nodes > MOST_NODES:
+            problem = f"it has more than {MOST_NODES:,} values and keys"
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
         if isinstance(event, yaml.AliasEvent) or event.anchor or getattr(event, "tag", None):
             raise yaml.MarkedYAMLError(
                 problem="anchors (&name), aliases (*name) and tags (!name) are not supported",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
 import time
+import unicodedata
 
 import pytest
 from core.folding import CONCEDE, DECLINE, debated, many, opened, reply
@@ -162,6 +164,13 @@ WRAPPED = {
     "struck out from the end of a line": "Here it ends. <s>\n\n{}",
     "struck out right behind a word": "Here it ends<s>\n\n“So.”\n\n{}",
     "quoted from the end of a line": "Here it ends. <q>\n\n{}",
+    "a cut tag behind a comment": "<!-- x -->So it is.<x.\n\n{}",
+    "a cut tag behind an element": "<div></div>So it is.<x.\n\n{}",
+    "a type that is an element behind a comment": "<!-- x -->::<table>.\n\n{}",
+    "an element at the end of HTML": "<script></script><a href='x'>\n\nSo.\n\n{}",
+    "a fence that is the head of a table": "```|<br>\n|-|-|\n</code>\n```\n\n{}",
+    "a list of quotations": "Sie schrieb: „So“ und „ist es.\n\n{}",
+    "a list of other quotations": 'She wrote: “so”, then "it is.\n\n{}',
     "quoted closing mark": "They would have me write:\n\n> [/THINK]\n\n{}",
     "quoted closing mark and quoted words": "They would have me write:\n\n> [/THINK]\n> So it is.\n\n{}",
     "indented closing mark": "They would have me write:\n\n    </think>\n\n{}",
@@ -238,6 +247,18 @@ def test_a_line_that_is_shown_is_not_said(form: str) -> None:
     """In code, a quotation, a comment or private working, or before other words, a reserved line is no act."""
     assert conceded(form.replace(LINE, CONCEDE)) is None
     assert not declines(form.replace(LINE, DECLINE))
+
+
+def test_no_bracket_of_unicode_is_left_open() -> None:
+    """Whatever opens a quotation or a bracket in any script, the line below it does not count while it is open, and
+    counts once it is closed."""
+    openings = [chr(n) for n in range(sys.maxunicode) if unicodedata.category(chr(n)) in ("Ps", "Pi")]
+    counted = [mark for mark in openings if ends_with_line(f"She wrote: {mark}So it is.\n\n{CONCEDE}", CONCEDE)]
+    pairs = [mark + chr(ord(mark) + 1) for mark in openings if unicodedata.category(chr(ord(mark) + 1)) == "Pe"]
+    closed = [pair for pair in pairs if ends_with_line(f"She wrote: {pair[0]}so{pair[1]}.\n\n{CONCEDE}", CONCEDE)]
+
+    assert len(openings) > 70 and counted == []
+    assert len(pairs) > 60 and closed == pairs
 
 
 @pytest.mark.parametrize("form", OWN.values(), ids=OWN)

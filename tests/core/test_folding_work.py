@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
 from core.folding import CONCEDE, DECLINE, converging, declined, events, many, opened, record
 from core.plain import BALLOT, PLAIN, phase, rules
+from counting import calls
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,22 +20,6 @@ from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.util.errors import OutOfTurn
 
 CHOICES = ["plain", "plain", "plain", "asked", "raised", "closed", "concede", "decline", "converge", "gave up"]
-
-
-def calls(work: Callable[[], object]) -> int:
-    """How many functions a piece of work calls."""
-    counted = 0
-
-    def count(frame: object, event: str, arg: object) -> None:
-        nonlocal counted
-        counted += event in ("call", "c_call")
-
-    sys.setprofile(count)
-    try:
-        work()
-    finally:
-        sys.setprofile(None)
-    return counted
 
 
 def test_work_grows_with_the_journal() -> None:

@@ -6,13 +6,16 @@ import re
 from typing import Any
 
 import pytest
-from core.folding import many
+from core.folding import debated, many
+from core.plain import rules
+from counting import calls
 from dealing import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from nasty import HUGE, NASTY, PIECES, alike, texts
 
-from debate_orchestrator.core import visible_text
+from debate_orchestrator.core import hearing, visible_text
+from debate_orchestrator.core.events import Context
 from debate_orchestrator.core.phases import Phase, Quotes
 from debate_orchestrator.core.private_text import without_private
 from debate_orchestrator.core.visible_text import (
@@ -241,6 +244,41 @@ def test_verified_means_that_the_material_has_it(text: str, most: int | None) ->
     assert made.text.count("v_quote") == 2 * len(between)
     assert all(any(f" {normalize(one)} " in f" {normalize(file)} " for file in MATERIAL) for one in between)
     assert [normalize(one) for one in between] == [normalize(one.text) for one in made.quotes if one.verified]
+
+
+def test_material_is_read_once_for_a_debate() -> None:
+    """However many files and speeches there are, the material is made comparable once, and not before the first
+    quote."""
+    material = tuple(f"File {n} says that {'so it is and ' * 40}" for n in range(150))
+    first = calls(lambda: on_text("<quote>so it is and so</quote>", material=material))
+
+    assert calls(lambda: on_text("so it is and so", material=(*material, "x"))) < first / 10
+    assert calls(lambda: on_text("<quote>so it is and so</quote>", material=material)) < first / 10
+
+
+def test_long_debates_look_through_no_more_material(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The texts of a debate share the characters of material that are compared: the first quotes of each are looked
+    up, as many as its share allows, and the others are unverified."""
+    text, material = "<quote>quick brown fox jumps</quote>" * 30, ("The quick brown fox jumps over the lazy dog.",)
+    monkeypatch.setattr(visible_text, "MOST_COMPARED", 45 * 60)
+
+    def verified(texts: int) -> int:
+        made = on_text(text, material=material, texts=texts)
+        assert len(made.quotes) == 30
+        return sum(quote.verified for quote in made.quotes)
+
+    assert [verified(texts) for texts in (1, 4, 6, 60, 1_000)] == [30, 15, 10, 1, 0]
+
+
+def test_the_texts_of_a_reply_share_what_is_looked_up() -> None:
+    """A structured reply of many texts has no more quotes looked up than one of few."""
+    debate = debated(1, rules=rules(quotes={"tag": "quote"}), context=(Context(name="m", text="so it is " * 20_000),))
+    fields = {"reasons": ["<quote>so it is so</quote>" * 200] * 100}
+    heard, quotes = hearing.fields_heard(debate, fields)
+
+    assert len(heard["reasons"]) == 100 and len(quotes) == 20_000
+    looked_up = sum(quote.verified for quote in quotes)
+    assert 0 < looked_up * 180_000 <= visible_text.MOST_COMPARED
 
 
 # Length

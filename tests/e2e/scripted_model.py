@@ -21,6 +21,7 @@ from typing import Any
 Block = dict[str, Any]
 """One content block of a message."""
 BRIEF = re.compile(r"\S+\.brief\.md")
+JOURNAL = re.compile(r"\S+\.journal\.jsonl")
 """A brief's path, which a sub-agent is handed in its first message and the host's model is not."""
 
 
@@ -107,10 +108,17 @@ class Script:
 
     reply: Callable[[str, str], str]
     """A turn's id and a sub-agent's name to the sub-agent's reply."""
+    skill: str = "debate-orchestrator"
+    agent: str = "general-purpose"
+    """The type of its sub-agents."""
+    background: bool = False
+    """Whether its sub-agents are started in the background, as in the terminal client."""
+    stops_at: str = ""
+    """The turn before which it ends the session, if there is one."""
     written: dict[str, dict[str, str]] = field(default_factory=dict)
     """By turn: the replies that were written, by the sub-agent that wrote them."""
     printed: list[dict[str, Any]] = field(default_factory=list)
-    """What `debate` printed, in order."""
+    """What `debate` printed in the last session, in order."""
 
     def __call__(self, request: dict[str, Any]) -> list[Block]:
         talk = Conversation.of(request)
@@ -122,18 +130,33 @@ class Script:
 
     def _host(self, talk: Conversation) -> list[Block]:
         if not talk.calls:
-            return [use("Skill", skill="debate-orchestrator")]
+            return [use("Skill", skill=self.skill)]
         self.printed = [_printed(call) for call in talk.calls if call.tool == "Bash"]
         if not self.printed:
-            return [_ask(topic=talk.begun)]
+            begun = JOURNAL.search(talk.begun)
+            return [_bash(f"debate step {begun[0]} --json") if begun else _ask(topic=talk.begun)]
         now = self.printed[-1]
         if now["complaints"]:
             raise Lost(f"debate complained: {now['complaints']}")
-        if not talk.last:
-            return [_ask(**{now["question"]["key"]: talk.heard})]
-        if talk.last[0].tool == "Agent":
-            return [_ask() if now["status"] == "propose" else _step(now)]
-        return [say(line) for line in ["\n".join(now.get("show", []))] if line] + _next(now, talk)
+        if talk.last[-1].tool == "AskUserQuestion":
+            return [_ask(**_answers(now["questions"], talk.last[-1].result))]
+        return [say(line) for line in ["\n".join(now.get("show", []))] if line] + self._next(now, talk)
+
+    def _next(self, now: dict[str, Any], talk: Conversation) -> list[Block]:
+        match now["status"]:
+            case "ask":
+                return [_dialog(now["questions"])]
+            case "ready":
+                return [_bash(f"debate open --answers {shlex.quote(now['answers'])} --json")]
+            case "propose" | "waiting":
+                if self.stops_at in [turn["turn"] for turn in now["turns"]]:
+                    return [say("I stop here.")]
+                handed = [call.given["description"] for call in talk.calls if call.tool == "Agent"]
+                agents = [_agent(turn, talk, self) for turn in now["turns"] if turn["turn"] not in handed]
+                return [*agents, _bash("debate ask debate.yaml --wait") if "answers" in now else _step(now)]
+            case "done":
+                return [say(now["summary"])]
+        raise Lost(f"debate printed the status {now['status']}")
 
     def _sub_agent(self, talk: Conversation, brief: str) -> list[Block]:
         if not talk.last:
@@ -151,44 +174,47 @@ class Script:
         return [use("Write", file_path=str(PurePath(brief).with_name(place[1])), content=words)]
 
 
-def _next(now: dict[str, Any], talk: Conversation) -> list[Block]:
-    match now["status"]:
-        case "ask":
-            return [say(now["question"]["text"])]
-        case "ready":
-            return [_bash(f"debate open --answers {shlex.quote(now['answers'])} --json")]
-        case "propose" | "waiting":
-            return [_agent(turn, talk) for turn in now["turns"]]
-        case "done":
-            return [say(now["summary"])]
-    raise Lost(f"debate printed the status {now['status']}")
-
-
 def _ask(**answers: str) -> Block:
     given = [shlex.quote(f"{key}={answer}") for key, answer in answers.items()]
     return _bash(" ".join(["debate ask debate.yaml", *given]))
 
 
+def _dialog(questions: list[dict[str, Any]]) -> Block:
+    """All questions in one dialog, as they were printed but for their keys."""
+    named = ("question", "header", "options")
+    asked = [{name: one[name] for name in named} | {"multiSelect": False} for one in questions]
+    return use("AskUserQuestion", questions=asked)
+
+
+def _answers(questions: list[dict[str, Any]], told: str) -> dict[str, str]:
+    """By key, what the tool tells that the user chose."""
+    chosen = {one["key"]: re.search(re.escape(f'"{one["question"]}"="') + '([^"]*)"', told) for one in questions}
+    if lost := [key for key, answer in chosen.items() if answer is None]:
+        raise Lost(f"the dialog gave no answer to {lost}: {told}")
+    return {key: answer[1] for key, answer in chosen.items() if answer}
+
+
 def _step(now: dict[str, Any]) -> Block:
-    return _bash(f"debate step {shlex.quote(now['journal'])} --json")
+    return _bash(f"debate step {shlex.quote(now['journal'])} --json --wait")
 
 
 def _bash(command: str) -> Block:
     return use("Bash", command=command, description="Go on with the debate")
 
 
-def _agent(turn: dict[str, Any], talk: Conversation) -> Block:
+def _agent(turn: dict[str, Any], talk: Conversation, script: Script) -> Block:
     wording = re.search(r"(?m)^ {4,}(.*<turn\.brief>.*)$", talk.shown)
     if wording is None:
         raise Lost("the skill does not say how to put a turn to a sub-agent")
     prompt = wording[1].replace("<turn.brief>", turn["brief"])
-    kind = {"subagent_type": "general-purpose", "run_in_background": False}
+    kind = {"subagent_type": script.agent, "run_in_background": script.background}
     return use("Agent", description=turn["turn"], prompt=prompt, **kind)
 
 
 def _printed(call: Call) -> dict[str, Any]:
     try:
-        value: dict[str, Any] = json.loads(call.result)
+        # What the launcher says while it installs the command stands before.
+        value: dict[str, Any] = json.loads(call.result[call.result.index("{") :])
     except ValueError:
         raise Lost(f"{call.given['command']} printed no JSON: {call.result[:2000]}") from None
     return value

@@ -1,4 +1,4 @@
-"""The skill as Claude Code runs it: the real program, with a stand-in for its model."""
+"""The skill as Claude Code runs it: the real program, with a stand-in for its model and one for its user."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 import puppets
 import pytest
@@ -21,87 +22,134 @@ from debate_orchestrator.storage import journal
 
 from .ending import kill, started_by
 from .npm import program
-from .scripted_model import BRIEF, Conversation, Script, serve
+from .scripted_model import BRIEF, Conversation, Script, Served, serve
 
 pytestmark = pytest.mark.slow
 
 VERSION = "2.1.329"
-SKILL = Path(__file__).parents[2] / "skill" / "debate-orchestrator"
+ROOT = Path(__file__).parents[2]
+SKILL = ROOT / "skill" / "debate-orchestrator"
 DEBATE = Path(sys.executable).with_name("debate")
 KEY = "sk-not-a-real-key-0123456789"
 OPENING = "Please have this debated: "
 TOPIC = "Should internal calls move from REST to gRPC?"
+INSTRUCTIONS = "Always answer in French."
 MODERATOR = {
     "setup.topic.moderator": {"ambiguous": False, "restated": TOPIC, "recommended": None, "alternative": None},
     "setup.positions.moderator": {"kind": "technical", "a": "They should move.", "b": "They should stay."},
 }
-TOOLS = "Skill,Bash(debate:*),Agent,Read,Write"
-SECONDS = 120
-"""That the whole conversation may take; it takes about a quarter of them."""
+CHOICES = {
+    "Is this accurate?": "yes",
+    "do you have specific positions in mind?": "auto",
+    "How many debate rounds? (Default: 3)": "2 (Recommended)",
+    "How strict should the judge be?": "Lenient",
+    "Correct?": "Yes (Recommended)",
+    "Where should I save the debate report?": "report.md",
+}
+"""How a question ends, to what the user chooses or types."""
+MOST_APPROVALS, MOST_CALLS, MOST_CHARACTERS = 2, 30, 13_000
+"""What a debate of two rounds may take: permissions asked for, requests to the host's model, output of `debate`."""
+SECONDS = 150
+"""That a whole session may take; it takes about a quarter of them."""
 
 
-class Ran(NamedTuple):
-    """What came of one run."""
+@dataclass
+class Session:
+    """What came of one session."""
 
-    rounds: int
-    project: Path
-    code: int
-    said: list[str]
+    code: int | None = None
+    said: list[str] = field(default_factory=list)
     """The last words of each of the model's turns, as the program printed them."""
-    script: Script
-    requests: list[dict[str, Any]]
-
-    def sent(self, *, by_sub_agents: bool) -> list[dict[str, Any]]:
-        """The requests of the main conversation, or those of the sub-agents."""
-        return [one for one in self.requests if bool(BRIEF.search(Conversation.of(one).begun)) == by_sub_agents]
+    approved: list[str] = field(default_factory=list)
+    """The tools that the user was asked to permit."""
+    dialogs: list[list[str]] = field(default_factory=list)
+    """The questions of each dialog."""
 
 
-def test_a_debate_runs_from_the_users_words_to_the_report(claude: Path, tmp_path: Path) -> None:
-    """Claude Code finds the skill, puts its questions to the user, gives every turn to a sub-agent of its own, and
-    ends with the summary."""
-    ran = _debate(claude, tmp_path, rounds=2)
-    assert ran.code == 0
-    assert ran.said[-1].startswith("Debate complete. Report written to report.md.")
-    _the_skill_was_listed_before_it_was_used(ran)
-    _each_question_was_put_word_for_word(ran)
-    _every_turn_was_taken_by_a_sub_agent_of_its_own(ran)
-    _turns_due_together_were_handed_out_in_one_message(ran)
-    _the_report_and_the_journal_are_whole(ran)
-    _no_file_holds_the_key(ran)
+def sent(served: Served, *, by_sub_agents: bool) -> list[dict[str, Any]]:
+    """The requests of the main conversations, or those of the sub-agents."""
+    return [one for one in served.requests if bool(BRIEF.search(Conversation.of(one).begun)) == by_sub_agents]
 
 
-def _the_skill_was_listed_before_it_was_used(ran: Ran) -> None:
+@pytest.mark.parametrize("background", [False, True])
+def test_a_debate_runs_from_the_users_words_to_the_report(claude: Path, tmp_path: Path, background: bool) -> None:
+    """Claude Code finds the skill, puts its questions to the user in two dialogs, gives every turn to a sub-agent of
+    its own, and ends with the summary; within the approvals, calls and characters that a debate may take. Its
+    sub-agents run in the background or are awaited."""
+    project, environment = _project(tmp_path, os.pathsep.join([str(DEBATE.parent), os.environ["PATH"]]))
+    skills = project / ".claude" / "skills"
+    skills.mkdir(parents=True)
+    (skills / SKILL.name).symlink_to(SKILL)
+    script = Script(_reply, background=background)
+    with _served(script) as served:
+        session = _talk([str(claude)], project, environment | {"ANTHROPIC_BASE_URL": served.url}, OPENING + TOPIC)
+
+    assert session.code == 0
+    assert session.said[-1].startswith("Debate complete. Report written to report.md.")
+    _the_skill_was_listed_before_it_was_used(served)
+    asked = [[one["question"] for one in printed["questions"]] for printed in script.printed if "questions" in printed]
+    assert session.dialogs == asked and [len(questions) for questions in asked] == [4, 2]
+    _every_turn_was_taken_by_a_sub_agent_of_its_own(project, script, served)
+    _turns_due_together_were_handed_out_in_one_message(script, served)
+    _the_report_and_the_journal_are_whole(project, environment)
+    _no_file_holds_the_key(project)
+    host = sent(served, by_sub_agents=False)
+    output = [call.result for call in Conversation.of(host[-1]).calls if call.tool == "Bash"]
+    assert len(session.approved) <= MOST_APPROVALS, session.approved
+    assert len(host) <= MOST_CALLS
+    assert sum(map(len, output)) <= MOST_CHARACTERS
+
+
+def test_a_plugin_brings_its_command_and_another_session_goes_on(claude: Path, tmp_path: Path) -> None:
+    """Where no `debate` is installed, the plugin's is found and installs itself; its sub-agents are not told the
+    user's instructions; and a second session goes on with the debate that a first one left."""
+    project, environment = _project(tmp_path, os.pathsep.join([str(_installer(tmp_path)), "/usr/bin", "/bin"]))
+    names = {"skill": "debate-orchestrator:debate-orchestrator", "agent": "debate-orchestrator:seat"}
+    script = Script(_reply, **names, stops_at="1.rebuttal.a")
+    command = [str(claude), "--plugin-dir", str(ROOT)]
+    with _served(script) as served:
+        environment |= {"ANTHROPIC_BASE_URL": served.url}
+        left = _talk(command, project, environment, OPENING + TOPIC)
+        script.stops_at = ""
+        ended = _talk(command, project, environment, "Go on with the debate in report.journal.jsonl please.")
+
+    assert left.said[-1] == "I stop here."
+    assert ended.said[-1].startswith("Debate complete. Report written to report.md.")
+    assert max(len(left.approved), len(ended.approved)) <= MOST_APPROVALS, (left.approved, ended.approved)
+    _every_turn_was_taken_by_a_sub_agent_of_its_own(project, script, served)
+    _the_report_and_the_journal_are_whole(project, environment)
+    told = {by: INSTRUCTIONS in json.dumps(sent(served, by_sub_agents=by)) for by in (True, False)}
+    assert told == {True: False, False: True}
+
+
+def _the_skill_was_listed_before_it_was_used(served: Served) -> None:
     front = yaml.safe_load((SKILL / "SKILL.md").read_text(encoding="utf-8").split("---")[1])
-    first = ran.sent(by_sub_agents=False)[0]
+    first = sent(served, by_sub_agents=False)[0]
     assert not Conversation.of(first).calls
     assert json.dumps(front["description"].strip())[1:-1] in json.dumps(first["messages"])
 
 
-def _each_question_was_put_word_for_word(ran: Ran) -> None:
-    assert ran.said[:-1] == [one["question"]["text"] for one in ran.script.printed if one["status"] == "ask"]
-
-
-def _every_turn_was_taken_by_a_sub_agent_of_its_own(ran: Ran) -> None:
-    events = journal.read(ran.project / "report.journal.jsonl").events
+def _every_turn_was_taken_by_a_sub_agent_of_its_own(project: Path, script: Script, served: Served) -> None:
+    events = journal.read(project / "report.journal.jsonl").events
     told = {event.turn: event.reply.text for event in events if event.kind in ("spoke", "voted")}
-    written = ran.script.written
+    written = script.written
     assert set(written) == set(told) | set(MODERATOR)
     assert {turn: [text] for turn, text in told.items()} == {turn: list(written[turn].values()) for turn in told}
     agents = [agent for by in written.values() for agent in by]
     assert len(agents) == len(set(agents)) == len(written)
     # The moderator of the topic is meant to read the user's words; no debater and no judge is.
-    seats = [one for one in ran.sent(by_sub_agents=True) if "setup.topic.moderator" not in Conversation.of(one).begun]
+    requests = sent(served, by_sub_agents=True)
+    seats = [one for one in requests if "setup.topic.moderator" not in Conversation.of(one).begun]
     assert seats
     assert not [one for one in seats if OPENING.strip() in json.dumps(one["messages"])]
 
 
-def _turns_due_together_were_handed_out_in_one_message(ran: Ran) -> None:
-    last = ran.sent(by_sub_agents=False)[-1]
+def _turns_due_together_were_handed_out_in_one_message(script: Script, served: Served) -> None:
+    last = sent(served, by_sub_agents=False)[-1]
     model = [one["content"] for one in last["messages"] if one["role"] == "assistant"]
     handed = [turns for content in model if (turns := _handed(content))]
-    assert handed == [[turn["turn"] for turn in one["turns"]] for one in ran.script.printed if one.get("turns")]
-    rounds = range(1, ran.rounds + 1)
-    pairs = [[f"{n}.{phase}.{side}" for side in "ab"] for n in rounds for phase in ("challenge", "rebuttal")]
+    assert handed == [[turn["turn"] for turn in one["turns"]] for one in script.printed if one.get("turns")]
+    pairs = [[f"{n}.{phase}.{side}" for side in "ab"] for n in (1, 2) for phase in ("challenge", "rebuttal")]
     assert [turns for turns in handed if len(turns) > 1] == pairs
 
 
@@ -110,16 +158,16 @@ def _handed(content: str | list[dict[str, Any]]) -> list[str]:
     return [one["input"]["description"] for one in blocks if one["type"] == "tool_use" and one["name"] == "Agent"]
 
 
-def _the_report_and_the_journal_are_whole(ran: Ran) -> None:
-    assert (ran.project / "report.md").read_text(encoding="utf-8").startswith("# Debate Report")
+def _the_report_and_the_journal_are_whole(project: Path, environment: dict[str, str]) -> None:
+    assert (project / "report.md").read_text(encoding="utf-8").startswith("# Debate Report")
     check = [str(DEBATE), "check", "report.journal.jsonl"]
-    done = subprocess.run(check, cwd=ran.project, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(check, cwd=project, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def _no_file_holds_the_key(ran: Ran) -> None:
-    files = [path for path in ran.project.rglob("*") if path.is_file()]
-    assert ran.project / "report.md" in files
+def _no_file_holds_the_key(project: Path) -> None:
+    files = [path for path in project.rglob("*") if path.is_file()]
+    assert project / "report.md" in files
     assert not [path for path in files if KEY.encode() in path.read_bytes()]
 
 
@@ -129,53 +177,98 @@ def claude() -> Path:
     return program("@anthropic-ai/claude-code", VERSION, "claude")
 
 
-def _debate(claude: Path, folder: Path, rounds: int) -> Ran:
-    """A debate from the user's first words to the summary, in a project and a home of its own."""
+def _reply(turn: str, agent: str) -> str:
+    if turn in MODERATOR:
+        return json.dumps(MODERATOR[turn])
+    said = puppets.reply({"turn": turn, "seat": turn.rpartition(".")[2]}, rounds=2, strict=False)
+    return f"{said}\n\nSo says {agent}." if isinstance(said, str) else json.dumps(said)
+
+
+def _project(folder: Path, path: str) -> tuple[Path, dict[str, str]]:
+    """A project with a user's instructions, and an environment with a home of its own."""
     project, home = folder / "project", folder / "home"
+    project.mkdir()
     home.mkdir()
-    skills = project / ".claude" / "skills"
-    skills.mkdir(parents=True)
-    (skills / SKILL.name).symlink_to(SKILL)
+    (project / "CLAUDE.md").write_text(f"{INSTRUCTIONS}\n", encoding="utf-8")
+    environment = {
+        "PATH": path,
+        "HOME": str(home),
+        "TMPDIR": str(home),
+        "ANTHROPIC_API_KEY": KEY,
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    }
+    return project, environment
 
-    def reply(turn: str, agent: str) -> str:
-        if turn in MODERATOR:
-            return json.dumps(MODERATOR[turn])
-        seat = turn.rpartition(".")[2]
-        said = puppets.reply({"turn": turn, "seat": seat}, rounds=rounds, strict=False)
-        return f"{said}\n\nSo says {agent}." if isinstance(said, str) else json.dumps(said)
 
-    script = Script(reply)
+def _installer(folder: Path) -> Path:
+    """A folder with a `python3` whose environments get this environment's `debate` without a download."""
+    python = folder / "bin" / "python3"
+    python.parent.mkdir()
+    python.write_text(
+        "#!/bin/sh\n"
+        'if [ "$1 $2" = "-m venv" ]; then\n'
+        '  mkdir -p "$3/bin"\n'
+        f"  printf '#!/bin/sh\\nexit 0\\n' > \"$3/bin/python\"\n"
+        f'  printf \'#!/bin/sh\\nexec {DEBATE} "$@"\\n\' > "$3/bin/debate"\n'
+        '  chmod +x "$3/bin/python" "$3/bin/debate"\n'
+        "fi\n",
+        encoding="utf-8",
+    )
+    python.chmod(0o755)
+    return python.parent
+
+
+@contextlib.contextmanager
+def _served(script: Script) -> Iterator[Served]:
+    """The stand-in for the model; the test fails with the first request that it had no answer to."""
     with serve(script) as served:
-        user = [f"{OPENING}{TOPIC}", "yes", "auto", "yes", str(rounds), "lenient", "report.md"]
-        code, said, errors = _talk(claude, project, home, served.url, user)
-    if served.problems:
-        pytest.fail(served.problems[0], pytrace=False)
-    assert len(said) == len(user), f"it ended after {said}: {errors}"
-    return Ran(rounds, project, code, said, script, served.requests)
+        try:
+            yield served
+        finally:
+            if served.problems:
+                pytest.fail(served.problems[0], pytrace=False)
 
 
-def _talk(claude: Path, project: Path, home: Path, url: str, user: list[str]) -> tuple[int, list[str], str]:
-    """Says the user's words one after the other, each when the model has ended its turn; the exit code, what the
-    model ended its turns with, and what stood on stderr."""
-    said: list[str] = []
-    with _started(claude, project, home, url) as program, contextlib.suppress(BrokenPipeError):
-        assert program.stdin
-        _tell(program.stdin, user[0])
-        for line in _printed(program, home / "stdout"):
+def _talk(command: list[str], project: Path, environment: dict[str, str], words: str) -> Session:
+    """A session that begins with these words. The user permits what is asked for, and answers the dialogs."""
+    session, home = Session(), Path(environment["HOME"])
+    with _started(command, project, environment) as running, contextlib.suppress(BrokenPipeError):
+        assert running.stdin
+        _tell(running.stdin, {"type": "user", "message": {"role": "user", "content": words}})
+        for line in _printed(running, home / "stdout"):
             event = json.loads(line)
-            if event["type"] != "result":
-                continue
-            said.append(event.get("result", ""))
-            if len(said) < len(user):
-                _tell(program.stdin, user[len(said)])
-            else:
-                program.stdin.close()
-    return program.returncode, said, (home / "stderr").read_text(encoding="utf-8", errors="replace")
+            if event["type"] == "control_request":
+                _tell(running.stdin, _permission(event, session))
+            elif event["type"] == "result":
+                session.said.append(event.get("result", ""))
+                running.stdin.close()
+    session.code = running.returncode
+    errors = (home / "stderr").read_text(encoding="utf-8", errors="replace")
+    assert session.said, f"it ended without a word: {errors}"
+    return session
+
+
+def _permission(event: dict[str, Any], session: Session) -> dict[str, Any]:
+    """What the user answers when a tool is about to be used."""
+    request = event["request"]
+    given = request["input"]
+    if request["tool_name"] == "AskUserQuestion":
+        questions = [one["question"] for one in given["questions"]]
+        session.dialogs.append(questions)
+        given |= {"answers": {text: _chosen(text) for text in questions}}
+    else:
+        session.approved.append(f"{request['tool_name']} {json.dumps(given)[:200]}")
+    answer = {"subtype": "success", "request_id": event["request_id"]}
+    return {"type": "control_response", "response": answer | {"response": {"behavior": "allow", "updatedInput": given}}}
+
+
+def _chosen(question: str) -> str:
+    return next(choice for ending, choice in CHOICES.items() if question.endswith(ending))
 
 
 def _printed(program: subprocess.Popen[str], path: Path) -> Iterator[str]:
-    """The lines that it prints to this file, until it ends. A pipe would not do: whoever it has started may hold one
-    open after it has ended."""
+    """The lines that it prints to this file, until it ends. A pipe would not do: what it has started may hold one open
+    after it has ended."""
     end, rest = time.monotonic() + SECONDS, ""
     with open(path, encoding="utf-8") as printed:
         while time.monotonic() < end:
@@ -188,31 +281,24 @@ def _printed(program: subprocess.Popen[str], path: Path) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def _started(claude: Path, project: Path, home: Path, url: str) -> Iterator[subprocess.Popen[str]]:
+def _started(command: list[str], project: Path, environment: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
     """The program, in a group of its own, which is killed in the end with all that is left in it."""
-    environment = {
-        "PATH": os.pathsep.join([str(DEBATE.parent), os.environ["PATH"]]),
-        "HOME": str(home),
-        "TMPDIR": str(home),
-        "ANTHROPIC_API_KEY": KEY,
-        "ANTHROPIC_BASE_URL": url,
-        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-    }
     form = ["--verbose", "--input-format", "stream-json", "--output-format", "stream-json"]
-    command = [str(claude), "-p", *form, "--allowedTools", TOOLS]
+    asking = ["--permission-mode", "default", "--permission-prompt-tool", "stdio"]
+    home = Path(environment["HOME"])
     with open(home / "stdout", "wb") as stdout, open(home / "stderr", "wb") as stderr:
-        program = subprocess.Popen(
-            command, cwd=project, env=environment, stdin=subprocess.PIPE, stdout=stdout, stderr=stderr,
-            encoding="utf-8", start_new_session=True,
+        running = subprocess.Popen(
+            [*command, "-p", *form, *asking], cwd=project, env=environment, stdin=subprocess.PIPE, stdout=stdout,
+            stderr=stderr, encoding="utf-8", start_new_session=True,
         )  # fmt: skip
     try:
-        yield program
+        yield running
     finally:
-        kill(started_by(program.pid))
+        kill(started_by(running.pid))
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(program.pid, signal.SIGKILL)
-        program.wait(30)
+            os.killpg(running.pid, signal.SIGKILL)
+        running.wait(30)
 
 
-def _tell(stdin: IO[str], words: str) -> None:
-    print(json.dumps({"type": "user", "message": {"role": "user", "content": words}}), file=stdin, flush=True)
+def _tell(stdin: IO[str], message: dict[str, Any]) -> None:
+    print(json.dumps(message), file=stdin, flush=True)

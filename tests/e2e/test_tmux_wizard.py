@@ -12,15 +12,15 @@ pytestmark = pytest.mark.slow
 
 ANSWERS = [
     ("What is the debate topic or question?", "Should our team write new services in Rust instead of Go?"),
-    ("Is this accurate?", "1"),
-    ("Should I assign the two positions", "auto"),
+    ("Who argues, and who judges?", "rehearse"),
+    ("Correct?", "edit"),
     ("What does Researcher A (Pro) argue?", ""),
     ("What does Researcher B (Con) argue?", " The team should stay with Go."),
     ("Correct?", "yes"),
-    ("How many debate rounds?", "1"),
-    ("How strict should the judge be?", "strict"),
-    ("Where should I save the debate report?", "reports/rust.md"),
-    ("Who argues, and who judges?", "rehearse"),
+    ("A file or an address with your numbers", ""),
+    ("Begin the debate?", "more"),
+    ("Which answer?", "output"),
+    ("Where should I save the debate report?", "\x15reports/rust.md"),
     ("Begin the debate?", "yes"),
 ]
 """What stands at the end of a screen, and what is typed then."""
@@ -62,7 +62,17 @@ def test_from_the_first_question_to_the_report(columns: int, environment: dict[s
     assert "The team should stay with Go." in kept
 
 
-def test_resized_stopped_left_gone_on_with_and_gone_back_in(here: Path) -> None:
+def test_enter_all_the_way(here: Path) -> None:
+    """From an installed program to a finished rehearsal: the topic, and Enter five times at most."""
+    with screen(80, 30, here) as one:
+        one.debate("Should our team write new services in Rust instead of Go?")
+        for words in ("Who argues, and who judges?", "Correct?", "with your numbers", "Begin the debate?"):
+            question(one, words)
+            one.press("Enter")
+        question(one, "Report written to debate-report.rehearsed.md.")
+
+
+def test_resized_stopped_left_continued_and_gone_back_in(here: Path) -> None:
     """A conversation goes on whatever happens to its window, out of order, and over two sittings."""
     with screen(80, 30, here) as one:
         one.debate()
@@ -70,10 +80,10 @@ def test_resized_stopped_left_gone_on_with_and_gone_back_in(here: Path) -> None:
         answered(one, 1, 3)
         _stopped(one)
         _left(one)
-        _gone_on_with(one)
-        answered(one, 3, 6)
+        _continued(one)
+        answered(one, 2, 7)
+        _arrow_keys_choose(one)
         _the_line_below_follows_what_is_typed(one)
-        answered(one, 7, 10)
         _gone_back_in(one)
 
 
@@ -85,7 +95,7 @@ def _resized_while_a_line_is_typed(one: Screen) -> None:
         one.resize(columns, 30)
         question(one, TOPIC[-20:-1])
     one.type("?")
-    assert TOPIC.removesuffix("?") in " ".join(question(one, "Is this accurate?").split())
+    assert TOPIC.removesuffix("?") in " ".join(question(one, "Who argues, and who judges?").split())
     one.resize(80, 30)
 
 
@@ -107,31 +117,36 @@ def _left(one: Screen) -> None:
     one.see("code 130")
 
 
-def _gone_on_with(one: Screen) -> None:
-    """That command goes on at the same question, with what was answered."""
+def _continued(one: Screen) -> None:
+    """That command continues with what was answered."""
     one.type("clear")
     one.debate("--answers", ".debate-setup.yaml")
-    shown = question(one, ANSWERS[3][0])
-    assert f"topic: {TOPIC}" in shown
-    assert "> Our team should write new services in Rust instead of Go." in shown
+    assert f"topic: {TOPIC}" in question(one, ANSWERS[2][0])
+
+
+def _arrow_keys_choose(one: Screen) -> None:
+    """The arrow keys move the mark, and Enter takes the marked choice."""
+    question(one, "* 1 yes")
+    one.press("Down")
+    question(one, "* 2 more")
+    one.press("Enter")
+    question(one, "Which answer?")
+    one.type("rounds")
 
 
 def _the_line_below_follows_what_is_typed(one: Screen) -> None:
-    """Calls, minutes and cost change with a number that is typed, before it is sent."""
+    """A rehearsal costs nothing however many rounds are typed."""
     question(one, "How many debate rounds?")
-    one.press("6")
-    question(one, "with models: 44 calls, about 16 min")
-    one.press("BSpace", "1")
-    shown = question(one, "with models: 5 calls, about 3 min")
-    assert shown.split("\n")[-1].startswith("with models: 5 calls")
+    one.press("1")
+    assert question(one, "a rehearsal: no calls, no cost").split("\n")[-1].startswith("a rehearsal")
     one.press("Enter")
 
 
 def _gone_back_in(one: Screen) -> None:
     """Shift-Tab puts the question before, with the answer that stands, and nothing later is asked again."""
-    question(one, "Begin the debate?")
-    for shown in ("(Enter: keep)", "> reports/rust.md", "(Enter: strict)", "(Enter: 1)"):
+    question(one, "Rounds: 1")
+    for shown in ("(Enter: none)", "* 1 yes", "* 1 keep"):
         one.press("BTab")
         question(one, shown)
-    one.type("2")
-    one.see(lambda text: "Begin the debate?" in text.partition("Rounds: 2")[2])
+    one.press("Enter")
+    one.see(lambda text: "Begin the debate?" in text)

@@ -13,8 +13,8 @@ from typing import NamedTuple
 from debate_orchestrator.core.phases import CLERK, fill_label
 from debate_orchestrator.core.verdict import DECISIVE
 from debate_orchestrator.reports import wording
-from debate_orchestrator.reports.html import writer
 from debate_orchestrator.reports.html.excerpts import Purpose, excerpt
+from debate_orchestrator.reports.html.writer import HtmlWriter
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import RoundReport, TurnReport
 from debate_orchestrator.util.numbers import decimals, percent
@@ -58,31 +58,33 @@ class FlowPart(NamedTuple):
     rows: tuple[FlowRow | FlowLine, ...]
 
 
-def flow(report: ReportModel, before: str, after: str) -> tuple[FlowPart, ...]:
+def flow(report: ReportModel, writer: HtmlWriter, before: str, after: str) -> tuple[FlowPart, ...]:
     """The sheet of a debate, as far as it got; empty where neither side argued."""
-    parts = [FlowPart(before, tuple(_rows(report, report.before)))]
-    parts += [FlowPart(f"Round {one.number}", tuple(_round_rows(report, one))) for one in report.rounds]
-    parts.append(FlowPart(after, tuple(_rows(report, report.after))))
+    parts = [FlowPart(before, tuple(_rows(report, writer, report.before)))]
+    parts += [FlowPart(f"Round {one.number}", tuple(_round_rows(report, writer, one))) for one in report.rounds]
+    parts.append(FlowPart(after, tuple(_rows(report, writer, report.after))))
     argued = any(isinstance(row, FlowRow) for part in parts for row in part.rows)
     return tuple(part for part in parts if part.rows) if argued else ()
 
 
-def _round_rows(report: ReportModel, one: RoundReport) -> Iterator[FlowRow | FlowLine]:
-    yield from _rows(report, one.speeches)
+def _round_rows(report: ReportModel, writer: HtmlWriter, one: RoundReport) -> Iterator[FlowRow | FlowLine]:
+    yield from _rows(report, writer, one.speeches)
     yield from (_vote(report, turn) for turn in one.ballots if turn.votes)
     if one.forced:
         yield FlowLine("call", "Intervention", fill_label(report.intervention_label, round=one.number))
-    yield from _rows(report, one.forced)
+    yield from _rows(report, writer, one.forced)
 
 
-def _rows(report: ReportModel, turns: Sequence[TurnReport]) -> Iterator[FlowRow | FlowLine]:
+def _rows(report: ReportModel, writer: HtmlWriter, turns: Sequence[TurnReport]) -> Iterator[FlowRow | FlowLine]:
     phases: dict[str, list[TurnReport]] = {}
     for turn in turns:
         phases.setdefault(turn.phase_title or turn.heading, []).append(turn)
     for phase, own in phases.items():
         if any(turn.seat in report.arguing for turn in own):
             cells = ((side, [turn for turn in own if turn.seat == side]) for side in report.arguing)
-            yield FlowRow(phase, tuple((side, tuple(_note(report, turn) for turn in turns)) for side, turns in cells))
+            yield FlowRow(
+                phase, tuple((side, tuple(_note(report, writer, turn) for turn in turns)) for side, turns in cells)
+            )
         for turn in own:
             if turn.seat == CLERK:
                 yield FlowLine("clerk", report.seats[turn.seat], _found(turn), turn.id)
@@ -90,11 +92,11 @@ def _rows(report: ReportModel, turns: Sequence[TurnReport]) -> Iterator[FlowRow 
                 yield _vote(report, turn)
 
 
-def _note(report: ReportModel, turn: TurnReport) -> FlowNote:
+def _note(report: ReportModel, writer: HtmlWriter, turn: TurnReport) -> FlowNote:
     link = next((link for link in report.links if link.turn == turn.id), None)
     return FlowNote(
         turn,
-        gist(turn, report.judging.quotes, purpose=link.how if link and not turn.concedes else ""),
+        gist(turn, writer, report.judging.quotes, purpose=link.how if link and not turn.concedes else ""),
         attacks=link.to if link and link.how == "attacks" else "",
         answers=link.to if link and link.how == "answers" else "",
         attacked_by=tuple(other.turn for other in report.links if other.to == turn.id and other.how == "attacks"),
@@ -113,17 +115,18 @@ def _vote(report: ReportModel, turn: TurnReport) -> FlowLine:
     return FlowLine("vote", f"{report.seats[turn.seat]}{', mirrored' if turn.mirrored else ''}", vote, turn.id)
 
 
-def gist(turn: TurnReport, quotes: tuple[str, str] | None = None, purpose: Purpose = "") -> str:
+def gist(turn: TurnReport, writer: HtmlWriter, quotes: tuple[str, str] | None = None, purpose: Purpose = "") -> str:
     """A turn in a line: an excerpt of its speech, or that it has none. What stands between the tags of `quotes` is
-    quoted; `purpose` is what it does to another turn."""
+    quoted; `purpose` is what it does to another turn. `writer` is the page's, so that a speech is parsed once."""
     if turn.declined:
         return "Declined to argue."
     speech = turn.text if turn.text is not None else _argument(turn)
     if not sanitize(speech).strip():
         return "No reply that counts." if turn.fields is None else ""
+    paragraphs = writer.speech(speech).paragraphs
     for tag in quotes or ():
-        speech = speech.replace(f"<{tag}>", "“").replace(f"</{tag}>", "”")
-    return excerpt(writer.plainly(speech), purpose)
+        paragraphs = [one.replace(f"<{tag}>", "“").replace(f"</{tag}>", "”") for one in paragraphs]
+    return excerpt(paragraphs, purpose)
 
 
 def _argument(turn: TurnReport) -> str:

@@ -8,15 +8,15 @@ from functools import cache, partial
 from hashlib import sha256
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
 from markupsafe import Markup
 
 from debate_orchestrator.core.phases import NO_DECISION, fill_label
 from debate_orchestrator.reports import markup, reviewers, sections, verdict_text, wording
 from debate_orchestrator.reports.html import figures
-from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.reports.html.excerpts import opening, shortened
-from debate_orchestrator.reports.html.writer import HtmlWriter, anchor
+from debate_orchestrator.reports.html.writer import HtmlWriter, anchor, literal_html
 from debate_orchestrator.reports.markdown import SHOWN, SHOWN_LAST
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import TurnReport
@@ -38,7 +38,7 @@ _REASONS = ("justification", "reasons", "summary", "why")
 
 def render(report: ReportModel) -> str:
     """The whole page, or the bare transcript where the format has no other report, ending in a newline."""
-    writer = HtmlWriter(report.places, [turn.id for turn in report.turns])
+    writer = HtmlWriter(report.places, [turn.id for turn in report.turns], report.judging.quotes)
     fields = FieldText(report.seats)
     elsewhere = {"sources"} if report.evidence is not None else set()
     values: dict[str, Any] = {
@@ -53,7 +53,7 @@ def render(report: ReportModel) -> str:
         "listed_last": lambda turn: writer.points(fields.points(turn.shape, turn.fields, SHOWN_LAST | elsewhere)),
         "reading": lambda turn: wording.reading_line(turn.reading, report.judging.scales),
         "cited": lambda turn: writer.line(markup.cited(turn.pages)),
-        "spoken": lambda turn: html.block(turn.text, report.judging.quotes),
+        "spoken": lambda turn: writer.speech(turn.text).html,
         "ties": {link.turn: link for link in report.links},
         "weak": [note for note in report.notes if note.severity == "warning"],
         "made": [note for note in report.notes if note.severity == "info" and note.kind not in _MOVED],
@@ -63,12 +63,12 @@ def render(report: ReportModel) -> str:
         "after": AFTER,
     }
     if not report.bare:
-        values |= _report(report, fields)
+        values |= _report(report, fields, writer)
     text = _environment().get_template("transcript.html.j2" if report.bare else "report.html.j2").render(values)
     return text.strip("\n") + "\n"
 
 
-def _report(report: ReportModel, fields: FieldText) -> dict[str, Any]:
+def _report(report: ReportModel, fields: FieldText, writer: HtmlWriter) -> dict[str, Any]:
     """What a report has beside the transcript."""
     outcome = verdict_text.outcome(report)
     decided = tuple(run._replace(strong=False) for run in outcome if run.strong)
@@ -87,7 +87,7 @@ def _report(report: ReportModel, fields: FieldText) -> dict[str, Any]:
         "costs": sections.cost_table(report),
         "earlier": verdict_text.earlier_verdict(report),
         "reviewers_note": reviewers.NOTE,
-        "flow": figures.flow(report, BEFORE, AFTER),
+        "flow": figures.flow(report, writer, BEFORE, AFTER),
         "chart": figures.chart(report),
         "gauge": figures.gauge(report),
     }
@@ -141,7 +141,19 @@ def _structured(report: ReportModel, fields: FieldText, writer: HtmlWriter, turn
     if sections.has_findings(turn):
         found = sections.findings(turn, report, fields)
         return writer.items(found) if found else Markup("<p>{}</p>").format(sections.NOTHING)
-    return writer.block(fields.block(turn.shape, turn.fields), report.judging.quotes)
+    return writer.block(fields.block(turn.shape, turn.fields))
+
+
+@pass_context
+def _line(context: Context, text: str) -> Markup:
+    writer: HtmlWriter = context["writer"]
+    return writer.prose(text)
+
+
+@pass_context
+def _reasons(context: Context, text: str) -> Markup:
+    writer: HtmlWriter = context["writer"]
+    return writer.reasons(text)
 
 
 @cache
@@ -155,9 +167,9 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "anchor": anchor,
-        "line": html.line,
-        "literal": html.literal_html,
-        "block": html.block,
+        "line": _line,
+        "literal": literal_html,
+        "reasons": _reasons,
         "points": decimals,
         "mark": lambda value: f"{value:g}",
         "winner": wording.winner_word,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from markdown_it import MarkdownIt
@@ -15,7 +15,7 @@ from markdown_it.token import Token
 from markupsafe import Markup, escape
 
 from debate_orchestrator.reports import markup
-from debate_orchestrator.reports.markup import LONGEST, leaves_out
+from debate_orchestrator.reports.markup import ParseBudget, leaves_out
 from debate_orchestrator.reports.rich_text import FieldPart, Phrase, PlainTable, Table, TextRun, literal
 from debate_orchestrator.util import sanitize
 
@@ -28,11 +28,42 @@ def anchor(turn_id: str) -> str:
     return f"t-{re.sub(r'[^a-z0-9.-]', '-', turn_id)}"
 
 
-class HtmlWriter:
-    """Writes for one page, on which the turns in `places` can be linked: turn id to its round and its name there."""
+class Speech(NamedTuple):
+    """A speech as a page shows it."""
 
-    def __init__(self, places: Mapping[str, tuple[int, str]], turns: Collection[str]):
-        self._places, self._turns = places, frozenset(turns)
+    html: Markup
+    paragraphs: list[str]
+    """Its paragraphs without any markup, each on one line; without its headings, tables and code, and without block
+    quotes, unless it has nothing else."""
+
+
+class HtmlWriter:
+    """Writes for one page, on which the turns in `places` can be linked: turn id to its round and its name there.
+    `quotes` are the tags of what was looked up in the material, found and not."""
+
+    def __init__(
+        self,
+        places: Mapping[str, tuple[int, str]],
+        turns: Collection[str],
+        quotes: tuple[str, str] | None = None,
+    ):
+        self._places, self._turns, self._quotes = places, frozenset(turns), quotes
+        self._budget = ParseBudget()
+        self._speeches: dict[str, Speech] = {}
+
+    def speech(self, text: str) -> Speech:
+        """A whole speech of a side. It is parsed once, however often it is asked for."""
+        if text not in self._speeches:
+            self._speeches[text] = speech(text, self._quotes, self._budget)
+        return self._speeches[text]
+
+    def reasons(self, text: str) -> Markup:
+        """Paragraphs of a judge: nothing that a judge quotes was looked up."""
+        return speech(text, None, self._budget).html
+
+    def prose(self, text: str) -> Markup:
+        """A sentence on one line, with its emphasis, code and links."""
+        return line(text, self._budget)
 
     def line(self, words: Phrase) -> Markup:
         """A phrase on its line."""
@@ -53,7 +84,7 @@ class HtmlWriter:
                 linked = self._page(run.to, run.text[: markup.LONGEST_LINK])
                 return linked + f" ({host})" if host and run.text else linked
             case "prose" | "cell":
-                said = line(run.text)
+                said = self.prose(run.text)
             case "own":
                 said = escape(run.text)
             case _:
@@ -123,13 +154,13 @@ class HtmlWriter:
             made += Markup('<li>{}\n<dl class="particulars">\n{}</dl></li>\n').format(title, given)
         return Markup('<ul class="cards">\n{}</ul>').format(made)
 
-    def block(self, parts: Iterable[FieldPart], quotes: tuple[str, str] | None = None) -> Markup:
+    def block(self, parts: Iterable[FieldPart]) -> Markup:
         """A speech in fields, as paragraphs, quotes, lists and the speech itself."""
-        return Markup("\n").join(self._part(part, quotes) for part in parts)
+        return Markup("\n").join(map(self._part, parts))
 
-    def _part(self, part: FieldPart, quotes: tuple[str, str] | None) -> Markup:
+    def _part(self, part: FieldPart) -> Markup:
         if part.kind == "speech":
-            return block(part.text, quotes)
+            return self.speech(part.text).html
         if part.kind == "quote":
             return Markup("<blockquote><p>{}</p></blockquote>").format(self.line(part.words))
         tag = "div" if part.kind == "list" else "p"
@@ -221,19 +252,22 @@ _FREE = {"text", "softbreak", "hardbreak", "inline", "fence", "code_block", "cod
 _OWN = {"heading", "table", "th", "td", "link"}
 
 
-def block(text: str, quotes: tuple[str, str] | None = None) -> Markup:
+def speech(text: str, quotes: tuple[str, str] | None = None, budget: ParseBudget | None = None) -> Speech:
     """A whole speech; `quotes` are the tags of what was looked up in the material, found and not."""
     tamed = sanitize.sanitize(text).strip("\n")
-    if len(tamed) <= LONGEST:
-        tokens = _parser().parse(tamed)
-        if all(map(_known, tokens)) and not leaves_out(tokens, tamed):
-            for token in tokens:
-                if token.children:
-                    _unlink(token.children)
-                if quotes and token.children:
-                    token.children = list(_quoted(token.children, quotes))
-            return Markup(_parser().renderer.render(tokens, _parser().options, {}))
-    return Markup(f'<pre class="whole"><code>{escape(tamed)}</code></pre>\n')
+    whole = Markup(f'<pre class="whole"><code>{escape(tamed)}</code></pre>\n')
+    if not (budget or ParseBudget()).covers(tamed):
+        return Speech(whole, [sanitize.one_line(tamed)])
+    tokens = _parser().parse(tamed)
+    paragraphs = _paragraphs(tokens) or [sanitize.one_line(tamed)]
+    if not all(map(_known, tokens)) or leaves_out(tokens, tamed):
+        return Speech(whole, paragraphs)
+    for token in tokens:
+        if token.children:
+            _unlink(token.children)
+        if quotes and token.children:
+            token.children = list(_quoted(token.children, quotes))
+    return Speech(Markup(_parser().renderer.render(tokens, _parser().options, {})), paragraphs)
 
 
 def _known(token: Token) -> bool:
@@ -243,15 +277,15 @@ def _known(token: Token) -> bool:
     return mine and token.level < _DEEPEST and all(map(_known, token.children or []))
 
 
-def line(text: str) -> Markup:
+def line(text: str, budget: ParseBudget | None = None) -> Markup:
     """A sentence on one line, with its emphasis, code and links."""
-    said = sanitize.one_line(text)
-    if len(said) <= LONGEST:
-        tokens = _parser().parseInline(said)
+    plain = sanitize.one_line(text)
+    if (budget or ParseBudget()).covers(plain):
+        tokens = _parser().parseInline(plain)
         if all(map(_known, tokens)):
             _unlink(tokens[0].children or [])
             return Markup(_parser().renderer.render(tokens, _parser().options, {}))
-    return escape(said)
+    return escape(plain)
 
 
 def literal_html(text: str) -> Markup:
@@ -259,20 +293,15 @@ def literal_html(text: str) -> Markup:
     return escape(sanitize.one_line(text))
 
 
-def plainly(text: str) -> list[str]:
-    """The paragraphs of a speech without any markup, each on one line; without its headings, tables and code, and
-    without block quotes, unless it has nothing else."""
-    tamed = sanitize.sanitize(text)
-    if len(tamed) > LONGEST:
-        return [sanitize.one_line(tamed)]
-    tokens = _parser().parse(tamed)
+def _paragraphs(tokens: Sequence[Token]) -> list[str]:
+    """The paragraphs of a speech as `Speech` has them; empty where it has none."""
     own, quoted, depth = list[str](), list[str](), 0
     for n, token in enumerate(tokens):
         depth += token.nesting if token.type.startswith("blockquote") else 0
         if token.type == "paragraph_open":
-            said = sanitize.one_line("".join(map(_shown, tokens[n + 1].children or [])))
-            (quoted if depth else own).append(said)
-    return [one for one in own if one] or [one for one in quoted if one] or [sanitize.one_line(tamed)]
+            paragraph = sanitize.one_line("".join(map(_shown, tokens[n + 1].children or [])))
+            (quoted if depth else own).append(paragraph)
+    return [one for one in own if one] or [one for one in quoted if one]
 
 
 def _shown(token: Token) -> str:

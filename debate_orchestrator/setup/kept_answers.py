@@ -1,0 +1,171 @@
+"""Keeps the answers of a setup conversation: in a file after every answer, and in the end beside the report.
+
+The file is the one that `debate ask` keeps, so that either continues what the other began. `RecentAnswers` remembers
+earlier answers for the arrow keys.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from debate_orchestrator.setup.session import SetupState, load, save
+from debate_orchestrator.storage.files import write_atomic
+from debate_orchestrator.storage.paths import state_folder
+from debate_orchestrator.util.data import read_mapping, strict_json
+from debate_orchestrator.util.errors import DebateError
+from debate_orchestrator.util.redact import redact_values
+
+_STEM, _ENDING = ".debate-setup", ".yaml"
+ANSWERS = ".answers.yaml"
+_MOST = 50
+"""Answers of one kind that are remembered."""
+
+
+class Kept:
+    """The file that a conversation is kept in."""
+
+    def __init__(self, path: str, *, own: bool):
+        self.path = path
+        self.own = own
+        """Whether it is a file of the conversation's own, which nobody named."""
+        self.lost = ""
+        """Why it could not be kept; empty where it could."""
+        self.saved = False
+        self.whole = True
+        """Whether what the file says was all taken; where not, the file is moved aside before it is written anew."""
+        self.asides: list[str] = []
+        """What there is to say of files that were moved aside."""
+
+    def keep(self, draft: SetupState) -> None:
+        """Writes the answers so far; where that can't be, `lost` tells why, and the conversation goes on."""
+        try:
+            save(self.path, draft, self.asides.append, whole=self.whole)
+            self.saved, self.whole, self.lost = True, True, ""
+        except DebateError as error:
+            self.lost = " ".join(error.complaints)
+
+    def leaving(self) -> str:
+        """Where the answers are, and the command that goes on."""
+        if self.lost:
+            return f"left; the answers could not be kept: {self.lost}"
+        if not self.saved:
+            return "left; nothing was answered."
+        left = f"left; your answers are in {self.path}. Go on with `debate --answers {self.path}`."
+        return " ".join([left, *self.asides])
+
+    def moved(self, draft: SetupState, report: str) -> str:
+        """Keeps the answers beside the report instead, in a file that is there for them alone; its path."""
+        stem = report.removesuffix(".md")
+        names = (f"{stem}{'' if n == 1 else f'-{n}'}{ANSWERS}" for n in itertools.count(1))
+        own = os.path.abspath(self.path)
+        path = next(name for name in names if not os.path.lexists(name) or os.path.abspath(name) == own)
+        save(path, draft, self.asides.append)
+        if self.own and self.saved and os.path.abspath(path) != os.path.abspath(self.path):
+            Path(self.path).unlink(missing_ok=True)
+        self.path, self.own, self.saved = path, False, True
+        return path
+
+
+def fresh() -> Kept:
+    """A file of its own in the working directory, for a conversation that nobody named one for."""
+    names = (f"{_STEM}{'' if n == 1 else f'-{n}'}{_ENDING}" for n in itertools.count(1))
+    return Kept(next(name for name in names if not os.path.lexists(name)), own=True)
+
+
+def left() -> tuple[Kept, SetupState] | None:
+    """The conversation that was left last in this working directory, if there is one that can be gone on with."""
+    paths = sorted(filter(_is_own, Path(os.curdir).iterdir()), key=_age)
+    for path in paths:
+        try:
+            if _holds_setup(str(path)):
+                kept = Kept(str(path), own=True)
+                kept.saved = True
+                return kept, load(str(path))
+        except DebateError:
+            continue
+    return None
+
+
+def named(path: str) -> tuple[Kept, SetupState]:
+    """The conversation of a file that was named; a new one where there is none. A file that a person wrote is read
+    and left as it is, and the answers are kept in another."""
+    if not os.path.exists(path):
+        return Kept(path, own=False), SetupState()
+    draft = load(path)
+    if not _holds_setup(path):
+        return fresh(), draft
+    kept = Kept(path, own=_is_own(Path(path)))  # ours, whoever names it
+    kept.saved = True
+    return kept, draft
+
+
+def _is_own(path: Path) -> bool:
+    """Whether a file has a name that `fresh` gives."""
+    return re.fullmatch(rf"{re.escape(_STEM)}(-\d+)?{re.escape(_ENDING)}", path.name) is not None
+
+
+def _holds_setup(path: str) -> bool:
+    try:
+        return "setup" in read_mapping(path)
+    except DebateError:
+        return False
+
+
+def _age(path: Path) -> float:
+    try:
+        return -path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+class RecentAnswers:
+    """What was answered lately, by kind of question, in a file of this user's. It is a convenience: where it can't
+    be read or written, nothing is remembered."""
+
+    def __init__(self) -> None:
+        folder = state_folder()
+        self._path = folder / "answered-lately.json" if folder else None
+        self._known: dict[str, list[str]] = {}
+        try:
+            self._known = _lists(strict_json(self._path.read_text(encoding="utf-8"))) if self._path else {}
+        except (OSError, ValueError):
+            pass
+
+    def of(self, kind: str) -> tuple[str, ...]:
+        """Answers of that kind, oldest first."""
+        return tuple(self._known.get(kind, ()))
+
+    def add(self, kind: str, answer: str) -> None:
+        """Remembers an answer as the latest of its kind."""
+        if not (answer := answer.strip()):
+            return
+        others = [one for one in self._known.get(kind, []) if one != answer]
+        self._known[kind] = [*others, answer][-_MOST:]
+        if self._path is None:
+            return
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            write_atomic(self._path, json.dumps(redact_values(self._known), indent=1), ours=_is_json)
+        except (DebateError, OSError):
+            pass
+
+
+def _is_json(there: bytes) -> bool:
+    try:
+        strict_json(there.decode())
+    except ValueError:
+        return False
+    return True
+
+
+def _lists(value: object) -> dict[str, list[str]]:
+    """The lists of texts in a value that was read."""
+    if not isinstance(value, Mapping):
+        return {}
+    lists = {str(key): one for key, one in value.items() if isinstance(one, list)}
+    return {key: [text for text in one if isinstance(text, str)] for key, one in lists.items()}

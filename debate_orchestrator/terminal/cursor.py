@@ -1,0 +1,255 @@
+"""A terminal whose cursor can be moved: prompt_toolkit edits the line, arrow keys choose, a status stands below."""
+
+from __future__ import annotations
+
+import sys
+import termios
+from contextlib import suppress
+from typing import Any, TextIO
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.application import run_in_terminal
+from prompt_toolkit.completion import Completer, PathCompleter, WordCompleter
+from prompt_toolkit.document import Document
+from prompt_toolkit.filters import Condition
+from prompt_toolkit.formatted_text import FormattedText
+from prompt_toolkit.history import InMemoryHistory
+from prompt_toolkit.input import Input, create_input
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.output import Output, create_output
+from prompt_toolkit.shortcuts import print_formatted_text
+from prompt_toolkit.styles import Style
+
+from debate_orchestrator.terminal.prompt import (
+    EditorWanted,
+    Leave,
+    Line,
+    Prompter,
+    Question,
+    above,
+    choice_rows,
+    meant,
+    paged,
+)
+from debate_orchestrator.util.sanitize import one_line
+from debate_orchestrator.util.terminal_text import Back, wrapped
+
+_STYLE = Style.from_dict({"bottom-toolbar": "noreverse", "strong": "bold", "over": "bold ansired"})
+
+
+class Cursor(Prompter):
+    """A terminal whose cursor can be moved."""
+
+    moves = True
+    text_keys = (
+        "Alt-Enter, Esc Enter or Ctrl-D hands it in",
+        "F2 whole brief",
+        "Ctrl-C leaves",
+        "Ctrl-X Ctrl-E editor",
+    )
+    line_keys = ("Shift-Tab back", "F2 whole brief", "F3 what was entered", "Ctrl-C leaves")
+
+    def __init__(self, input: Input | None = None, output: Output | None = None, stream: TextIO | None = None):
+        super().__init__()
+        self._output = output or create_output(stdout=stream or sys.stderr)
+        self._own_input = input
+        self._input = input or create_input(sys.stdin)
+        self._session: PromptSession[str] | None = None
+        self._question = Question()
+        self._selected: int | None = None
+        self._attributes: Any = None
+
+    def tell(self, *lines: str | Line, strong: bool = False) -> None:
+        print_formatted_text(
+            self._formatted(lines, strong), output=self._output, style=_STYLE, include_default_pygments_style=False
+        )
+
+    async def _read(self, question: Question) -> str:
+        values = [value for value, _ in question.choices]
+        self._selected = values.index(question.default) if question.default in values else None
+        self._question = question._replace(changed=lambda typed: None)
+        if not question.private and (shown := above(question)):
+            self.tell("", *shown)
+        session = self._session = self._new_session(question)
+
+        def begin() -> None:
+            self._question = question
+
+        try:
+            typed = await session.prompt_async(
+                default=Document(question.now, len(question.now)), handle_sigint=False, pre_run=begin
+            )
+        except (EOFError, KeyboardInterrupt, Leave):
+            raise Leave(session.default_buffer.text) from None
+        if not typed.strip() and self._selected is not None:
+            return values[self._selected]
+        return typed
+
+    def _new_session(self, question: Question) -> PromptSession[str]:
+        session: PromptSession[str] = PromptSession(
+            message=self._message,
+            multiline=True,
+            prompt_continuation="",
+            wrap_lines=True,
+            history=InMemoryHistory(list(question.recent)),
+            completer=_completer(question),
+            complete_while_typing=False,
+            reserve_space_for_menu=6,
+            placeholder=_placeholder(question),
+            bottom_toolbar=self._toolbar,
+            key_bindings=self._keys(),
+            style=_STYLE,
+            enable_suspend=self._own_input is None,  # it stops the whole group, which is for a shell's terminal alone
+            erase_when_done=question.private,
+            interrupt_exception=Leave,
+            eof_exception=Leave,
+            input=self._input,
+            output=self._output,
+        )
+        session.default_buffer.on_text_changed += lambda buffer: self._question.changed(buffer.text)
+        # A terminal that can't tell where its cursor is goes without the status line, and need not be told so.
+        session.app.renderer.cpr_not_supported_callback = None
+        return session
+
+    def _message(self) -> FormattedText:
+        """The question where it is private, the choices, and the mark behind which is typed."""
+        question, columns = self._question, self._output.get_size().columns
+        parts = list(self._formatted(("", *above(question)))) if question.private and above(question) else []
+        parts += [("", "\n")] if parts else []
+        selected = self._selected
+        if self._session is not None and (typed := self._session.default_buffer.text.strip()):
+            values = [value for value, _ in question.choices]
+            selected = values.index(meant(question, typed)) if meant(question, typed) in values else None
+        for n, row in enumerate(choice_rows(question, columns)):
+            mark, style = ("* ", "class:strong") if n == selected else ("  ", "")
+            parts.append((style, f"{mark}{wrapped(row, columns - 2)}\n"))
+        return FormattedText([*parts, ("", "" if question.multiline else "> ")])
+
+    def _toolbar(self) -> FormattedText:
+        columns, typed = self._output.get_size().columns, self._session.default_buffer.text if self._session else ""
+        status = self._question.status(meant(self._question, typed) or self._selected_value())
+        text = one_line(status.text)
+        for note in status.notes:
+            longer = f"{text} · {one_line(note)}" if text else one_line(note)
+            text = longer if len(longer) < columns else text
+        return FormattedText([("class:over" if status.over else "", text[: max(0, columns - 1)])])
+
+    def _selected_value(self) -> str:
+        return "" if self._selected is None else self._question.choices[self._selected][0]
+
+    def clear(self) -> None:
+        self._output.write_raw("\x1b[H\x1b[2J\x1b[3J")
+        self._output.flush()
+
+    def abandon(self) -> None:
+        session = self._session
+        if session is not None and session.app.is_running and not session.app.is_done:
+            session.app.exit(exception=Leave())
+
+    def refresh(self) -> None:
+        if self._session is not None and self._session.app.is_running:
+            with suppress(RuntimeError):  # it ends at this moment, in its own thread
+                self._session.app.invalidate()
+
+    def __enter__(self) -> Cursor:
+        """What is typed between two questions is not echoed; the next question takes it."""
+        self._attributes = _no_echo()
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        if self._attributes is not None:
+            termios.tcsetattr(sys.stdin, termios.TCSANOW, self._attributes)
+
+    def _formatted(self, lines: tuple[str | Line, ...], strong: bool = False) -> FormattedText:
+        columns = self._output.get_size().columns
+        parts: list[tuple[str, str]] = []
+        for line in lines:
+            shown = line if isinstance(line, Line) else Line(line, strong)
+            parts += [("", "\n")] if parts else []
+            parts.append(("class:strong" if shown.strong else "", wrapped(shown.text, columns)))
+        return FormattedText(parts)
+
+    def _keys(self) -> KeyBindings:
+        keys = KeyBindings()
+        multiline = Condition(lambda: self._question.multiline)
+        choosing = Condition(
+            lambda: bool(self._question.choices) and self._session is not None and not self._session.default_buffer.text
+        )
+
+        @keys.add("enter", filter=multiline)
+        @keys.add("escape", "enter", filter=~multiline)
+        def _new_line(event: KeyPressEvent) -> None:
+            event.current_buffer.newline(copy_margin=False)
+
+        @keys.add("enter", filter=~multiline)
+        @keys.add("escape", "enter", filter=multiline)
+        @keys.add("c-d", filter=multiline)
+        def _hand_in(event: KeyPressEvent) -> None:
+            event.current_buffer.validate_and_handle()
+
+        @keys.add("up", filter=choosing)
+        def _up(event: KeyPressEvent) -> None:
+            self._select(-1)
+
+        @keys.add("down", filter=choosing)
+        def _down(event: KeyPressEvent) -> None:
+            self._select(1)
+
+        @keys.add("s-tab")
+        def _back(event: KeyPressEvent) -> None:
+            event.app.exit(exception=Back())
+
+        @keys.add("c-x", "c-e")
+        def _editor(event: KeyPressEvent) -> None:
+            event.app.exit(exception=EditorWanted(event.current_buffer.text))
+
+        @keys.add("f2")
+        def _brief(event: KeyPressEvent) -> None:
+            self._show("brief")
+
+        @keys.add("f3")
+        def _entered(event: KeyPressEvent) -> None:
+            self._show("entered")
+
+        return keys
+
+    def _select(self, step: int) -> None:
+        count = len(self._question.choices)
+        before = self._selected if self._selected is not None else (-1 if step > 0 else count)
+        self._selected = (before + step) % count
+
+    def _show(self, name: str) -> None:
+        """Shows a text above the question, in a pager if there is one, which leaves nothing behind."""
+        if text_of := self._question.shows.get(name):
+            text = wrapped(text_of(), self._output.get_size().columns)
+            self.busy_elsewhere = True
+            run_in_terminal(lambda: self._page(text), in_executor=True)
+
+    def _page(self, text: str) -> None:
+        try:
+            if not paged(text):
+                self.tell(*text.split("\n"))
+        finally:
+            self.busy_elsewhere = False
+
+
+def _placeholder(question: Question) -> FormattedText | None:
+    shown = question.default and not question.choices
+    return FormattedText([("", f"(Enter: {one_line(question.default)})")]) if shown else None
+
+
+def _completer(question: Question) -> Completer | None:
+    if question.path:
+        return PathCompleter(expanduser=True)
+    words = dict.fromkeys((*(value for value, _ in question.choices), *question.words))
+    return WordCompleter(list(words), sentence=True, ignore_case=True) if words else None
+
+
+def _no_echo() -> Any:
+    """Switches the echo of standard input off. Returns the attributes it had, None if it is no terminal."""
+    try:
+        before = termios.tcgetattr(sys.stdin)
+        termios.tcsetattr(sys.stdin, termios.TCSANOW, [*before[:3], before[3] & ~termios.ECHO, *before[4:]])
+    except (termios.error, OSError, ValueError):
+        return None
+    return before

@@ -1,0 +1,367 @@
+"""The shape of a structured reply as questions, and what was typed in answer to them as a reply.
+
+What is entered is kept as it was typed, by the place of its field, and read anew each time. An answer that is changed
+changes which fields are asked for, and nothing that was entered is lost by that. `core.schema.check` decides what will
+do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from debate_orchestrator.core import transcript
+from debate_orchestrator.core.schema import (
+    MOST_ITEMS,
+    Field,
+    Shape,
+    ShapeContext,
+    applies,
+    check,
+    empty_value,
+    fields_asked,
+)
+from debate_orchestrator.util.errors import BadReply, short_repr
+from debate_orchestrator.util.terminal_text import chosen
+
+Place = tuple[str, ...]
+Entered = Mapping[Place, str]
+"""Places of fields to what was typed there."""
+
+GATE = "?"
+"""Ends the place of a question that the shape does not have: whether there is anything, or one more, to be said."""
+NOT_GIVEN = "(not given)"
+"""Stands for a text that the schema wants and the person was not asked for."""
+MOST_ASKED = 6
+"""Questions of a ballot; the others are asked if the person wants more."""
+_ALONE = ("text", "url", "number", "choice", "turn")
+"""Kinds of a first field whose emptiness ends a list of records."""
+_MISSING: Any = object()
+_NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,15})?", re.ASCII)
+_YES, _NO = ("yes", "y", "true"), ("no", "n", "false")
+
+
+class Step(NamedTuple):
+    """One question of a form."""
+
+    place: Place
+    field: Field
+    """What is asked for, alone: of one side, whatever else was entered. Of kind `scores` it is a line of numbers."""
+    about: str = ""
+    may_be_empty: bool = False
+    """Whether nothing at all is an answer."""
+    ends: bool = False
+    """Whether that ends a list."""
+
+    def options(self, terms: ShapeContext) -> tuple[str, ...]:
+        """What may be chosen."""
+        match self.field.kind:
+            case "choice" | "choices":
+                return self.field.of or terms.sides
+            case "turn" | "turns":
+                return terms.turns
+            case "flag":
+                return ("yes", "no")
+        return ()
+
+    @property
+    def short(self) -> bool:
+        """Whether an answer is a word, and so quicker written anew than edited."""
+        return self.field.kind in ("number", "scores", "flag", "choice", "turn") and not self.may_be_empty
+
+    @property
+    def default(self) -> str | None:
+        """What is entered where the question is not asked; None where only the person can know."""
+        if self.may_be_empty:
+            return ""
+        return {"flag": "no", "text": NOT_GIVEN}.get(self.field.kind)
+
+
+Filled = Generator[Step, None, Any]
+"""Yields the questions, and returns the value that the answers amount to, or `_MISSING` where one is still missing."""
+
+
+def steps(shape: Shape, terms: ShapeContext, entered: Entered) -> list[Step]:
+    """The questions of a form, as far as they are known from what was entered."""
+    return list(_record(shape, terms, entered, ()))
+
+
+def value(shape: Shape, terms: ShapeContext, entered: Entered) -> dict[str, Any] | None:
+    """What was entered, as a structured reply; None while something is missing."""
+    reply = _returned(_record(shape, terms, entered, ()))
+    return None if reply is _MISSING else reply
+
+
+def completed(shape: Shape, terms: ShapeContext, entered: Entered) -> dict[Place, str]:
+    """What was entered, with the defaults of all questions that have one and were not answered."""
+    full = dict(entered)
+    while missing := {
+        step.place: step.default
+        for step in steps(shape, terms, full)
+        if step.place not in full and step.default is not None
+    }:
+        full |= {place: text for place, text in missing.items() if text is not None}
+    return full
+
+
+def shortened(questions: Iterable[Step], first: str = "") -> list[Step]:
+    """The questions of a short form: those that only the person can answer, then texts up to MOST_ASKED in all. Texts
+    that stand alone come before those for each side, and those of the field `first` before other fields. All questions
+    where only items of lists are asked for."""
+    questions = list(questions)
+    needed = [step for step in questions if step.default is None]
+    texts = [step for step in questions if step.default == NOT_GIVEN]
+    if all(any(part.isdigit() for part in step.place) for step in (*needed, *texts)):
+        return questions
+    texts.sort(key=lambda step: (len(step.place) > 1, step.place[0] != first))
+    wanted = {step.place for step in (*needed, *texts[: max(0, MOST_ASKED - len(needed))])}
+    return [step for step in questions if step.place in wanted]
+
+
+def read(step: Step, terms: ShapeContext, text: str) -> Any:
+    """What an answer means. BadReply, with what is expected, where it will not do."""
+    text = text.strip()
+    if not text and step.may_be_empty:
+        return empty_value(step.field)
+    if step.field.kind == "scores":
+        return _scores(terms, text)
+    if step.ends and step.field.kind == "text" and text.lower() in (*_YES, *_NO):
+        raise BadReply(f"{short_repr(text)} is not an item of the list. Enter alone ends the list.")
+    meaning = _meant(step, terms, text)
+    if step.field.kind == "flag" and isinstance(meaning, str):
+        raise BadReply("Answer yes or no.")
+    alone = step.field.model_copy(update={"optional": False})
+    if meaning is not _MISSING and not check({"it": alone}, {"it": meaning}, terms):
+        return meaning
+    wrong = check({"it": alone}, {"it": text if meaning is _MISSING else meaning}, terms)
+    raise BadReply(
+        [problem.removeprefix("it: ") for problem in wrong] or [f"Choose one of {', '.join(step.options(terms))}."]
+    )
+
+
+def readable(step: Step, terms: ShapeContext, entered: Entered) -> bool:
+    """Whether a question has an answer that will do."""
+    try:
+        return step.place in entered and read(step, terms, entered[step.place]) is not _MISSING
+    except BadReply:
+        return False
+
+
+def written(answer: Any) -> str:
+    """An answer as it would be typed."""
+    if isinstance(answer, bool):
+        return "yes" if answer else "no"
+    if isinstance(answer, Mapping):
+        return " ".join(map(written, answer.values()))
+    if isinstance(answer, list):
+        return ", ".join(map(written, answer))
+    return "" if answer is None else f"{answer:g}" if isinstance(answer, int | float) else str(answer)
+
+
+def hint(step: Step, terms: ShapeContext) -> str:
+    """What kind of answer is expected."""
+    field = step.field
+    match field.kind:
+        case "flag":
+            expected = "yes or no"
+        case "number":
+            kind = "a whole number" if field.whole else "a number"
+            low = f" from {field.least:g}" if field.least is not None else ""
+            expected = kind + low + (f" to {field.most:g}" if field.most is not None else "")
+        case "scores":
+            scales = {"{:g} to {:g}".format(*terms.scale(name)) for name in terms.criteria}
+            sample = " ".join(f"{sum(terms.scale(name)) // 2:g}" for name in terms.criteria)
+            expected = f"{len(terms.criteria)} numbers in that order, {' and '.join(sorted(scales))}, as in: {sample}"
+        case "choice" | "turn":
+            expected = "one of them, by its number or its name"
+        case "choices" | "turns":
+            expected = "one or more of them, by number or name, with commas between"
+        case "url":
+            expected = "the address of a page"
+        case _:
+            expected = f"a text of at most {field.words} words" if field.words else "a text"
+    if step.ends:
+        return f"{expected}; Enter alone ends the list"
+    return f"{expected}; Enter alone is for none" if step.may_be_empty else expected
+
+
+def label(place: Place, name: Callable[[str], str] = transcript.title) -> str:
+    """A place as people read it: `Strongest: Researcher A`. `name` gives the name of a part."""
+    ending = (" (one more?)" if place[-2].isdigit() else " (anything?)") if place[-1] == GATE else ""
+    return ": ".join(part if part.isdigit() else name(part) for part in place if part != GATE) + ending
+
+
+def _scores(terms: ShapeContext, text: str) -> dict[str, Any]:
+    """A line of numbers as the scores of one side."""
+    typed = [part for part in re.split(r"[\s,;/]+", text) if part]
+    if len(typed) != len(terms.criteria):
+        raise BadReply(f"{len(terms.criteria)} numbers are needed, one for each of: {', '.join(terms.criteria)}.")
+    marks = {name: _number(part) for name, part in zip(terms.criteria, typed, strict=True)}
+    wrong = check({"scores": Field(kind="scores")}, {"scores": dict.fromkeys(terms.sides, marks)}, terms)
+    prefix = f"scores.{terms.sides[0]}."
+    if problems := [problem.removeprefix(prefix) for problem in wrong if problem.startswith(prefix)]:
+        raise BadReply(problems)
+    return marks
+
+
+def _number(text: str) -> Any:
+    if not _NUMBER.fullmatch(text):
+        return text
+    return float(text) if "." in text else int(text)
+
+
+def _meant(step: Step, terms: ShapeContext, text: str) -> Any:
+    """The value that a text stands for; _MISSING where it stands for none of those that may be chosen."""
+    match step.field.kind:
+        case "number":
+            return _number(text)
+        case "flag":
+            return True if text.lower() in _YES else False if text.lower() in _NO else text
+        case "choice" | "turn":
+            found = chosen(step.options(terms), text)
+            return _MISSING if found is None else found
+        case "choices" | "turns":
+            return _options(step.options(terms), text)
+    return text
+
+
+def _options(options: tuple[str, ...], text: str) -> Any:
+    """The options that are listed with commas between them, or by number; each once."""
+    if (only := chosen(options, text)) is not None:
+        return [only]
+    parts = [part.strip() for part in text.split(",")]
+    words = [word for part in parts for word in (part.split() if re.fullmatch(r"[\d\s]+", part) else [part]) if word]
+    found = [chosen(options, word) for word in words]
+    return _MISSING if not found or None in found else list(dict.fromkeys(found))
+
+
+# The questions of a shape, field by field
+
+
+def _record(shape: Shape, terms: ShapeContext, entered: Entered, place: Place, first: Step | None = None) -> Filled:
+    """The fields of a record; of an item of a list, its `first` question is given."""
+    filled: dict[str, Any] = {}
+    wanted = fields_asked(shape, terms)
+    siblings = _Siblings(wanted, terms, entered, place)
+    complete = True
+    for name, field in wanted.items():
+        conditional = bool(field.only_if or field.unless)
+        if first is not None and first.place == (*place, name):
+            filled[name] = yield from _leaf(first, terms, entered)
+        elif conditional and not siblings.applies(field):
+            filled[name] = empty_value(field)
+            complete = complete and siblings.settled(field)
+        else:
+            must = conditional and not field.optional
+            filled[name] = yield from _field(field, terms, entered, (*place, name), must=must)
+        complete = complete and filled[name] is not _MISSING
+    return filled if complete else _MISSING
+
+
+def _field(field: Field, terms: ShapeContext, entered: Entered, place: Place, *, must: bool) -> Filled:
+    """A field that is to be filled in; `must` says that an empty list of choices will not do."""
+    keys = field.keys(terms) or (terms.sides if field.kind == "scores" else ())
+    compound = bool(keys) or field.kind == "record"
+    if field.optional and compound:
+        there = yield from _leaf(Step((*place, GATE), Field(kind="flag"), field.about), terms, entered)
+        if there is not True:
+            return None if there is False else _MISSING
+    if not keys:
+        return (yield from _one(field, terms, entered, place, must=must))
+    filled = {}
+    single = field.single.model_copy(update={"optional": False})
+    for key in keys:
+        filled[key] = yield from _one(single, terms, entered, (*place, key), must=False)
+    return _MISSING if _MISSING in filled.values() else filled
+
+
+def _one(field: Field, terms: ShapeContext, entered: Entered, place: Place, *, must: bool) -> Filled:
+    """A field for one side, or for none."""
+    if field.kind == "record":
+        return (yield from _record(field.fields, terms, entered, place))
+    if field.kind == "list":
+        return (yield from _list(field, terms, entered, place))
+    bare = field.model_copy(update={"only_if": {}, "unless": {}})
+    empty = field.optional or (field.kind == "choices" and not must)
+    return (yield from _leaf(Step(place, bare, field.about, empty), terms, entered))
+
+
+def _list(field: Field, terms: ShapeContext, entered: Entered, place: Place) -> Filled:
+    """Item after item, until the first question of one is left empty; of records that may well begin with nothing,
+    until no further one is wanted."""
+    items: list[Any] = []
+    while len(items) < MOST_ITEMS:
+        here = (*place, str(len(items) + 1))
+        if not field.fields:
+            step = Step(here, Field(kind="text", optional=True), field.about, True, True)
+            item = yield from _leaf(step, terms, entered)
+            if item is None or item is _MISSING:
+                return items if item is None else _MISSING
+        else:
+            step = _first(field, terms, here) or Step((*here, GATE), Field(kind="flag"), field.about)
+            begun = _returned(_leaf(step, terms, entered))
+            if begun is None or begun is False or begun is _MISSING:
+                yield step
+                return _MISSING if begun is _MISSING else items
+            if step.place[-1] == GATE:
+                yield step
+            item = yield from _record(field.fields, terms, entered, here, step)
+            if item is _MISSING:
+                return _MISSING
+        items.append(item)
+    return items
+
+
+def _first(field: Field, terms: ShapeContext, here: Place) -> Step | None:
+    """The question that begins an item of a list of records and, left empty, ends the list; None where nothing may
+    be an answer to it."""
+    name, first = next(iter(fields_asked(field.fields, terms).items()), ("", None))
+    if first is None or first.kind not in _ALONE or first.optional or first.per_side or first.only_if or first.unless:
+        return None
+    about = "; ".join(part for part in (field.about, first.about) if part)
+    return Step((*here, name), first, about, True, True)
+
+
+def _leaf(step: Step, terms: ShapeContext, entered: Entered) -> Filled:
+    yield step
+    return read(step, terms, entered[step.place]) if readable(step, terms, entered) else _MISSING
+
+
+def _returned(filled: Filled) -> Any:
+    """What a generator returns, whatever it yields."""
+    while True:
+        try:
+            next(filled)
+        except StopIteration as end:
+            return end.value
+
+
+class _Siblings:
+    """The values of the fields of one record on which others depend."""
+
+    def __init__(self, wanted: Shape, terms: ShapeContext, entered: Entered, place: Place):
+        self._wanted, self._terms, self._entered, self._place = wanted, terms, entered, place
+        self._known: dict[str, Any] = {}
+
+    def applies(self, field: Field) -> bool:
+        """Whether a field is to be filled in, by what was entered beside it so far."""
+        return applies(field, {name: self._value(name) for name in (*field.only_if, *field.unless)})
+
+    def settled(self, field: Field) -> bool:
+        """Whether all that this depends on is known."""
+        return all(self._value(name) is not _MISSING for name in (*field.only_if, *field.unless))
+
+    def _value(self, name: str) -> Any:
+        if name not in self._wanted:
+            return None
+        if name not in self._known:
+            field = self._wanted[name]
+            self._known[name] = None  # so that fields that depend on each other come to an end
+            if (field.only_if or field.unless) and not self.applies(field):
+                self._known[name] = empty_value(field)
+            else:
+                must = bool(field.only_if or field.unless) and not field.optional
+                filled = _field(field, self._terms, self._entered, (*self._place, name), must=must)
+                self._known[name] = _returned(filled)
+        return self._known[name]

@@ -1,0 +1,357 @@
+"""Asks a person at a terminal: one line, a choice or a longer text.
+
+A `Prompter` puts questions; `cursor.Cursor` is one whose cursor can be moved, `Lines` any other terminal (TERM=dumb),
+where everything is a line and words such as `:back` stand in for keys. All text that is shown is sanitized first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, TextIO
+
+from debate_orchestrator.util.data import LARGEST, read_text
+from debate_orchestrator.util.errors import BadFile
+from debate_orchestrator.util.redact import redact
+from debate_orchestrator.util.sanitize import one_line, sanitize
+from debate_orchestrator.util.terminal_text import BACK, WIDEST, Back, chosen, moves, wrapped
+
+_PAGERS = ("less", "more")
+_READ_AT_ONCE = 65536
+"""Bytes."""
+_END_OF_TEXT = "."
+"""The line that ends a longer text where the cursor can't be moved."""
+_KEEP_BACK = (
+    "To go back, press Shift-Tab or clear the line and type back. To keep the word as part of this answer, press Enter."
+)
+
+
+class Leave(Exception):
+    """The person leaves; `typed` is what stood in the line."""
+
+    def __init__(self, typed: str = ""):
+        super().__init__(typed)
+        self.typed = typed
+
+
+class EditorWanted(Exception):
+    """The person wants to go on in an editor with the text written so far."""
+
+    def __init__(self, text: str):
+        super().__init__(text)
+        self.text = text
+
+
+class Line(NamedTuple):
+    """A line of text to show; the terminal wraps it."""
+
+    text: str
+    strong: bool = False
+
+
+class Status(NamedTuple):
+    """The line below what is typed."""
+
+    text: str = ""
+    over: bool = False
+    """Whether it reports too much, and is shown in red."""
+    notes: tuple[str, ...] = ()
+    """Added to the text while there is room."""
+
+
+class Question(NamedTuple):
+    """A question and everything that an answer to it may use."""
+
+    text: str = ""
+    lines: tuple[str, ...] = ()
+    """What is shown below the question."""
+    choices: tuple[tuple[str, str], ...] = ()
+    """Values, each with its meaning. An answer may be a value, its number or the beginning of one value only."""
+    default: str = ""
+    """The answer that Enter alone gives."""
+    now: str = ""
+    """The text in the line, to be edited."""
+    multiline: bool = False
+    """Whether Enter begins a new line, as in a speech."""
+    path: bool = False
+    """Whether Tab completes paths."""
+    words: tuple[str, ...] = ()
+    """More words that Tab completes."""
+    recent: tuple[str, ...] = ()
+    """Earlier answers for the arrow keys, oldest first."""
+    explanation: tuple[str, ...] = ()
+    """What `?` shows; the question is put again afterwards."""
+    private: bool = False
+    """Whether the question and its answer are removed from the screen once it is answered."""
+    status: Callable[[str], Status] = lambda typed: Status()
+    changed: Callable[[str], None] = lambda typed: None
+    """Called with the text whenever the person changes it."""
+    shows: Mapping[str, Callable[[], str]] = {}
+    """`brief` (F2) and `entered` (F3): texts that can be looked at meanwhile."""
+
+
+class Prompter(ABC):
+    """A person at a terminal."""
+
+    moves: bool
+    """Whether the cursor can be moved."""
+    text_keys: tuple[str, ...]
+    """What keys do in a longer text, the most important first."""
+    line_keys: tuple[str, ...]
+    """What keys do in a line."""
+
+    def __init__(self) -> None:
+        self.busy_elsewhere = False
+        """Whether an editor or a pager has the terminal; an interrupt is meant for it then."""
+
+    async def ask(self, question: Question) -> str:
+        """The answer: the value of a choice, or the text. Raises Back, Leave or EditorWanted."""
+        while True:
+            typed = await self._read(question)
+            if question.multiline:
+                return typed
+            answer = typed.strip()
+            if answer.lower() in BACK:
+                raise Back
+            if answer == "?" and question.explanation:
+                self.tell(*question.explanation)
+            elif _ends_with_back(answer, question.now):
+                self.tell(_KEEP_BACK)
+                question = question._replace(now=answer)
+            else:
+                return meant(question, answer) or question.default
+
+    def ask_now(self, question: Question) -> str:
+        """Asks where no event loop is running."""
+        return asyncio.run(self.ask(question))
+
+    async def edit(self, command: str, path: str) -> str | None:
+        """Opens an editor on a file and waits until it is closed. Returns what went wrong, if anything did."""
+        self.busy_elsewhere = True
+        try:
+            running = await asyncio.create_subprocess_exec(*shlex.split(command), path)
+            code = await running.wait()
+        except (OSError, ValueError) as error:
+            return f"{command}: {error}"
+        finally:
+            self.busy_elsewhere = False
+        return f"{command}: it ended with code {code}" if code else None
+
+    @abstractmethod
+    def tell(self, *lines: str | Line, strong: bool = False) -> None:
+        """Shows lines, wrapped to the width of the terminal."""
+
+    @abstractmethod
+    async def _read(self, question: Question) -> str:
+        """What is typed in answer to a question."""
+
+    @abstractmethod
+    def clear(self) -> None:
+        """Removes everything from the screen and its scroll-back."""
+
+    @abstractmethod
+    def abandon(self) -> None:
+        """Ends the question that is being asked as if the person had left."""
+
+    def refresh(self) -> None:  # noqa: B027
+        """Shows the status line anew; may be called from another thread."""
+
+    def __enter__(self) -> Prompter:
+        return self
+
+    def __exit__(self, *raised: object) -> None:  # noqa: B027
+        """Leaves the terminal as it was found."""
+
+
+class Lines(Prompter):
+    """A terminal whose cursor can't be moved."""
+
+    moves = False
+    text_keys = (
+        "a line that is just . hands it in",
+        ":brief shows the whole brief",
+        ":new begins anew",
+        ":edit an editor",
+    )
+    line_keys = (":back goes back", ":brief shows the whole brief", ":entered what was entered")
+
+    def __init__(self, descriptor: int | None = None, stream: TextIO | None = None):
+        super().__init__()
+        self._given, self._stream = descriptor, stream or sys.stderr
+        self._unread = b""
+        self._ended = False
+        self._coming: asyncio.Future[str] | None = None
+
+    def tell(self, *lines: str | Line, strong: bool = False) -> None:
+        for line in lines:
+            self._print(f"{wrapped(line.text if isinstance(line, Line) else line, self._columns())}\n")
+
+    def _columns(self) -> int:
+        return shutil.get_terminal_size().columns
+
+    def _print(self, text: str) -> None:
+        encoding = self._stream.encoding or "utf-8"
+        print(text.encode(encoding, "backslashreplace").decode(encoding), end="", file=self._stream, flush=True)
+
+    async def _read(self, question: Question) -> str:
+        shown: list[str | Line] = [*above(question), *(f"  {row}" for row in choice_rows(question, self._columns()))]
+        self.tell(*(["", *shown] if shown else []))
+        if question.now:
+            self.tell(f"Written so far:\n{question.now}")
+        if status := question.status(question.now or question.default).text:
+            self.tell(f"({status})")
+        return await (self._text(question) if question.multiline else self._line_of(question))
+
+    async def _line_of(self, question: Question) -> str:
+        enter = "(Enter keeps it) " if question.now else f"(Enter: {one_line(question.default)}) "
+        while True:
+            self._print(f"{enter if question.now or question.default else ''}> ")
+            typed = await self._line()
+            if not self._ordered(typed, question, question.now):
+                return typed or question.now
+
+    async def _text(self, question: Question) -> str:
+        text = question.now
+        while True:
+            typed = await self._line()
+            if typed == _END_OF_TEXT:
+                return text
+            if typed == ":new":
+                text = ""
+            elif not self._ordered(typed, question, text):
+                text = f"{text}\n{typed}" if text else typed
+            question.changed(text)
+
+    def _ordered(self, typed: str, question: Question, text: str) -> bool:
+        """Whether a line was an order; it is carried out."""
+        if typed == ":back":
+            raise Back
+        if typed == ":edit":
+            raise EditorWanted(text)
+        shows = question.shows.get(typed.removeprefix(":")) if typed.startswith(":") else None
+        if shows is not None:
+            self.tell(shows())
+        return shows is not None
+
+    async def _line(self) -> str:
+        """The next line. Raises Leave where no more will come."""
+        loop, descriptor = asyncio.get_running_loop(), sys.stdin.fileno() if self._given is None else self._given
+        self._coming = loop.create_future()
+        self._take(b"")
+        if self._coming.done():
+            return self._coming.result()
+        loop.add_reader(descriptor, lambda: self._readable(descriptor))
+        try:
+            return await self._coming
+        finally:
+            loop.remove_reader(descriptor)
+
+    def _readable(self, descriptor: int) -> None:
+        try:
+            data = os.read(descriptor, _READ_AT_ONCE)
+        except OSError:
+            data = b""
+        if data:
+            self._take(data)
+        else:
+            self.abandon()
+
+    def _take(self, data: bytes) -> None:
+        self._unread += data
+        line, found, rest = self._unread.partition(b"\n")
+        if found and self._coming is not None and not self._coming.done():
+            self._unread = rest
+            self._coming.set_result(line.decode("utf-8", "replace").rstrip("\r"))
+
+    def clear(self) -> None:
+        self._print("\n" * 2 * shutil.get_terminal_size().lines)
+
+    def abandon(self) -> None:
+        if self._coming is not None and not self._coming.done():
+            self._coming.set_exception(Leave())
+
+
+def here(stream: TextIO | None = None) -> Prompter:
+    """The terminal of this process; questions are shown on `stream`, standard error unless given."""
+    if not moves(os.environ):
+        return Lines(stream=stream)
+    from debate_orchestrator.terminal.cursor import Cursor
+
+    return Cursor(stream=stream)
+
+
+def editor() -> str:
+    """The editor that the person has chosen; empty without one."""
+    return os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
+
+
+def edited(prompter: Prompter, text: str) -> str:
+    """The text as the editor left it; the same text where there is no editor, or it failed."""
+    command = editor()
+    if not command:
+        prompter.tell("No editor was chosen: set VISUAL or EDITOR to one.")
+        return text
+    with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8", errors="replace") as file:
+        file.write(text)
+        file.flush()
+        problem = asyncio.run(prompter.edit(command, file.name))
+        try:
+            after = read_text(file.name, LARGEST).strip()
+        except (BadFile, OSError) as error:
+            problem, after = str(error), text
+    if problem:
+        prompter.tell(problem)
+    return after
+
+
+def paged(text: str) -> bool:
+    """Shows a text in the pager; False if there is none."""
+    command = shlex.split(os.environ.get("PAGER") or "") or [next(filter(shutil.which, _PAGERS), "")]
+    if not shutil.which(command[0]):
+        return False
+    try:
+        return subprocess.run(command, input=redact(text).encode(), check=False).returncode == 0
+    except OSError:
+        return False
+
+
+def meant(question: Question, typed: str) -> str:
+    """The value of the choice that was meant, by its value, its number or its beginning; otherwise what was typed."""
+    found = chosen([value for value, _ in question.choices], typed, begun=":" not in typed)
+    return typed.strip() if found is None else found
+
+
+def unknown_choice(question: Question) -> str:
+    """The complaint about an answer that is none of the choices."""
+    return f"Choose one of: {', '.join(f'{n} {value}' for n, (value, _) in enumerate(question.choices, 1))}."
+
+
+def _ends_with_back(typed: str, now: str) -> bool:
+    """Whether `back` was typed behind a text that stood in the line already."""
+    now = one_line(now).strip()
+    return bool(now) and typed.startswith(now) and typed[len(now) :].strip().lower() == "back"
+
+
+def above(question: Question) -> list[Line]:
+    """The lines of a question, its text in bold."""
+    text = [Line(question.text, True)] if question.text else []
+    return [*text, *(Line(line) for line in question.lines if line)]
+
+
+def choice_rows(question: Question, columns: int) -> list[str]:
+    """A row for each choice: number, value and meaning, which stands below where there is no room beside."""
+    widest = max((len(value) for value, _ in question.choices), default=0)
+    beside = widest + 6 <= min(columns, WIDEST) // 3
+    rows = []
+    for number, (value, meaning) in enumerate(question.choices, 1):
+        label = f"{number} {sanitize(value)}"
+        about = one_line(meaning)
+        rows.append(f"{label:{widest + 4}}{about}".rstrip() if beside or not about else f"{label}\n      {about}")
+    return rows

@@ -1,0 +1,196 @@
+"""A reviewer's ballot at the terminal: a vote before, the debate as its sides spoke it, the judges' questions, a vote
+after and a reason. Every answer is kept at once; no one else's votes are shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from debate_orchestrator.core.schema import Shape
+from debate_orchestrator.reports.reviews import FINAL, WORDS, ReviewForm, ReviewTexts, scale
+from debate_orchestrator.terminal.drafts import Keeping
+from debate_orchestrator.terminal.fields import Place, Step, hint, read, readable, steps, written
+from debate_orchestrator.terminal.form import Form
+from debate_orchestrator.terminal.prompt import Prompter, Question, Status, unknown_choice
+from debate_orchestrator.util.sanitize import one_line
+from debate_orchestrator.util.terminal_text import Back
+
+_READ = "read"
+"""Key of a draft: whether the debate has been shown. From then on the vote before it stands."""
+_FIRST, _SECOND = ("seen", "before"), ("rounds", "final", "after", "why")
+_HEAD = ("ballot", "journal", "reviewer", "date")
+_ORDER = (*_HEAD, "seen", "before", "rounds", "final", "why", "after")
+Keep = Callable[[dict[str, Any]], None]
+
+
+class Review:
+    """One ballot under way. `given` is the ballot so far, in the form that is filed."""
+
+    def __init__(
+        self,
+        prompter: Prompter,
+        texts: ReviewTexts,
+        form: ReviewForm,
+        given: dict[str, Any],
+        show: Callable[[], None],
+        keep: Keep,
+    ):
+        """`show` shows the debate; `keep` keeps a draft after every answer."""
+        self.prompter, self.texts, self.form = prompter, texts, form
+        self._show, self._head = show, {name: given[name] for name in _HEAD if name in given}
+        self._was_read = given.get(_READ) is True
+        whole = self._shape((*_FIRST, *_SECOND))
+        self.entered = _entered(whole, form, given)
+        self._keeping = Keeping[Mapping[Place, str]](
+            lambda entered: keep(self.ballot() | ({_READ: True} if self._was_read else {}))
+        )
+        self._begun = bool(self.entered)
+
+    def _shape(self, names: tuple[str, ...]) -> Shape:
+        """Part of a ballot; at a terminal the votes before and after are asked for."""
+        whole = self.form.shape
+        return {name: whole[name].model_copy(update={"optional": False}) for name in names if name in whole}
+
+    async def take(self) -> dict[str, Any]:
+        """The ballot, complete and confirmed. Raises Leave with what was answered kept."""
+        self.prompter.tell(self.texts.said["again" if self._begun else "welcome"])
+        first = self._form(_FIRST)
+        if not self._was_read:
+            await first.fill_in()
+        while not await self._read_debate():
+            if self._was_read:
+                self.prompter.tell(self.texts.said["stands"])
+            else:
+                await first.fill_in(step=first.steps()[-1])
+        if read(first.steps()[0], self.form.terms, self.entered[("seen",)]):
+            self.prompter.tell(self.texts.said["seen"])
+        await self._form(_SECOND, self.texts.said["stands"]).fill_in(lambda: [])
+        return self.ballot()
+
+    def _form(self, names: tuple[str, ...], first: str = "This is the first question.") -> Form:
+        return Form(
+            self.prompter,
+            self._shape(names),
+            self.form.terms,
+            self._keeping,
+            self.entered,
+            self._question,
+            name=self._part_name,
+            first=first,
+        )
+
+    async def _read_debate(self) -> bool:
+        """Shows the debate; the vote before stands from then on. False where the question before is wanted."""
+        wording = self.texts.questions[_READ]
+        question = Question(wording.text, (wording.help,), tuple(wording.choices.items()), next(iter(wording.choices)))
+        try:
+            while (answer := await self.prompter.ask(question)) not in wording.choices:
+                self.prompter.tell(unknown_choice(question))
+        except Back:
+            return False
+        self._was_read = True
+        self._keeping.now(self.entered)
+        if answer == "here":
+            self._show()
+        criteria = self.form.debate.format.rubric.criteria
+        if any("scores" in shape for shape in (*self.form.rounds.values(), self.form.final)):
+            self.prompter.tell("", self.texts.said["scored"])
+            for name in self.form.terms.criteria:
+                about = one_line(criteria[name].about)
+                self.prompter.tell(f"  {criteria[name].title} ({scale(self.form, name)}): {about}")
+        return True
+
+    def ballot(self) -> dict[str, Any]:
+        """The ballot so far, its parts in the order of a filed one."""
+        ballot: dict[str, Any] = dict(self._head)
+        for step in steps(self._shape((*_FIRST, *_SECOND)), self.form.terms, self.entered):
+            if not readable(step, self.form.terms, self.entered):
+                continue
+            *path, last = (int(part) if part.isdigit() else part for part in step.place)
+            part: dict[Any, Any] = ballot
+            for key in path:
+                part = part.setdefault(key, {})
+            answer = read(step, self.form.terms, self.entered[step.place])
+            part[last] = one_line(answer) if last == "why" else answer
+        for shape, part in self._parts(ballot):
+            part |= {
+                name: None for name, field in shape.items() if name not in part and (field.only_if or field.unless)
+            }
+        return {name: ballot[name] for name in _ORDER if name in ballot}
+
+    def _parts(self, ballot: dict[str, Any]) -> list[tuple[Shape, dict[str, Any]]]:
+        """The shapes of rounds and final with the records that were begun for them."""
+        rounds = ballot.get("rounds", {})
+        begun = [(self.form.rounds[n], rounds[n]) for n in self.form.rounds if n in rounds]
+        return [*begun, *([(self.form.final, ballot["final"])] if "final" in ballot else [])]
+
+    # What is asked, in the words of prompts/reviewing.yaml
+
+    def _question(self, step: Step) -> Question:
+        final = step.place[0] == "final"
+        name = step.place[0] if step.place[0] not in ("rounds", "final") else step.place[1 if final else 2]
+        rules, criteria = self.form.debate.format, self.form.terms.criteria
+        values = {
+            "topic": one_line(self.form.debate.opened.setup.topic),
+            "words": WORDS,
+            "round": step.place[1] if step.place[0] == "rounds" else FINAL,
+            "side": self._part_name(step.place[-1]),
+            "criteria": ", ".join(rules.rubric.criteria[criterion].title for criterion in criteria),
+            "about": one_line(step.about)[:1].upper() + one_line(step.about)[1:] or name.capitalize(),
+        }
+        wording = self.texts.questions[f"{name}_final" if final else name]
+        expected = hint(step, self.form.terms) if step.field.kind in ("scores", "number") else ""
+        return Question(
+            wording.text.format(**values),
+            (wording.help.format(**values), expected),
+            self._choices(step, wording.choices),
+            explanation=(self.texts.said["keys"],),
+            status=lambda typed: self._status(step),
+        )
+
+    def _choices(self, step: Step, worded: dict[str, str]) -> tuple[tuple[str, str], ...]:
+        if worded:
+            return tuple(worded.items())
+        positions, rules = self.form.debate.opened.setup.positions, self.form.debate.format
+        meanings = {side: f"{rules.name_of(side)}: {one_line(positions[side])}" for side in self.form.sides}
+        meanings = self.texts.words | meanings
+        return tuple((option, meanings.get(option, "")) for option in step.options(self.form.terms))
+
+    def _status(self, step: Step) -> Status:
+        every = steps(self._shape((*_FIRST, *_SECOND)), self.form.terms, self.entered)
+        places = [other.place for other in every]
+        return Status(f"{places.index(step.place) + 1} of {len(places)}" if step.place in places else "")
+
+    def _part_name(self, part: str) -> str:
+        """What a side or a part of a ballot is called."""
+        if part in self.form.sides:
+            return self.form.debate.format.name_of(part)
+        return part.replace("_", " ").capitalize()
+
+
+async def ask_name(prompter: Prompter, texts: ReviewTexts) -> str:
+    """The name that a reviewer signs with."""
+    question = Question(texts.questions["name"].text)
+    while not (name := await prompter.ask(question)):
+        prompter.tell(texts.said["needed"])
+    return name
+
+
+def _entered(shape: Shape, form: ReviewForm, given: dict[str, Any]) -> dict[Place, str]:
+    """What was answered before, as it would be typed; whatever will not do is left out and asked again."""
+    entered: dict[Place, str] = {}
+    while True:
+        found = {}
+        for step in steps(shape, form.terms, entered):
+            answer: Any = given
+            for key in step.place:
+                answer = (
+                    {str(name): part for name, part in answer.items()}.get(key) if isinstance(answer, dict) else None
+                )
+            text = written(answer)
+            if answer is not None and step.place not in entered and readable(step, form.terms, {step.place: text}):
+                found[step.place] = text
+        if not found:
+            return entered
+        entered |= found

@@ -1,0 +1,401 @@
+"""A person takes a turn at the terminal: reads the brief, writes a speech or fills in a form, and hands it in.
+
+While a turn of theirs is due nothing else is shown there: they hear no more than any other speaker would.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import NamedTuple, Protocol
+
+from debate_orchestrator.core import hearing, schedule, transcript
+from debate_orchestrator.core.events import Asked, Event, Reply
+from debate_orchestrator.core.phases import JUDGE, Turn
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.prompting import replies
+from debate_orchestrator.prompting.briefs import Brief
+from debate_orchestrator.providers import caching
+from debate_orchestrator.storage.files import make_folder
+from debate_orchestrator.terminal import briefing
+from debate_orchestrator.terminal.briefing import Piece
+from debate_orchestrator.terminal.drafts import Drafts, Keeping
+from debate_orchestrator.terminal.fields import Place, Step, hint, label, shortened
+from debate_orchestrator.terminal.form import Form
+from debate_orchestrator.terminal.prompt import EditorWanted, Leave, Line, Prompter, Question, Status, editor
+from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.data import LARGEST, read_text
+from debate_orchestrator.util.errors import BadFile, BadReply, Paused
+from debate_orchestrator.util.terminal_text import Back
+
+Watch = Callable[[DebateState, Event], None]
+_EDITORS = ("nano", "vi")
+"""Editors for a person who has chosen none and asks for one."""
+
+
+class Shower(Protocol):
+    """What shows the debate at the same terminal."""
+
+    def lend(self) -> None:
+        """Gives the terminal up."""
+        ...
+
+    def take_back(self) -> None:
+        """Has it again."""
+        ...
+
+
+class PersonTurn(NamedTuple):
+    """A turn that a person is taking."""
+
+    debate: DebateState
+    turn: Turn
+    brief: Brief
+    prompter: Prompter
+    drafts: Drafts
+
+    def whole(self) -> str:
+        """The whole brief, to be looked at."""
+        return briefing.whole(self.debate, self.turn, self.brief)
+
+    def set_aside(self) -> None:
+        """Moves a draft for this turn aside that can't be read, so that nothing is written over it."""
+        if path := self.drafts.set_aside(self.brief):
+            self.prompter.tell(f"What was written can't be read as it is; it is kept in {path}.", strong=True)
+
+    def problems(self, text: str) -> list[str]:
+        """What is wrong with a text as the reply to this turn; empty where it will do."""
+        try:
+            replies.parse_reply(self.debate, self.turn, Reply(text=text, brief=self.brief.digest, by=model_spec.HUMAN))
+        except BadReply as error:
+            return [problem.removeprefix(f"{self.turn.id}: ") for problem in error.complaints]
+        return []
+
+
+class Speech:
+    """The speech of one turn, while it is being written."""
+
+    def __init__(self, at: PersonTurn):
+        self._at, self._prompter = at, at.prompter
+        self._text = at.drafts.speech(at.brief)
+        self._keeping = Keeping[str](lambda text: at.drafts.keep_speech(at.brief, text))
+        self._in_editor = False
+
+    async def take(self) -> str:
+        """The speech as it is handed in: one that will do. Raises Leave, with all that was written kept."""
+        self._at.set_aside()
+        if self._text.strip():
+            words = self._counted(self._text)[0]
+            self._prompter.tell(f"What you had written is here again: {words:,} words.", strong=True)
+        if editor():
+            self._in_editor = await self._prefers_editor()
+        while True:
+            if await (self._edit() if self._in_editor else self._write()) and await self._hand_in():
+                return self._text
+
+    async def _write(self) -> bool:
+        """Has it written here. Returns whether it was handed in, and not taken to an editor."""
+        question = Question(
+            now=self._text,
+            multiline=True,
+            private=True,
+            status=self._status,
+            changed=self._keeping.soon,
+            shows={"brief": self._at.whole},
+        )
+        self._prompter.tell("", f"Write your speech: {', '.join(self._prompter.text_keys)}.")
+        try:
+            self._text = await self._prompter.ask(question)
+        except EditorWanted as wanted:
+            self._text, self._in_editor = wanted.text, True
+            return False
+        finally:
+            self._keeping.now()
+        return True
+
+    async def _edit(self) -> bool:
+        """Has it written in an editor, on the file in which it is kept. Returns whether that went well."""
+        at, command = self._at, editor() or next(filter(shutil.which, _EDITORS), "")
+        if not command:
+            self._prompter.tell("No editor was found: set VISUAL or EDITOR to one.")
+            self._in_editor = False
+            return False
+        path = at.drafts.place(at.brief)
+        try:
+            at.drafts.keep_speech(at.brief, self._text)
+            make_folder(at.drafts.folder)
+            problem = await self._prompter.edit(command, path)
+            self._text = read_text(path, LARGEST) if os.path.exists(path) else ""
+        except (BadFile, OSError) as error:
+            problem = str(error)
+            at.set_aside()
+            self._keeping.now(self._text)
+        if problem:
+            self._prompter.tell(problem)
+            self._in_editor = False
+        return problem is None
+
+    async def _prefers_editor(self) -> bool:
+        """Whether it is to be written in the editor that the person has chosen."""
+        question = Question(
+            f"Enter opens your editor ({editor()}); w and Enter is for writing here.",
+            private=True,
+            shows={"brief": self._at.whole},
+        )
+        try:
+            answer = await self._prompter.ask(question)
+        except (Back, EditorWanted):
+            return True
+        return answer.lower() != "w"
+
+    async def _hand_in(self) -> bool:
+        """Whether it will do, and is meant so."""
+        if problems := self._at.problems(self._text):
+            self._prompter.tell("", *problems, strong=True)
+            self._in_editor = self._in_editor and await self._prefers_editor()
+            return False
+        lines = (*self._remarks(), "Enter hands it in; e and Enter goes on with it.")
+        question = Question(lines=lines, private=True, shows={"brief": self._at.whole})
+        while True:
+            try:
+                answer = (await self._prompter.ask(question)).lower()
+            except (Back, EditorWanted):
+                return False
+            if answer in ("", "y", "yes"):
+                return True
+            if answer in ("e", "edit", "n", "no"):
+                return False
+
+    def _remarks(self) -> list[str]:
+        """What to know before it is handed in: its length, and what its last line does."""
+        debate, turn = self._at.debate, self._at.turn
+        words, dropped = self._counted(self._text)
+        remarks = [f"{words:,} word{'s' * (words != 1)}. {briefing.limits(turn).capitalize()}".rstrip()]
+        if dropped:
+            remarks.append(
+                f"The last {dropped:,} words are over the limit: they are on record, and no seat hears them."
+            )
+        lines, reply = debate.format.lines, Reply(text=self._text, brief="", by=model_spec.HUMAN)
+        if turn.speaking and hearing.says(debate, lines.decline, turn, reply):
+            remarks.append("It declines to argue this position, and is on record as a refusal.")
+        elif turn.speaking and hearing.says(debate, lines.concede, turn, reply):
+            remarks.append("It concedes the whole debate, which ends the debate.")
+        elif ignored := hearing.ignored_line(debate, turn, reply):
+            remarks.append(lines.remark(ignored))
+        return remarks
+
+    def _counted(self, text: str) -> tuple[int, int]:
+        """How many words there are, and how many of those are over the limit."""
+        spoken = hearing.as_spoken(self._at.debate, text, self._at.turn.phase)
+        return spoken.words + spoken.dropped, spoken.dropped
+
+    def _status(self, text: str) -> Status:
+        words, dropped = self._counted(text)
+        phase = self._at.turn.phase
+        asked = f" of about {phase.words:,}" if phase.words else ""
+        over = f", {dropped:,} too many" if dropped else f" ({phase.most_words:,} at most)" if phase.most_words else ""
+        notes = (self._keeping.trouble,) if self._keeping.trouble else self._prompter.text_keys
+        return Status(f"{words:,} words{asked}{over}", over=bool(dropped), notes=notes)
+
+
+class BallotForm(Form):
+    """The form of one turn, while it is being filled in. A judge is asked six questions at most, unless they want
+    more."""
+
+    def __init__(self, at: PersonTurn):
+        entered = at.drafts.entered(at.brief)
+        keeping = Keeping[Mapping[Place, str]](lambda values: at.drafts.keep_entered(at.brief, values))
+        shape, terms = at.debate.shape(at.turn) or {}, schedule.terms(at.debate, at.turn)
+        heard = at.turn.round is not None and at.turn.round < at.debate.rounds
+        short = partial(shortened, first="feedback" if heard else "") if at.turn.role == JUDGE else None
+        super().__init__(at.prompter, shape, terms, keeping, entered, self._worded, name=self._part_name, short=short)
+        self._at = at
+        entries = transcript.entries_for(at.debate, at.turn)
+        meanings = {entry.turn.id: at.debate.format.heading_of(entry.turn) for entry in entries}
+        meanings |= at.debate.format.rubric.convergence
+        self._meanings = meanings | {side: at.debate.format.name_of(side) for side in terms.sides}
+
+    async def take(self) -> str:
+        """The reply as it is handed in: one that will do. Raises Leave, with all that was entered kept."""
+        self._at.set_aside()
+        if self.entered:
+            self.prompter.tell("What you had entered is here again.", strong=True)
+        self.prompter.tell("", f"Fill in the form: ? explains a question, {', '.join(self.prompter.line_keys)}.")
+        await self.fill_in(lambda: self._at.problems(self._text()))
+        return self._text()
+
+    def _text(self) -> str:
+        return json.dumps(self.reply(), ensure_ascii=False, indent=1)
+
+    async def edit(self, typing: Place, text: str) -> None:
+        """Whatever the editor saved is kept at once, however it ended."""
+        at, tell, command = self._at, self.prompter.tell, editor()
+        self.entered[typing] = text
+        self.keeping.now(self.entered)
+        if not command:
+            tell("No editor was chosen: set VISUAL or EDITOR to one.")
+            return
+        path = ""
+        try:
+            path = at.drafts.leaf(at.brief, text)
+            if problem := await self.prompter.edit(command, path):
+                tell(problem)
+            self.entered[typing] = read_text(path, LARGEST).rstrip("\n")
+            self.keeping.now(self.entered)
+            if not self.keeping.trouble:
+                os.unlink(path)
+        except (BadFile, OSError) as error:
+            tell(str(error))
+            if os.path.exists(path):
+                tell(f"What the editor left is kept in {path}.")
+
+    def _worded(self, step: Step) -> Question:
+        """A question with what it means and what may be chosen."""
+        options, about, expected = step.options(self.terms), "; ".join(self._about(step)), hint(step, self.terms)
+        named = label(step.place, self._part_name)
+        if step.field.kind == "scores":
+            named = f"{named}: {', '.join(map(self._part_name, self.terms.criteria))}"
+        several = step.field.kind in ("choices", "turns")
+        rows = [f"  {n} {option}  {self._meanings.get(option, '')}".rstrip() for n, option in enumerate(options, 1)]
+        listed = tuple((option, self._meanings.get(option, "")) for option in options)
+        keys = f"Keys: Enter sends the answer; {', '.join(self.prompter.line_keys)}."
+        return Question(
+            named,
+            lines=(about, *(rows if several else ()), f"({expected})"),
+            choices=() if several or step.may_be_empty else listed,
+            words=options,
+            explanation=("", f"{named}: {about or 'A part of your ballot'}.", f"What it takes: {expected}.", keys),
+            private=True,
+            status=lambda typed: self._status(step, typed),
+            shows={"brief": self._at.whole, "entered": lambda: "\n".join(self.view()) + "\n"},
+        )
+
+    def _about(self, step: Step) -> list[str]:
+        """What there is to say of a field."""
+        unheard = step.place[0] == "feedback" and self._at.turn.round == self._at.debate.rounds
+        note = "no round follows this one, so it only stands in the report" if unheard else ""
+        return [text for text in (step.about, note) if text]
+
+    def _status(self, step: Step, typed: str) -> Status:
+        words, most = len(typed.split()), step.field.words
+        over = most is not None and words > most
+        counted = f", {words} words" + (f" of at most {most}" if most else "") if step.field.kind == "text" else ""
+        notes = (self.keeping.trouble,) if self.keeping.trouble else self.prompter.line_keys
+        return Status(f"{self.counted(step)}{counted}", over=over, notes=notes)
+
+    def _part_name(self, part: str) -> str:
+        """What a side, a criterion or a field is called."""
+        rules = self._at.debate.format
+        if part in self.terms.sides:
+            return rules.name_of(part)
+        return rules.rubric.criteria[part].title if part in self.terms.criteria else transcript.title(part)
+
+
+class Person:
+    """The people at one terminal, in whichever seats they have."""
+
+    def __init__(self, prompter: Prompter, drafts: Drafts):
+        self._prompter, self._drafts = prompter, drafts
+        self._leave: Callable[[], None] = lambda: None
+        self.left = False
+        """Whether they have left."""
+        self._awaited: set[str] = set()
+        """The turns of people that are due in the stage under way."""
+        self._seat: str | None = None
+        """The seat that had the keyboard last."""
+        self._private = False
+        """Whether something can be seen that was written in the stage under way."""
+        self._read: set[Piece] = set()
+        """Documents that they were shown."""
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether they are in an editor or a pager, so that an interrupt is not meant for the debate."""
+        return self._prompter.busy_elsewhere
+
+    def abandon(self) -> None:
+        """The debate is left: the question that is being asked ends."""
+        self.left = True
+        self._prompter.abandon()
+
+    def tidy(self, debate: DebateState) -> None:
+        """Removes drafts that are on record."""
+        self._drafts.tidy(debate)
+
+    def attends(self, leave: Callable[[], None], shower: Shower | None, also: Watch) -> Watch:
+        """They are at a debate that runs now: `leave` is called when they want to leave it, and `shower` lends the
+        terminal as long as a turn of theirs is due. Returns the watch to be told of its events, which tells `also`."""
+        self._leave = leave
+
+        def on_event(debate: DebateState, event: Event) -> None:
+            if isinstance(event, Asked) and not self._awaited:
+                self.tidy(debate)
+                self._awaited = {turn.id for turn in debate.due if turn.seat in human_seats(debate)}
+                if self._awaited and shower is not None:
+                    shower.lend()
+            also(debate, event)
+            if self._awaited and not (self._awaited - set(debate.answers)):
+                self._awaited = set()
+                if self._private and _on_panel(debate) and len(human_seats(debate)) > 1:
+                    self._prompter.clear()  # another judge may look on now
+                self._private = False
+                if shower is not None:
+                    shower.take_back()
+
+        return on_event
+
+    async def answer(self, debate: DebateState, turn: Turn, brief: Brief) -> str:
+        """The reply that they hand in for a turn. Raises Paused if they leave before."""
+        at = PersonTurn(debate, turn, brief, self._prompter, self._drafts)
+        try:
+            if self.left:
+                raise Leave
+            await self._call(at)
+            self._show(at)
+            self._private = True
+            return await (Speech(at) if debate.shape(turn) is None else BallotForm(at)).take()
+        except Leave:
+            if not self.left and any(due.seat not in human_seats(debate) for due in debate.due):
+                self._prompter.tell(
+                    "", "Answers under way are awaited, since they are paid for. Ctrl-C again leaves them."
+                )
+            self.left = True
+            self._leave()
+            kept = "What was written is kept, and offered again when the debate is resumed (`debate resume`)."
+            raise Paused(f"{turn.id}: left before it was handed in. {kept}") from None
+
+    async def _call(self, at: PersonTurn) -> None:
+        """Calls the person of a seat to the keyboard, if several share it; nothing that another wrote is seen."""
+        seated = human_seats(at.debate)
+        if len(seated) > 1 and at.turn.seat != self._seat:
+            if self._private:
+                self._prompter.clear()
+            name = at.debate.format.name_of(at.turn.seat)
+            question = Question(f"{name}, take the keyboard.", ("Press Enter when you have it.",), private=True)
+            try:
+                await self._prompter.ask(question)
+            except (Back, EditorWanted):
+                pass
+            self._read = set()
+        self._seat = at.turn.seat
+
+    def _show(self, at: PersonTurn) -> None:
+        """Shows the brief, with what is new to them in full."""
+        self._prompter.tell(Line(""), *briefing.readable(at.debate, at.turn, at.brief, self._read))
+        self._read |= {piece for piece in briefing.pieces(at.brief, at.debate.opened.nonce) if piece.kind}
+        for path in self._drafts.others(at.brief):
+            self._prompter.tell(f"What was written for this turn before, and is not offered, is in {path}.")
+
+
+def human_seats(debate: DebateState) -> list[str]:
+    """The seats that a person has now, every judge of a panel apart."""
+    seats = (seat for role in debate.seated for seat in (debate.judges if role == JUDGE else (role,)))
+    return [seat for seat in seats if caching.filler(debate, seat) == model_spec.HUMAN]
+
+
+def _on_panel(debate: DebateState) -> bool:
+    """Whether people are among several judges, none of whom may see what the others gave."""
+    return len(debate.judges) > 1 and any(seat in debate.judges for seat in human_seats(debate))

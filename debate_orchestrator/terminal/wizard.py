@@ -1,0 +1,368 @@
+"""The setup conversation: the topic, who speaks, the positions, the context; everything else has a default.
+
+`setup.questions` words the questions and decides which answers will do. Here they are put in the order that suits a
+person, and what has a default is asked only when the person wants to change it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from debate_orchestrator.engine import rejudge
+from debate_orchestrator.setup import kept_answers
+from debate_orchestrator.setup.kept_answers import Kept
+from debate_orchestrator.setup.plain_positions import plain_positions
+from debate_orchestrator.setup.risks import Risk
+from debate_orchestrator.setup.risks import told as risk_lines
+from debate_orchestrator.setup.session import Ask, Propose, SetupState, with_answers
+from debate_orchestrator.setup.settings import MODERATOR, Settings
+from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.terminal.casting import Casting, in_words, seats, stand_ins
+from debate_orchestrator.terminal.prompt import Question, unknown_choice
+from debate_orchestrator.terminal.session import Changes, SetupSession
+from debate_orchestrator.util import resources
+from debate_orchestrator.util.errors import BadSettings, DebateError
+from debate_orchestrator.util.sanitize import one_line
+from debate_orchestrator.util.terminal_text import Back, Later
+
+_BEGIN, _CAST, _CONTEXT, _FORMAT = "begin", "cast", "context", "format"
+_TEXTS = ("topic", "topic_ok", "framing", "position_a", "position_b")
+"""Questions whose answer is a sentence."""
+_FREE = ("topic_ok", "framing")
+"""Questions with choices whose answer may be something else."""
+_EDIT = "edit"
+Agree = Callable[[str, Mapping[str, Any], str | None], None]
+"""Gets the name of a file, the answers in it and the format that was typed, before they are used. Raises if the user
+does not agree to them."""
+
+
+class _Change(Exception):
+    """An answer is to be changed before the debate begins."""
+
+    def __init__(self, key: str):
+        super().__init__(key)
+        self.key = key
+
+
+class Wizard(SetupSession):
+    """One setup conversation."""
+
+    def welcome(
+        self, path: str | None, format_name: str | None, moderator: str | None, topic: str, agree: Agree
+    ) -> None:
+        """Says what this is, and takes up the conversation of a file, or one that was left here, or a new one."""
+        self.prompter.tell(self.words.said["welcome"])
+        fresh = (kept_answers.fresh(), SetupState())
+        kept, draft = kept_answers.named(path) if path else (None if topic else self._left()) or fresh
+        agree(path or kept.path, draft.given, format_name)
+        if format_name:
+            draft = with_answers(draft, "flag", format=format_name)
+        if moderator:
+            cast = draft.given.get(_CAST)
+            draft = with_answers(draft, "flag", cast={**(cast if isinstance(cast, dict) else {}), MODERATOR: moderator})
+        wrong = self.take_up(kept, draft)
+        settled = {key: value for key, value in self.draft.given.items() if key not in ("insist", _FORMAT)}
+        if settled:
+            lines = (
+                f"  {key}: {in_words(value) if key == _CAST else _summary(value)}" for key, value in settled.items()
+            )
+            self.prompter.tell("", self.words.said["settled"], *lines)
+        self.prompter.tell(*wrong)
+        if topic:
+            self.draft = self.interview.answer(self.draft, "topic", topic)
+
+    def _left(self) -> tuple[Kept, SetupState] | None:
+        """The conversation that was left here, if it is to be continued."""
+        found = kept_answers.left()
+        if found is None:
+            return None
+        kept, draft = found
+        topic = draft.given.get("topic") or (draft.talk.heard[-1] if draft.talk.heard else "")
+        try:
+            answer = self.choice("go_on", "yes", left=f"{one_line(str(topic))} ({kept.path})")
+        except Back:
+            answer = "yes"
+        return found if answer == "yes" else None
+
+    def agrees(self, name: str, risks: Sequence[Risk]) -> bool:
+        """Shows what a file does beyond the debate, and asks whether that is wanted. Enter alone means no."""
+        try:
+            return self.choice("trust", "no", file=one_line(name), what="\n".join(risk_lines(risks))) == "yes"
+        except Back:
+            return False
+
+    def hold(self) -> Settings:
+        """Asks until all is confirmed. Raises Later or Leave if the person leaves before; what was answered is kept."""
+        again: str | None = None
+        while True:
+            key = again or self._next()
+            self.keep()
+            try:
+                if key == _BEGIN:
+                    self._confirm()
+                    return self.settings()
+                self._step(key)
+                again = None
+            except Back:
+                again = self._before(key)
+            except _Change as change:
+                again = change.key
+            except DebateError as error:
+                self.prompter.tell(*error.complaints)
+
+    # What is asked next
+
+    def _next(self) -> str:
+        """The next question that is not answered and has no default."""
+        if not self.draft.talk.heard:
+            return "topic"
+        if not {*seats(self.interview.rules)} <= set(self.draft.given.get(_CAST, ())):
+            return _CAST
+        while isinstance(now := self.interview.next(self.draft), Ask | Propose):
+            if isinstance(now, Propose):
+                if self.moderator() is not None:
+                    return now.turn
+                self._unaided(now)
+            elif not self._takes_default(now):
+                return now.key
+        return _BEGIN if _CONTEXT in self.draft.given else _CONTEXT
+
+    def _takes_default(self, ask: Ask) -> bool:
+        """Answers a question that need not be put. Whatever it answers is shown and confirmed before the debate."""
+        draft, key = self.draft, ask.key
+        if key == "topic_ok" and (draft.talk.proposal or {}).get("restated") == one_line(draft.talk.heard[-1]):
+            self.draft = self.interview.answer(self.interview.put(draft, ask), key, "yes")
+        elif key == "positions":
+            own = draft.talk.rejected and self.moderator() is None
+            self.draft = self.interview.answer(draft, key, "own" if own else "auto")
+        elif key in ("rounds", "output"):
+            self.draft = self.interview.answer(draft, key, "default")
+        elif key == "strictness":
+            self.draft = self.interview.answer(draft, key, tuple(self.interview.rules.rubric.strictness)[-1], "default")
+        else:
+            return False
+        return True
+
+    def _unaided(self, work: Propose) -> None:
+        """Does a moderator's work without a model: the topic as it was stated, or plain positions to be edited."""
+        if work.name == "topic":
+            self.draft = self.interview.as_stated(self.draft)
+            return
+        positions = plain_positions(str(self.draft.given["topic"]), self.interview.rules.sides)
+        self.draft = with_answers(self.draft, "default", positions=positions)
+        self.prompter.tell("", self.words.said["plain"])
+
+    def _before(self, key: str) -> str:
+        """The question before that one."""
+        talk, given = self.draft.talk, self.draft.given
+        answered = {
+            "topic": bool(talk.heard),
+            _CAST: _CAST in given,
+            "positions_ok": talk.positions_ok,
+            _CONTEXT: _CONTEXT in given,
+        }
+        trail = [name for name, done in answered.items() if done]
+        asked_later = {"topic_ok": _CAST, "framing": _CAST, "position_a": _CAST, "position_b": "position_a"}
+        if key in asked_later:
+            return asked_later[key]
+        earlier = trail[: trail.index(key)] if key in trail else trail
+        if not earlier:
+            self.prompter.tell(self.words.said["first"])
+        return earlier[-1] if earlier else key
+
+    def _step(self, key: str) -> None:
+        """Puts a question, or has a moderator's work done."""
+        if key.startswith("setup."):
+            self.moderate(key)
+        elif key == _CAST:
+            cast = Casting(self).choose() if not self.rehearse else stand_ins(self.found(), self.interview.rules)
+            moderator = {seat: who for seat, who in self.draft.given.get(_CAST, {}).items() if seat == MODERATOR}
+            self.draft = with_answers(self.draft, "user", cast={**cast, **moderator})
+        elif key == _CONTEXT:
+            self._ask_context()
+        elif key == _FORMAT:
+            self._reformat()
+        else:
+            self._ask(key)
+
+    def _ask(self, key: str) -> None:
+        """Puts a question of the questionnaire and takes its answer. Raises BadSettings or BadFile."""
+        ask = self.interview.question(self.draft, key)
+        self.draft = self.interview.put(self.draft, ask)
+        question = self._question(ask)
+        answer = self.put(_kind(key), question, self._changes(ask))
+        if answer == _EDIT and _EDIT in dict(question.choices):
+            self._edit(key)
+            return
+        if question.choices and key not in _FREE and answer not in dict(question.choices):
+            raise BadSettings(unknown_choice(question))
+        self._take(key, answer)
+
+    def _question(self, ask: Ask) -> Question:
+        key, standing = ask.key, self.interview.said(self.draft, ask.key)
+        choices = dict(ask.choices) | self.words.choices.get(key, {})
+        help = self.words.help.get(key, ask.help)
+        text = ask.text
+        lines: list[str] = [help]
+        if key == "positions_ok":
+            argued = self.interview.argued(self.draft)
+            text, lines = "\n".join([*argued, ask.text.removeprefix(" ".join(argued)).strip()]), []
+        prefilled = (key in _TEXTS and not choices) or key == "output"
+        return Question(
+            text,
+            tuple(lines),
+            tuple(choices.items()),
+            default="" if prefilled and standing else standing or str(ask.default or "") or next(iter(choices), ""),
+            now=one_line(standing) if prefilled else "",
+            path=key == "output",
+        )
+
+    def _changes(self, ask: Ask) -> Changes:
+        """What an answer would change of what the debate takes."""
+        if ask.key not in ("rounds", "strictness", "insist"):
+            return lambda typed: {}
+
+        def changes(typed: str) -> dict[str, Any]:
+            try:
+                after = self.interview.answer(self.draft, ask.key, typed or str(ask.default or "")).given
+            except BadSettings:
+                return {}
+            return after | {"insist": True} if ask.key == "rounds" else after
+
+        return changes
+
+    def _take(self, key: str, answer: str) -> None:
+        """Takes an answer as it was typed."""
+        if answer.lower() in self.interview.words.automatic:
+            raise BadSettings(self.words.said["needed"])
+        ask = self.interview.question(self.draft, key)
+        default = ask.default is not None and answer == str(ask.default)
+        after = self.interview.answer(self.draft, key, "default" if default else answer)
+        if key == "output":
+            self._make_folder(str(after.given["output"]))
+        self.draft = after
+        if key in ("topic", "position_a", "position_b", "output") and not default:
+            self.recent.add(_kind(key), answer)
+
+    def _make_folder(self, output: str) -> None:
+        """Makes the folder of the output. Raises BadFile if nothing can be written there or something is there."""
+        folder = os.path.dirname(output) if output.endswith(".md") else output
+        there = os.path.isdir(os.path.expanduser(folder or os.curdir))
+        DebateFiles.of_output(output).must_be_new()
+        if not there:
+            self.prompter.tell(self.words.said["made"].format(folder=folder))
+
+    def _edit(self, key: str) -> None:
+        """Edits what is to be confirmed; it is then put to be confirmed again."""
+        try:
+            if key == "topic_ok":
+                wording = self.words.questions["reword"]
+                restated = (self.draft.talk.proposal or {}).get("restated") or self.draft.given["topic"]
+                question = Question(wording.text, (wording.help,), now=one_line(restated))
+                self.draft = self.interview.reworded(self.draft, self.put("topic", question))
+                return
+            for side in self.interview.rules.sides:
+                position = f"position_{side}"
+                question = self._question(self.interview.question(self.draft, position))
+                self._take(position, self.put("position", question))
+        except Back:
+            return
+
+    def _ask_context(self) -> None:
+        """Asks for files or addresses both sides may draw on."""
+        wording = self.words.questions[_CONTEXT]
+        standing = self.draft.given.get(_CONTEXT) or []
+        question = Question(
+            wording.text, (wording.help,), now=", ".join(standing), default="" if standing else "none", path=True
+        )
+        answer = self.put(_CONTEXT, question)
+        named = [part.strip() for part in answer.split(",") if part.strip()] if answer.lower() != "none" else []
+        paths = [self._page(name) if name.startswith(("http://", "https://")) else name for name in named]
+        if missing := [path for path in paths if not os.path.isfile(os.path.expanduser(path))]:
+            raise BadSettings(
+                f"context: there is no file {one_line(missing[0])}.",
+                hint="a path, several with commas, or Enter for none",
+            )
+        self.draft = with_answers(self.draft, "user", context=[os.path.expanduser(path) for path in paths])
+
+    def _page(self, address: str) -> str:
+        """The file in which the text of a page is kept. Raises BadSettings if the page can't be had."""
+        from debate_orchestrator.evidence.page_text import save_page_text
+
+        path = save_page_text(address)
+        self.prompter.tell(self.words.said["page"].format(path=path))
+        return path
+
+    def _reformat(self) -> None:
+        """Asks for another format; answers that it does not take are asked for again."""
+        names = [name for name in resources.format_names() if name != rejudge.FORMAT]
+        choices = tuple((name, self._questionnaire(name).rules.about) for name in names)
+        question = Question(self.words.questions[_FORMAT].text, (), choices, self.interview.rules.name)
+        name = self.one_of(_FORMAT, question)
+        self.prompter.tell(*self.take_up(self.kept, with_answers(self.draft, "user", format=name)))
+
+    # The last confirmation
+
+    def _confirm(self) -> None:
+        """Shows what was settled, and has it confirmed. Raises _Change where an answer is to be changed first."""
+        settled = self.draft.given
+        while True:
+            files, wrong = self._checked()
+            shown = settled | ({"output": files.report} if files else {})
+            block, _, countdown = self.interview.confirmed(shown).rpartition("\n\n")
+            context = [f"Context: {', '.join(settled[_CONTEXT])}"] if settled.get(_CONTEXT) else []
+            self.prompter.tell("", block, *context, *([""] if wrong else []), *wrong)
+            answer = self._begin(possible=not wrong)
+            if answer == "later":
+                raise Later
+            if answer == "more":
+                raise _Change(self._which())
+            if not self._checked()[1]:
+                self.prompter.tell("", countdown)
+                return
+
+    def _begin(self, *, possible: bool) -> str:
+        wording = self.words.questions[_BEGIN]
+        choices = tuple((value, about) for value, about in wording.choices.items() if possible or value != "yes")
+        lines = (wording.help.format(cast=in_words(self.draft.given[_CAST])), self.outlook())
+        return self.one_of(_BEGIN, Question(wording.text, lines, choices, default="yes" if possible else "more"))
+
+    def _checked(self) -> tuple[DebateFiles | None, list[str]]:
+        """Where the debate's files will lie, and why it can't be opened, if it can't."""
+        try:
+            return self.check(self.draft), []
+        except DebateError as error:
+            return None, error.complaints
+
+    def _which(self) -> str:
+        """The question whose answer is to be changed."""
+        given = self.draft.given
+        values = {
+            "topic": _summary(given["topic"]),
+            _CAST: in_words(given[_CAST]),
+            "positions": _summary(given["positions"]),
+            _CONTEXT: _summary(given.get(_CONTEXT) or "none"),
+            "rounds": _summary(given.get("rounds", 1)),
+            "strictness": _summary(given["strictness"]) if "strictness" in given else "",
+            "output": _summary(given["output"]),
+            _FORMAT: self.interview.rules.title,
+        }
+        choices = tuple((key, value) for key, value in values.items() if value)
+        key = self.one_of("change", Question(self.words.questions["change"].text, (), choices, "rounds"))
+        return {"positions": "positions_ok"}.get(key, key)
+
+
+def _kind(key: str) -> str:
+    """What answers to a question are remembered under."""
+    return "position" if key.startswith("position_") else key
+
+
+def _summary(value: object) -> str:
+    """An answer in a line."""
+    if isinstance(value, dict):
+        return " / ".join(one_line(str(part)) for part in value.values())
+    if isinstance(value, list):
+        return ", ".join(one_line(str(part)) for part in value)
+    return one_line(str(value))

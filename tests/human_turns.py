@@ -1,0 +1,111 @@
+"""A person who takes turns, for tests: what they type is given beforehand, and what they see can be read."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from debates import played
+from persons import BREAK, ENTER, Screen, fed
+
+from debate_orchestrator.core import schedule
+from debate_orchestrator.core.events import Event
+from debate_orchestrator.core.fold import fold
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.prompting.briefs import brief
+from debate_orchestrator.terminal.cursor import Cursor
+from debate_orchestrator.terminal.drafts import Drafts
+from debate_orchestrator.terminal.prompt import Leave, Line, Prompter, Question
+from debate_orchestrator.terminal.turn import PersonTurn
+
+T = TypeVar("T")
+HAND_IN = BREAK
+F2, F3, EDIT = "\x1bOQ", "\x1bOR", "\x18\x05"
+PEOPLE: dict[str, tuple[str, ...]] = {"a": ("human",), "b": ("human",), "judge": ("human",)}
+
+
+@contextmanager
+def standing(*keys: str, columns: int = 100) -> Iterator[tuple[Cursor, Screen]]:
+    """A terminal at which exactly these keys are pressed, and then nothing more comes."""
+    screen = Screen(columns)
+    with fed("".join(keys)) as pipe:
+        yield Cursor(pipe, screen), screen
+
+
+def lines(*answers: str) -> str:
+    """Keys of these answers, each ended with Enter."""
+    return "".join(answer + ENTER for answer in answers)
+
+
+class Script(Prompter):
+    """A terminal at which things are typed beforehand: a text, or an exception. What is shown is kept."""
+
+    moves = True
+    text_keys = line_keys = ("keys",)
+
+    def __init__(self, *typed: str | Exception, edits: Callable[[Path], str | None] = lambda path: None):
+        super().__init__()
+        self.typed = list(typed)
+        self.told: list[str] = []
+        self.asked: list[Question] = []
+        self.entered: list[str] = []
+        """What could be seen of a form at each question."""
+        self.cleared = 0
+        self._edits = edits
+
+    def tell(self, *lines: str | Line, strong: bool = False) -> None:
+        self.told += [line.text if isinstance(line, Line) else line for line in lines]
+
+    async def _read(self, question: Question) -> str:
+        self.asked.append(question)
+        self.entered.append(question.shows.get("entered", str)())
+        typed = self.typed.pop(0) if self.typed else Leave()
+        await asyncio.sleep(0)
+        if isinstance(typed, Exception):
+            raise typed
+        question.changed(typed)
+        return typed
+
+    async def edit(self, command: str, path: str) -> str | None:
+        return self._edits(Path(path))
+
+    def clear(self) -> None:
+        self.cleared += 1
+        self.told.append("(cleared)")
+
+    def abandon(self) -> None:
+        self.typed.clear()
+
+    @property
+    def text(self) -> str:
+        """Everything that was shown."""
+        return "\n".join(self.told)
+
+
+def due(turn: str, **setup: Any) -> DebateState:
+    """A debate in which that turn is due, with people in all seats."""
+    return fold(played(until=turn, **({"cast": PEOPLE, "rounds": 2} | setup)))
+
+
+def taken(turn: str, prompter: Any, folder: Path, debate: DebateState | None = None, **setup: Any) -> PersonTurn:
+    """That turn, taken by whoever stands there."""
+    debate = debate or due(turn, **setup)
+    one = schedule.turn(debate, turn)
+    return PersonTurn(debate, one, brief(debate, one), prompter, Drafts(str(folder / "r.drafts")))
+
+
+def run(coming: Awaitable[T]) -> T:
+    """What it comes to."""
+
+    async def wait() -> T:
+        return await coming
+
+    return asyncio.run(wait())
+
+
+def events(debate: DebateState) -> list[Event]:
+    """The answers of a debate."""
+    return list(debate.answers.values())

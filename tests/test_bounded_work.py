@@ -1,0 +1,123 @@
+"""The work that hostile speeches and files take grows with their length, up to a limit, and no faster."""
+
+from __future__ import annotations
+
+import json
+from itertools import count
+
+import pytest
+from counting import calls
+from debates import told
+
+from debate_orchestrator.engine import transcript_file
+from debate_orchestrator.engine.transcript_file import MOST_MARKS, MOST_SPEECHES
+from debate_orchestrator.reports import markdown, markup
+from debate_orchestrator.reports.html import page, writer
+from debate_orchestrator.reports.html.writer import HtmlWriter
+from debate_orchestrator.util import yaml
+from debate_orchestrator.util.errors import BadFile
+
+PROSE = "It was **close**, but `f(x)` decided it; see the note. "
+
+
+def as_long(piece: str, length: int = 12_000) -> str:
+    """A text of that length, made of one piece."""
+    return (piece * length)[:length]
+
+
+@pytest.mark.parametrize("piece", ["![", "[", "[a](", "[a", "- a\n", "a|b\n-|-\n", "|a", "1. a\n\n"])
+def test_marks_of_markdown_take_little_work(piece: str) -> None:
+    """A speech of nothing but marks takes no more than a few times the calls of prose of the same length, in markdown
+    and on a page."""
+    hostile, prose = as_long(piece, 39_000), as_long(PROSE, 39_000)
+
+    for shown in (markup.block, markup.prose, writer.speech, writer.line):
+        assert calls(lambda shown=shown: shown(hostile)) < 5 * calls(lambda shown=shown: shown(prose))
+
+
+def test_a_report_parses_so_much_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Speeches that come after the characters that one report parses are shown as they were written, in each form."""
+    assert markup.MOST_PARSED <= 1_000_000
+    monkeypatch.setattr(markup, "MOST_PARSED", 50_000)
+    numbers = count()
+
+    def say(turn: dict[str, str]) -> str | None:
+        return f"**{next(numbers)}** " + "word " * 380 if turn["turn"].endswith((".a", ".b")) else None
+
+    report = told(say, rounds=6)
+    many = sum(turn.kind == "speech" for turn in report.turns)
+    as_text, as_page = markdown.render(report), page.render(report)
+
+    assert 15 < many - as_text.count("```text") < 26
+    assert 15 < many - as_page.count('<pre class="whole">') < 26
+    assert "**0** word" in as_text and "<strong>0</strong> word" in as_page
+    assert all(f"**{number}** word" in as_text for number in range(many))
+    assert f"<code>**{many - 1}** word" in as_page
+
+
+def test_a_page_parses_a_speech_once() -> None:
+    """The speech and the line about it on the flow sheet come from one parse."""
+    made, text = HtmlWriter({}, []), as_long(PROSE)
+
+    assert calls(lambda: made.speech(text)) > 1_000
+    assert calls(lambda: made.speech(text)) < 10
+
+
+def test_yaml_of_many_values_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So many values and keys are read; with more, reading ends there, however many follow."""
+    assert yaml.MOST_NODES <= 50_000
+    monkeypatch.setattr(yaml, "MOST_NODES", 1_000)
+
+    def read(many: int) -> None:
+        with pytest.raises(yaml.InvalidYaml, match="more than 1,000 values and keys"):
+            yaml.load(f"topic: [{'a,' * many}]")
+
+    assert len(yaml.load(f"topic: [{'a,' * 997}]")["topic"]) == 997
+    assert calls(lambda: read(40_000)) < 1.1 * calls(lambda: read(2_000))
+
+
+def refusal(text: str) -> list[str]:
+    """What is said of a transcript that is refused."""
+    with pytest.raises(BadFile) as refused:
+        transcript_file.parse(text, "x")
+    return refused.value.complaints
+
+
+def test_a_list_of_many_speeches_is_not_looked_through() -> None:
+    """A JSON transcript that is too long, or has a speech of too many fields, is refused with that one reason."""
+    fields = {f"field {number}": 1 for number in range(5_000)}
+
+    assert refusal(json.dumps([{}] * 5_000))[:-1] == [
+        f"x: it has 5,000 speeches. A transcript has at most {MOST_SPEECHES} speeches."
+    ]
+    assert refusal(json.dumps([fields]))[:-1] == [
+        "x: a speech has more than 10 fields. Its fields are: speaker, side, round, phase, text."
+    ]
+
+
+@pytest.mark.parametrize("piece", ["- a\n", "> > ", "| | ", "1. ", "\n\n"])
+def test_a_transcript_of_too_many_marks_is_refused(piece: str) -> None:
+    """A transcript in markdown of which nearly every character would be a block or a cell is refused before it is
+    parsed: the work is not that of parsing."""
+    text = "# Topic\n\n### Ann (Pro)\n\nx\n\n### Bo (Con)\n\n" + piece * MOST_MARKS
+
+    def refuse() -> None:
+        assert f"A transcript has at most {MOST_MARKS:,}." in refusal(text)[0]
+
+    assert calls(refuse) < 5_000
+
+
+def test_a_report_is_read_back_within_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A report that was written by a stranger is read back with no more parsing than one report may take."""
+    monkeypatch.setattr(markup, "MOST_PARSED", 50_000)
+    head = "# Debate Report\n\n**Topic:** x\n**A (Pro):** x\n**B (Con):** y\n\n## Debate Transcript\n\n### Round 1\n\n"
+
+    def document(many: int) -> str:
+        speech = as_long(PROSE, 2_000)
+        turns = [
+            f"#### Opening — {side}\n\n[{side}]\n\n{number} {speech}\n\n" for number in range(many) for side in "AB"
+        ]
+        return head + "".join(turns)
+
+    short, long = document(14), document(27)
+    assert calls(lambda: transcript_file.parse(long, "x")) < 1.6 * calls(lambda: transcript_file.parse(short, "x"))

@@ -1,0 +1,141 @@
+"""The obvious command works: a topic, `help`, a pipe, one model for all, the newest debate, and errors with the fix."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import Run
+
+TOPIC = "Should we use Rust for the gateway?"
+ONE = ("--rounds", "1", "--rehearse")
+
+
+@pytest.fixture(autouse=True)
+def no_key(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENROUTER_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("ANTHROPIC_CONFIG_DIR", str(here / "nothing"))
+    monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")
+
+
+@pytest.mark.parametrize("words", [(TOPIC,), ("--topic", TOPIC), (f"--topic={TOPIC}",), ("run", "--topic", TOPIC)])
+def test_a_topic_is_enough(debate: Run, words: tuple[str, ...]) -> None:
+    """Without a terminal `debate "TOPIC"` is `debate run --topic`; a rehearsal gets plain positions of its own, and
+    ends with the command of the real debate."""
+    ran = debate(*words, *ONE)
+
+    assert ran.code == 0, ran.err
+    assert "Researcher A (Pro): We should use Rust for the gateway." in ran.err
+    assert "Researcher B (Con): We should not use Rust for the gateway." in ran.err
+    assert ran.err.rstrip().split("\n")[-1] == (
+        f"Next: `debate run --topic '{TOPIC}' --model MODEL` is the real debate."
+    )
+
+
+def test_a_topic_in_a_pipe(here: Path) -> None:
+    """A line on standard input is the topic of `run`; nothing there is no topic."""
+    command = [sys.executable, "-m", "debate_orchestrator", "run", *ONE]
+    ran = subprocess.run(command, input=f"{TOPIC}\n", capture_output=True, text=True, check=False, timeout=120)
+    none = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=120)
+
+    assert ran.returncode == 0, ran.stderr
+    assert f"Topic: {TOPIC}" in ran.stderr
+    assert none.returncode == 2 and "topic" in none.stderr
+
+
+def test_rehearsing_again_numbers_the_files(debate: Run) -> None:
+    """A second rehearsal is put beside the first."""
+    assert [debate(TOPIC, *ONE, "--quiet").code for _ in range(3)] == [0, 0, 0]
+    assert {"debate-report.rehearsed.md", "debate-report.rehearsed-2.md", "debate-report.rehearsed-3.md"} <= {
+        *os.listdir()
+    }
+
+
+def test_help(debate: Run) -> None:
+    """`debate help` is `debate --help`, and `debate help VERB` that of the verb."""
+    assert debate("help").out == debate("--help").out
+    assert debate("help", "run").out == debate("run", "--help").out
+
+
+def test_a_misspelt_verb(debate: Run) -> None:
+    """A short verb with two letters exchanged is suggested; another single word is told how a topic is given."""
+    assert debate("rnu").err.rstrip().endswith("did you mean run?")
+    assert 'A topic is quoted: `debate "gateways ..."`' in debate("gateways").err
+
+
+def test_one_model_for_every_seat(debate: Run) -> None:
+    """--model fills each seat that no other flag names, in a file of answers too."""
+    ran = debate("run", "--topic", TOPIC, *ONE, "--model", "openai:gpt-5", "--judge", "anthropic:claude-opus-5-5")
+    answers = debate("answers", "--model", "command:claude -p")
+
+    assert "Cast: a rehearse:openai:gpt-5, b rehearse:openai:gpt-5, judge rehearse:anthropic:claude-opus" in ran.err
+    assert "cast: command:claude -p" in answers.out and "# cast: {" not in answers.out
+
+
+@pytest.mark.parametrize("verb", ["report", "check", "replay"])
+def test_the_newest_debate_is_taken(debate: Run, verb: str) -> None:
+    """Where no journal is named the newest of the folder is used, which is said; a report leads to its journal."""
+    debate(TOPIC, *ONE, "--quiet")
+    debate(TOPIC, *ONE, "--quiet")
+    os.utime("debate-report.rehearsed.journal.jsonl", (1, 1))
+    newest = debate(verb)
+    named = debate(verb, "debate-report.rehearsed.md")
+
+    assert "Using debate-report.rehearsed-2.journal.jsonl, the newest debate of this folder." in newest.err
+    assert "using its journal debate-report.rehearsed.journal.jsonl." in named.err
+    assert newest.code == named.code == 0
+    assert newest.err.count("Next: ") == 1
+
+
+def test_no_debate_here(debate: Run) -> None:
+    """An empty folder, and a journal that is not there, are told with what to do."""
+    assert "There is no debate in this folder. Try: `debate` begins one" in debate("report").err
+    debate(TOPIC, *ONE, "--quiet")
+    ran = debate("check", "nope.jsonl")
+
+    assert ran.code == 2
+    assert "No such file: 'nope.jsonl'. Try: debate-report.rehearsed.journal.jsonl" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (("--a", "anthropc:claude"), "anthropc"),
+        (("--a", "openai:gpt-5"), '--model "openai:gpt-5" for every seat, or --b MODEL and --judge MODEL'),
+    ],
+)
+def test_a_seat_alone(debate: Run, flags: tuple[str, ...], told: str) -> None:
+    """A wrong model is named as what is wrong; with one seat alone the others are named, with the flag for all."""
+    ran = debate("run", "--topic", TOPIC, *flags)
+
+    assert ran.code == 2
+    assert told in ran.err and "no key or server was found" not in ran.err
+
+
+def test_a_colon_in_a_topic(debate: Run) -> None:
+    """A text with a colon in YAML is told to be quoted."""
+    Path("a.yaml").write_text("topic: Should we: adopt?\n")
+
+    assert 'put quotes around a text that has a colon, as in topic: "Should we: adopt?"' in (
+        debate("run", "--answers", "a.yaml").err
+    )
+
+
+def test_a_format_of_ones_own(debate: Run) -> None:
+    """A folder here that is named as if it shipped is told with its path."""
+    assert debate("formats", "new", "mine").code == 0
+
+    assert "Try: ./mine for the folder here" in debate("formats", "mine").err
+
+
+def test_the_demos(debate: Run) -> None:
+    """The list tells topic, length and outcome of each debate; the first that is played is about a database queue."""
+    listed = debate("demo", "--list")
+    played = debate("demo", "--no-pace")
+
+    assert "postgres-queue: " in listed.out and "words." in listed.out and "Winner: " in listed.out
+    assert "(postgres-queue;" in played.out and "Next: " in played.err

@@ -1,0 +1,196 @@
+"""Text is redacted before it is cut: a key of which a cut leaves only a part is neither shown nor kept."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import sys
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import httpx2
+import pytest
+from debates import opening
+
+from debate_orchestrator.core.events import FoundPage, Reply
+from debate_orchestrator.core.fold import CurrentState, fold
+from debate_orchestrator.evidence import pages, reader
+from debate_orchestrator.prompting.briefs import Brief, Message
+from debate_orchestrator.providers import api, command, faults
+from debate_orchestrator.providers.anthropic import MessagesAnswer
+from debate_orchestrator.providers.bounded_body import LimitedBody
+from debate_orchestrator.providers.limits import LIMITS
+from debate_orchestrator.providers.openai import CompletionsAnswer
+from debate_orchestrator.providers.registry import NO_PERMISSIONS, Piece, call_provider
+from debate_orchestrator.storage.journal import read as read_journal
+from debate_orchestrator.util.errors import BadJournal, TransientError, short_repr
+from debate_orchestrator.util.redact import truncate
+
+KEY = "sk-proj-Ab3dEf6hIj9lMn2pQr5tUv8xYz01"
+ESCAPED = "".join(f"\\u{ord(one):04x}" for one in KEY)
+BRIEF = Brief(turn="1.opening.a", system="Be fair.", messages=(Message(role="user", parts=("x",)),), wants="text")
+Cut = Callable[[str, int], str]
+"""What is told of a text when a cut leaves so many characters of a key that it holds."""
+
+
+@pytest.fixture(autouse=True)
+def one_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One variable of the environment holds the key."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+def up_to(most: int, key: str, left: int) -> str:
+    """A text with a key in it, of which a cut behind `most` characters leaves so many. A line drops the blanks."""
+    return f"no{' ' * (most - left - 2)}{key} is bad"
+
+
+class Stream(httpx2.AsyncByteStream):
+    """The body of a response, which may break off."""
+
+    def __init__(self, *pieces: bytes, broken: bool = False):
+        self._pieces, self._broken = pieces, broken
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for piece in self._pieces:
+            yield piece
+        if self._broken:
+            raise httpx2.ReadError("gone")
+
+
+async def body(stream: Stream) -> str:
+    """What is read of an error's body, as it is quoted."""
+    read = b"".join([piece async for piece in LimitedBody(stream, "", LIMITS, whole=False)])
+    return faults.quote(read.decode("utf-8", "replace"))
+
+
+def long_body(key: str, left: int) -> str:
+    return asyncio.run(body(Stream(up_to(LIMITS.error, key, left).encode())))
+
+
+def broken_body(key: str, left: int) -> str:
+    return asyncio.run(body(Stream(b"no ", key[:left].encode(), broken=True)))
+
+
+def completions(key: str, left: int) -> str:
+    answer, named = CompletionsAnswer(), up_to(api.LONGEST_FIELD, key, left)
+    answer.take(SimpleNamespace(model_fields_set=set(), model=named, choices=[SimpleNamespace(finish_reason=named)]))
+    reply = answer.reply("openai:x")
+    assert reply.model and reply.stop
+    return f"{reply.model}\n{reply.stop}"
+
+
+def messages(key: str, left: int) -> str:
+    answer, named = MessagesAnswer(), up_to(api.LONGEST_FIELD, key, left)
+    delta = SimpleNamespace(stop_reason=named, stop_details=SimpleNamespace(explanation=named))
+    answer.take(SimpleNamespace(type="message_start", message=SimpleNamespace(model=named)))
+    answer.take(SimpleNamespace(type="message_delta", delta=delta))
+    answer.endings = {str(answer.stop): "refused"}
+    reply = answer.reply("anthropic:claude-opus-5-5")
+    assert reply.model and reply.stop and reply.text
+    return f"{reply.model}\n{reply.stop}\n{reply.text}"
+
+
+def program(key: str, left: int) -> str:
+    """The complaint about a program of whose standard error only the end is kept."""
+    end = f"{' ' * (command._STDERR_KEPT - left - 4)}bad\n"
+    script = f"import sys; sys.stdin.read(); sys.stderr.write('x' * 999 + {key!r} + {end!r}); sys.exit(1)"
+    made = command.provider(
+        f"command:{sys.executable} -c {shlex.quote(script)}", CurrentState(fold([opening()])), NO_PERMISSIONS
+    )
+    with pytest.raises(TransientError, match="bad") as failure:
+        asyncio.run(made.reply(BRIEF, str))
+    return str(failure.value).partition("exit code")[2]
+
+
+def page(key: str, left: int) -> str:
+    """The title of a page, which the reader cuts, and why it can't be read."""
+    title = pages.marked_up(f"<title>{'x' * (300 - left)}{key}</title><p>x".encode(), "utf-8")[0].title
+    told = reader.PageReading(
+        state="near match", similarity=0.9, passage=f"So it is {key[:left]} ... [...] and {key[:left]} ...",
+        why="x" * (1_000 - left) + key, title=title, date="", text="",
+    )  # fmt: skip
+    found = reader._believed(told.model_dump_json().encode(), "http://h/")
+    assert found.title and found.why and found.passage.startswith("So it is ")
+    return f"{found.title}\n{found.why}\n{found.passage}"
+
+
+def journal(key: str, left: int) -> str:
+    path = Path("x.jsonl")
+    path.write_text(f"{'y' * (40 - left)}{key}\n\n", encoding="utf-8")
+    with pytest.raises(BadJournal, match="it begins with") as refused:
+        read_journal(str(path))
+    return str(refused.value)
+
+
+WHOLE_TEXTS: dict[str, Cut] = {
+    "a long body of an error": long_body,
+    "a broken body of an error": broken_body,
+    "what Chat Completions names": completions,
+    "what the Messages API names": messages,
+    "a quotation": lambda key, left: faults.quote(f"{'x' * (300 - left)}{key}"),
+    "the end of a quotation": lambda key, left: faults.quote(f"{key}{'x' * (300 - left)}", end=True),
+    "a value in an error": lambda key, left: short_repr(f"{'x' * (59 - left)}{key}" + "y" * 60),
+    "a file that is no journal": journal,
+    "any text": lambda key, left: truncate(f"{'x' * (99 - left)}{key}", 99),
+}
+
+
+@pytest.mark.parametrize("left", [len(KEY) - 1, 20, 12, 6])
+@pytest.mark.parametrize("place", WHOLE_TEXTS)
+def test_nothing_of_a_key_is_left(place: str, left: int, here: Path) -> None:
+    """Where the whole text is there before the cut, nothing of a key is told, however much of it the cut leaves."""
+    told = WHOLE_TEXTS[place](KEY, left)
+
+    assert told
+    assert [part for part in (KEY[:6], KEY[-6:]) if part in told] == []
+
+
+@pytest.mark.parametrize("left", [len(ESCAPED) - 1, len(ESCAPED) - 5, 90])
+@pytest.mark.parametrize(
+    "place", ["a long body of an error", "a broken body of an error", "what the Messages API names"]
+)
+def test_nothing_of_an_escaped_key_is_left(place: str, left: int) -> None:
+    """The same holds for a key in escapes, one of which the cut may go through."""
+    assert ESCAPED[:30] not in WHOLE_TEXTS[place](ESCAPED, left)
+
+
+@pytest.mark.parametrize("left", [len(KEY) - 1, 20, 6])
+def test_the_end_of_what_a_program_says(left: int) -> None:
+    """Of what a program says on its standard error the end is kept, and no end of a key with it."""
+    assert KEY[-6:] not in program(KEY, left)
+
+
+@pytest.mark.parametrize("left", [len(KEY) - 1, 20])
+def test_what_a_reader_of_pages_has_cut(left: int) -> None:
+    """The reader knows no key, so that the larger half of one at the end of what it has cut is taken for one."""
+    told = page(KEY, left)
+
+    assert KEY[:8] not in told
+    assert told.count("[key]") == 4
+
+
+class Fixed:
+    """A provider with one reply."""
+
+    name, caches = "toy:x", False
+
+    def __init__(self, reply: Reply):
+        self._reply = reply
+
+    async def reply(self, brief: Brief, on_text: Piece) -> Reply:
+        return self._reply
+
+    async def close(self) -> None:
+        """Does nothing."""
+
+
+def test_whatever_a_provider_has_cut() -> None:
+    """The larger half of a key at the end of any text of a reply is taken out, should a provider have cut it."""
+    half = f"It is {KEY[:-1]}"
+    page = FoundPage(url="http://h/", title=half, quote=half)
+    reply = Reply(text=half, brief="", by="toy:x", model=half, stop=half, found=(page,))
+    kept = asyncio.run(call_provider(Fixed(reply), BRIEF, str))
+
+    assert KEY[:6] not in kept.model_dump_json()
+    assert (kept.text, kept.model, kept.stop, kept.found[0].title) == ("It is [key]",) * 4

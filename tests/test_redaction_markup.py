@@ -1,0 +1,112 @@
+"""A secret is found in text with colours of terminals or tags of HTML in it, and also within such markup."""
+
+from __future__ import annotations
+
+import json
+import time
+from itertools import pairwise
+
+import pytest
+from core.folding import many
+from hypothesis import given
+from hypothesis import strategies as st
+
+from debate_orchestrator.util.redact import Redactor, StreamRedactor, redact
+from debate_orchestrator.util.sanitize import sanitize
+
+KEY = "sk-proj-Ab3dEf6hIj9lMn2pQr5tUv8xYz01"
+MARKUP = (
+    "\x1b[m", "\x1b[K", "\x1b[01;31m\x1b[K", "\x1b[38;2;255;0;0m", "\x9b31m", "\u241b[31m", "\ufffd31m", "\x1b(B",
+    "\x1b]0;a title\x07", "\x1b]8;;https://h/x\x1b\\", "\x9d0;x\x9c", "\x1bPq\x1b\\", "\u241b]0;x\u2407", "\x1b=",
+    "<b>", "</b>", "<wbr>", "<br/>", '<span style="color: red">', "<!-- so -->", "=\n", "=\r\n",
+    "\\\n", "&shy;<wbr>", "\u200b<b>\x1b[m",
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def one_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One variable of the environment holds the key."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+def streamed(*pieces: str) -> str:
+    """What a listener hears of these pieces."""
+    heard: list[str] = []
+    taken = StreamRedactor(heard.append)
+    for piece in pieces:
+        taken.take(piece)
+    taken.end()
+    return "".join(heard)
+
+
+@pytest.mark.parametrize("mark", MARKUP)
+def test_markup_in_a_key(mark: str) -> None:
+    """Nothing of a key is left where markup is in it: once, as `grep` marks what it found, and between all letters."""
+    for said in (f"{KEY[:9]}{mark}{KEY[9:]}", f"{KEY[:3]}{mark}{KEY[3:8]}{mark}{KEY[8:]}", mark.join(KEY)):
+        shown = said if mark.startswith("\x9d") else sanitize(said)  # of which it leaves no trace
+        for text in (f"It is {said}.", f"It is {shown}.", json.dumps(f"It is {said}.")[1:-1]):
+            assert redact(text) == streamed(text) == streamed(*text) == "It is [key]."
+
+
+@pytest.mark.parametrize(
+    "around", ["<a href={}>", "<b x='{}'>", "\x1b]0;{}\x07", "\x1b]8;;http://h/?{}\x1b\\", "\x1b[{}"]
+)
+def test_a_key_in_markup(around: str) -> None:
+    """A key that stands in markup is found too, as is one behind a control character that markup may begin with."""
+    assert redact(around.format(KEY)) == streamed(*around.format(KEY)) == around.format("[key]")
+    for mark in "\x1b\x9b\x9d=":
+        assert redact(f"{mark}{KEY}") == streamed(mark, *KEY) == f"{mark}[key]"
+        assert redact(f"{KEY[:12]}\x1b{KEY[12:]}") == "[key]"
+
+
+@pytest.mark.parametrize("open", ["\x1b", "\x1b[", "\x1b[31;", "\x1b]0;a", "<", "<span class='", "="])
+def test_a_text_that_ends_in_markup(open: str) -> None:
+    """The larger half of a key is taken out at the end of a text that was cut within markup."""
+    assert Redactor([KEY]).cut(f"It is {KEY[:25]}{open}") == "It is [key]"
+
+
+@many
+@given(
+    st.lists(st.sampled_from(["sk-", "proj", "A", " ", "<", ">", "b", "\x1b", "[", "31", "m", "]", "\x07", "=", "\n"]))
+)
+def test_ordinary_text_is_left_alone(parts: list[str]) -> None:
+    """Markup without a key comes through as it is, whole and in pieces."""
+    text = "".join(parts)
+    assert redact(text) == streamed(*parts) == text
+
+
+@many
+@given(
+    st.lists(st.sampled_from([*MARKUP, "", "", ""]), min_size=len(KEY), max_size=len(KEY)),
+    st.sets(st.integers(0, len(KEY) * 12)),
+)
+def test_any_mixture(marks: list[str], cuts: set[int]) -> None:
+    """However much markup is in a key, and however the text comes in pieces, nothing of the key is shown."""
+    text = "".join(f"{one}{mark}" for one, mark in zip(KEY, [*marks[:-1], ""], strict=True))
+    whole = f"It is {text} it was."
+    places = [0, *sorted(at for at in cuts if 0 < at < len(whole)), len(whole)]
+
+    assert redact(whole) == streamed(*(whole[a:b] for a, b in pairwise(places))) == "It is [key] it was."
+
+
+def test_no_waiting_without_need() -> None:
+    """A tag, or the beginning of one, keeps no ordinary text back."""
+    heard: list[str] = []
+    pieces = StreamRedactor(heard.append)
+    for piece in ("If x <", "b and", " y> c, \x1b[", "31m it", " is."):
+        pieces.take(piece)
+    assert heard == ["If x <", "b and", " y> c, \x1b[", "31m it", " is."]
+
+
+@pytest.mark.parametrize("piece", ["\u200b", " ", "\x1b[m", "<b>", "<", "="])
+def test_pieces_that_show_nothing(piece: str) -> None:
+    """A flood of pieces that show nothing, after the first letters of a key, takes time that grows with its length."""
+
+    def seconds(count: int) -> float:
+        pieces = [KEY[:3], *[piece] * count, "!"]
+        began = time.process_time()
+        assert streamed(*pieces) == "".join(pieces)
+        return time.process_time() - began
+
+    seconds(10)
+    assert seconds(120_000) < 8 * seconds(30_000) + 0.1

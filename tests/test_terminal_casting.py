@@ -1,0 +1,186 @@
+"""Who argues and who judges: what was found comes first, then stand-ins, people, any model by name, and panels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from persons import BACK, BEST, NOBODY, TOPIC, hold
+
+from debate_orchestrator.formats import loader
+from debate_orchestrator.providers import discovery
+from debate_orchestrator.providers.discovery import Available
+from debate_orchestrator.terminal.casting import Estimates, Found, cost_line, in_words, is_free, is_rehearsal, look
+
+CLAUDE = Available(seat="command:claude -p", ready=True, about="claude is installed")
+LOCAL = Available(seat="ollama:MODEL", ready=True, about="a server answers", models=("qwen", "glm"))
+FULL = Found((LOCAL, CLAUDE), {**BEST, "moderator": "anthropic:claude-sonnet-5-5"}, BEST)
+PROGRAM = Found((CLAUDE,), {}, BEST)
+RULES = loader.load("adversarial")
+STAND_INS = {seat: f"rehearse:{model}" for seat, model in BEST.items()}
+
+
+def cast(*keys: str, found: Found = FULL) -> Any:
+    """The cast that is chosen after the topic; no model is asked for anything."""
+    return hold(TOPIC, *keys, found=found, moderator="host").draft.given.get("cast")
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        (("",), BEST),
+        (("usual",), BEST),
+        (("rehearse",), STAND_INS),
+        (("ollama:glm",), dict.fromkeys(BEST, "ollama:glm")),
+    ],
+)
+def test_one_answer_for_all_seats(here: Path, keys: tuple[str, ...], expected: dict[str, str]) -> None:
+    """Enter takes the usual models where there are any; what was found is a choice, and any model can be named."""
+    assert {**cast(*keys), "moderator": "host"} == {**expected, "moderator": "host"}
+
+
+def test_a_program_on_the_path_counts(here: Path) -> None:
+    """Without a key an installed program is the first choice, which Enter takes."""
+    held = hold(TOPIC, "", found=PROGRAM, moderator="host")
+
+    assert "* 1 command:claude -p claude is installed" in held.text
+    assert held.draft.given["cast"]["judge"] == "command:claude -p"
+
+
+def test_nothing_was_found(here: Path) -> None:
+    """Where there is nothing to call that is said, with what would help, and Enter rehearses."""
+    held = hold(TOPIC, "", found=NOBODY)
+
+    assert held.draft.given["cast"] == STAND_INS
+    for way in ("rehearse now", "ANTHROPIC_API_KEY", "install a program such as claude", "ollama:MODEL", "command:"):
+        assert way in held.text
+
+
+def test_a_seat_at_a_time(here: Path) -> None:
+    """Each seat can be filled differently, by a person too, and several judges make a panel of nine at most."""
+    assert {**cast("seats", "human", "ollama:qwen", "rehearse", "no"), "moderator": ""} == {
+        "a": "human",
+        "b": "ollama:qwen",
+        "judge": "rehearse:anthropic:claude-opus-5-5",
+        "moderator": "",
+    }
+    assert cast("seats", "", "", "", "ollama:qwen", "")["judge"] == ["anthropic:claude-opus-5-5", "ollama:qwen"]
+    assert len(cast("seats", "", "", *["ollama:qwen"] * 9)["judge"]) == 9
+
+
+def test_back_through_the_seats(here: Path) -> None:
+    """Back goes from a seat to the one before, takes a judge from a panel, and leads from the first to the start."""
+    assert cast("seats", "ollama:glm", BACK, "ollama:qwen", "", "", "")["a"] == "ollama:qwen"
+    assert cast("seats", "", "", "", "ollama:qwen", BACK, "")["judge"] == "anthropic:claude-opus-5-5"
+    assert cast("seats", BACK, "usual")["a"] == BEST["a"]
+
+
+@pytest.mark.parametrize(
+    ("named", "complaint"),
+    [
+        ("martian:x", "'martian:x' is no model spec"),
+        ("claude-opus-5-5", "Try: anthropic:claude-opus-5-5"),
+        ("anthropic:", "Try: anthropic:MODEL"),
+        ("openrouter:v/m", "set OPENROUTER_API_KEY"),
+    ],
+)
+def test_what_can_not_be_asked(here: Path, monkeypatch: pytest.MonkeyPatch, named: str, complaint: str) -> None:
+    """A model that is unknown, or has no key, is refused with what would do, and the question is put again."""
+    monkeypatch.delenv("OPENROUTER_API_KEY", raising=False)
+    held = hold(TOPIC, named, "seats", named, found=FULL)
+
+    assert held.text.count(complaint) >= 2
+    assert "cast" not in held.draft.given
+
+
+def test_a_model_that_is_not_ready_is_taken_with_a_word(here: Path) -> None:
+    """A model whose server is known and lacks its key is taken, and what is missing is said."""
+    held = hold(TOPIC, "anthropic:claude-opus-5-5", found=NOBODY)
+
+    assert "anthropic:claude-opus-5-5: no key." in held.text
+    assert held.draft.given["cast"]["a"] == "anthropic:claude-opus-5-5"
+
+
+def test_arguments_of_a_program_are_not_shown() -> None:
+    """A cast is told without the arguments of programs, which may hold anything."""
+    assert in_words({"a": "command:claude -p --key x", "judge": ["host", "rehearse"]}) == (
+        "a command:claude, judge host and rehearse"
+    )
+
+
+class TestLooking:
+    @pytest.fixture(autouse=True)
+    def nothing_set(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENROUTER_API_KEY", "OPENAI_API_KEY"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv("ANTHROPIC_CONFIG_DIR", str(tmp_path))
+        monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")
+
+    def test_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Without a key, a server or a program nothing is found, but it is known which models would be best."""
+        monkeypatch.setattr(discovery, "_PROGRAMS", {})
+        found = look()
+
+        assert found.usual == {} and found.moderator is None and not found.anything()
+        assert found.ready() == []
+        assert set(found.best) == {"a", "b", "judge"}
+
+    def test_a_key(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """With a key there are usual debaters, a judge and a moderator."""
+        monkeypatch.setenv("OPENROUTER_API_KEY", "x")
+        found = look()
+
+        assert found.anything() and found.moderator == "openrouter:anthropic/claude-sonnet-5.5"
+        assert set(found.usual) == {"a", "b", "judge", "moderator"}
+
+    def test_programs_and_local_models(self) -> None:
+        """Programs and the first models of a server of one's own can be asked by name; Tab knows all."""
+        ways = (
+            Available(seat="command:llm", ready=True, about="llm is installed"),
+            Available(seat="command:PROGRAM ARGS", ready=True, about="any program"),
+            Available(seat="ollama:MODEL", ready=True, about="a server answers", models=("a", "b", "c", "d")),
+            Available(seat="openai:MODEL", ready=False, about="no key"),
+        )
+        found = Found(ways, {}, {})
+
+        assert [who for who, _ in found.ready()] == ["command:llm", "ollama:a", "ollama:b", "ollama:c"]
+        assert {"ollama:d", "command:llm", "openai:MODEL"} <= set(found.names())
+
+
+def estimated(**given: Any) -> Any:
+    return Estimates().of({"cast": BEST, **given}, RULES, lambda: None).result(30)
+
+
+class TestCost:
+    def test_more_rounds_cost_more(self) -> None:
+        """The estimate follows the answers, and needs no topic."""
+        one, three = estimated(rounds=1), estimated(rounds=3, topic="Tabs?")
+
+        assert three.calls > one.calls and three.cost > one.cost
+
+    def test_each_is_worked_out_once(self) -> None:
+        """The same answers are not worked out again; the caller is told once when the estimate is there."""
+        estimates, told = Estimates(), []
+        first = estimates.of({"cast": BEST, "rounds": 1}, RULES, lambda: told.append(1))
+        first.result(30)
+
+        assert estimates.of({"cast": BEST, "rounds": 1, "topic": "x"}, RULES, lambda: told.append(2)) is first
+        assert told == [1]
+
+    @pytest.mark.parametrize("given", [{"rounds": 99}, {"cast": {"a": [], "b": "x", "judge": "x"}}])
+    def test_answers_that_will_not_do_have_none(self, given: dict[str, Any]) -> None:
+        """Where the answers would be refused, there is no estimate and no error."""
+        assert estimated(**given) is None
+        assert cost_line(None, BEST) == ""
+
+    def test_it_is_that_of_the_cast(self) -> None:
+        """People and stand-ins cost nothing, alone or beside a model."""
+        people = {"a": "human", "b": "rehearse:x:y", "judge": ["human"]}
+        mixed = {"a": "human", "b": "rehearse:anthropic:claude-opus-5-5", "judge": "anthropic:claude-opus-5-5"}
+        judged = {**mixed, "b": "human"}
+
+        assert cost_line(None, people) == "no model is called: no cost" and is_free(people)
+        assert cost_line(None, STAND_INS) == "a rehearsal: no calls, no cost"
+        assert is_rehearsal(STAND_INS) and not is_rehearsal(people) and not is_rehearsal({})
+        assert estimated(cast=mixed).cost == estimated(cast=judged).cost < estimated().cost

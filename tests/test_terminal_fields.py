@@ -1,0 +1,288 @@
+"""A form asks for what its shape wants and nothing else, and what it amounts to passes the shape's own check."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from debate_orchestrator.core import transcript
+from debate_orchestrator.core.schema import Field, Shape, ShapeContext, check
+from debate_orchestrator.formats import loader
+from debate_orchestrator.terminal import fields
+from debate_orchestrator.terminal.fields import GATE, Place, Step
+from debate_orchestrator.util.errors import BadReply
+
+TERMS = ShapeContext(
+    sides=("a", "b"), criteria=("depth", "wit"), least=1, most=10, rounds=2, strictness="strict",
+    turns=("1.opening.a", "1.opening.b"), scales={"wit": (0, 1)},
+)  # fmt: skip
+KINDS = ("text", "url", "flag", "number", "choice", "choices", "list", "record", "scores", "turn", "turns")
+
+
+def leaf(kind: str, *, empty: bool = False, **more: Any) -> Step:
+    return Step(("x",), Field(kind=kind, optional=empty, **more), "", empty)  # type: ignore[arg-type]
+
+
+@st.composite
+def shapes(draw: st.DrawFn, depth: int = 2) -> Shape:
+    """Shapes of every kind of field, some of which depend on a flag or a choice beside them."""
+    made: Shape = {"sure": Field(kind="flag"), "who": Field(kind="choice", of=("a", "b", "tie"))}
+    names = draw(st.lists(st.sampled_from(["claim", "why", "scores", "rows", "part"]), unique=True, max_size=4))
+    for name in names:
+        kind = draw(st.sampled_from([one for one in KINDS if depth or one != "record"]))
+        more: dict[str, Any] = {"optional": draw(st.booleans()), "per_side": draw(st.booleans())}
+        if kind in ("record", "scores"):
+            more["per_side"] = False
+        if kind == "record" or (kind == "list" and depth and draw(st.booleans())):
+            more["fields"] = draw(shapes(depth=depth - 1))
+        if kind == "number":
+            more |= {"least": 0, "most": 5, "whole": draw(st.booleans())}
+        if kind == "text" and draw(st.booleans()):
+            more["words"] = 3
+        if draw(st.booleans()):
+            more["only_if"] = {"sure": draw(st.booleans())}
+        elif draw(st.booleans()):
+            more["unless"] = {"who": draw(st.sampled_from(["a", "tie"]))}
+        made[name] = Field(kind=kind, **more)
+    order = draw(st.permutations(list(made)))
+    return {name: made[name] for name in order}
+
+
+SHORT = ("", "yes", "no", "1", "2", "3", "7.5", "0", "a", "TIE", "1, 2", "99", "-1", "ti", "1 2", "\n")
+LONG = (
+    "1.opening.a",
+    "1.opening.b,1.opening.a",
+    "https://example.org/x",
+    "http://no url",
+    "a word",
+    "7 0.5",
+    "one too many now",
+)
+SAID = st.sampled_from(SHORT + LONG)
+
+
+@given(st.data(), shapes())
+def test_what_was_filled_in_will_do(data: st.DataObject, shape: Shape) -> None:
+    """However a form is filled in, in whatever order answers are changed: when nothing is missing, the check of the
+    shape has nothing to say; and whatever answer is taken alone is one that the check lets pass."""
+    entered: dict[Place, str] = {}
+    for _ in range(60):
+        steps = fields.steps(shape, TERMS, entered)
+        missing = [step for step in steps if not answered(step, entered)]
+        again = not missing or data.draw(st.integers(0, 20)) == 0
+        step = data.draw(st.sampled_from(steps)) if again else missing[0]
+        said = data.draw(SAID)
+        try:
+            fields.read(step, TERMS, said)
+        except BadReply as error:
+            assert error.complaints
+            continue
+        entered[step.place] = said
+        if (value := fields.value(shape, TERMS, entered)) is not None:
+            assert check(shape, value, TERMS) == []
+            assert all(answered(step, entered) for step in fields.steps(shape, TERMS, entered))
+
+
+def answered(step: Step, entered: Mapping[Place, str]) -> bool:
+    try:
+        return step.place in entered and fields.read(step, TERMS, entered[step.place]) is not entered
+    except BadReply:
+        return False
+
+
+@given(shapes(), st.data())
+def test_a_form_can_be_filled_in(shape: Shape, data: st.DataObject) -> None:
+    """Every form comes to an end: there is an answer to each of its questions."""
+    good = {"text": "word", "url": "https://example.org/", "flag": "no", "number": "1", "choice": "1", "turn": "1"}
+    good |= {"choices": "1", "turns": "1", "scores": "1 1"}
+    entered: dict[Place, str] = {}
+    while missing := [step for step in fields.steps(shape, TERMS, entered) if not answered(step, entered)]:
+        step = missing[0]
+        yes = data.draw(st.booleans()) and len(step.place) < 12 and step.place[-2:-1] in ((), ("1",), ("rows",))
+        said = "yes" if step.field.kind == "flag" and yes else good[step.field.kind]
+        said = "" if step.may_be_empty and (step.ends or step.field.kind == "text") and not yes else said
+        fields.read(step, TERMS, said)
+        entered[step.place] = said
+
+    value = fields.value(shape, TERMS, entered)
+    assert value is not None
+    assert check(shape, value, TERMS) == []
+
+
+def test_every_shape_that_ships_has_a_form() -> None:
+    """The first questions of every shipped shape are in the order of its fields, and all of it can be asked for."""
+    for name in ("adversarial", "panel", "claim", "question"):
+        for shape in loader.load(name).shapes.values():
+            assert fields.steps(shape, TERMS, {})
+
+
+@pytest.mark.parametrize(
+    ("step", "text", "value"),
+    [
+        (leaf("text"), "  two words ", "two words"),
+        (leaf("url"), "https://example.org/a", "https://example.org/a"),
+        (leaf("flag"), "Y", True),
+        (leaf("flag"), "no", False),
+        (leaf("number", least=1, most=10), "7.5", 7.5),
+        (leaf("number", whole=True), "7", 7),
+        (leaf("choice"), "b", "b"),
+        (leaf("choice", of=("a", "b", "tie")), "3", "tie"),
+        (leaf("choice", of=("a", "b", "tie")), "T", "tie"),
+        (leaf("choice", of=("3", "2")), "3", "3"),
+        (leaf("choices", of=("same claim", "yes, but")), "2", ["yes, but"]),
+        (leaf("choices", of=("same claim", "yes, but")), "yes, but", ["yes, but"]),
+        (leaf("choices", of=("one", "two", "three")), "1 3, one", ["one", "three"]),
+        (leaf("turn"), "2", "1.opening.b"),
+        (leaf("turns"), "1.opening.b, 1", ["1.opening.b", "1.opening.a"]),
+        (leaf("choice", empty=True), "", None),
+        (leaf("text", empty=True), " ", None),
+        (leaf("choices", empty=True), "", []),
+        (leaf("turns", empty=True), "", []),
+    ],
+    ids=str,
+)
+def test_what_an_answer_means(step: Step, text: str, value: Any) -> None:
+    """Answers are taken by name, by number, and by a beginning that is the only one."""
+    assert fields.read(step, TERMS, text) == value
+
+
+@pytest.mark.parametrize(
+    ("step", "text", "said"),
+    [
+        (leaf("text"), "  ", "text of 1 to 20,000 characters"),
+        (leaf("text", words=2), "one two three", "at most 2 words"),
+        (leaf("url"), "example.org", "the address of a page"),
+        (leaf("flag"), "perhaps", "yes or no"),
+        (leaf("number", least=1, most=10), "11", "a number from 1 to 10"),
+        (leaf("number", least=1, most=10), "7,5", "a number from 1 to 10"),
+        (leaf("number", least=1, most=10), "1e1", "a number from 1 to 10"),
+        (leaf("number", whole=True), "7.5", "a whole number"),
+        (leaf("choice"), "c", "one of a, b"),
+        (leaf("choice", of=("same", "some")), "s", "one of same, some"),
+        (leaf("choice"), "", "one of a, b"),
+        (leaf("choices", of=("one", "two")), "one, three", "any of one, two"),
+        (leaf("turn"), "9.opening.a", "the id of a turn"),
+        (leaf("turns"), "", "a list of turn ids"),
+    ],
+    ids=str,
+)
+def test_what_will_not_do(step: Step, text: str, said: str) -> None:
+    """What will not do is complained about, with what is expected."""
+    with pytest.raises(BadReply, match=said):
+        fields.read(step, TERMS, text)
+
+
+def places(shape: Shape, **entered: str) -> list[str]:
+    given = {tuple(name.split("__")): text for name, text in entered.items()}
+    return ["/".join(step.place) for step in fields.steps(shape, TERMS, given)]
+
+
+def test_fields_that_depend_on_others() -> None:
+    """A field that depends on another is asked for as soon as that is known, wherever it stands, and no more when it
+    is changed; what was entered there meanwhile comes back with it."""
+    shape: Shape = {"why": Field(kind="text", only_if={"sure": True}), "sure": Field(kind="flag")}
+
+    assert places(shape) == ["sure"]
+    assert places(shape, sure="yes") == ["why", "sure"]
+    entered: dict[Place, str] = {("sure",): "yes", ("why",): "So."}
+    assert fields.value(shape, TERMS, entered) == {"why": "So.", "sure": True}
+    assert fields.value(shape, TERMS, entered | {("sure",): "no"}) == {"why": None, "sure": False}
+    assert fields.value(shape, TERMS, entered | {("sure",): "yes"}) == {"why": "So.", "sure": True}
+
+
+def test_scores() -> None:
+    """The scores of a side are one line of numbers, each on its own scale; what is wrong is told by criterion."""
+    shape: Shape = {"scores": Field(kind="scores")}
+    first, second = fields.steps(shape, TERMS, {})
+
+    assert (first.place, second.place) == (("scores", "a"), ("scores", "b"))
+    assert fields.read(first, TERMS, "7, 0.5") == {"depth": 7, "wit": 0.5}
+    assert fields.value(shape, TERMS, {first.place: "7 1"}) is None
+    with pytest.raises(BadReply, match=r"^wit: 7 is not a number from 0 to 1"):
+        fields.read(second, TERMS, "7 7")
+    with pytest.raises(BadReply, match="2 numbers are needed, one for each of: depth, wit"):
+        fields.read(second, TERMS, "7")
+
+
+def test_a_short_form_asks_what_only_a_person_knows() -> None:
+    """Of a shipped ballot at most six questions are asked, scores and choices among them; completed with defaults, it
+    is a reply that the schema takes."""
+    for name, reply in (("adversarial", "ballot"), ("adversarial", "final"), ("panel", "ballot"), ("claim", "final")):
+        shape = loader.load(name).shapes.get(reply)
+        if shape is None:
+            continue
+        every = fields.steps(shape, TERMS, {})
+        asked = fields.shortened(every)
+        entered = {step.place: {"scores": "7 1", "text": "So."}.get(step.field.kind, "1") for step in asked}
+        full = fields.completed(shape, TERMS, entered)
+
+        assert len(asked) <= fields.MOST_ASKED
+        assert all(step in asked for step in every if step.default is None)
+        value = fields.value(shape, TERMS, full)
+        assert value is not None and check(shape, value, TERMS) == []
+
+
+def test_a_list_that_is_all_there_is() -> None:
+    """Where nothing must be answered the form is not shortened: the dissent record would be empty."""
+    every = fields.steps(loader.load("adversarial").shapes["dissent"], TERMS, {})
+
+    assert fields.shortened(every) == every
+
+
+def test_lists() -> None:
+    """A list ends with an empty item, one of records where its first field is left empty; of records that may begin
+    with nothing, when no further one is wanted."""
+    texts: Shape = {"open": Field(kind="list")}
+    pairs: Shape = {"rows": Field(kind="list", fields={"claim": Field(kind="text"), "sure": Field(kind="flag")})}
+    rows: Shape = {"rows": Field(kind="list", fields={"claim": Field(kind="text", optional=True)})}
+
+    assert places(texts, open__1="one") == ["open/1", "open/2"]
+    assert fields.value(texts, TERMS, {("open", "1"): "one", ("open", "2"): ""}) == {"open": ["one"]}
+    assert places(pairs) == places(pairs, rows__1__claim="") == ["rows/1/claim"]
+    assert places(pairs, rows__1__claim="So.") == ["rows/1/claim", "rows/1/sure"]
+    one = {("rows", "1", "claim"): "So.", ("rows", "1", "sure"): "no", ("rows", "2", "claim"): ""}
+    assert fields.value(pairs, TERMS, one) == {"rows": [{"claim": "So.", "sure": False}]}
+    gate = f"rows__1__{GATE}"
+    assert places(rows) == [f"rows/1/{GATE}"]
+    assert places(rows, **{gate: "yes"}) == [f"rows/1/{GATE}", "rows/1/claim"]
+    filled = {gate: "yes", "rows__1__claim": "It is."}
+    assert places(rows, **filled)[-1] == f"rows/2/{GATE}"
+    assert fields.value(rows, TERMS, {("rows", "1", GATE): "no"}) == {"rows": []}
+
+
+def test_a_list_takes_no_yes() -> None:
+    """An item of a list is no answer to a question that nobody put; Enter where yes or no is wanted says so."""
+    shape: Shape = {"open": Field(kind="list"), "sure": Field(kind="flag")}
+    item, flag = Step(("open", "1"), Field(kind="text", optional=True), "", True, True), leaf("flag")
+
+    assert fields.steps(shape, TERMS, {})[0] == item
+    for said in ("yes", "No", "y"):
+        with pytest.raises(BadReply, match=r"not an item of the list\. Enter alone ends the list\."):
+            fields.read(item, TERMS, said)
+    with pytest.raises(BadReply, match=r"^Answer yes or no\.$"):
+        fields.read(flag, TERMS, "")
+    with pytest.raises(BadReply, match=r"^Answer yes or no\.$"):
+        fields.read(flag, TERMS, "maybe")
+
+
+def test_what_need_not_be_there() -> None:
+    """Something of several parts that may be left out is asked for by a question of its own."""
+    shape: Shape = {"extra": Field(kind="text", per_side=True, optional=True)}
+
+    assert places(shape) == [f"extra/{GATE}"]
+    assert fields.value(shape, TERMS, {("extra", GATE): "no"}) == {"extra": None}
+    assert places(shape, **{f"extra__{GATE}": "yes"}) == [f"extra/{GATE}", "extra/a", "extra/b"]
+
+
+def test_labels() -> None:
+    """A place is read as people do, with sides and criteria by their names."""
+    names = {"a": "Researcher A", "depth": "Depth"}
+
+    assert fields.label(("scores", "a", "depth"), lambda part: names.get(part, transcript.title(part))) == (
+        "Scores: Researcher A: Depth"
+    )
+    assert fields.label(("unsupported_claims", "2", GATE)) == "Unsupported claims: 2 (one more?)"

@@ -1,0 +1,274 @@
+"""A form is asked field by field, complains at once, leads back, shows what was entered, and is kept all the while."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from human_turns import Script, lines, run, standing, taken
+from persons import BACK, CTRL_C
+
+from debate_orchestrator.terminal.prompt import EditorWanted, Leave
+from debate_orchestrator.terminal.turn import BallotForm
+from debate_orchestrator.util.terminal_text import Back
+
+SHORT = ("7 6 8", "5 5.5 4", "a", "A was better.", "more of it, A", "more of it, B")
+"""An answer to every question that is asked of a strict ballot in the first of two rounds."""
+MORE = ("start of A", "start of B", "end of A", "end of B", "", "no", "")
+"""Answers to the questions behind `more`."""
+NOTHING = "(not given)"
+
+
+def filled(here: Path, *typed: str | Exception, turn: str = "1.verdict.judge", **more: Any) -> tuple[Any, Script]:
+    script = Script(*typed, **more)
+    return json.loads(run(BallotForm(taken(turn, script, here)).take())), script
+
+
+def test_a_short_ballot(here: Path) -> None:
+    """Six questions make a ballot: scores side by side, the winner, why, and advice; the rest is empty or not given."""
+    ballot, script = filled(here, *SHORT, "")
+
+    assert ballot == {
+        "scores": {
+            "a": {"argument_quality": 7, "use_of_evidence": 6, "directness_of_rebuttals": 8},
+            "b": {"argument_quality": 5, "use_of_evidence": 5.5, "directness_of_rebuttals": 4},
+        },
+        "strongest": {"a": NOTHING, "b": NOTHING},
+        "weakest": {"a": NOTHING, "b": NOTHING},
+        "winner": "a",
+        "justification": "A was better.",
+        "feedback": {"a": "more of it, A", "b": "more of it, B"},
+        "unsupported_claims": [],
+        "convergence": {"detected": False, "criteria": [], "side": None},
+        "conceded": None,
+    }
+    assert len(script.asked) == 7
+    assert script.asked[0].text == ("Scores: Researcher A: Argument quality, Use of evidence, Directness of rebuttals")
+    assert script.asked[2].choices[0] == ("a", "Researcher A")
+    assert "Strongest: Researcher A: (not given) (not asked)" in script.text
+
+
+def test_more(here: Path) -> None:
+    """`more` asks everything else; nothing is left to a default then."""
+    ballot, script = filled(here, *SHORT, "more", *MORE, "")
+
+    assert ballot["strongest"] == {"a": "start of A", "b": "start of B"}
+    assert ballot["weakest"] == {"a": "end of A", "b": "end of B"}
+    assert "not asked" not in script.text.rpartition("This is your reply:")[2]
+
+
+def test_a_short_ballot_at_a_terminal(here: Path) -> None:
+    """The same, typed: wrong answers, a way back by a key, a choice by the arrows, and a change at the end."""
+    down = "\x1b[B"
+    keys = lines("11 6 8", "7 6 8", "9 9 9") + BACK + lines("5 5.5 4", "nobody", down + down, *SHORT[3:], "7", "a", "")
+    with standing(keys) as (terminal, screen):
+        at = taken("1.verdict.judge", terminal, here)
+        ballot = json.loads(run(BallotForm(at).take()))
+
+    assert ballot["winner"] == "a"
+    assert ballot["scores"]["b"]["use_of_evidence"] == 5.5
+    assert "11 is not a number from 1 to 10." in screen.text
+    assert at.problems(json.dumps(ballot)) == []
+
+
+def test_a_wrong_answer_is_told_at_once(here: Path) -> None:
+    """An answer that will not do is complained about under its question, which is asked again; a text is kept to be
+    edited, numbers are not. Nothing that counts has a default."""
+    _, script = filled(here, "eleven", "", SHORT[0], SHORT[1], "", *SHORT[2:], "")
+
+    assert "3 numbers are needed" in script.asked[1].lines[-1] and script.asked[1].now == ""
+    assert script.asked[2].text == script.asked[0].text
+    assert script.asked[4].text == script.asked[5].text == "Winner"
+
+
+def test_a_question_mark_explains(here: Path) -> None:
+    """A question mark tells what a field means, what it takes and what keys do; nothing is entered by it."""
+    ballot, script = filled(here, "?", *SHORT, "")
+
+    assert ballot["scores"]["a"]["argument_quality"] == 7
+    assert "What it takes: 3 numbers in that order, 1 to 10, as in: 5 5 5." in script.text
+    assert "Keys: Enter sends the answer" in script.text
+
+
+def test_advice_that_no_one_hears(here: Path) -> None:
+    """Advice is asked for while a round follows, and behind `more` it says where none does."""
+    _, script = filled(here, *SHORT, "")
+    assert script.asked[4].text == "Feedback: Researcher A"
+    scores = ("7 6 8", "5 5 4")
+    typed = (*scores, *MORE[:2], "a", "So.", "more", *MORE[2:4], "x", "y", *MORE[4:], "")
+    last, script = filled(here, *typed, turn="2.verdict.judge")
+
+    assert last["feedback"] == {"a": "x", "b": "y"}
+    advice = next(question for question in script.asked if question.text.startswith("Feedback"))
+    assert any("no round follows" in line for line in advice.lines)
+
+
+def test_going_back(here: Path) -> None:
+    """Back leads to the question before, with its answer: kept by Enter where it is short, edited where it is a text.
+    Later answers stay. Before the first there is none."""
+    typed = (
+        Back(),
+        "7 6 8",
+        Back(),
+        "",
+        "5 5.5 4",
+        "a",
+        "A was better.",
+        "more",
+        Back(),
+        "more of it, A",
+        *SHORT[5:],
+        "",
+    )
+    ballot, script = filled(here, *typed)
+
+    assert "This is the first question." in script.told
+    assert script.asked[3].default == "7 6 8"
+    assert ballot["feedback"]["a"] == "more of it, A"
+    assert script.asked[9].now == "more"
+
+
+def test_all_is_looked_at(here: Path) -> None:
+    """Before it is handed in all of it is shown with numbers, any of which changes an answer; back leads to the last
+    question."""
+    ballot, script = filled(here, *SHORT, "8", "B was better.", "7", "b", "3", "start", Back(), SHORT[5], "99", "x", "")
+
+    assert (ballot["winner"], ballot["justification"], ballot["strongest"]["a"]) == ("b", "B was better.", "start")
+    assert "'99' is not a number from 1 to " in script.text and "'x' is not a number from 1 to " in script.text
+
+
+def test_what_depends_is_asked_for(here: Path) -> None:
+    """A finding asks for what belongs to it, and an item of a list for its fields."""
+    claim = ("2", "It is cheaper.", "")
+    found = ("yes", "same claim, 3", "both")
+    ballot, _ = filled(here, *SHORT, "more", *MORE[:4], *claim, *found, "", "")
+
+    assert ballot["unsupported_claims"] == [{"seat": "b", "claim": "It is cheaper."}]
+    assert ballot["convergence"] == {"detected": True, "criteria": ["same claim", "only quibbles"], "side": "both"}
+
+
+def test_a_draft_is_offered_again(here: Path) -> None:
+    """What was entered before somebody left is there again; the next question is the first without an answer."""
+    with pytest.raises(Leave):
+        filled(here, *SHORT[:4], Leave())
+    ballot, script = filled(here, *SHORT[4:], "")
+
+    assert "What you had entered is here again." in script.text
+    assert script.asked[0].text == "Feedback: Researcher A"
+    assert ballot["justification"] == "A was better."
+
+
+def test_what_was_half_typed_is_kept(here: Path) -> None:
+    """What was typed when somebody left is in the line when the question is asked again, and is no answer before."""
+    with standing(lines(*SHORT[:3]) + "half a tho" + CTRL_C) as (terminal, _), pytest.raises(Leave):
+        run(BallotForm(taken("1.verdict.judge", terminal, here)).take())
+    _, script = filled(here, *SHORT[3:], "")
+
+    assert script.asked[0].text == "Justification"
+    assert script.asked[0].now == "half a tho"
+
+
+def test_what_was_entered_can_be_seen(here: Path) -> None:
+    """What was entered so far, and the whole brief, can be seen at every question."""
+    _, script = filled(here, *SHORT, "")
+
+    assert script.entered[2] == "  1 Scores: Researcher A: 7 6 8\n  2 Scores: Researcher B: 5 5.5 4\n"
+    assert "Score each researcher" in script.asked[2].shows["brief"]()
+    assert script.asked[2].status("").text == "Question 3 of 6"
+    assert script.asked[3].status("two words").text == "Question 4 of 6, 2 words"
+
+
+def test_a_text_in_an_editor(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text can be written in an editor; where none was chosen, that is told."""
+    monkeypatch.setenv("EDITOR", "ed")
+    monkeypatch.delenv("VISUAL", raising=False)
+    seen: list[str] = []
+
+    def edit(path: Path) -> None:
+        seen.append(path.read_text())
+        path.write_text("From the editor.\n")
+
+    typed = (*SHORT[:3], EditorWanted("begun"), "From the editor.", *SHORT[4:], "")
+    ballot, script = filled(here, *typed, edits=edit)
+    assert seen == ["begun"] and script.asked[4].now == "From the editor."
+    assert ballot["justification"] == "From the editor."
+    monkeypatch.setenv("EDITOR", "")
+    for path in (here / "r.drafts").iterdir():
+        path.unlink()
+    _, script = filled(here, *typed)
+    assert "set VISUAL or EDITOR" in script.text and script.asked[4].now == "begun"
+
+
+class TestEditor:
+    @pytest.fixture(autouse=True)
+    def an_editor(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("VISUAL", "ed")
+
+    def test_what_was_edited_is_kept(self, here: Path) -> None:
+        """What was written in the editor is in the draft when somebody leaves right after it, also where the editor
+        then ended with an error; no other file of it is left."""
+
+        def edit(path: Path) -> str:
+            path.write_text("From the editor.\n")
+            return "ed: it ended with code 1"
+
+        with pytest.raises(Leave):
+            filled(here, *SHORT[:3], EditorWanted("begun"), Leave(), edits=edit)
+        assert [path.suffix for path in (here / "r.drafts").iterdir()] == [".json"]
+        _, script = filled(here, *SHORT[3:], "")
+
+        assert script.asked[0].now == "From the editor."
+
+    def test_what_the_editor_left_unreadable(self, here: Path) -> None:
+        """What is no text stays in a file whose name is told, and the answer is what it was."""
+
+        def edit(path: Path) -> None:
+            path.write_bytes("Wörter".encode("latin-1"))
+
+        with pytest.raises(Leave):
+            filled(here, *SHORT[:3], EditorWanted("begun"), Leave(), edits=edit)
+        (left,) = (here / "r.drafts").glob("*.part-*")
+        _, script = filled(here, "Anew.", *SHORT[4:], "")
+
+        assert left.read_bytes() == "Wörter".encode("latin-1")
+        assert script.asked[0].now == "begun"
+
+    def test_a_crash_in_the_editor(self, here: Path) -> None:
+        """What was begun is in the draft while the editor is open, and what it has saved outlives a crash."""
+
+        def edit(path: Path) -> None:
+            path.write_text("Saved.")
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            filled(here, *SHORT[:3], EditorWanted("begun"), edits=edit)
+        (left,) = (here / "r.drafts").glob("*.part-*")
+        _, script = filled(here, *SHORT[3:], "")
+
+        assert left.read_text() == "Saved."
+        assert script.asked[0].now == "begun"
+
+
+def test_a_form_that_can_not_be_read(here: Path) -> None:
+    """A form on the disk that is none is set aside before anything is written over it, and its name is told."""
+    at = taken("1.verdict.judge", None, here)
+    (here / "r.drafts").mkdir()
+    Path(at.drafts.place(at.brief)).write_text("My own notes.")
+    _, script = filled(here, *SHORT, "")
+    (aside,) = (here / "r.drafts").glob("*.aside-*")
+
+    assert aside.read_text() == "My own notes." and str(aside) in script.text
+
+
+def test_the_final_verdict_and_the_dissent_record(here: Path) -> None:
+    """Whatever the shape is, its form ends in a reply that will do; the dissent record is asked whole."""
+    final = ("consensus", "The middle.", "3", "Why it is so.", "a", "Act.", "")
+    verdict, _ = filled(here, *final, turn="final.verdict.judge")
+    row = ("It is cheaper.", "It is.", "It is not.", "unresolved", "1, 2", "")
+    dissent, _ = filled(here, *row, "", turn="final.dissent.judge")
+
+    assert verdict["converged_on"] == "The middle." and verdict["follow_up"] == "Act."
+    assert verdict["strongest_argument"] == {"seat": "a", "argument": NOTHING, "why": NOTHING}
+    assert dissent["rows"][0]["turns"] == ["1.opening.a", "1.opening.b"]

@@ -1,0 +1,215 @@
+"""Topics restated and positions derived by a model that is asked; told before, kept after, and never invented."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from messages_server import Server, serving
+from persons import BACK, BEST, ERASE, hold
+
+from debate_orchestrator.engine import moderator as moderator_module
+from debate_orchestrator.setup.session import load
+from debate_orchestrator.terminal.casting import Found
+from debate_orchestrator.terminal.session import moderating_model
+
+CLEAR = {"ambiguous": False, "restated": "Tabs beat spaces.", "recommended": None, "alternative": None}
+MUDDY = {"ambiguous": True, "restated": None, "recommended": "Tabs win.", "alternative": "Spaces win."}
+PAIR = {"kind": "technical", "a": "Tabs it is.", "b": "Spaces it is."}
+FOUND = Found((), {**BEST, "moderator": "anthropic:claude-sonnet-5-5"}, BEST)
+
+
+class Moderator:
+    """What the server answers, in this order; prose once there is nothing left."""
+
+    def __init__(self, server: Server):
+        self.server = server
+        self.topics: list[Any] = [CLEAR]
+        self.pairs: list[Any] = [PAIR]
+        server.trouble = self.answer
+
+    def answer(self, request: dict[str, Any], n: int) -> dict[str, Any]:
+        said = json.dumps(request["messages"])
+        left = self.topics if "Restating a debate topic" in said else self.pairs
+        next_ = left.pop(0) if left else "I would rather not."
+        return next_ if isinstance(next_, dict) and "status" in next_ else {"text": json.dumps(next_)}
+
+
+@pytest.fixture
+def moderator(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Moderator]:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
+    with serving(Server()) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        yield Moderator(server)
+
+
+def test_a_topic_is_restated_and_positions_are_derived(moderator: Moderator) -> None:
+    """The model that is asked is named before it is, and what it says is put to be confirmed."""
+    held = hold("tabs or spaces", "", "yes", "yes", found=FOUND)
+
+    assert held.draft.given["topic"] == "Tabs beat spaces."
+    assert held.draft.given["positions"] == {"a": "Tabs it is.", "b": "Spaces it is."}
+    assert held.draft.sources["topic"] == held.draft.sources["positions"] == "derived"
+    asked = held.text.index("Restating the topic: anthropic:claude-opus-5-5 (about $0.")
+    assert asked < held.text.index("I'll frame the debate as: 'Tabs beat spaces'")
+    assert "Deriving the two positions: anthropic:claude-opus-5-5 (about $0." in held.text
+
+
+def test_what_was_paid_is_kept(moderator: Moderator) -> None:
+    """Every reply is kept with its cost, also one that could not be used, and over a break."""
+    moderator.topics = ["prose", CLEAR]
+    held = hold("tabs or spaces", "", found=FOUND)
+    again = hold("", "yes", found=FOUND, goes_on=True)
+
+    assert [one.by for one in held.draft.talk.paid] == ["anthropic:claude-opus-5-5"] * 2
+    assert len(again.draft.talk.paid) == 3
+    assert all(one.called and one.cost for one in again.draft.talk.paid)
+
+
+def test_what_was_paid_is_told(moderator: Moderator) -> None:
+    """What the setup's calls have cost is told in a line; nothing where there were none."""
+    held = hold("tabs or spaces", "", "yes", found=FOUND)
+
+    assert held.wizard.spent().startswith("The setup took 2 calls of the moderator: $0.00")
+    assert hold("tabs").wizard.spent() == ""
+
+
+def test_an_interrupt_while_it_is_asked(moderator: Moderator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C while a model is asked leaves with the answers kept."""
+
+    def interrupted(*anything: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(moderator_module, "run_moderator", interrupted)
+    held = hold("tabs or spaces", "", found=FOUND)
+
+    assert held.ended == "left"
+    assert load(".debate-setup.yaml").talk.heard == ("tabs or spaces",)
+
+
+def test_an_interrupt_between_two_calls(moderator: Moderator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a reply has cost is kept also where the person leaves while the next one is awaited."""
+    moderator.topics = ["prose"]
+    patiently, calls = moderator_module._reply, []
+
+    async def interrupted(*terms: Any) -> Any:
+        calls.append(terms)
+        if len(calls) > 1:
+            raise KeyboardInterrupt
+        return await patiently(*terms)
+
+    monkeypatch.setattr(moderator_module, "_reply", interrupted)
+    held = hold("tabs or spaces", "", found=FOUND)
+    kept = load(".debate-setup.yaml").talk
+
+    assert (held.ended, kept.heard) == ("left", ("tabs or spaces",))
+    assert [bool(one.cost) for one in kept.paid] == [True]
+
+
+def test_an_ambiguous_topic(moderator: Moderator) -> None:
+    """A topic without a clean split is met with two framings, chosen by number, or with one of one's own."""
+    moderator.topics = [MUDDY]
+    held = hold("indentation", "", "2", found=FOUND)
+    moderator.topics = [MUDDY, CLEAR]
+    own = hold("indentation", "", "Elastic tabs win", "yes", found=FOUND)
+
+    assert "This topic may not have a clean pro/con split. I recommend framing it as: Tabs win." in held.text
+    assert held.draft.given["topic"] == "Spaces win."
+    assert own.draft.given["topic"] == "Tabs beat spaces."
+    assert own.draft.talk.heard == ("indentation", "Elastic tabs win")
+
+
+def test_a_correction_is_restated(moderator: Moderator) -> None:
+    """What should be different goes to the model with all that was said; an edit is taken as it is."""
+    moderator.topics = [CLEAR, {**CLEAR, "restated": "In Python, tabs beat spaces."}]
+    corrected = hold("tabs", "", "only for Python", "yes", found=FOUND)
+    moderator.topics = [CLEAR]
+    edited = hold("tabs", "", "edit", " By far.", "yes", found=FOUND)
+
+    assert corrected.draft.given["topic"] == "In Python, tabs beat spaces."
+    assert "only for Python" in json.dumps(moderator.server.requests[1])
+    assert edited.draft.given["topic"] == "Tabs beat spaces. By far."
+    assert edited.draft.sources["topic"] == "user"
+
+
+def test_refused_positions_are_derived_anew(moderator: Moderator) -> None:
+    """A pair that was refused is told to the model, which derives another."""
+    moderator.pairs = [PAIR, {**PAIR, "a": "Tabs always."}]
+    held = hold("tabs", "", "yes", "no", "yes", found=FOUND)
+
+    assert held.draft.given["positions"]["a"] == "Tabs always."
+    assert "Tabs it is." in json.dumps(moderator.server.requests[-1])
+
+
+def test_a_topic_that_changes_has_its_positions_derived_anew(moderator: Moderator) -> None:
+    """Positions derived from a topic go with it; that they be derived need not be said again."""
+    moderator.topics = [CLEAR, {**CLEAR, "restated": "Cats win."}]
+    moderator.pairs = [PAIR, {**PAIR, "a": "Cats."}]
+    held = hold("tabs", "", "yes", "yes", *[BACK] * 3, ERASE + "cats", "yes", "yes", found=FOUND)
+
+    assert held.draft.given["topic"] == "Cats win."
+    assert held.draft.given["positions"]["a"] == "Cats."
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("trouble", [{"status": 401}, {"status": 400, "message": "no"}])
+def test_a_moderator_that_can_not_be_asked(moderator: Moderator, trouble: dict[str, Any]) -> None:
+    """Where the call fails, that is told; it can be made again, or the conversation goes on without."""
+    moderator.topics = [trouble, CLEAR]
+    again = hold("tabs", "", "yes", "yes", found=FOUND)
+    moderator.topics = [trouble]
+    without = hold("Tabs beat spaces, I think.", "", "no", "yes", found=FOUND)
+
+    assert "Ask the moderator again?" in again.text
+    assert again.draft.given["topic"] == "Tabs beat spaces."
+    assert without.draft.given["topic"] == "Tabs beat spaces, I think."
+    assert without.draft.given["positions"]["a"] == "For: Tabs beat spaces, I think"
+    assert without.draft.sources["topic"] == "user"
+
+
+def test_a_cap_holds_for_the_setup_too(moderator: Moderator) -> None:
+    """What may be spent in all is not passed by the moderator."""
+    Path("mine.yaml").write_text("max_cost: 0.0000001\n")
+    held = hold("tabs", "", "no", file="mine.yaml", found=FOUND)
+
+    assert "max_cost" in held.text
+    assert moderator.server.requests == []
+
+
+def test_hostile_work_is_tamed(moderator: Moderator) -> None:
+    """Whatever a model says stays text on its line."""
+    moderator.topics = [{**CLEAR, "restated": "\x1b[2J\u202eevil\nDEBATE SETUP CONFIRMED {topic}"}]
+    held = hold("tabs", "", "edit", "", "yes", found=FOUND)
+
+    assert held.draft.given["topic"] == "␛[2Jevil DEBATE SETUP CONFIRMED {topic}"
+
+
+def test_a_rehearsal_asks_no_model(moderator: Moderator) -> None:
+    """Where stand-ins fill every seat, no model is asked to moderate either."""
+    Path("mine.yaml").write_text("cast: rehearse\n")
+    hold("tabs", "yes", file="mine.yaml", found=FOUND)
+
+    assert moderator.server.requests == []
+
+
+@pytest.mark.parametrize(
+    ("cast", "expected"),
+    [
+        (None, None),
+        ({"moderator": "anthropic:m", "judge": "host"}, "anthropic:m"),
+        ({"judge": ["anthropic:j", "anthropic:k"]}, "anthropic:j"),
+        ({"a": "anthropic:x", "judge": "human"}, "anthropic:x"),
+        ({"judge": "host"}, None),
+        ({"judge": "rehearse"}, None),
+        ({"judge": "martian:x"}, None),
+        ({"judge": []}, None),
+        ({"judge": 7}, None),
+        (7, None),
+    ],
+)
+def test_which_model_moderates(cast: object, expected: str | None) -> None:
+    """The cast's moderator does, else its first judge, else its first side that can be called."""
+    assert moderating_model({"cast": cast}) == expected

@@ -1,0 +1,198 @@
+"""Persons are called one after the other, see nothing of each other's, have the terminal meanwhile, and may leave."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import puppets
+import pytest
+from debates import opening
+from human_turns import PEOPLE, Script, due
+
+from debate_orchestrator.core import schedule
+from debate_orchestrator.core.events import Asked, Event, Reply
+from debate_orchestrator.core.fold import apply, fold
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.prompting.briefs import brief
+from debate_orchestrator.prompting.replies import parse_reply
+from debate_orchestrator.terminal.drafts import Drafts
+from debate_orchestrator.terminal.turn import Person, human_seats
+from debate_orchestrator.util.errors import Paused
+
+PANEL = {"a": ("host",), "b": ("host",), "judge": ("human", "host", "human")}
+
+
+class Show:
+    """Whoever shows the debate: what happens to the terminal, with what is told meanwhile, in its order."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def lend(self) -> None:
+        self.seen.append("lent")
+
+    def take_back(self) -> None:
+        self.seen.append("back")
+
+    def on_event(self, debate: DebateState, event: Event) -> None:
+        self.seen.append(f"{event.kind} {getattr(event, 'turn', '')}")
+
+
+@pytest.fixture(autouse=True)
+def no_editor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.delenv("EDITOR", raising=False)
+
+
+def asked(person: Person, debate: DebateState, *turns: str) -> list[str]:
+    """What they say in these turns, one after the other."""
+
+    async def all_of_them() -> list[str]:
+        made = []
+        for turn in turns:
+            one = schedule.turn(debate, turn)
+            made.append(await person.answer(debate, one, brief(debate, one)))
+        return made
+
+    return asyncio.run(all_of_them())
+
+
+def person(here: Path, *said: Any) -> tuple[Person, Script]:
+    script = Script(*said)
+    return Person(script, Drafts(str(here / "r.drafts"))), script
+
+
+def event(debate: DebateState, turn: str, text: str) -> Event:
+    return parse_reply(debate, schedule.turn(debate, turn), Reply(text=text, brief="", by="x"))
+
+
+def test_a_person_alone(here: Path) -> None:
+    """Who shares the terminal with nobody is not called to it; they are told their brief, and asked."""
+    debate = due("1.opening.a", cast=PEOPLE | {"b": ("host",), "judge": ("host",)})
+    one, script = person(here, "I say so.", "")
+
+    assert asked(one, debate, "1.opening.a") == ["I say so."]
+    assert "Researcher A, it is your turn." in script.text and "Your task: Opening Statement" in script.text
+    assert not any("take the keyboard" in question.text for question in script.asked)
+
+
+def test_one_after_the_other(here: Path) -> None:
+    """Whoever comes next in the same stage is called by name, to a screen that holds nothing of the one before."""
+    debate = due("1.challenge.a")
+    one, script = person(here, "", "Words of A.", "", "", "Words of B.", "")
+
+    assert asked(one, debate, "1.challenge.a", "1.challenge.b") == ["Words of A.", "Words of B."]
+    assert script.cleared == 1
+    _, second = script.text.split("(cleared)")
+    assert "1.opening.a" in second and "Words of A." not in second
+    assert script.asked[3].text == "Researcher B, take the keyboard."
+
+
+def test_what_was_read_is_not_told_again(here: Path) -> None:
+    """In a later turn of the same person only what is new is told in full."""
+    cast = PEOPLE | {"b": ("host",), "judge": ("host",)}
+    one, script = person(here, "A.", "", "A again.", "")
+    asked(one, due("1.challenge.a", cast=cast), "1.challenge.a")
+    before = len(script.told)
+    asked(one, due("1.rebuttal.a", cast=cast), "1.rebuttal.a")
+    later = "\n".join(script.told[before:])
+
+    assert "documents that you have read before" in later
+    assert "This is what b says in 1.challenge.b." in later and "This is what b says in 1.opening.b." not in later
+
+
+def test_the_terminal_is_lent(here: Path) -> None:
+    """From the first that is asked in a stage with a person's turn until the last person has answered, the terminal is
+    theirs; whatever is told meanwhile is told to a screen that shows nothing."""
+    debate = fold([opening(rounds=1, cast=PEOPLE | {"a": ("host",)})])
+    one, _ = person(here)
+    show = Show()
+    on_event = one.attends(lambda: None, show, show.on_event)
+
+    for turn in ("1.opening.a", "1.opening.b"):
+        for taken in (Asked(turn=turn, brief="0" * 64, by="x"), event(debate, turn, "Words.")):
+            debate = apply(debate, taken)
+            on_event(debate, taken)
+
+    assert show.seen == [
+        "asked 1.opening.a", "spoke 1.opening.a", "lent", "asked 1.opening.b", "spoke 1.opening.b", "back",
+    ]  # fmt: skip
+
+
+def test_nobody_sees_the_others_vote(here: Path) -> None:
+    """While a judge of a panel is still to vote nothing of the others' votes is shown; where another person may look
+    on afterwards, what the last one entered is taken away."""
+    debate = due("1.verdict.judge-1", cast=PANEL, rounds=1)
+    one, script = person(here)
+    show = Show()
+    on_event = one.attends(lambda: None, show, show.on_event)
+    ballot = event(debate, "1.verdict.judge-2", json.dumps(puppets.ballot(rounds=1)))
+    for n in (2, 1, 3):
+        asking = Asked(turn=f"1.verdict.judge-{n}", brief="0" * 64, by="x")
+        debate = apply(debate, asking)
+        on_event(debate, asking)
+    for n in (2, 1, 3):
+        one._private = True
+        vote = ballot.model_copy(update={"turn": f"1.verdict.judge-{n}"})
+        debate = apply(debate, vote)
+        on_event(debate, vote)
+
+    assert show.seen[0] == "lent" and show.seen[-1] == "back" and len(show.seen) == 8
+    assert script.cleared == 1
+
+
+def test_leaving(here: Path) -> None:
+    """Whoever leaves ends the debate for now: that is told to whoever drives it, what was written is kept, and nobody
+    else is asked any more."""
+    debate = due("1.challenge.a")
+    one, script = person(here, "")
+    left: list[str] = []
+    one.attends(lambda: left.append("left"), None, lambda debate, event: None)
+
+    with pytest.raises(
+        Paused, match=r"^1\.challenge\.a: left before it was handed in\. What was written is kept.*`debate resume`"
+    ):
+        asked(one, debate, "1.challenge.a")
+    with pytest.raises(Paused):
+        asked(one, debate, "1.challenge.b")
+    assert left and len(script.asked) == 2
+
+
+def test_the_debate_is_left(here: Path) -> None:
+    """Where the debate is left by somebody else, whoever is asked something is asked no more."""
+    one, script = person(here, "would be said", "")
+    one.abandon()
+
+    with pytest.raises(Paused):
+        asked(one, due("1.opening.a"), "1.opening.a")
+    assert script.asked == []
+
+
+def test_a_paper_for_another_brief_is_named(here: Path) -> None:
+    """What was written for an earlier form of the turn is not offered, and not lost: it is said where it lies."""
+    (here / "r.drafts").mkdir()
+    old = here / "r.drafts" / "1.opening.a.00000000.md"
+    old.write_text("Old words.")
+    one, script = person(here, "", "New words.", "")
+
+    assert asked(one, due("1.opening.a"), "1.opening.a") == ["New words."]
+    assert str(old) in script.text
+
+
+def test_papers_are_tidied(here: Path) -> None:
+    """What is on record as a reply goes."""
+    (here / "r.drafts").mkdir()
+    (here / "r.drafts" / "1.opening.a.00000000.md").write_text("x")
+    one, _ = person(here)
+    one.tidy(due("1.opening.b"))
+
+    assert not (here / "r.drafts").exists()
+
+
+def test_who_is_a_person() -> None:
+    """Persons are counted seat by seat, every judge of a panel apart."""
+    assert human_seats(due("1.opening.a", cast=PANEL)) == ["judge-1", "judge-3"]
+    assert human_seats(due("1.opening.a", cast=None)) == []

@@ -1,0 +1,461 @@
+"""The setup conversation: five questions to a debate, Enter at each, with all the ways back, out and on."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from concurrent.futures import Future
+from itertools import pairwise
+from pathlib import Path
+from threading import Timer
+from typing import Any
+
+import pytest
+from conftest import Run
+from human_turns import Script
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from persons import (
+    BACK,
+    BREAK,
+    CTRL_C,
+    CTRL_D,
+    ERASE,
+    NOBODY,
+    SETUP,
+    TOPIC,
+    UP,
+    Held,
+    coming,
+    hold,
+    kept,
+    no_check,
+    trusting,
+)  # fmt: skip
+
+from debate_orchestrator.cli.settings import questionnaire
+from debate_orchestrator.setup.kept_answers import RecentAnswers, named
+from debate_orchestrator.setup.session import SetupProgress, SetupState, load, save
+from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.terminal.casting import Found
+from debate_orchestrator.terminal.prompt import Leave
+from debate_orchestrator.terminal.wizard import Wizard
+from debate_orchestrator.util import resources
+from debate_orchestrator.util.data import read_mapping
+from debate_orchestrator.util.errors import BadSettings
+from debate_orchestrator.util.terminal_text import Back, Later
+
+ALL = (*SETUP, "yes")
+GIVEN = {
+    "topic": TOPIC,
+    "positions": {"a": "For: Tabs are better than spaces", "b": "Against: Tabs are better than spaces"},
+    "rounds": 3,
+    "strictness": "strict",
+    "output": "debate-report.md",
+    "context": [],
+}
+
+
+def settled(held: Held) -> dict[str, Any]:
+    return {key: value for key, value in held.draft.given.items() if key != "cast"}
+
+
+class TestOrder:
+    def test_from_the_first_question_to_the_last(self, here: Path) -> None:
+        """The topic, who speaks, the positions, the context, then all that was settled and the last confirmation."""
+        held = hold(*ALL)
+        order = [
+            "What is the debate topic or question? Please state it as clearly and specifically as possible.",
+            "Who argues, and who judges?",
+            "Researcher A will argue: For: Tabs are better than spaces. Researcher B will argue: Against",
+            "A file or an address with your numbers",
+            "DEBATE SETUP CONFIRMED ====================== Topic: Tabs are better than spaces. Researcher A",
+            "Begin the debate?",
+            "Starting debate in 3... 2... 1...",
+        ]
+        places = [held.text.find(words) for words in order]
+
+        assert held.ended == "confirmed"
+        assert settled(held) == GIVEN
+        assert -1 not in places and places == sorted(places)
+        assert held.draft.sources["topic"] == "user" and held.draft.sources["positions"] == "default"
+
+    def test_enter_is_a_good_answer(self, here: Path) -> None:
+        """Beside the topic, Enter at every question leads to the debate."""
+        held = hold("Should we replace it?", "", "", "", "")
+
+        assert held.ended == "confirmed"
+        assert held.draft.given["positions"] == {"a": "We should replace it.", "b": "We should not replace it."}
+
+    def test_a_topic_that_is_known_is_not_asked_for(self, here: Path) -> None:
+        """A topic given with the command is filled in."""
+        held = hold("", "", "", "", topic="Should we replace it?")
+
+        assert held.ended == "confirmed" and "What is the debate topic" not in held.text
+        assert held.draft.given["topic"] == "Should we replace it?"
+
+    def test_the_answers_are_what_a_debate_takes(self, here: Path) -> None:
+        """What was settled makes the settings of a debate."""
+        made = hold(*ALL).wizard.settings()
+
+        assert (made.topic, made.rounds, made.cast["judge"]) == (TOPIC, 3, ("rehearse:anthropic:claude-opus-5-5",))
+
+    def test_help_is_a_question_mark_away(self, here: Path) -> None:
+        """A question mark tells what the question means, then the keys, and the question is put again."""
+        held = hold("?", *SETUP)
+
+        assert held.text.index("The topic is what the two sides argue about") < held.text.index("Tab completes.")
+        assert settled(held) == GIVEN
+
+
+class TestContext:
+    def test_files(self, here: Path) -> None:
+        """Files with commas between are taken for both sides; one that is not there is refused, with what to try."""
+        (here / "n.md").write_text("7")
+        (here / "m.md").write_text("8")
+        held = hold(*SETUP[:3], "nope.md", ERASE + "n.md, m.md")
+
+        assert "there is no file nope.md. Try: a path" in held.text
+        assert held.draft.given["context"] == ["n.md", "m.md"]
+        assert "Context: n.md, m.md" in held.text
+
+    def test_a_page(self, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The text of a page is saved as a file here, which is the context."""
+        from debate_orchestrator.evidence import page_text
+
+        async def text(address: str) -> str:
+            return "Ninety requests a second."
+
+        monkeypatch.setattr(page_text, "_page_text", text)
+        held = hold(*SETUP[:3], "https://example.org/numbers")
+
+        assert held.draft.given["context"] == ["context-example.org.txt"]
+        assert "Ninety requests" in Path("context-example.org.txt").read_text()
+
+    def test_a_page_that_can_not_be_had(self, here: Path) -> None:
+        """An address inside this machine is refused, and the question is put again."""
+        held = hold(*SETUP[:3], "http://127.0.0.1/x")
+
+        assert "can't be read" in held.text and "context" not in held.draft.given
+
+
+class TestBack:
+    def test_to_the_question_before(self, here: Path) -> None:
+        """Back puts the question before, and later answers stay; before the first there is none."""
+        held = hold(*SETUP, "back", BACK, BACK, BACK, BACK, ERASE + "Cats are better than dogs.", "", "", "yes")
+
+        assert "This is the first question." in held.text
+        assert held.ended == "confirmed" and held.draft.given["topic"] == "Cats are better than dogs."
+        assert held.draft.given["rounds"] == 3
+
+    def test_from_every_question(self, here: Path) -> None:
+        """From each question back leads to the one before it."""
+        for answered in range(1, len(SETUP) + 1):
+            again = hold(
+                *SETUP[:answered], BACK, *([""] if answered == 1 else []), *SETUP[answered - 1 + (answered == 1) :]
+            )
+            assert settled(again)["topic"] == TOPIC, answered
+
+
+class TestMore:
+    @pytest.mark.parametrize(
+        ("which", "answers", "key", "expected"),
+        [
+            ("rounds", ("2",), "rounds", 2),
+            ("strictness", ("lenient",), "strictness", "lenient"),
+            ("positions", ("edit", ERASE + "Tabs.", ERASE + "Spaces.", "yes"), "positions",
+             {"a": "Tabs.", "b": "Spaces."}),
+            ("topic", (ERASE + "Tabs win.", ""), "topic", "Tabs win."),
+            ("output", (ERASE + "other.md",), "output", "other.md"),
+            ("rounds", ("7", "yes"), "insist", True),
+        ],
+    )  # fmt: skip
+    def test_one_answer(self, here: Path, which: str, answers: tuple[str, ...], key: str, expected: object) -> None:
+        """Any answer can be changed before the debate begins, and only that one is asked for."""
+        held = hold(*SETUP, "more", which, *answers, "yes")
+
+        assert held.ended == "confirmed", held.text[-600:]
+        assert held.draft.given[key] == expected
+
+    @pytest.mark.parametrize(
+        ("which", "answer", "told"),
+        [
+            ("rounds", "three", "a whole number from 1 to 6"),
+            ("rounds", "9", "diminishing returns; 4 or 5 is a good cap"),
+            ("strictness", "harsh", "Choose one of: 1 lenient, 2 strict."),
+            ("output", ERASE + "report.pdf", "a file that ends in .md, or a folder"),
+            ("output", ERASE + "there.md", "is there already"),
+            ("topic", ERASE, "An answer is needed here."),
+            ("topic", ERASE + "null", "An answer is needed here."),
+            ("topic", ERASE + "\u200b", "no visible characters"),
+        ],
+    )
+    def test_bad_answers(self, here: Path, which: str, answer: str, told: str) -> None:
+        """A bad answer is told what was expected, changes nothing, and the question is put again."""
+        Path("there.md").write_text("# Debate Report\n")
+        held = hold(*SETUP, "more", which, answer)
+
+        assert told in held.text
+        assert settled(held) == GIVEN
+
+    def test_the_format(self, here: Path) -> None:
+        """The format can be changed; a transcript's is none that can be held."""
+        held = hold(*SETUP, "more", "format", "transcript", "panel", "yes")
+
+        assert held.draft.given["format"] == "panel" and held.ended == "confirmed"
+        listed = held.text.partition("Which format?")[2]
+        assert re.search(r"\d adversarial ", listed) and not re.search(r"\d transcript ", listed)
+
+    def test_what_can_not_be_opened_is_not_begun(self, here: Path) -> None:
+        """Where the debate could not be opened, that is told before it begins, and an answer can be changed."""
+
+        def check(draft: SetupState) -> DebateFiles:
+            if draft.given["rounds"] == 3:
+                raise BadSettings(["one complaint", "another"])
+            return DebateFiles.of_output(draft.given["output"])
+
+        held = hold(*SETUP, "yes", "", "rounds", "2", "yes", check=check)
+
+        assert "one complaint another" in held.text and "Choose one of: 1 more, 2 later." in held.text
+        assert held.ended == "confirmed"
+
+    def test_a_folder_is_made_and_told(self, here: Path) -> None:
+        """A folder that was not there is made, and that is said."""
+        assert "The folder out/ was made." in hold(*SETUP, "more", "output", ERASE + "out/").text
+        assert Path("out").is_dir()
+
+    def test_positions_that_were_refused_are_gone(self, here: Path) -> None:
+        """No at the confirmation asks for one's own positions, which begin empty."""
+        held = hold(*SETUP[:2], "no", "Cats.", "Dogs.", "yes")
+
+        assert held.draft.given["positions"] == {"a": "Cats.", "b": "Dogs."}
+        assert held.draft.sources["positions"] == "user"
+
+
+class TestLeaving:
+    @pytest.mark.parametrize("key", [CTRL_C, CTRL_D])
+    @pytest.mark.parametrize("answered", range(len(SETUP) + 1))
+    def test_at_every_question(self, here: Path, answered: int, key: str) -> None:
+        """Leaving at any question keeps what was answered, and it continues at the same question."""
+        held = hold(*SETUP[:answered], key)
+        again = hold(*([""] if answered else []), *SETUP[answered:], goes_on=True)
+
+        assert held.ended == "left"
+        assert settled(again) == GIVEN
+
+    def test_later(self, here: Path) -> None:
+        """Who does not want to begin yet leaves with everything kept."""
+        held = hold(*SETUP, "later")
+
+        assert held.ended == "later"
+        assert "`debate --answers .debate-setup.yaml`" in held.wizard.kept.leaving()
+        assert hold("", "yes", goes_on=True).ended == "confirmed"
+
+    def test_a_half_typed_answer_comes_back(self, here: Path) -> None:
+        """What was typed and not sent is among the earlier answers the next time."""
+        hold("A long and winding thou" + CTRL_C)
+
+        assert hold(UP + "ght").draft.talk.heard == ("A long and winding thought",)
+
+    def test_another_conversation_beside_it(self, here: Path) -> None:
+        """The one that was left can be left alone: another has its own file."""
+        hold(*SETUP)
+        before = kept()
+        hold("no", "Cats are better.", goes_on=True)
+
+        assert kept() == before
+        assert read_mapping(".debate-setup-2.yaml")["setup"]["heard"] == ["Cats are better."]
+
+    def test_nothing_answered_nothing_kept(self, here: Path) -> None:
+        """Who leaves at once leaves nothing behind."""
+        hold(CTRL_C)
+
+        assert list(here.iterdir()) == []
+
+    def test_a_folder_that_can_not_be_written(self, here: Path) -> None:
+        """Where answers can't be kept, that is said once, and the conversation goes on."""
+        (here / "file").write_text("")
+        held = hold(*SETUP, file="file/draft.yaml")
+
+        assert held.text.count("Your answers can't be kept") == 1
+        assert settled(held) == GIVEN
+
+    def test_answers_are_remembered_for_other_days(self, here: Path) -> None:
+        """Topics, positions and outputs are remembered; choices are not."""
+        hold(*SETUP, "more", "output", ERASE + "out.md", "more", "positions", "edit", ERASE + "Tabs.", ERASE + "No.")
+
+        assert RecentAnswers().of("topic") == (TOPIC,)
+        assert RecentAnswers().of("position") == ("Tabs.", "No.")
+        assert RecentAnswers().of("output") == ("out.md",) and RecentAnswers().of("strictness") == ()
+
+
+class TestFiles:
+    def test_the_host_continues_with_it(self, debate: Run) -> None:
+        """`debate ask` continues a conversation that was left at the terminal, and the terminal continues that."""
+        hold(*SETUP[:2], file="setup.yaml")
+        told = debate("ask", "setup.yaml").json
+        held = hold("yes", "none", "yes", file="setup.yaml")
+
+        assert told["question"]["key"] == "positions_ok"
+        assert settled(held) == GIVEN
+        assert load("setup.yaml").given["cast"]["a"].startswith("rehearse:")
+
+    def test_it_continues_the_hosts(self, debate: Run) -> None:
+        """A conversation that a host began, with its moderator's work, continues at the terminal."""
+        told = debate("ask", "setup.yaml", "topic=tabs?").json
+        restated = {"ambiguous": False, "restated": "Tabs win.", "recommended": None, "alternative": None}
+        Path(told["turns"][0]["reply"]).write_text(json.dumps(restated))
+        debate("ask", "setup.yaml")
+
+        assert hold("rehearse", "yes", file="setup.yaml").draft.given["topic"] == "Tabs win."
+
+    def test_consent_is_asked_for_the_format_that_was_typed(self, here: Path) -> None:
+        """Whether a file's recordings have pages looked up hangs on the format, also where it was typed."""
+        Path("mine.yaml").write_text("topic: Tabs?\n")
+        asked: list[tuple[str, Any, str | None]] = []
+        hold(file="mine.yaml", format="claim", agree=lambda *given: asked.append(given))
+
+        assert [(path, name) for path, _, name in asked] == [("mine.yaml", "claim")]
+
+    def test_a_persons_answers_are_confirmed(self, here: Path) -> None:
+        """Answers that a person wrote into a file count as said: what needs it is confirmed, nothing else is asked."""
+        Path("mine.yaml").write_text(
+            "topic: Tabs?\npositions: {a: Tabs., b: Spaces.}\nrounds: 1\nstrictness: strict\noutput: out.md\n"
+            "cast: rehearse\nmax_cost: 2\ncontext: []\n"
+        )
+        held = hold("yes", "yes", file="mine.yaml")
+
+        assert held.ended == "confirmed"
+        assert held.draft.given["positions"] == {"a": "Tabs.", "b": "Spaces."} and held.draft.given["max_cost"] == 2
+        assert "Settled so far: positions: Tabs. / Spaces." in held.text
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "rounds: three\nstrictness: 7\n",
+            "topic: [1]\npositions: {a: 1}\noutput: {}\ncast: 3\n",
+            "setup: {heard: [], topic_ok: true, positions_ok: true, positions: own, asked: topic_ok}\n",
+            "topic: x\nsetup: {heard: [x], topic_ok: true, asked: positions_ok, proposal: {ambiguous: 7}}\n",
+            "positions: [a]\nsetup: {heard: [x], topic_ok: true}\nrounds: 99\n",
+            "cast: {a: 7, b: [], judge: {x: y}}\ncontext: 7\n",
+        ],
+    )
+    def test_files_that_a_hand_has_spoiled(self, here: Path, text: str) -> None:
+        """What makes no sense in a file is asked for again, and never breaks the conversation."""
+        Path("odd.yaml").write_text(text)
+
+        assert hold("Tabs?", "rehearse", "yes", "none", "yes", file="odd.yaml").ended in ("confirmed", "left")
+
+    def test_an_answer_that_is_refused_is_kept(self, here: Path) -> None:
+        """A file with an answer that will not do is kept aside as it is, once, before it is written anew."""
+        path = here / "odd.yaml"
+        given = {"strictness": "strict", "rounds": 99}
+        save(str(path), SetupState(given=given, sources={}, talk=SetupProgress(heard=("Tabs?",))))
+        was = path.read_text(encoding="utf-8")
+        wizard = Wizard(Script(), questionnaire, coming(NOBODY), no_check)
+        wizard.take_up(*named(str(path)))
+        wizard.keep()
+        wizard.keep()
+
+        assert (here / "odd.edited.yaml").read_text(encoding="utf-8") == was
+        assert sorted(file.name for file in here.glob("*.yaml")) == ["odd.edited.yaml", "odd.yaml"]
+
+
+class TestOptions:
+    def test_a_rehearsal_asks_nobody(self, here: Path) -> None:
+        """With --rehearse no model is asked for anything, and who speaks is not asked."""
+        held = hold(TOPIC, "yes", "none", "yes", rehearse=True)
+
+        assert held.ended == "confirmed"
+        assert "Who argues, and who judges?" not in held.text
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("name", [name for name in resources.format_names() if name != "transcript"])
+    def test_every_format(self, here: Path, name: str) -> None:
+        """Every format is set up by the same conversation, with as many sides and judges as it has."""
+        held = hold(*ALL, format=name)
+        made, rules = held.wizard.settings(), held.wizard.interview.rules
+
+        assert held.ended == "confirmed" and made.format == name
+        assert set(made.cast) == set(rules.seated)
+        assert len(made.cast.get("judge", ())) == (rules.panel if "judge" in rules.seated else 0)
+
+    @pytest.mark.parametrize("columns", [34, 40, 160])
+    def test_every_width(self, here: Path, columns: int) -> None:
+        """The whole conversation is held at any width."""
+        assert hold(*ALL, columns=columns).ended == "confirmed"
+
+
+def test_every_question_has_a_meaning() -> None:
+    """There is something to say on what each question means that can be put in a setup."""
+    wizard = Wizard(Script(), questionnaire, coming(NOBODY), no_check)
+    kept_as = {"cast": "seat", "judge": "seat", "panel": "seat", "reword": "topic"}
+    kept_as |= dict.fromkeys(("position_a", "position_b"), "position")
+    names = (*wizard.interview.words.questions, *wizard.words.questions)
+
+    assert {kept_as.get(name, name) for name in names} == set(wizard.words.meaning)
+
+
+def test_a_slow_look_is_announced(here: Path) -> None:
+    """Where it takes long to see what can be asked, that is said."""
+    slow: Future[Found] = Future()
+    Timer(0.8, lambda: slow.set_result(NOBODY)).start()
+    script = Script()
+
+    assert Wizard(script, questionnaire, slow, no_check).found() is NOBODY
+    assert script.told == ["Looking for who can be asked from here ..."]
+
+
+TYPED = ["", "yes", "no", "edit", "auto", "own", "1", "2", "3", "7", "9", "strict", "o.md", "out/", "x.pdf", "more"]
+TYPED += ["rounds", "topic", "positions", "cast", "context", "format", "rehearse", "seats", "later", "?", "Tabs win."]
+LASTING = ("strictness", "output", "cast")
+"""Answers that nothing takes back."""
+
+
+@pytest.mark.slow
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+@given(st.lists(st.sampled_from(TYPED) | st.just(BACK) | st.text(max_size=8), max_size=25))
+def test_no_answer_is_ever_lost(here: Path, typed: list[str]) -> None:
+    """Whatever is answered, in whatever order, with whatever going back: the conversation breaks nowhere, what was
+    answered stays, and what is kept is what was answered."""
+    for path in here.glob(".debate-setup*"):
+        path.unlink()
+    script = Script("Tabs are better.", *(Back() if text == BACK else text for text in typed))
+    wizard = Wizard(script, questionnaire, coming(NOBODY), no_check)
+    wizard.outlook = lambda: ""  # type: ignore[method-assign]
+    seen: list[SetupState] = []
+    read: Callable[[Any], Any] = script._read
+
+    async def watched(question: Any) -> str:
+        seen.append(wizard.draft)
+        return await read(question)
+
+    script._read = watched  # type: ignore[method-assign]
+    try:
+        wizard.welcome(None, None, None, "", trusting)
+        wizard.hold()
+    except (Leave, Later):
+        pass
+
+    for before, after in pairwise(seen):
+        for key in LASTING:
+            assert key not in before.given or key in after.given
+    on_disk = load(".debate-setup.yaml")
+    assert on_disk.talk.heard == wizard.draft.talk.heard
+    assert on_disk.given.get("cast") == wizard.draft.given.get("cast")
+
+
+KEYS = [BACK, BREAK, ERASE, UP, "\t", "\r", "\x1b", "\x1b[B", "\x1b[D", "\x7f", "\x17", "\x12", "\x19", "\x00"]
+
+
+@pytest.mark.slow
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
+@given(st.lists(st.sampled_from([*KEYS, *(f"{text}\r" for text in TYPED)]) | st.text(max_size=5), max_size=20))
+def test_no_key_breaks_it(here: Path, keys: list[str]) -> None:
+    """Whatever keys are pressed, the conversation ends as it should, and what was answered before them is kept."""
+    held = hold(*SETUP[:2], "".join(keys) + CTRL_C)
+
+    assert held.ended in ("left", "later", "confirmed")
+    assert load(held.wizard.kept.path).talk.heard
