@@ -146,7 +146,7 @@ def brief_report(debate: DebateState) -> BriefReport | None:
         turn=turn,
         do=advice["do"],
         sure=advice["sure"],
-        why_not_more=advice["why_not_more"],
+        why_not_more=advice["why_not_more"].rstrip(" .") + ".",
         sides_with=sides_with,
         argued_better=winner,
         differs=None not in (winner, sides_with) and winner != sides_with,

@@ -91,7 +91,7 @@ def _rendered(report: ReportModel, template: str, **more: Any) -> str:
         values |= {
             "brief": report.brief,
             "marked": brief.MARKED,
-            "result_line": _result_line(report),
+            "result_line": verdict_text.result_line(report),
             "headline": verdict_text.headline(report),
             "outcome": verdict_text.outcome(report),
             "remarks": verdict_text.remarks(report),
@@ -148,11 +148,6 @@ def _structured(report: ReportModel, fields: FieldText, writer: MarkdownWriter, 
     if sections.has_findings(turn):
         return "\n".join(f"- {writer.line(one)}" for one in sections.findings(turn, report, fields)) or sections.NOTHING
     return writer.block(fields.block(turn.shape, turn.fields))
-
-
-def _result_line(report: ReportModel) -> str:
-    strength = report.verdict.strength if report.verdict else None
-    return brief.result_line(report.brief, report.names, strength) if report.brief else ""
 
 
 def _summary(report: ReportModel, writer: MarkdownWriter) -> str:

@@ -13,7 +13,7 @@ from jinja2.runtime import Context
 from markupsafe import Markup
 
 from debate_orchestrator.core.phases import NO_DECISION, fill_label
-from debate_orchestrator.reports import markup, reviewers, sections, verdict_text, wording
+from debate_orchestrator.reports import brief, markup, reviewers, sections, verdict_text, wording
 from debate_orchestrator.reports.html import figures
 from debate_orchestrator.reports.html.excerpts import opening, shortened
 from debate_orchestrator.reports.html.writer import HtmlWriter, anchor, literal_html
@@ -73,6 +73,8 @@ def _report(report: ReportModel, fields: FieldText, writer: HtmlWriter) -> dict[
     outcome = verdict_text.outcome(report)
     decided = tuple(run._replace(strong=False) for run in outcome if run.strong)
     return {
+        "marked": brief.MARKED,
+        "result_line": verdict_text.result_line(report),
         "headline": verdict_text.headline(report),
         "facts": [one for one in verdict_text.headline(report) if one[0] not in _stated(report)] if decided else [],
         "decided": _trimmed(decided),
