@@ -18,9 +18,9 @@ from debate_orchestrator.setup.settings import KEYS, Settings
 from debate_orchestrator.util.errors import BadSettings, DebateError
 
 RULES = loader.load("adversarial")
-BASE: dict[str, Any] = {"topic": "Tabs are better.", "positions": {"a": "Tabs.", "b": "Spaces."}} | {
-    "issues": False,
-    "brief": False,
+BASE: dict[str, Any] = {
+    **{"topic": "Tabs are better.", "positions": {"a": "Tabs.", "b": "Spaces."}},
+    **{"issues": False, "brief": False},
 }
 
 

@@ -21,9 +21,10 @@ JUDGE = "judge"
 CLERK = "clerk"
 """Looks up what the sides cite; takes no part in the argument and has no vote."""
 RAPPORTEUR = "rapporteur"
-"""Draws up the list of issues and writes the decision brief; takes no part in the argument and has no vote."""
-EVERYBODY = ("a", "b", JUDGE, RAPPORTEUR)
-SEATS = (*EVERYBODY, CLERK)
+"""Draws up the list of issues and writes the decision brief; takes no part in the argument and has no vote. It hears
+and reads what the judge does."""
+EVERYBODY = ("a", "b", JUDGE)
+SEATS = (*EVERYBODY, CLERK, RAPPORTEUR)
 ISSUES, BRIEF = "issues", "brief"
 """The options of the phases in which the rapporteur takes its turns."""
 VOTES = {"scores", "winner", "label"}
@@ -243,6 +244,11 @@ class Turn(Value):
     def role(self) -> str:
         """The seat in the format: `judge` for every judge of a panel."""
         return JUDGE if self.seat.startswith(JUDGE) else self.seat
+
+    @property
+    def hears_as(self) -> str:
+        """The seat whose transcript and material it is given."""
+        return JUDGE if self.role == RAPPORTEUR else self.role
 
     @property
     def judging(self) -> bool:

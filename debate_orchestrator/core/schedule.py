@@ -229,7 +229,7 @@ def heard(debate: DebateState, listener: Turn) -> list[Turn]:
         for turn in _earlier(debate, listener)
         if (turn.phase.reply == "text" or not turn.judging)
         and not isinstance(debate.answers.get(turn.id), Rejected)
-        and (listener.role in _hearers(debate, turn) or turn.seat == listener.seat)
+        and (listener.hears_as in _hearers(debate, turn) or turn.seat == listener.seat)
     ]
 
 

@@ -188,7 +188,7 @@ def _context(debate: DebateState, turn: Turn) -> dict[str, Any]:
         "holder": {who: side for side, who in real.items()},
         "names": _names(debate),
         "side_labels": {side: rules.seats[who].side for side, who in real.items()},
-        "context": debate.opened.context if turn.role in rules.context_heard_by else (),
+        "context": debate.opened.context if turn.hears_as in rules.context_heard_by else (),
         "rounds": setup.rounds,
         "strictness_name": setup.strictness,
         "strictness": rules.rubric.strictness[setup.strictness],

@@ -28,6 +28,7 @@ class IssueReport(Part):
     id: str
     """`I1`, `I2`, ...: the first is the weightiest."""
     question: str
+    """What is to be answered."""
     standing: str | None
     """Who had the better of it by the judges' last ballots: a side, `even` or `untouched`; null where none says."""
 
@@ -38,6 +39,7 @@ class IssuesReport(Part):
     cases: tuple[str, ...]
     """The kinds of decider for whom the answer may differ."""
     issues: tuple[IssueReport, ...]
+    """The weightiest first."""
     unknowns: tuple[str, ...]
     """What no one in the debate could measure."""
     by: Literal["rapporteur", "user"]
@@ -50,6 +52,7 @@ class CaseReport(Part):
     condition: str = Field(serialization_alias="if")
     """What readers can check about their own situation; `otherwise` in the last row."""
     then: str
+    """What to do then."""
     sure: int
     """Percent."""
 
@@ -58,6 +61,7 @@ class ConsiderationReport(Part):
     """A reason that carries the recommendation."""
 
     consideration: str
+    """The reason, in a sentence."""
     side: str
     """The side that put it forward."""
     mark: str
@@ -65,13 +69,14 @@ class ConsiderationReport(Part):
     turns: tuple[str, ...]
     """The turns that show it."""
     dissent_row: int | None
-    """The row of the dissent record about it, from 1."""
+    """The row of the dissent record about it, from 1; null where none is."""
 
 
 class NotArguedReport(Part):
     """An issue that the debate left out. The rapporteur's own words."""
 
     issue: str
+    """What was left out."""
     points_to: str
     """Which way it points."""
 
@@ -86,6 +91,7 @@ class BriefReport(Part):
     sure: int
     """The rapporteur's credence, in percent."""
     why_not_more: str
+    """What keeps the rapporteur from being surer."""
     sides_with: str | None
     """The side whose position the advice comes closest to; null where it is neither's."""
     argued_better: str | None
@@ -99,11 +105,17 @@ class BriefReport(Part):
     by_case: tuple[CaseReport, ...]
     """In order of precedence; the last holds where none before it does."""
     weighing: str
+    """Why the considerations for it outweigh those against it."""
     why: tuple[ConsiderationReport, ...]
+    """The considerations that carry it, the weightiest first."""
     best_case_against: str
+    """The other course, as its ablest advocate would put it."""
     not_argued: tuple[NotArguedReport, ...]
+    """What the debate left out."""
     would_change: tuple[str, ...]
+    """Observations that would change the answer."""
     do_next: tuple[str, ...]
+    """Steps, the first doable at once."""
     trust: str
     """How far it is to be trusted: what was checked."""
     shortcomings: tuple[str, ...]

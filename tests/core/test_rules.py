@@ -285,7 +285,7 @@ def test_context_and_rounds_may_be_kept_from_seats() -> None:
     """A format says who reads the material and whether debaters know how many rounds there are."""
     made = rules(context_heard_by=["a", "judge"], tells_rounds=False)
     assert (made.context_heard_by, made.tells_rounds) == (("a", "judge"), False)
-    assert (rules().context_heard_by, rules().tells_rounds) == (("a", "b", "judge", "rapporteur"), True)
+    assert (rules().context_heard_by, rules().tells_rounds) == (("a", "b", "judge"), True)
 
 
 def test_ballots_of_phases_with_conditions() -> None:
