@@ -25,8 +25,9 @@ MARKUP = (
 
 @pytest.fixture(autouse=True)
 def one_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One variable of the environment holds the key."""
+    """One variable of the environment holds the key, and no other secret was learned."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setattr("debate_orchestrator.util.redact._learned", set())
 
 
 def streamed(*pieces: str) -> str:

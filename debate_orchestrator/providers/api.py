@@ -195,10 +195,10 @@ class ApiModel:
         """Makes one call and fills the answer. What goes wrong after a whole answer takes nothing from it. Where a
         server refuses an option, the call is made again at once in another form."""
         await background.done(self.imports)
-        client = self.client()  # before the clock runs
         meter = lengths.Meter(lengths.of_brief(brief, self.name), partial(hearing.public, self.current.state))
         while True:
             try:
+                client = self.client()  # before the clock runs
                 async with clock.listening():
                     stream = await self.create(client, self.refusals.request(base, options))
                     try:

@@ -1,0 +1,1 @@
+"""Tournaments: many debates, and what their verdicts add up to."""

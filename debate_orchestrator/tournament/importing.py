@@ -1,0 +1,463 @@
+"""Takes judged debates that were made elsewhere: CSV or JSON lines with a row for each judge, read through a map of
+their columns, and the JSON lines of DebateBench, which need no map.
+
+Nothing is guessed. What can't be read counts as missing, and the notes say how often, with the first line of each kind.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from debate_orchestrator.core.values import Value
+from debate_orchestrator.storage.files import make_folder, write_new
+from debate_orchestrator.tournament import rows
+from debate_orchestrator.tournament.journal_rows import IMPORTED, SPEC
+from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows, Side, Winner, Work
+from debate_orchestrator.util.data import MOST, name_of, read_mapping, read_text
+from debate_orchestrator.util.errors import BadFile, short_repr, suggest
+from debate_orchestrator.util.sanitize import normalized
+
+_MISSING = {"", "-", "none", "null", "nan", "n/a", "na", "unknown", "invalid", "abstain", "no decision"}
+_WINNERS: dict[str, Winner] = {"pro": "pro", "con": "con", "tie": "tie", "draw": "tie"}
+_TRUE = {"1", "true", "yes"}
+_SIDES: dict[str, Side] = {"pro": "pro", "con": "con", "pro-first": "pro", "con-first": "con"}
+_TWICE = "Rows that stand twice, of which one counts"
+_DIFFERENT = (
+    "Second ballots of a judge on one debate that differ from the first, left out (map `repeat` if they are repeats)"
+)
+_OF_DEBATE = ("topic", "motion", "category", "pro", "con", "created", "first")
+"""The keys whose values belong to the debate, and should be the same in each of its rows."""
+_LATEST_SECONDS = 1e11
+"""A number beyond this is a time in milliseconds."""
+
+
+class ColumnMap(Value):
+    """Which column holds what. In JSON lines a column is a path of keys: `transcript.topic.id`."""
+
+    debate: str
+    pro: str
+    con: str
+    judge: str
+    topic: str | None = None
+    motion: str | None = None
+    category: str | None = None
+    created: str | None = None
+    first: str | None = None
+    """pro or con, whichever speaks first."""
+    winner: str | None = None
+    """pro, con, tie, or a side's model."""
+    scores: dict[str, tuple[str, str]] = {}
+    """Dimension to the columns of pro's and con's points."""
+    turn: str | None = None
+    """The round after which the ballot was cast; the last one of a debate is on the whole of it."""
+    mirrored: str | None = None
+    """Whether the judge saw the sides exchanged. The row holds the sides as they are."""
+    repeat: str | None = None
+    """A number or name for each time that a judge judged the same debate."""
+    label: str | None = None
+    score: str | None = None
+    """A single number for the motion itself."""
+
+    def columns(self) -> list[str]:
+        """Every column that it names."""
+        own = [value for name, value in self if name != "scores" and value is not None]
+        return [*own, *(column for pair in self.scores.values() for column in pair)]
+
+
+class JudgeRow(NamedTuple):
+    """One row as it was read: values by the keys of the map, those of scores by dimension."""
+
+    line: int
+    values: dict[str, Any]
+    scores: dict[str, tuple[Any, Any]]
+    work: dict[Any, Work]
+
+
+class _Complaints:
+    """What could not be read, by kind: how often, and the first case."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, tuple[int, str]] = {}
+
+    def add(self, kind: str, first: str) -> None:
+        count, example = self._found.get(kind, (0, first))
+        self._found[kind] = (count + 1, example)
+
+    def notes(self) -> list[str]:
+        return [f"{kind}: {count:,} (the first: {example})." for kind, (count, example) in self._found.items()]
+
+
+def import_rows(source: str, map_file: str | None, to: str) -> Rows:
+    """Reads `source` and writes the folder `to`: its rows, and a `tournament.json` that says where they come from.
+
+    Raises BadFile if either can't be read, the map names a column that is not there, or `to` holds a tournament.
+    """
+    if os.path.lexists(os.path.join(to, SPEC)):
+        raise BadFile(f"{name_of(to)} holds a tournament already.", hint="name a new folder")
+    text = read_text(source, MOST)
+    columns = _read_map(map_file) if map_file else None
+    found = read_debates(text, name_of(source), columns)
+    make_folder(to)
+    write_new(os.path.join(to, rows.ROWS), rows.dump(found))
+    about = {
+        "from": os.path.basename(source),
+        "sha256": hashlib.sha256(text.encode()).hexdigest(),
+        "map": columns.model_dump(exclude_none=True, exclude_defaults=True) if columns else None,
+        "debates": len(found.debates),
+        "ballots": len(found.ballots),
+        "notes": list(found.notes),
+    }
+    write_new(os.path.join(to, SPEC), json.dumps({"schema": 1, IMPORTED: about}, indent=2) + "\n")
+    return found
+
+
+def _read_map(path: str) -> ColumnMap:
+    try:
+        return ColumnMap.model_validate(read_mapping(path))
+    except ValidationError as error:
+        problems = []
+        for one in error.errors():
+            key = ".".join(map(str, one["loc"]))
+            if one["type"] == "missing":
+                problems.append(f"{name_of(path)}: `{key}` is missing: the column that holds it.")
+            elif one["type"] == "extra_forbidden":
+                hint = suggest(key, ColumnMap.model_fields)
+                problems.append(f"{name_of(path)}: `{key}` is not a key of a map. {hint}".rstrip())
+            else:
+                problems.append(f"{name_of(path)}: `{key}`: {one['msg']}.")
+        raise BadFile(problems) from None
+
+
+@rows.collection_paused()
+def read_debates(text: str, where: str, columns: ColumnMap | None) -> Rows:
+    """The rows in a text of CSV or JSON lines; without a map, JSON lines as DebateBench writes them."""
+    lines = text.lstrip().startswith("{")
+    if columns is None and not lines:
+        raise BadFile(f"{where} needs a map of its columns.", hint="--map MAP.yaml")
+    complaints = _Complaints()
+    if columns is None:
+        read = _debatebench(_json_lines(text, where), where)
+    elif lines:
+        read = _mapped_json(_json_lines(text, where), columns, where)
+    else:
+        read = _mapped_csv(text, columns, where)
+    found = _Collector(complaints, has_time=columns is None or columns.created is not None)
+    for row in read:
+        found.take(row)
+    return found.rows(where)
+
+
+def _json_lines(text: str, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            try:
+                value = json.loads(line)
+            except (ValueError, RecursionError):
+                raise BadFile(f"{where}:{number}: not valid JSON.", hint="one JSON object on each line") from None
+            if not isinstance(value, dict):
+                raise BadFile(f"{where}:{number}: not a JSON object.", hint="one JSON object on each line")
+            yield number, value
+
+
+def _mapped_csv(text: str, columns: ColumnMap, where: str) -> Iterator[JudgeRow]:
+    csv.field_size_limit(MOST)
+    header_line = text.partition("\n")[0]
+    delimiter = max(",;\t", key=header_line.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    try:
+        header = next(reader, [])
+        if missing := [name for name in columns.columns() if name not in header]:
+            raise BadFile([f"{where} has no column `{name}`. {suggest(name, header)}".rstrip() for name in missing])
+        at = {name: n for n, name in enumerate(header)}
+        own = {key: at[name] for key, name in columns if key != "scores" and name is not None}
+        scores = {name: (at[pro], at[con]) for name, (pro, con) in columns.scores.items()}
+        for cells in reader:
+            if not cells:
+                continue
+            cells.extend([""] * (len(header) - len(cells)))
+            values = {key: cells[n] for key, n in own.items()}
+            points = {name: (cells[pro], cells[con]) for name, (pro, con) in scores.items()}
+            yield JudgeRow(reader.line_num, values, points, {})
+    except csv.Error as error:
+        raise BadFile(f"{where}:{reader.line_num}: not valid CSV ({error}).") from None
+
+
+def _mapped_json(lines: Iterable[tuple[int, Any]], columns: ColumnMap, where: str) -> Iterator[JudgeRow]:
+    seen: set[str] = set()
+    for number, value in lines:
+        own = {key: _at(value, name) for key, name in columns if key != "scores" and name is not None}
+        points = {name: (_at(value, pro), _at(value, con)) for name, (pro, con) in columns.scores.items()}
+        seen |= {key for key in ("debate", "pro", "con", "judge") if own[key] is not None}
+        yield JudgeRow(number, own, points, {})
+    if absent := {"debate", "pro", "con", "judge"} - seen:
+        raise BadFile([f"{where} has no `{getattr(columns, key)}` in any row." for key in sorted(absent)])
+
+
+def _at(value: Any, path: str) -> Any:
+    """The value at a path of keys; None where there is none."""
+    if isinstance(value, dict) and path in value:
+        return value[path]
+    for key in path.split("."):
+        if not isinstance(value, dict):
+            return None
+        value = value.get(key)
+    return value
+
+
+def _debatebench(lines: Iterable[tuple[int, Any]], where: str) -> Iterator[JudgeRow]:
+    """The judges of each debate as rows. A debate without judges is one row without a judge."""
+    for number, record in lines:
+        transcript, panel = record.get("transcript"), record.get("judges")
+        if not isinstance(transcript, dict) or not isinstance(panel, list):
+            problem = f"{where}:{number}: no `transcript` and `judges`, as each line of DebateBench's debates has."
+            raise BadFile(problem, hint="--map MAP.yaml for another layout")
+        turns = [turn for turn in transcript.get("turns") or [] if isinstance(turn, dict)]
+        values = {
+            "debate": transcript.get("debate_id"),
+            "topic": _at(transcript, "topic.id"),
+            "motion": _at(transcript, "topic.motion"),
+            "category": _at(transcript, "topic.category"),
+            "pro": transcript.get("pro_model_id"),
+            "con": transcript.get("con_model_id"),
+            "created": record.get("created_at"),
+            "first": turns[0].get("speaker") if turns else transcript.get("round_order"),
+        }
+        panel = [judge for judge in panel if isinstance(judge, dict)]
+        work: dict[Any, Work] = {}
+        if turns:
+            work = {side: _side_work([turn for turn in turns if turn.get("speaker") == side]) for side in rows.SIDES}
+            work["judge"] = _side_work(panel)
+        for judge in panel or [{}]:
+            pro, con = _at(judge, "pro.scores") or {}, _at(judge, "con.scores") or {}
+            points = {str(name): (pro[name], con.get(name)) for name in pro}
+            own = {"judge": _at(judge, "judge_id"), "winner": _at(judge, "winner")}
+            yield JudgeRow(number, values | own, points, work)
+
+
+def _side_work(turns: list[dict[str, Any]]) -> Work:
+    """What a side's turns took, or the judges' ballots, as far as the record says."""
+
+    def total(*names: str) -> float | None:
+        given = [next((turn[name] for name in names if turn.get(name) is not None), None) for turn in turns]
+        known = [value for value in given if isinstance(value, int | float)]
+        return sum(known) if known and len(known) == len(turns) else None
+
+    milliseconds, prompt, answer = (
+        total("duration_ms", "latency_ms"),
+        total("prompt_tokens"),
+        total("completion_tokens"),
+    )
+    contents = [turn["content"] for turn in turns if isinstance(turn.get("content"), str)]
+    return Work(
+        calls=len(turns),
+        input=None if prompt is None else int(prompt),
+        output=None if answer is None else int(answer),
+        cost=total("cost"),
+        seconds=None if milliseconds is None else milliseconds / 1000,
+        words=sum(len(content.split()) for content in contents) if contents else None,
+    )
+
+
+class _Collector:
+    """Puts rows of judges together into debates and ballots."""
+
+    def __init__(self, complaints: _Complaints, *, has_time: bool):
+        self._complaints, self._has_time = complaints, has_time
+        self._debates: dict[str, dict[str, Any]] = {}
+        self._ballots: dict[tuple[Any, ...], BallotRow] = {}
+        self._seen: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+        self._conflicts: list[str] = []
+        self._readable = 0
+
+    def take(self, row: JudgeRow) -> None:
+        debate_id = _text(row.values.get("debate"))
+        if not debate_id:
+            self._complaints.add("Rows without a debate, left out", f"line {row.line}")
+            return
+        debate = self._debate(debate_id, row)
+        judge = _text(row.values.get("judge"))
+        if not judge:
+            self._complaints.add("Rows without a judge, which cast no vote", f"line {row.line}")
+            return
+        turn = self._number(row, "turn")
+        mirrored = _text(row.values.get("mirrored")).casefold() in _TRUE
+        key = (debate_id, judge, turn, mirrored, _text(row.values.get("repeat")))
+        content = (tuple(row.values.items()), tuple(row.scores.items()))
+        if key in self._seen:
+            kind = _TWICE if self._seen[key] == content else _DIFFERENT
+            self._complaints.add(kind, f"line {row.line}, debate {short_repr(debate_id)}")
+            return
+        self._seen[key] = content
+        scores = self._scores(row)
+        ballot = BallotRow(
+            debate=debate_id,
+            judge=judge,
+            winner=self._winner(row, debate, scores),
+            scores=scores,
+            turn=None if turn is None else int(turn),
+            mirrored=mirrored,
+            label=_text(row.values.get("label")) or None,
+            score=self._number(row, "score"),
+        )
+        self._readable += ballot.winner is not None
+        self._ballots[key] = ballot
+
+    def _debate(self, debate_id: str, row: JudgeRow) -> dict[str, Any]:
+        """The debate's values, of which every row may give those that others lack."""
+        debate = self._debates.setdefault(debate_id, {"work": row.work})
+        given = tuple(row.values.get(key) for key in _OF_DEBATE)
+        if debate.get("given") == given:
+            return debate
+        debate["given"] = given
+        for key in _OF_DEBATE:
+            text = _text(row.values.get(key))
+            text = self._time(text, row) if key == "created" and text else text
+            if not text or (key in ("pro", "con") and text.casefold() in _MISSING):
+                continue
+            if key in ("pro", "con") and debate.get(key, text) != text:
+                problem = f"debate {short_repr(debate_id)} has two models for {key}: {short_repr(debate[key])} and "
+                self._conflicts.append(f"{problem}{short_repr(text)} (line {row.line}).")
+            debate[key] = min(debate.get(key, text), text) if key == "created" else debate.get(key, text)
+        return debate
+
+    def _time(self, text: str, row: JudgeRow) -> str:
+        """A time in one form; empty, with a complaint, where it can't be read. One without a zone is UTC."""
+        number = _finite(text)
+        try:
+            if number is not None:
+                seconds = number / 1000 if abs(number) > _LATEST_SECONDS else number
+                moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
+            else:
+                moment = datetime.fromisoformat(text)
+                moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        except (ValueError, OverflowError):
+            self._complaints.add("Times that can't be read, taken as unknown", f"{short_repr(text)}, line {row.line}")
+            return ""
+        return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+    def _number(self, row: JudgeRow, key: str) -> float | None:
+        value = row.values.get(key)
+        number = _finite(value)
+        if number is None and _text(value).casefold() not in _MISSING:
+            self._complaints.add(f"`{key}` that is no number", f"{short_repr(_text(value))}, line {row.line}")
+        return number
+
+    def _scores(self, row: JudgeRow) -> dict[str, tuple[float, float]]:
+        """The points of both sides. A dimension with a missing or unreadable number on either side is left out."""
+        found = {}
+        for name, pair in row.scores.items():
+            pro, con = _finite(pair[0]), _finite(pair[1])
+            if pro is not None and con is not None:
+                found[name] = (pro, con)
+                continue
+            given = [value for value in pair if _finite(value) is None]
+            empty = all(_text(value).casefold() in _MISSING for value in given)
+            kind = "Scores that are missing" if empty else "Scores that are no numbers"
+            value = "" if empty else f"{short_repr(_text(given[0]))}, "
+            self._complaints.add(f"{kind}, whose dimension is left out of their ballot", f"{value}line {row.line}")
+        return found
+
+    def _winner(
+        self, row: JudgeRow, debate: Mapping[str, Any], scores: dict[str, tuple[float, float]]
+    ) -> Winner | None:
+        text = _text(row.values.get("winner"))
+        pro, con = debate.get("pro"), debate.get("con")
+        if text and pro != con and text in (pro, con):
+            return "pro" if text == pro else "con"
+        if found := _WINNERS.get(text.casefold()):
+            return found
+        if text.casefold() not in _MISSING:
+            self._complaints.add(
+                "Winners that are neither pro, con, tie nor a side's model, taken as missing",
+                f"{short_repr(text)}, line {row.line}",
+            )
+            return None
+        by_scores = rows.winner_by_scores(scores.values())
+        if by_scores is None:
+            self._complaints.add("Missing votes", f"line {row.line}")
+        return by_scores
+
+    def rows(self, where: str) -> Rows:
+        """All of it. Raises BadFile if a debate contradicts itself, or no winner at all could be read."""
+        notes = self._complaints.notes()
+        if self._conflicts:
+            more = [f"There are {len(self._conflicts):,} such rows."] if len(self._conflicts) > 3 else []
+            problems = [f"{where}: {problem}" for problem in self._conflicts[:3]] + more
+            raise BadFile(problems, hint="map a column to `debate` that names each debate once")
+        if not self._readable:
+            raise BadFile([f"{where}: no row has a winner that can be read.", *notes])
+        ballots = rows.drop_flipped(_finals(self._ballots))
+        votes: dict[str, list[Winner | None]] = {debate_id: [] for debate_id in self._debates}
+        for ballot in ballots:
+            if ballot.votes:
+                votes[ballot.debate].append(ballot.winner)
+        debates = [self._row(debate_id, rows.panel_winner(votes[debate_id])) for debate_id in self._debates]
+        if not self._has_time:
+            notes.append("No column for time is mapped: Elo takes debates in the order of their ids.")
+        elif any(not debate.created for debate in debates):
+            notes.append("Debates without a time come first in the order that Elo takes.")
+        return Rows(debates, ballots, notes)
+
+    def _row(self, debate_id: str, winner: Winner | None) -> DebateRow:
+        debate = self._debates[debate_id]
+        return DebateRow(
+            id=debate_id,
+            created=debate.get("created", ""),
+            topic=debate.get("topic", ""),
+            motion=debate.get("motion", ""),
+            category=debate.get("category", ""),
+            pro=debate.get("pro"),
+            con=debate.get("con"),
+            first=_SIDES.get(debate.get("first", "").casefold()),
+            winner=winner,
+            work=debate["work"],
+        )
+
+
+def _finals(ballots: Mapping[tuple[Any, ...], BallotRow]) -> list[BallotRow]:
+    """The ballots, of which the last of each debate judge the whole of it, with repeats numbered from 0."""
+    last: dict[str, int] = {}
+    for ballot in ballots.values():
+        last[ballot.debate] = max(last.get(ballot.debate, 0), ballot.turn or 0)
+    numbers: dict[tuple[Any, ...], dict[str, int]] = {}
+    found = []
+    for (*key, repeat), ballot in ballots.items():
+        known = numbers.setdefault((key[0], key[1]), {})
+        number = known.setdefault(repeat, len(known))
+        final = ballot.turn is None or ballot.turn == last[ballot.debate]
+        changed = number or not final
+        found.append(ballot.model_copy(update={"repeat": number, "final": final}) if changed else ballot)
+    return found
+
+
+def _text(value: Any) -> str:
+    """A value as text, in one Unicode form, so that a name written in two ways is one name."""
+    if isinstance(value, str):
+        return _clean(value)
+    return "" if value is None else str(value)
+
+
+@lru_cache(maxsize=1 << 16)
+def _clean(text: str) -> str:
+    return normalized(text.strip(), "NFC")
+
+
+def _finite(value: Any) -> float | None:
+    """A number; None for anything else, NaN and infinity among them."""
+    if isinstance(value, bool) or value is None:
+        return None
+    try:
+        number = float(value)
+    except (ValueError, TypeError, OverflowError):
+        return None
+    return number if abs(number) < float("inf") else None

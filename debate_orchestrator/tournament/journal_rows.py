@@ -1,0 +1,260 @@
+"""Reads a tournament's folder into rows: its journals, or the rows that were imported.
+
+A journal in which a debate is judged again adds its ballots to that debate, as repeats.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from debate_orchestrator.core.events import Asked, Declined, Spoke, Voted
+from debate_orchestrator.core.phases import TIE, judges
+from debate_orchestrator.reports.model import ReportModel, build_report
+from debate_orchestrator.reports.parts import TurnReport
+from debate_orchestrator.storage.journal import Entry, read
+from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
+from debate_orchestrator.tournament import rows
+from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows, Side, Winner, Work
+from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.data import MOST, name_of, read_text, strict_json
+from debate_orchestrator.util.errors import BadFile, BadJournal
+
+SPEC, SCHEDULE, DEBATES = "tournament.json", "schedule.json", "debates"
+"""The files of a tournament's folder, and the folder of its journals."""
+IMPORTED = "imported"
+"""The key of `tournament.json` that says where imported rows come from."""
+_SEATS: dict[str, Side] = {"a": "pro", "b": "con"}
+_WINNERS: dict[str, Winner] = {"a": "pro", "b": "con", TIE: "tie", "consensus": "tie"}
+
+
+class _Debate(NamedTuple):
+    """A journal of the folder."""
+
+    name: str
+    path: str
+    report: ReportModel
+    entries: list[Entry]
+
+
+def read_rows(folder: str) -> Rows:
+    """The rows of a tournament's folder. Journals that can't be read are left out, which a note says.
+
+    Raises BadFile if it is no such folder, or nothing in it can be read.
+    """
+    spec = _json(os.path.join(folder, SPEC)) if os.path.exists(os.path.join(folder, SPEC)) else None
+    path = os.path.join(folder, rows.ROWS)
+    if isinstance(spec, dict) and IMPORTED in spec:
+        return rows.load(read_text(path, MOST), name_of(path), spec[IMPORTED].get("notes", ()))
+    journals = _journals(folder)
+    if spec is None and not journals:
+        problem = f"{name_of(folder)} is no tournament: it holds neither {SPEC} nor journals."
+        raise BadFile(problem, hint="name the folder that `debate tournament run` or `import` wrote")
+    if not journals:
+        raise BadFile(f"{name_of(folder)} holds no debate yet.", hint="`debate tournament run` first")
+    found, errors = _read_all(journals)
+    if not found:
+        raise BadFile([*errors[:5], f"None of the {len(journals)} journals in {name_of(folder)} can be read."])
+    held = [debate for debate in found if debate.report.recorded is None]
+    again = [debate for debate in found if debate.report.recorded is not None]
+    schedule, names = _schedule(folder), _names(spec)
+    debates = [_debate_row(folder, debate, schedule.get(debate.name, {}), names) for debate in held]
+    ballots = [row for debate in held for row in _ballot_rows(debate.name, debate.report, names, 0)]
+    ballots += _repeated(held, again, names)
+    return Rows(debates, ballots, list(_notes(errors, schedule, held, again)))
+
+
+def title(folder: str) -> str:
+    """What a tournament is called: its tag, or the name of its folder."""
+    path = os.path.join(folder, SPEC)
+    spec = _json(path) if os.path.exists(path) else None
+    tag = spec.get("tag") if isinstance(spec, dict) else None
+    return tag if isinstance(tag, str) and tag.strip() else os.path.basename(os.path.realpath(folder))
+
+
+def _journals(folder: str) -> list[str]:
+    """The journals of a tournament, or of any folder of debates."""
+    inner = os.path.join(folder, DEBATES)
+    place = Path(inner if os.path.isdir(inner) else folder)
+    return sorted(str(path) for path in place.rglob(f"*{JOURNAL}") if not path.name.startswith("."))
+
+
+def _read_all(paths: Sequence[str]) -> tuple[list[_Debate], list[str]]:
+    """Every journal that can be read, and a sentence on each that can't."""
+    found: list[_Debate] = []
+    errors: list[str] = []
+    stems = Counter(Path(path).name.removesuffix(JOURNAL) for path in paths)
+    for path in paths:
+        name = Path(path).name.removesuffix(JOURNAL)
+        if stems[name] > 1:  # as in a folder of folders, where every report has the same name
+            name = f"{Path(path).parent.name}/{name}"
+        try:
+            entries = read(path).entries
+            found.append(_Debate(name, path, build_report(entries), entries))
+        except BadJournal as error:
+            errors += error.complaints
+    return found, errors
+
+
+def _json(path: str) -> Any:
+    try:
+        return strict_json(read_text(path, MOST))
+    except ValueError as error:
+        raise BadFile(f"{name_of(path)}: not valid JSON ({error}).", hint="restore it from a copy") from None
+
+
+def _schedule(folder: str) -> dict[str, dict[str, Any]]:
+    """Debate id to its line in the schedule; empty where there is none."""
+    path = os.path.join(folder, SCHEDULE)
+    lines = _json(path) if os.path.exists(path) else []
+    return {str(line["id"]): line for line in lines if isinstance(line, dict) and "id" in line}
+
+
+def _names(spec: Any) -> dict[str, str]:
+    """Model spec, as reports show it, to the name that the tournament gives it."""
+    given = spec if isinstance(spec, dict) else {}
+    pool = given["judges"] if isinstance(given.get("judges"), dict) else {}
+    models = [*(given.get("models") or ()), *(pool.get("from") or ())]
+    named = [model for model in models if isinstance(model, dict) and {"name", "spec"} <= set(model)]
+    return {model_spec.public_name(str(model["spec"])): str(model["name"]) for model in named}
+
+
+def _name(spec: str, names: Mapping[str, str]) -> str:
+    """The model behind a spec: of a stand-in, the model that it stands for."""
+    real = model_spec.public_name(model_spec.real(spec))
+    return names.get(spec, names.get(real, real))
+
+
+def _debate_row(folder: str, debate: _Debate, line: Mapping[str, Any], names: Mapping[str, str]) -> DebateRow:
+    report, cast = debate.report, debate.report.run.cast
+    page = DebateFiles.of_journal(debate.path).page
+    first = debate.entries[0].event.setup.first if hasattr(debate.entries[0].event, "setup") else None
+    return DebateRow(
+        id=debate.name,
+        created=debate.entries[0].at,
+        topic=str(line.get("topic") or report.topic),
+        motion=str(line.get("motion") or report.topic),
+        category=str(line.get("category") or ""),
+        pro=_model(line.get("pro"), cast.get("a", ()), names),
+        con=_model(line.get("con"), cast.get("b", ()), names),
+        first=_SEATS.get(str(first)),
+        winner=_WINNERS.get(report.verdict.winner) if report.verdict else None,
+        complete=report.status == "complete",
+        rehearsed=report.run.rehearsed,
+        work=_work(debate),
+        page=os.path.relpath(page, folder) if os.path.exists(page) else "",
+    )
+
+
+def _model(scheduled: object, cast: Sequence[str], names: Mapping[str, str]) -> str | None:
+    if isinstance(scheduled, str) and scheduled:
+        return _name(scheduled, names)
+    return _name(cast[0], names) if cast else None
+
+
+def _work(debate: _Debate) -> dict[Any, Work]:
+    """What each side and the panel took."""
+    report, seconds = debate.report, _seconds(debate.entries)
+    roles = {seat: _SEATS.get(seat, "judge") for seat in report.seats if seat in _SEATS or seat.startswith("judge")}
+    found: dict[Any, Work] = {}
+    for role in dict.fromkeys(roles.values()):
+        seats = [seat for seat, of in roles.items() if of == role]
+        costs = [line for line in report.costs.seats if line.seat in seats] if report.costs else []
+        tokens = [line.tokens for line in costs if line.tokens is not None]
+        turns = [turn for turn in report.turns if turn.seat in seats]
+        prices = [line.usd for line in costs]
+        found[role] = Work(
+            calls=sum(line.calls for line in costs),
+            input=sum(one.input_fresh + one.input_cached + one.input_written for one in tokens) if tokens else None,
+            output=sum(one.output for one in tokens) if tokens else None,
+            cost=sum(price for price in prices if price is not None) if prices and None not in prices else None,
+            seconds=sum(seconds[turn.id] for turn in turns if turn.id in seconds) if seconds else None,
+            words=sum(turn.words for turn in turns) if role != "judge" else None,
+            refusals=sum(turn.declined for turn in turns),
+        )
+    return found
+
+
+def _seconds(entries: Sequence[Entry]) -> dict[str, float]:
+    """Turn to the seconds from its first request to the answer that settled it."""
+    asked: dict[str, datetime] = {}
+    found: dict[str, float] = {}
+    for entry in entries:
+        if isinstance(entry.event, Asked):
+            asked.setdefault(entry.event.turn, datetime.fromisoformat(entry.at))
+        elif isinstance(entry.event, Spoke | Voted | Declined) and entry.event.turn in asked:
+            passed = datetime.fromisoformat(entry.at) - asked[entry.event.turn]
+            found[entry.event.turn] = passed.total_seconds()
+    return found
+
+
+def _ballot_rows(debate: str, report: ReportModel, names: Mapping[str, str], repeat: int) -> Iterator[BallotRow]:
+    """Every ballot of a journal that is valid, save those cast before the first word."""
+    turns = {turn.id: turn for turn in report.turns}
+    seats = _judge_names(report, names)
+    for vote in report.votes:
+        if vote.place == "start":
+            continue
+        for turn_id, result in zip(vote.turns, (vote.straight, vote.mirrored), strict=False):
+            if result is not None:
+                yield BallotRow(
+                    debate=debate,
+                    judge=seats.get(vote.judge, vote.judge),
+                    winner=_WINNERS.get(result.winner),
+                    scores=_scores(turns[turn_id]) if turn_id in turns else {},
+                    turn=vote.round,
+                    final=vote.place == "final",
+                    mirrored=turn_id != vote.turns[0],
+                    counted=not vote.absent and vote.stable,
+                    repeat=repeat,
+                    label=result.label,
+                    score=None if result.score is None else float(result.score),
+                )
+
+
+def _scores(turn: TurnReport) -> dict[str, tuple[float, float]]:
+    """Dimension to the points of pro and con."""
+    given = (turn.fields or {}).get("scores")
+    if not isinstance(given, dict) or not {"a", "b"} <= set(given):
+        return {}
+    return {name: (float(points), float(given["b"][name])) for name, points in given["a"].items() if name in given["b"]}
+
+
+def _judge_names(report: ReportModel, names: Mapping[str, str]) -> dict[str, str]:
+    """A judge's seat to its model; a model that sits twice on a panel is two judges."""
+    specs = report.run.cast.get("judge", ())
+    found: dict[str, str] = {}
+    for seat, spec in zip(judges(len(specs)), specs, strict=True):
+        name = _name(spec, names)
+        others = sum(other.partition(" #")[0] == name for other in found.values())
+        found[seat] = f"{name} #{others + 1}" if others else name
+    return found
+
+
+def _repeated(held: Sequence[_Debate], again: Sequence[_Debate], names: Mapping[str, str]) -> Iterator[BallotRow]:
+    """The ballots of debates that were judged again, with the debate that was held."""
+    heads = {debate.report.journal.head: debate.name for debate in held}
+    repeats: Counter[str] = Counter()
+    for debate in again:
+        recorded = debate.report.recorded
+        if recorded is not None and recorded.debated in heads:
+            name = heads[recorded.debated]
+            repeats[name] += 1
+            yield from _ballot_rows(name, debate.report, names, repeats[name])
+
+
+def _notes(
+    errors: Sequence[str], schedule: Mapping[str, object], held: Sequence[_Debate], again: Sequence[_Debate]
+) -> Iterator[str]:
+    yield from (f"A journal is left out: {error}" for error in errors)
+    missing = set(schedule) - {debate.name for debate in held}
+    if missing:
+        yield f"{len(missing)} of {len(schedule)} scheduled debates have no journal that can be read yet."
+    heads = {debate.report.journal.head for debate in held}
+    lost = [one for one in again if one.report.recorded and one.report.recorded.debated not in heads]
+    if lost:
+        yield f"{len(lost)} journals judge a debate again that is not in this folder, and are left out."

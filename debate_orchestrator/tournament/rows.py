@@ -1,0 +1,265 @@
+"""The rows that every analysis of a tournament reads: one for each debate, and one for each ballot of a judge.
+
+Rows come from a folder of journals (`journal_rows`) or from judged debates made elsewhere (`importing`). In both, pro
+is seat a and con is seat b.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from decimal import Decimal
+from functools import cached_property
+from typing import Literal
+
+from pydantic import ValidationError
+
+from debate_orchestrator.core.values import Value
+from debate_orchestrator.util.errors import BadFile
+
+Side = Literal["pro", "con"]
+Winner = Literal["pro", "con", "tie"]
+SIDES: tuple[Side, Side] = ("pro", "con")
+WINNERS: tuple[Winner, ...] = ("pro", "con", "tie")
+ROWS = "rows.jsonl"
+"""The file of an imported tournament's rows."""
+
+
+class Work(Value):
+    """What one side, or the panel, took."""
+
+    calls: int = 0
+    input: int | None = None
+    """Tokens of the prompts; None where they were not counted."""
+    output: int | None = None
+    """Tokens of the replies; None where they were not counted."""
+    cost: float | None = None
+    """US dollars; None where the price of any call is unknown."""
+    seconds: float | None = None
+    """From each request to its answer, added up; None where it was not measured."""
+    words: int | None = None
+    """Words of the speeches; None where they are not known."""
+    refusals: int = 0
+    """Turns in which the side declined to argue."""
+
+
+class DebateRow(Value):
+    """One debate."""
+
+    kind: Literal["debate"] = "debate"
+    id: str
+    created: str = ""
+    """UTC, ISO 8601 in one form, so that text sorts by time; empty where it is not known."""
+    topic: str
+    motion: str = ""
+    category: str = ""
+    pro: str | None
+    """The model that argues for the motion; None where it is not known."""
+    con: str | None
+    first: Side | None = None
+    """Who speaks first; None where it is not known."""
+    winner: Winner | None
+    """The panel's; consensus counts as a tie, and None is no decision."""
+    complete: bool = True
+    rehearsed: bool = False
+    """Whether stand-ins spoke in place of models."""
+    work: dict[Literal["pro", "con", "judge"], Work] = {}
+    page: str = ""
+    """The debate's own page, relative to the folder; empty where there is none."""
+
+    @property
+    def rated(self) -> bool:
+        """Whether a rating may count it: complete and decided, between two different models that are known."""
+        return self.complete and None not in (self.winner, self.pro, self.con) and self.pro != self.con
+
+
+class BallotRow(Value):
+    """One ballot of one judge, in the terms of the sides as they are."""
+
+    kind: Literal["ballot"] = "ballot"
+    debate: str
+    judge: str
+    winner: Winner | None
+    """None where the ballot decides nothing."""
+    scores: dict[str, tuple[float, float]] = {}
+    """Dimension to the points of pro and con; empty where sides are not scored."""
+    turn: int | None = None
+    """The round after which it was cast, from 1; None for a ballot on the whole debate."""
+    final: bool = True
+    """Whether it judges the whole debate."""
+    mirrored: bool = False
+    """Whether the judge saw the sides exchanged."""
+    counted: bool = True
+    """Whether it counts: False where the judge said something else when the sides were exchanged."""
+    repeat: int = 0
+    """0 for the panel's own ballot; from 1 for the same debate judged again."""
+    label: str | None = None
+    score: float | None = None
+    """A single number for the motion itself, such as how well a claim is supported."""
+
+    @property
+    def votes(self) -> bool:
+        """Whether it is its judge's vote on the debate: one for each judge, whether or not it was mirrored."""
+        return self.final and self.counted and not self.mirrored and self.repeat == 0
+
+    @property
+    def lead(self) -> float | None:
+        """Mean points of pro less those of con; None where sides are not scored."""
+        if not self.scores:
+            return None
+        return math.fsum(pro - con for pro, con in self.scores.values()) / len(self.scores)
+
+    def points(self, side: Side) -> float | None:
+        """A side's mean over the dimensions; None where sides are not scored."""
+        if not self.scores:
+            return None
+        return math.fsum(pair[side == "con"] for pair in self.scores.values()) / len(self.scores)
+
+
+class Rows:
+    """The rows of one tournament, in the order of (created, id), and sentences on what weakens them."""
+
+    def __init__(self, debates: Iterable[DebateRow], ballots: Iterable[BallotRow], notes: Sequence[str] = ()):
+        self.debates = sorted(debates, key=lambda debate: (debate.created, debate.id))
+        self.ballots = list(ballots)
+        self.notes = tuple(notes)
+
+    @cached_property
+    def votes(self) -> dict[str, list[BallotRow]]:
+        """Debate to the votes of its panel that name a winner, in the order of judges."""
+        panels: dict[str, list[BallotRow]] = {debate.id: [] for debate in self.debates}
+        for ballot in self.ballots:
+            if ballot.votes and ballot.winner is not None:
+                panels[ballot.debate].append(ballot)
+        for panel in panels.values():
+            panel.sort(key=lambda ballot: ballot.judge)
+        return panels
+
+    @cached_property
+    def by_id(self) -> dict[str, DebateRow]:
+        return {debate.id: debate for debate in self.debates}
+
+    def all_notes(self) -> list[str]:
+        """`notes`, and what the rows themselves say of how far their verdicts carry."""
+        return [*self.notes, *_completeness_notes(self.debates), *_mirror_notes(self.ballots)]
+
+
+def _completeness_notes(debates: Sequence[DebateRow]) -> Iterator[str]:
+    counts = Counter(
+        "rehearsed" if debate.rehearsed else "complete" if debate.complete else "incomplete" for debate in debates
+    )
+    if counts["rehearsed"]:
+        yield (
+            f"{_debates(counts['rehearsed'])} rehearsed: stand-ins spoke in place of models, and the figures say "
+            "nothing about any model."
+        )
+    if unfinished := sum(not debate.complete for debate in debates):
+        yield f"{_debates(unfinished)} not finished and {_is(unfinished)} left out of every rating and win rate."
+    if open_ended := sum(debate.complete and debate.winner is None for debate in debates):
+        yield f"{_debates(open_ended)} finished without a decision and {_is(open_ended)} left out of every rating."
+    if unnamed := sum(None in (debate.pro, debate.con) for debate in debates):
+        yield (
+            f"{_debates(unnamed)} without a model on at least one side: counted by side and topic, left out of every "
+            "rating."
+        )
+    if alone := sum(debate.pro is not None and debate.pro == debate.con for debate in debates):
+        yield f"{_debates(alone)} between a model and itself: counted by side, left out of Elo."
+
+
+def _mirror_notes(ballots: Sequence[BallotRow]) -> Iterator[str]:
+    """How many votes changed when the sides were exchanged."""
+    mirrored = {(row.debate, row.judge, row.turn, row.repeat): row for row in ballots if row.mirrored}
+    both = [
+        row
+        for row in ballots
+        if not row.mirrored and row.final and (row.debate, row.judge, row.turn, row.repeat) in mirrored
+    ]
+    flipped = [row for row in both if not row.counted]
+    if both:
+        yield (
+            f"{len(flipped)} of {len(both)} votes that were cast twice changed when the sides were exchanged; they are "
+            "left out of every rating and vote count."
+        )
+    elif ballots:
+        yield "No vote was checked by exchanging the sides: how many would change is not known."
+
+
+def _debates(count: int) -> str:
+    return f"{count:,} debate{' is' if count == 1 else 's are'}"
+
+
+def _is(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def panel_winner(votes: Iterable[str | None]) -> Winner | None:
+    """The side that more votes name; a tie where they are equal, votes for a tie being ignored; None without a vote."""
+    counts = Counter(vote for vote in votes if vote is not None)
+    if not counts:
+        return None
+    return "pro" if counts["pro"] > counts["con"] else "con" if counts["con"] > counts["pro"] else "tie"
+
+
+def winner_by_scores(scores: Iterable[tuple[float | Decimal, float | Decimal]]) -> Winner | None:
+    """The side with the higher mean over the dimensions; None without scores. Decimal sums, so that equal is equal."""
+    pairs = [(Decimal(str(pro)), Decimal(str(con))) for pro, con in scores]
+    if not pairs:
+        return None
+    pro, con = sum(one for one, _ in pairs), sum(one for _, one in pairs)
+    return "pro" if pro > con else "con" if con > pro else "tie"
+
+
+def drop_flipped(ballots: Sequence[BallotRow]) -> list[BallotRow]:
+    """The same ballots, those not counted whose judge names another winner in the mirrored presentation."""
+    winners: dict[tuple[object, ...], set[str | None]] = defaultdict(set)
+    keys = [(row.debate, row.judge, row.turn, row.repeat) for row in ballots]
+    if not any(row.mirrored for row in ballots):
+        return list(ballots)
+    for key, row in zip(keys, ballots, strict=True):
+        winners[key].add(row.winner)
+    return [
+        row.model_copy(update={"counted": False}) if len(winners[key]) > 1 else row
+        for key, row in zip(keys, ballots, strict=True)
+    ]
+
+
+@contextmanager
+def collection_paused() -> Iterator[None]:
+    """No garbage collection while many rows are made: it would look at all of them again and again, and find nothing,
+    in more time than it takes to make them."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def dump(rows: Rows) -> str:
+    """The rows as JSON lines, which `load` reads back."""
+    return "".join(f"{row.model_dump_json()}\n" for row in [*rows.debates, *rows.ballots])
+
+
+@collection_paused()
+def load(text: str, where: str, notes: Sequence[str] = ()) -> Rows:
+    """The rows that `dump` wrote. Raises BadFile with the first line that is none, or names an unknown debate."""
+    debates: list[DebateRow] = []
+    ballots: list[BallotRow] = []
+    for number, line in enumerate(text.rstrip("\n").split("\n"), start=1):
+        try:
+            if line.startswith('{"kind":"debate"'):
+                debates.append(DebateRow.model_validate_json(line))
+            else:
+                ballots.append(BallotRow.model_validate_json(line))
+        except ValidationError as error:
+            problem = f"{where}:{number}: not a row of a tournament ({error.errors()[0]['msg']})."
+            raise BadFile(problem, hint="import the data again") from None
+    known = {debate.id for debate in debates}
+    if len(known) < len(debates) or any(ballot.debate not in known for ballot in ballots):
+        problem = f"{where}: a debate stands twice, or a ballot belongs to none."
+        raise BadFile(problem, hint="import the data again")
+    return Rows(debates, ballots, notes)

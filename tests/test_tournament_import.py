@@ -1,0 +1,220 @@
+"""Judged debates from elsewhere are counted exactly, and what can't be read is said."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Run
+from tournaments import imported, ratings, row, table, write_rows
+
+SCORES = {"clarity": ("clarity_pro", "clarity_con"), "reasoning": ("reasoning_pro", "reasoning_con")}
+
+
+def marks(*points: object) -> dict[str, object]:
+    """Points in the columns of `SCORES`: clarity of pro and con, reasoning of pro and con."""
+    return dict(zip((column for pair in SCORES.values() for column in pair), points, strict=True))
+
+
+def notes(printed: Any) -> str:
+    return "\n".join(printed["notes"])
+
+
+def test_winners_are_read_in_each_form(debate: Run) -> None:
+    """A winner may be a side in any case, a draw, or a side's model, and a name in two Unicode forms is one model."""
+    winners = ("pro", "CON", "Draw", "Modèle é", "b")
+    imported(debate, [row(f"d{n}", "Mode\u0300le é", "b", winner) for n, winner in enumerate(winners)])
+
+    found = {one["model"]: one for one in ratings(debate)["elo"]}
+
+    assert {name: (one["won"], one["lost"], one["tied"]) for name, one in found.items()} == {
+        "Modèle é": (2, 2, 1),
+        "b": (2, 2, 1),
+    }
+
+
+def test_scores_decide_where_no_winner_is_given(debate: Run) -> None:
+    """Without a winner, the mean of the dimensions decides; a dimension without a number on a side is left out of
+    both, and never becomes a number."""
+    printed = imported(
+        debate,
+        [
+            row("d1", "a", "b", "", **marks(7, 6, 7, 6)),
+            row("d2", "a", "b", "", **marks(7, 6, 6, 7)),
+            row("d3", "a", "b", "", **marks("n/a", 6, 5, 6)),
+            row("d4", "a", "b", "", **marks(9, "lots", 5, 6)),
+            row("d5", "a", "b", "", **marks("", "", "nan", "inf")),
+            row("d6", "a", "b", "con", **marks(9, 1, 9, 1)),
+        ],
+        SCORES,
+    )
+
+    assert [one["winner"] for one in table("debates")] == ["pro", "tie", "con", "con", "", "con"]
+    assert table("winner_counts") == [
+        {"winner": "pro", "count": "1"},
+        {"winner": "con", "count": "3"},
+        {"winner": "tie", "count": "1"},
+        {"winner": "no decision", "count": "1"},
+    ]
+    assert "Scores that are no numbers, whose dimension is left out of their ballot: 2 (the first: 'lots', line 5)" in (
+        notes(printed)
+    )
+    assert "Missing votes: 1 (the first: line 6)." in notes(printed)
+
+
+def test_rows_that_stand_twice_count_once(debate: Run) -> None:
+    """A row that is repeated counts once; a second ballot that differs is left out; both are said, with their line."""
+    same = row("d1", "a", "b", "pro")
+    printed = imported(debate, [same, same, {**same, "winner": "con"}, row("d2", "a", "b", "con")])
+
+    assert (printed["debates"], printed["ballots"]) == (2, 2)
+    assert "Rows that stand twice, of which one counts: 1 (the first: line 3, debate 'd1')." in printed["notes"]
+    assert "differ from the first" in notes(printed)
+    assert [(one["won"], one["lost"]) for one in ratings(debate)["elo"]] == [(1, 1), (1, 1)]
+
+
+def test_debates_without_a_model_are_counted_by_side(debate: Run) -> None:
+    """They count for sides and judges, are left out of ratings, and a name in another row of the debate is used."""
+    imported(
+        debate,
+        [
+            row("d1", "a", "", "pro"),
+            row("d2", "a", "", "con", judge="j1"),
+            row("d2", "a", "b", "con", judge="j2"),
+            row("d3", "a", "b", "pro"),
+        ],
+    )
+    rated = debate("tournament", "rate", "t")
+
+    assert {one["model"]: one["games"] for one in ratings(debate)["elo"]} == {"a": 2, "b": 2}
+    assert [one["count"] for one in table("winner_counts")] == ["2", "1", "0"]
+    assert "1 debate is without a model on at least one side" in rated.err
+
+
+def test_unreadable_winners_are_said(debate: Run) -> None:
+    """A winner that is nothing known is taken as missing and said; where none can be read, nothing is written."""
+    printed = imported(debate, [row("d1", "a", "b", "banana"), row("d2", "a", "b", "pro")])
+    assert "taken as missing: 1 (the first: 'banana', line 2)" in notes(printed)
+
+    write_rows([row("d1", "a", "b", "banana")])
+    ran = debate("tournament", "import", "rows.csv", "--map", "map.yaml", "--to", "other")
+    assert ran.code == 2 and "no row has a winner that can be read" in ran.err
+    assert not Path("other").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"winner": "winer"}, "rows.csv has no column `winer`. Did you mean 'winner'?"),
+        ({"wnner": "winner"}, "`wnner` is not a key of a map. Did you mean 'winner'?"),
+        ({"debate": "topic"}, "debate 't1' has two models for pro: 'a' and 'c' (line 3)"),
+        ({"pro": None}, "map.yaml: `pro`"),
+    ],
+)
+def test_a_map_that_does_not_fit_is_refused(change: dict[str, Any], message: str, debate: Run) -> None:
+    """What is wrong is said in the words of the file, with exit code 2, and nothing is written."""
+    write_rows([row("d1", "a", "b", "pro"), row("d2", "c", "b", "pro")])
+    mapped = json.loads(Path("map.yaml").read_text(encoding="utf-8"))
+    Path("map.yaml").write_text(json.dumps(mapped | change), encoding="utf-8")
+
+    ran = debate("tournament", "import", "rows.csv", "--map", "map.yaml", "--to", "t")
+
+    assert ran.code == 2 and message in ran.err
+    assert not Path("t").exists()
+
+
+def test_a_tournament_is_never_overwritten(debate: Run) -> None:
+    """A second import to the same folder is refused."""
+    imported(debate, [row("d1", "a", "b", "pro")])
+
+    ran = debate("tournament", "import", "rows.csv", "--map", "map.yaml", "--to", "t")
+
+    assert ran.code == 2 and "t holds a tournament already" in ran.err
+
+
+def test_json_lines_are_read_by_paths(debate: Run) -> None:
+    """In JSON lines a column is a path of keys; numbers are ids and times too."""
+    lines = [
+        {"meta": {"id": n, "at": 1_700_000_000 + n}, "sides": {"pro": "a", "con": "b"}, "by": "j", "win": "pro"}
+        for n in range(3)
+    ]
+    Path("rows.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    mapped = {"debate": "meta.id", "created": "meta.at", "pro": "sides.pro", "con": "sides.con", "judge": "by"}
+    Path("map.yaml").write_text(json.dumps({**mapped, "winner": "win"}), encoding="utf-8")
+
+    ran = debate("tournament", "import", "rows.jsonl", "--map", "map.yaml", "--to", "t", "--json")
+
+    assert (ran.json["debates"], ran.json["ballots"], ran.json["notes"]) == (3, 3, [])
+    assert ratings(debate)["elo"][0]["won"] == 3
+
+
+def debatebench(debate_id: str, winners: str, **more: Any) -> dict[str, Any]:
+    """A line of DebateBench's debates: `winners` has a letter for each judge."""
+    names = {"p": "pro", "c": "con", "t": "tie"}
+    points = {"p": (8, 6), "c": (5, 7), "t": (6, 6)}
+    turns = [
+        {"index": n, "speaker": side, "stage": "opening", "content": "some words", "duration_ms": 1500, "cost": 0.25}
+        for n, side in enumerate(("con", "pro"))
+    ]
+    return {
+        "transcript": {
+            "debate_id": debate_id,
+            "topic": {"id": "t001", "motion": "Zoos should close.", "category": "policy"},
+            "pro_model_id": "one",
+            "con_model_id": "two",
+            "turns": turns,
+        },
+        "judges": [
+            {
+                "judge_id": f"judge-{n}",
+                "winner": names[letter],
+                "pro": {"scores": {"clarity": points[letter][0]}},
+                "con": {"scores": {"clarity": points[letter][1]}},
+            }
+            for n, letter in enumerate(winners)
+        ],
+        "aggregate": {"winner": "pro", "mean_pro": {}, "mean_con": {}},
+        "created_at": "2026-01-01T00:00:00Z",
+        **more,
+    }
+
+
+def test_debatebench_needs_no_map(debate: Run) -> None:
+    """Its lines are read as they are: panels, scores, who spoke first, time and cost."""
+    lines = [debatebench("x", "ptt"), debatebench("y", "pcc"), debatebench("z", "")]
+    Path("debates_demo.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+
+    ran = debate("tournament", "import", "debates_demo.jsonl", "--to", "t", "--json")
+
+    assert (ran.json["debates"], ran.json["ballots"]) == (3, 6)
+    assert [(one["winner"], one["first"], one["category"]) for one in table("debates")] == [
+        ("pro", "con", "policy"),
+        ("con", "con", "policy"),
+        ("", "con", "policy"),
+    ]
+    costs = {one["model"]: (one["wins"], one["usd"], one["usd_per_win"]) for one in table("cost_per_win")}
+    assert costs == {"one": ("1", "0.75", "0.75"), "two": ("1", "0.75", "0.75")}
+    assert table("dimension_means")[0] == {
+        "model": "one",
+        "dimension": "clarity",
+        "mean_score": "6.333333",
+        "samples": "2",
+        "pro_mean": "6.333333",
+        "con_mean": "",
+    }
+
+
+def test_other_files_are_refused_in_a_sentence(debate: Run) -> None:
+    """A file that is no such thing ends in one plain sentence, and so does a folder that is no tournament."""
+    Path("broken.jsonl").write_text('{"a": 1}\n{"a":', encoding="utf-8")
+    Path("other.csv").write_text("a,b\n1,2\n", encoding="utf-8")
+    Path("empty").mkdir()
+
+    assert (
+        "broken.jsonl:1: no `transcript` and `judges`"
+        in debate("tournament", "import", "broken.jsonl", "--to", "t").err
+    )
+    assert "other.csv needs a map of its columns" in debate("tournament", "import", "other.csv", "--to", "t").err
+    assert "empty is no tournament" in debate("tournament", "rate", "empty").err

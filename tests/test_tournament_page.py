@@ -1,0 +1,105 @@
+"""The page of a tournament is one file that loads and runs nothing, whatever models, judges and topics are called."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import shutil
+from pathlib import Path
+from xml.etree import ElementTree
+
+import page_reading
+import pytest
+from conftest import Run
+from nasty import NASTY
+from page_reading import Page
+from tournaments import imported, row
+
+MANY = 36
+"""Hostile names in one tournament."""
+
+
+def reported(debate: Run, names: list[str]) -> str:
+    """The page of a tournament in which models, judges and topics have these names, each once as pro and as con."""
+    numbered = [f"{n:02} {name}" for n, name in enumerate(names)]
+    rows = [
+        row(
+            f"{n} {names[n]}",
+            numbered[n],
+            numbered[n - 1],
+            "pro",
+            judge=judge,
+            topic=numbered[-n],
+            category=numbered[n],
+        )
+        for n in range(len(names))
+        for judge in numbered[:3]
+    ]
+    imported(debate, rows)
+    ran = debate("tournament", "report", "t")
+    assert ran.code == 0, ran.err
+    return Path("t/index.html").read_text(encoding="utf-8")
+
+
+def shape(page: Page) -> tuple[object, ...]:
+    """What no name may change: headings but the first, landmarks, ids, links, elements and their classes."""
+    return page.outline, page.landmarks, page.ids, page.links, page.odd, page.classes, page.labels
+
+
+def test_the_page_is_whole_and_loads_nothing(debate: Run) -> None:
+    """Its policy permits its own style and pictures within it alone; each plot is in it, with how to read it."""
+    text = reported(debate, ["plain"] * 4)
+
+    style = re.search(r"<style>(.*?)</style>", text, re.DOTALL)
+    assert style is not None
+    digest = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
+    assert f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:" in text
+    assert set(re.findall(r'(?:src|href)="(?!#)([^,"]*)', text)) == {"data:image/svg+xml;base64"}
+    assert text.count("<img ") == text.count("<figcaption>") == len(list(Path("t/plots").glob("*.svg"))) >= 7
+    assert "<script" not in text and " style=" not in text
+
+
+@pytest.mark.slow
+def test_no_name_leaves_its_place(debate: Run) -> None:
+    """With hostile names, the page has the outline, ids, links and elements that it has with plain ones, and every plot
+    is well-formed and made of shapes and text alone."""
+    plain = page_reading.read(reported(debate, ["plain"] * MANY))
+    shutil.rmtree("t")
+
+    page = page_reading.read(reported(debate, NASTY[:: len(NASTY) // MANY][:MANY]))
+
+    assert shape(page) == shape(plain)
+    drawings = [ElementTree.parse(path).getroot() for path in Path("t/plots").glob("*.svg")]
+    assert {part.tag.rpartition("}")[2] for drawing in drawings for part in drawing.iter()} == {
+        "svg", "rect", "g", "path", "line", "text",
+    }  # fmt: skip
+
+
+def test_a_page_of_something_else_is_not_overwritten(debate: Run) -> None:
+    """An index.html that is no tournament's page stays, and the command says so."""
+    imported(debate, [row(f"d{n}", "a", "b", "pro") for n in range(3)])
+    Path("t/index.html").write_text("<p>mine", encoding="utf-8")
+
+    ran = debate("tournament", "report", "t")
+
+    assert ran.code == 2 and "t/index.html holds something else than a tournament's page" in ran.err
+    assert Path("t/index.html").read_text(encoding="utf-8") == "<p>mine"
+
+
+def test_a_report_can_be_made_again(debate: Run) -> None:
+    """The second time gives the same page and tables, and moves nothing aside."""
+    imported(debate, [row(f"d{n}", "a", "b", ("pro", "con")[n % 2], topic=f"t{n}") for n in range(8)])
+    debate("tournament", "report", "t")
+    before = {path: path.read_bytes() for path in Path("t").rglob("*") if path.is_file()}
+
+    assert debate("tournament", "report", "t").code == 0
+
+    assert {path: path.read_bytes() for path in Path("t").rglob("*") if path.is_file()} == before
+    assert {path.name for path in before} >= {
+        "index.html",
+        "ratings.json",
+        "elo.csv",
+        "judge_agreement.csv",
+        "strengths.png",
+    }

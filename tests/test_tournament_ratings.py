@@ -1,0 +1,163 @@
+"""Strengths are recovered from votes, with intervals, and what can't be told from the votes is said."""
+
+from __future__ import annotations
+
+import math
+import random
+import sys
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Run
+from tournaments import imported, ratings, row
+
+from debate_orchestrator.tournament import bradley_terry
+from debate_orchestrator.tournament.rows import BallotRow, DebateRow
+
+STRENGTHS = {"weak": -1.0, "middling": 0.0, "strong": 1.0}
+SIDE, SECOND, TIES = 0.6, 0.4, 0.4
+JUDGES = {"fair": (0.0, 1.0), "for pro": (0.8, 1.0), "for con": (-0.8, 1.0), "coin": (0.0, 0.0)}
+"""Judge to its bias and its reliability."""
+
+
+def simulated(topics: int, seed: int = 1) -> tuple[list[DebateRow], list[BallotRow]]:
+    """Every pair in both seatings and orders on each topic, voted on by all judges."""
+    chance = random.Random(seed)
+    debates, votes = [], []
+    for topic in range(topics):
+        for pro, con in permutations(STRENGTHS, 2):
+            for first in ("pro", "con"):
+                name = f"{topic} {pro} {con} {first}"
+                debates.append(DebateRow(id=name, topic=str(topic), pro=pro, con=con, first=first, winner="tie"))
+                for judge, (bias, reliability) in JUDGES.items():
+                    order = SECOND if first == "con" else -SECOND
+                    x = reliability * (STRENGTHS[pro] - STRENGTHS[con]) + SIDE + order + bias
+                    weights = [math.exp(x / 2), math.exp(-x / 2), TIES]
+                    winner: Any = chance.choices(("pro", "con", "tie"), weights)[0]
+                    votes.append(BallotRow(debate=name, judge=judge, winner=winner))
+    return debates, votes
+
+
+def test_what_made_the_votes_is_found() -> None:
+    """From simulated votes the fit finds strengths, effects, ties, and each judge's bias and reliability. Its
+    reliabilities are relative to the judges' mean, so strengths are compared by their ratio."""
+    fit = bradley_terry.fit(*simulated(80))
+    assert fit is not None and fit.side is not None and fit.second is not None
+
+    found = {one.model: one.strength.value for one in fit.strengths}
+    judges = {one.judge: one for one in fit.judges}
+    assert [one.model for one in fit.strengths] == ["strong", "middling", "weak"]
+    assert (found["strong"] - found["middling"]) == pytest.approx(found["middling"] - found["weak"], abs=0.15)
+    assert fit.side.value == pytest.approx(SIDE, abs=0.1) and fit.second.value == pytest.approx(SECOND, abs=0.1)
+    assert math.exp(fit.ties.value) == pytest.approx(TIES, abs=0.06)
+    assert judges["for pro"].bias.value == pytest.approx(0.8, abs=0.2)
+    assert judges["for con"].bias.value == pytest.approx(-0.8, abs=0.2)
+    assert judges["coin"].reliability.value < 0.4 * judges["fair"].reliability.value
+    for estimate, truth in ((fit.side, SIDE), (fit.second, SECOND)):
+        assert estimate.low is not None and estimate.high is not None and estimate.low < truth < estimate.high
+    assert [one.rank for one in fit.strengths] == [1, 2, 3]
+
+
+def test_intervals_follow_the_topics() -> None:
+    """More topics narrow the intervals, more judges of the same topic alone do not make them vanish, and the same rows
+    give the same figures."""
+
+    def width(topics: int) -> float:
+        fit = bradley_terry.fit(*simulated(topics))
+        assert fit is not None
+        first = fit.strengths[0].strength
+        assert first.low is not None and first.high is not None
+        return first.high - first.low
+
+    assert width(80) < 0.7 * width(20)
+    assert bradley_terry.fit(*simulated(6)) == bradley_terry.fit(*simulated(6))
+
+
+def test_equal_models_share_a_rank(debate: Run) -> None:
+    """Models that the intervals do not separate share rank 1, and one that loses to both has rank 3."""
+    rows = []
+    for topic in range(12):
+        for n, (pro, con) in enumerate((("a", "b"), ("b", "a"))):
+            winner = ("pro", "con")[(topic + n) % 2] if topic % 3 else "tie"
+            rows.append(row(f"{topic}-{n}", pro, con, winner, topic=f"t{topic}"))
+        for model in ("a", "b"):
+            rows.append(row(f"{topic}-{model}", model, "c", "pro", topic=f"t{topic}"))
+            rows.append(row(f"{topic}-c{model}", "c", model, "con" if topic else "pro", topic=f"t{topic}"))
+    imported(debate, rows)
+
+    assert {one["model"]: one["rank"] for one in ratings(debate)["bradley_terry"]} == {"a": 1, "b": 1, "c": 3}
+
+
+def test_a_model_that_won_everything_has_a_finite_strength(debate: Run) -> None:
+    """The prior keeps it finite, above the others, and the note names it."""
+    rows = [row(f"{n}-{side}", *(("best", "x") if side else ("x", "best")), "best", topic=f"t{n}") for n in range(6)
+            for side in (0, 1)]  # fmt: skip
+    imported(debate, rows)
+
+    ran = debate("tournament", "rate", "t", "--json")
+
+    first, second = ran.json["bradley_terry"]
+    assert first["model"] == "best" and 0.5 < first["strength"] < 6
+    assert second["strength"] == pytest.approx(-first["strength"], abs=1e-3)
+    assert "the prior alone holds their strength: best, x" in ran.err
+
+
+def test_models_that_never_met_are_not_compared(debate: Run) -> None:
+    """Two groups have ranks of their own, each is centered on 0, and the note says so."""
+    rows = []
+    for n in range(12):
+        for strong, weak in (("a", "b"), ("c", "d")):
+            pro, con = (strong, weak) if n % 2 else (weak, strong)
+            rows.append(row(f"{strong}{n}", pro, con, weak if n < 2 else strong, topic=f"t{n // 2}"))
+    imported(debate, rows)
+
+    ran = debate("tournament", "rate", "t", "--json")
+
+    found = {one["model"]: one for one in ran.json["bradley_terry"]}
+    assert found["a"]["strength"] == pytest.approx(-found["b"]["strength"], abs=1e-3)
+    assert found["a"]["rank"] == found["c"]["rank"] == 1
+    assert "2 groups that never met" in ran.err
+
+
+def test_effects_that_the_schedule_hides_are_null(debate: Run) -> None:
+    """Without exchanged sides there is no side effect, and without both orders none of speaking second."""
+    imported(debate, [row(f"d{n}", "a", "b", "pro" if n % 3 else "con", topic=f"t{n}") for n in range(9)])
+
+    ran = debate("tournament", "rate", "t", "--json")
+
+    assert ran.json["side_effect"] is None and ran.json["second_speaker_effect"] is None
+    assert "can't tell a side effect" in ran.err and "speaking second can't be told apart" in ran.err
+    assert set(ran.json) == {"schema", "elo", "bradley_terry", "side_effect", "second_speaker_effect"}
+    assert set(ran.json["bradley_terry"][0]) == {"model", "strength", "low", "high", "rank"}
+    assert set(ran.json["elo"][0]) == {"model", "rating", "games", "won", "lost", "tied"}
+
+
+def test_flipped_votes_count_nowhere_and_are_said(debate: Run) -> None:
+    """A vote that changes when the sides are exchanged counts in no panel, rating or agreement; the note has the
+    number."""
+    rows = []
+    for n in range(4):
+        for mirrored in ("no", "yes"):
+            rows.append(row(f"d{n}", "a", "b", "pro", judge="steady", mirrored=mirrored))
+            flips = n == 0 and mirrored == "yes"
+            rows.append(row(f"d{n}", "a", "b", "pro" if flips else "con", judge="other", mirrored=mirrored))
+    imported(debate, rows)
+
+    ran = debate("tournament", "rate", "t", "--json")
+
+    assert [(one["won"], one["tied"]) for one in ran.json["elo"]] == [(1, 3), (0, 3)]
+    assert "1 of 8 votes that were cast twice changed when the sides were exchanged" in ran.err
+
+
+@pytest.mark.parametrize(("library", "verb"), [("numpy", "rate"), ("vl_convert", "report")])
+def test_a_missing_extra_is_named(library: str, verb: str, debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without its libraries a command ends in a sentence with the pip command, and writes nothing."""
+    imported(debate, [row("d1", "a", "b", "pro")])
+    monkeypatch.setitem(sys.modules, library, None)
+
+    ran = debate("tournament", verb, "t")
+
+    assert ran.code == 2 and "pip install 'debate-orchestrator[tournament]'" in ran.err
+    assert {path.name for path in Path("t").iterdir()} == {"rows.jsonl", "tournament.json"}

@@ -1,0 +1,212 @@
+"""The tables count what they say: agreement, kappa, sides, order, repeats, and what journals hold."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tellings
+from conftest import Run
+from tournaments import imported, ratings, row, table, write_rows
+
+from debate_orchestrator.storage.journal import JournalWriter
+from debate_orchestrator.tournament.judging import cohen_kappa, fleiss_kappa
+
+
+def test_cohens_kappa_is_worked_as_by_hand() -> None:
+    """20 yes-yes, 15 no-no, 5 and 10 apart: 0.7 agreed, 0.5 by chance, so 0.4. One label alone is no kappa."""
+    counts = Counter({("pro", "pro"): 20, ("pro", "con"): 5, ("con", "pro"): 10, ("con", "con"): 15})
+
+    assert cohen_kappa(counts) == pytest.approx(0.4)
+    assert cohen_kappa(Counter({("pro", "pro"): 9})) is None
+
+
+def test_fleiss_kappa_is_worked_as_by_hand() -> None:
+    """Three panels of three: agreement 1, 1/3, 1/3; chance (6/9)² + (3/9)² = 5/9; (5/9 - 5/9) / (4/9) = 0."""
+    assert fleiss_kappa([["pro"] * 3, ["pro", "pro", "con"], ["pro", "con", "con"]]) == pytest.approx(0)
+    assert fleiss_kappa([["pro"] * 3, ["con"] * 3]) == pytest.approx(1)
+    assert fleiss_kappa([["pro"] * 3]) is None
+    assert fleiss_kappa([["pro"]]) is None
+
+
+def test_agreement_takes_a_tie_for_a_label(debate: Run) -> None:
+    """Two ties agree, a tie and a win do not, a missing vote is no pair, and each pair stands once, in either order."""
+    votes = {"d1": ("tie", "tie"), "d2": ("tie", "pro"), "d3": ("con", "con"), "d4": ("pro", "")}
+    rows = []
+    for n, (name, (first, second)) in enumerate(votes.items()):
+        panel = [row(name, "a", "b", first, judge="x"), row(name, "a", "b", second, judge="y")]
+        rows += panel[::-1] if n % 2 else panel
+    imported(debate, rows)
+
+    # Chance: x has 2 ties and 1 con, y has 1 tie, 1 pro, 1 con: (2 * 1 + 1 * 1) / 9 = 1/3; (2/3 - 1/3) / (2/3) = 1/2.
+    assert table("judge_agreement") == [
+        {"judge_a": "x", "judge_b": "y", "agree": "2", "total": "3", "agreement_rate": "0.666667", "kappa": "0.5"}
+    ]
+    assert table("judge_side_preference")[0] == {
+        "judge": "x", "pro": "1", "con": "1", "tie": "2", "total": "4",
+        "pro_rate": "0.25", "con_rate": "0.25", "tie_rate": "0.5",
+    }  # fmt: skip
+    panels = table("panel_agreement")[0]
+    assert (panels["judges"], panels["debates"], panels["unanimous"]) == ("2", "3", "2")
+
+
+def test_results_are_counted_by_side_topic_and_pair(debate: Run) -> None:
+    """(a, b) and (b, a) are one pair, and results of pro and con are kept apart."""
+    imported(
+        debate,
+        [
+            row("d1", "a", "b", "pro", topic="t1", category="law"),
+            row("d2", "b", "a", "pro", topic="t1", category="law"),
+            row("d3", "b", "a", "con", topic="t2"),
+            row("d4", "a", "b", "tie", topic="t2"),
+        ],
+    )
+
+    sides = {one.pop("model"): one for one in table("model_winrate_by_side")}
+    assert sides["a"] == {
+        "pro_wins": "1", "pro_losses": "0", "pro_ties": "1", "con_wins": "1", "con_losses": "1", "con_ties": "0",
+        "pro_win_rate": "0.5", "con_win_rate": "0.5",
+    }  # fmt: skip
+    assert table("head_to_head") == [
+        {"model_a": "a", "model_b": "b", "a_wins": "2", "b_wins": "1", "ties": "1", "total": "4"}
+    ]
+    assert [(one["topic_id"], one["pro_wins"], one["con_wins"], one["ties"]) for one in table("topic_winrate")] == [
+        ("t1", "2", "0", "0"),
+        ("t2", "0", "1", "1"),
+    ]
+    assert {(one["model"], one["wins"]) for one in table("category_winrate")} == {("a", "1"), ("b", "1")}
+
+
+def test_speaking_second_is_measured_in_matched_debates(debate: Run) -> None:
+    """A claim that scores 5 when pro speaks first and 6 when pro speaks second has a gain of 1; a debate held in one
+    order alone is no match."""
+    rows = [
+        row("d1", "a", "b", "con", first="pro", score=5),
+        row("d2", "a", "b", "pro", first="con", score=6),
+        row("d3", "a", "b", "con", first="pro", score=0, topic="t2"),
+    ]
+    imported(debate, rows)
+
+    found = table("second_speaker")[0]
+    assert (found["first_wins"], found["second_wins"]) == ("0", "3")
+    assert (found["matched_pairs"], found["mean_gain"]) == ("1", "1")
+
+
+def test_repeats_and_turns_are_kept_apart_from_votes(debate: Run) -> None:
+    """A judge asked twice has a correlation and one vote; ballots after earlier rounds are a course and no vote."""
+    rows = []
+    for n, (first, second) in enumerate(((2, 3), (5, 5), (9, 7))):
+        side = ("con", "tie", "pro")[n]
+        rows.append(row(f"d{n}", "a", "b", "tie", turn=1, repeat=1, score=5))
+        rows.append(row(f"d{n}", "a", "b", side, turn=2, repeat=1, score=first))
+        rows.append(row(f"d{n}", "a", "b", side, turn=2, repeat=2, score=second))
+    printed = imported(debate, rows)
+
+    assert printed["ballots"] == 9
+    consistency = table("self_consistency")[0]
+    assert (consistency["debates"], consistency["same_outcome_rate"]) == ("3", "1")
+    assert float(consistency["pearson"]) == pytest.approx(0.9966, abs=1e-4)
+    assert [(one["turn"], one["mean_score"], one["mean_change"]) for one in table("score_by_turn")] == [
+        ("1", "5", ""),
+        ("2", "5.333333", "0.333333"),
+    ]
+    assert [(one["won"], one["lost"], one["tied"]) for one in ratings(debate)["elo"]] == [(1, 1, 1), (1, 1, 1)]
+
+
+def test_labels_and_needs_more_evidence_are_counted(debate: Run) -> None:
+    """A label that decides nothing is counted as a label and as no vote."""
+    rows = [row("d1", "a", "b", "pro", label="supported"), row("d2", "a", "b", "", label="needs more evidence")]
+    imported(debate, rows)
+
+    assert [(one["label"], one["count"]) for one in table("labels")] == [
+        ("needs more evidence", "1"),
+        ("supported", "1"),
+    ]
+    assert [one["winner"] for one in table("debates")] == ["pro", ""]
+
+
+def write_journal(path: Path, script: dict[str, Any], **how: Any) -> None:
+    """A journal of a panel debate between two models, judged by three."""
+    cast = {"a": ("rehearse:x:one",), "b": ("rehearse:y:two",), "judge": ("x:one", "y:two", "y:two")}
+    opened, *events = tellings.events("panel", script, panel=3, cast=cast, **how)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with JournalWriter.create(path, opened) as writer:
+        for event in events:
+            writer.append(event)
+
+
+def ballot(a: float, b: float) -> dict[str, Any]:
+    criteria = tellings.rules("panel").rubric.criteria
+    return {"scores": {"a": dict.fromkeys(criteria, a), "b": dict.fromkeys(criteria, b)}}
+
+
+def test_journals_become_the_same_rows(debate: Run) -> None:
+    """A folder of journals has models, judges (one that sits twice is two), scores and winners; a journal that is
+    damaged is left out and said, with the debates that are not finished."""
+    votes = {f"final.verdict.judge-{n}": ballot(*points) for n, points in enumerate(((8, 6), (7, 7), (5, 6)), start=1)}
+    write_journal(Path("t/debates/d1.journal.jsonl"), votes)
+    write_journal(Path("t/debates/d2.journal.jsonl"), {**votes, "final.verdict.judge-3": ballot(9, 1)})
+    write_journal(Path("t/debates/d3.journal.jsonl"), {}, until="1.rebuttal.b")
+    shutil.copy("t/debates/d1.journal.jsonl", "t/debates/d4.journal.jsonl")
+    damaged = Path("t/debates/d4.journal.jsonl")
+    damaged.write_text(damaged.read_text(encoding="utf-8").replace('"reply"', '"reply" ', 1), encoding="utf-8")
+    lines = [{"id": f"d{n}", "topic": "t7", "category": "law", "pro": "One", "con": "Two"} for n in range(1, 6)]
+    Path("t/schedule.json").write_text(json.dumps(lines), encoding="utf-8")
+    Path("t/debates/d1.html").touch()
+
+    ran = debate("tournament", "report", "t")
+
+    assert ran.code == 0, ran.err
+    found = [(one["debate"], one["topic_id"], one["pro"], one["winner"], one["complete"]) for one in table("debates")]
+    assert sorted(found) == [
+        ("d1", "t7", "One", "tie", "True"),
+        ("d2", "t7", "One", "pro", "True"),
+        ("d3", "t7", "One", "", "False"),
+    ]
+    assert {one["judge"]: (one["pro"], one["con"], one["tie"]) for one in table("judge_side_preference")} == {
+        "x:one": ("2", "0", "0"),
+        "y:two": ("0", "0", "2"),
+        "y:two #2": ("1", "1", "0"),
+    }
+    assert "A journal is left out: t/debates/d4.journal.jsonl: line" in ran.err
+    assert "2 of 5 scheduled debates have no journal" in ran.err
+    assert "1 debate is not finished" in ran.err and "rehearsed: stand-ins spoke" in ran.err
+    assert '<a href="debates/d1.html">d1</a>' in Path("t/index.html").read_text(encoding="utf-8")
+
+
+def test_a_folder_without_any_readable_journal_ends_in_a_sentence(debate: Run) -> None:
+    """All that is wrong is said, with exit code 2."""
+    Path("t/debates").mkdir(parents=True)
+    Path("t/debates/d1.journal.jsonl").write_text("half a li", encoding="utf-8")
+
+    ran = debate("tournament", "rate", "t")
+
+    assert ran.code == 2 and "None of the 1 journals in t can be read" in ran.err
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_rows_take_seconds(debate: Run) -> None:
+    """Import, ratings and tables of 100,000 rows each end within 10 s of this process's own time."""
+    models = [f"m{n}" for n in range(12)]
+    rows = (
+        row(
+            f"d{n}",
+            models[n % 12],
+            models[(n + 1 + n // 12 % 11) % 12],
+            "pro" if n % 3 else "con",
+            judge,
+            topic=f"t{n % 50}",
+        )
+        for n in range(33_334)
+        for judge in ("x", "y", "z")
+    )
+    write_rows(rows)
+    for command in (("import", "rows.csv", "--map", "map.yaml", "--to", "t"), ("rate", "t"), ("report", "t")):
+        begun = time.process_time()
+        assert debate("tournament", *command).code == 0
+        assert time.process_time() - begun < 10
