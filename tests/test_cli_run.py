@@ -212,7 +212,7 @@ def settings(path: str) -> dict[str, Any]:
 def test_settings_come_from_file_and_flags(debate: Run, server: Server) -> None:
     """Search, retries and the shared cache are settings like others: of the file, overridden by flags, and kept."""
     answers = "topic: T\npositions: {a: x, b: y}\nrounds: 1\nsearch: true\nretry_for: 30\noutput: r.md\n"
-    Path("a.yaml").write_text(answers, encoding="utf-8")
+    Path("a.yaml").write_text(f"{answers}issues: false\nbrief: false\n", encoding="utf-8")
     debate("run", "--answers=a.yaml", "--retry-for=45", "--share-cache")
     kept = settings(J)
 

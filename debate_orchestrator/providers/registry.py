@@ -19,6 +19,8 @@ from debate_orchestrator.util.errors import BadSettings, ExternalError, Transien
 from debate_orchestrator.util.redact import StreamRedactor, redact, redactor
 
 if TYPE_CHECKING:
+    import asyncio
+
     from debate_orchestrator.prompting.briefs import Brief
 
 Piece = Callable[[str], None]
@@ -172,6 +174,19 @@ class Person(Protocol):
 
     def tidy(self, debate: DebateState) -> None:
         """Removes the drafts of turns that are on record."""
+        ...
+
+
+@runtime_checkable
+class Queued(Protocol):
+    """A provider whose calls wait until there is room for them, before their intent is written."""
+
+    async def admitted(self, brief: Brief, stop: asyncio.Event) -> bool:
+        """Returns when a call with this brief may be made; False if `stop` was set before."""
+        ...
+
+    def withdraw(self, brief: Brief) -> None:
+        """Gives the room back of an admitted call that is not made."""
         ...
 
 

@@ -248,7 +248,7 @@ def _decided(debate: DebateState) -> Iterator[Announcement]:
     yield Announcement("final", rules.labels.final)
     yield Announcement("verdict", wording.outcome_line(verdict, rules))
     if len(verdict.panel) > 1 and not labelled:
-        yield Announcement("votes", f"Judges' votes: {wording.tally(verdict.votes)}.")
+        yield Announcement("votes", wording.votes_sentence(verdict))
     if shortfall := wording.shortfall(verdict.panel, verdict.quorum, rules.name_of):
         yield Announcement("votes", shortfall, "warning")
     yield from _changed(debate, verdict.panel)

@@ -31,10 +31,10 @@ BLIND = "# Debate to Be Reviewed"
 """How the debate begins as reviewers read it."""
 COMPARED = "# Debate Comparison"
 """How a comparison begins."""
-_ALIKE = (
-    "Similar wording: at least {share} of the words that carry content in either of two sentences are in both. That is "
-    "no finding that they mean the same; they may say the opposite. A few debates are a few samples: what differs "
-    "between them proves nothing of why."
+ALIKE_NOTE = (
+    f"Similar wording: at least {percent(compare.ALIKE)} of the words that carry content in either of two sentences "
+    "are in both. That is no finding that they mean the same; they may say the opposite. A few debates are a few "
+    "samples: what differs between them proves nothing of why."
 )
 
 
@@ -51,8 +51,7 @@ def render_blind(report: ReportModel) -> str:
 
 def render_comparison(comparison: Comparison) -> str:
     """Some debates side by side."""
-    note = _ALIKE.format(share=percent(compare.ALIKE))
-    values = {"comparison": comparison, "title": COMPARED, "note": note, "budget": ParseBudget()}
+    values = {"comparison": comparison, "title": COMPARED, "note": ALIKE_NOTE, "budget": ParseBudget()}
     return _ended(_environment().get_template("comparison.md.j2").render(values))
 
 
@@ -92,6 +91,7 @@ def _rendered(report: ReportModel, template: str, **more: Any) -> str:
             "brief": report.brief,
             "marked": brief.MARKED,
             "result_line": verdict_text.result_line(report),
+            "contents": _contents(report),
             "headline": verdict_text.headline(report),
             "outcome": verdict_text.outcome(report),
             "remarks": verdict_text.remarks(report),
@@ -158,19 +158,30 @@ def _summary(report: ReportModel, writer: MarkdownWriter) -> str:
 
 
 def _link(report: ReportModel, anchors: dict[str, str], turn: str) -> str:
-    """A link to a turn: `round 1, owritering A`."""
+    """A link to a turn: `round 1, opening A`."""
     round, name = report.places[turn]
     return f"[{f'round {round}, ' if round else ''}{name}](#{anchors[turn]})"
 
 
 def _links(report: ReportModel, anchors: dict[str, str], turns: list[str]) -> str:
-    """Links to turns, by round: `round 1: owritering A, challenge B; round 2: ...`."""
+    """Links to turns, by round: `round 1: opening A, challenge B; round 2: ...`."""
     rounds: dict[int, list[str]] = {}
     for turn in turns:
         round, name = report.places[turn]
         rounds.setdefault(round, []).append(f"[{name}](#{anchors[turn]})")
     named = ((f"round {round}: " if round else "", links) for round, links in sorted(rounds.items()))
     return "; ".join(name + ", ".join(links) for name, links in named)
+
+
+def _contents(report: ReportModel) -> str:
+    """Links to the sections that a reader looks for first, on one line."""
+    final = report.judging.final_fields
+    titles = [*(["Decision Brief"] if report.brief else []), "Final Verdict", "Debate Transcript"]
+    titles += ["Per-Round Score Summary"] if report.judging.round_fields else []
+    titles += ["Dissent Record"] if "rows" in final else []
+    titles += ["Key Unresolved Questions"] if "unresolved_questions" in final else []
+    titles += ["Recommended Follow-Up"] if "follow_up" in final else []
+    return " · ".join(f"[{title}](#{markup.anchor(title, {})})" for title in titles)
 
 
 def _anchors(report: ReportModel) -> dict[str, str]:

@@ -88,7 +88,7 @@ def outcome(report: ReportModel) -> Phrase:
     if "winner" in report.judging.round_fields or report.judging.scores_rounds:
         sentences.append(_rounds_won(report, verdict))
     if len(verdict.panel) > 1:
-        sentences.append(f"Judges' votes: {wording.tally(verdict.votes)}.")
+        sentences.append(wording.votes_sentence(verdict))
     if report.judging.by_swing and verdict.swing:
         gained = ", ".join(f"{report.seats[side]} {votes:+d}" for side, votes in verdict.swing.items())
         sentences.append(f"It is decided by the votes gained since the first word: {gained}.")
@@ -146,7 +146,7 @@ def _label_outcome(report: ReportModel, verdict: VerdictReport) -> Phrase:
     counts = f"for {report.seats[winner]}" if winner in report.seats else counts
     score = "" if verdict.score is None else f" ({report.judging.scales.of(verdict.score)})"
     stated = strong("The verdict: ", literal(verdict.label), f"{score}.")
-    sentences: list[str | Phrase] = [stated, f"Where sides are counted, that counts {counts}."]
+    sentences: list[str | Phrase] = [stated, f"Between the two sides it counts {counts}."]
     if len(verdict.panel) > 1:
         labels = [vote.label for vote in verdict.panel if vote.label is not None]
         tally = joined(", ", [phrase(literal(label), f" {labels.count(label)}") for label in dict.fromkeys(labels)])
@@ -179,7 +179,11 @@ def worked_out(report: ReportModel) -> str:
     verdict, judging = report.verdict, report.judging
     if verdict is None or not judging.measured:
         return ""
-    apart = f"the totals differ by {percent(verdict.gap)} of the larger one. " if verdict.gap is not None else ""
+    apart = (
+        f"the totals differ by {wording.whole_percent(verdict.gap)} of the larger one. "
+        if verdict.gap is not None
+        else ""
+    )
     strength = (
         f"How the strength is worked out: {apart}Decisive is a lead of over 20%, consensus is declared or conceded, "
         f"narrow is everything else.{' A tie has none.' if verdict.winner == TIE else ''}"
@@ -219,6 +223,10 @@ def summary(report: ReportModel) -> Table:
     if report.verdict and judging.scores_rounds:
         totals = [decimals(report.verdict.totals[side]) if report.scored else "none" for side in sides]
         rows.append(tuple(map(strong, ("Total", *totals, winner_word(report.verdict.winner)))))
+    verdict = report.verdict
+    if verdict and judging.labelled:
+        score = judging.scales.of(verdict.score if verdict.label else None, " / ")
+        rows.append((strong("Final"), strong(literal(verdict.label or NO_DECISION)), strong(score)))
     return Table(tuple(heads), tuple(rows))
 
 
