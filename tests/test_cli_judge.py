@@ -127,9 +127,7 @@ def test_our_own_report_is_a_transcript(debate: Run, recorded: Path) -> None:
 def test_flags_give_topic_and_positions(debate: Run, here: Path, name: str, text: str) -> None:
     """A transcript without a topic, in markdown or JSON, is judged on the one that flags give."""
     Path(name).write_text(text, encoding="utf-8")
-    ran = debate(
-        "judge", name, "--judge", "host", "--topic", "Cats?", "--position-b", "No cats.", "--no-issues", "--no-brief"
-    )
+    ran = debate("judge", name, "--judge", "host", "--topic", "Cats?", "--position-b", "No cats.")
     debated = fold(read("talk.judged.journal.jsonl").events)
 
     assert ran.code == 3
