@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, get_args, get_origin
+from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CLERK, JUDGE
@@ -118,7 +118,8 @@ def more_fields(rules: Format) -> list[FormField]:
 def _kind(name: str) -> str:
     """The kind of field that a setting takes by its type; empty where a form can't give it."""
     annotation = Settings.model_fields[name].annotation
-    parts = get_args(annotation) if get_origin(annotation) in (types.UnionType,) else (annotation,)
+    union = get_args(annotation) if get_origin(annotation) in (types.UnionType, Union) else (annotation,)
+    parts = [get_args(part)[0] if get_origin(part) is Annotated else part for part in union]
     if bool in parts:
         return "flag"
     if int in parts or float in parts:
