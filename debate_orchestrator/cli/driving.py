@@ -21,6 +21,7 @@ from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import start
 from debate_orchestrator.engine.estimate import estimate
+from debate_orchestrator.engine.next_command import next_command
 from debate_orchestrator.engine.turn import OnEvent, record_event
 from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.providers import registry
@@ -51,7 +52,8 @@ def drive_to_report(debate: ConsentedDebate, arguments: argparse.Namespace, expe
             except KeyboardInterrupt as interrupt:
                 raise KeyboardInterrupt(str(interrupt) or f"interrupted; {_go_on(debate)}") from None
     if due := ", ".join(turn.id for turn in debate.state.due):
-        raise Paused(f"{files.journal}: turns wait for the host: {due}. Take them with `debate step {files.journal}`.")
+        hint = f"`{next_command(debate.state, files.journal)}` to take them"
+        raise Paused(f"{files.journal}: turns wait for the host: {due}.", hint=hint)
     written = write_reports(journal, files)
     if arguments.json:
         paths = {"journal": files.journal, "report": files.report, "page": written.page, "summary": written.summary}
@@ -95,7 +97,7 @@ def _take_turns(debate: ConsentedDebate, arguments: argparse.Namespace, expected
 def _go_on(debate: ConsentedDebate) -> str:
     """What is saved, and the command that goes on."""
     turns = len(debate.state.answers)
-    return f"{turns} turn{'s' * (turns != 1)} saved. Go on with `debate resume {debate.files.journal}`."
+    return f"{turns} turn{'s' * (turns != 1)} saved. Go on with `{next_command(debate.state, debate.files.journal)}`."
 
 
 def _rehearsed(state: DebateState) -> bool:

@@ -15,11 +15,10 @@ from debate_orchestrator.core import hearing, schedule
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Answer, Asked, CallFailed, Event, Rejected, Reply
 from debate_orchestrator.core.phases import Turn
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.state import DebateState, filler
 from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.prompting.briefs import Brief, brief_file
 from debate_orchestrator.providers import registry
-from debate_orchestrator.providers.caching import filler
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.announcements import Announcer
 from debate_orchestrator.util import model_spec, sanitize

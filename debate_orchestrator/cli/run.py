@@ -26,6 +26,8 @@ from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings
 
+_MOST_PIPED = 64 * LONGEST_LINE
+"""Bytes that are read from standard input, so that a stream without end is refused too."""
 EXAMPLE = 'debate run --topic "Should we move to gRPC?" --rehearse'
 
 
@@ -47,14 +49,24 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _piped_topic() -> str | None:
-    """The line on standard input, where it is a pipe or a file with text; None where nothing comes within 2 s."""
+    """The line on standard input, where it is a pipe or a file; None where it has no text. It is read to its end, or
+    until nothing comes for 2 s. Raises BadSettings for more than one line; blank lines do not count."""
     try:
-        mode = os.fstat(sys.stdin.fileno()).st_mode
-        if not (stat.S_ISFIFO(mode) or stat.S_ISREG(mode)) or not select.select([sys.stdin], [], [], 2.0)[0]:
+        mode = os.fstat(stdin := sys.stdin.fileno()).st_mode
+        if not (stat.S_ISFIFO(mode) or stat.S_ISREG(mode)):
             return None
-        return sys.stdin.readline(2 * LONGEST_LINE).strip() or None
+        data = b""
+        # A pipe may be held open by a program that writes no more.
+        while len(data) < _MOST_PIPED and select.select([stdin], [], [], 2.0)[0] and (piece := os.read(stdin, 65_536)):
+            data += piece
     except (AttributeError, OSError, ValueError):
         return None
+    text = data.decode(errors="surrogateescape")
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if len(lines) > 1:
+        problem = f"topic: standard input holds {len(lines)} lines, and a topic is one."
+        raise BadSettings(problem, hint="one sentence; `--context FILE` gives both sides a text to draw on")
+    return lines[0] if lines else None
 
 
 def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
