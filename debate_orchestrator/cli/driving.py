@@ -15,7 +15,7 @@ from debate_orchestrator.cli.debates import ConsentedDebate
 from debate_orchestrator.cli.interrupts import terminated_like_interrupted
 from debate_orchestrator.cli.output import next_step, print_errors, print_json, remark, say
 from debate_orchestrator.cli.people import connect_person
-from debate_orchestrator.cli.progress import BriefFiles, JsonEvents, Progress, silent, spending_line
+from debate_orchestrator.cli.progress import BriefFiles, JsonEvents, Progress, spending_line
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.state import DebateState
@@ -30,6 +30,7 @@ from debate_orchestrator.reports.model import build_report, closing_line
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.callbacks import ignore
 from debate_orchestrator.util.errors import ExternalError, Paused
 
 
@@ -83,7 +84,7 @@ def _take_turns(debate: ConsentedDebate, arguments: argparse.Namespace, expected
     person = connect_person(seats, files.drafts)
     screen = None if quiet else watch(state, sys.stderr)
     progress = Progress(state)
-    on_event: OnEvent = silent if quiet else progress
+    on_event: OnEvent = ignore if quiet else progress
     on_event = json_events or (screen.live.on_event if screen else on_event)
     rehearses = any(model_spec.kind(spec) == model_spec.REHEARSE for specs in state.cast.values() for spec in specs)
     on_brief = BriefFiles(TurnsFolder(files.turns, remark)) if rehearses else None
@@ -102,7 +103,7 @@ def _go_on(debate: ConsentedDebate) -> str:
 
 def _rehearsed(state: DebateState) -> bool:
     """Whether stand-ins had every seat: `run` then names the command of the real debate."""
-    return all(model_spec.kind(spec) == model_spec.REHEARSE for specs in state.cast.values() for spec in specs)
+    return model_spec.are_stand_ins(spec for specs in state.cast.values() for spec in specs)
 
 
 class Written(NamedTuple):

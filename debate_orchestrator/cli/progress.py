@@ -91,10 +91,6 @@ class Progress:
         self._sign_later(debate, turn_id, self._next_signs)
 
 
-def silent(debate: DebateState, event: Event) -> None:
-    """Prints nothing."""
-
-
 class JsonEvents:
     """Prints each event as one JSON object a line, beginning with those that are in the journal already."""
 

@@ -22,8 +22,9 @@ from debate_orchestrator.engine.turn import record_event
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.setup.plain_positions import plain_positions
 from debate_orchestrator.setup.settings import Settings
-from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.storage.paths import DebateFiles, free_files
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.callbacks import ignore
 from debate_orchestrator.util.errors import BadSettings
 
 _MOST_PIPED = 64 * LONGEST_LINE
@@ -82,7 +83,7 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
     permissions = flags.permitted(arguments)
     check_settings(settings, files, permissions=permissions, events=arguments.events)
     quiet = is_quiet(arguments)
-    settings, derived = with_positions(settings, _ignore if quiet else remark, permissions=permissions)
+    settings, derived = with_positions(settings, ignore if quiet else remark, permissions=permissions)
     with new_debate(settings, files, derived) as debate:
         expected = ""
         if rehearse:
@@ -112,17 +113,7 @@ def _real_command(arguments: argparse.Namespace, settings: Settings) -> str:
     return shlex.join(command)
 
 
-def free_files(files: DebateFiles) -> DebateFiles:
-    """These files, or the first with a number in their names that no debate has yet."""
-    numbered = (files.beside(f"-{n}") for n in range(2, 1000))
-    return next((free for free in (files, *numbered) if not free.there()), files)
-
-
 def _has_only_stand_ins(settings: Settings) -> bool:
     """Whether every seat has the stand-in of a named model, as in the answers of a rehearsal: it is one again."""
     specs = [spec for specs in settings.cast.values() for spec in specs]
-    return all(model_spec.kind(spec) == model_spec.REHEARSE and model_spec.rest(spec) for spec in specs)
-
-
-def _ignore(line: str) -> None:
-    """Prints nothing."""
+    return model_spec.are_stand_ins(specs) and all(map(model_spec.rest, specs))
