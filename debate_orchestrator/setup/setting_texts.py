@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from debate_orchestrator.core.phases import JUDGE
+from debate_orchestrator.core.phases import JUDGE, RAPPORTEUR
 
 _MODEL = "the model that argues {}, such as anthropic:NAME; `debate models` lists models"
 
@@ -55,7 +55,12 @@ SETTING_TEXTS = {
         "the models; by default an agent host takes the turns (`open`), or the best models there are (`run`)",
         "# {a: anthropic:claude-sonnet-5-5, b: anthropic:claude-sonnet-5-5, judge: [anthropic:claude-opus-5-5]}",
         "MODEL",
-        {"a": _MODEL.format("A"), "b": "the model that argues B", JUDGE: "the judge; repeat for a panel"},
+        {
+            "a": _MODEL.format("A"),
+            "b": "the model that argues B",
+            JUDGE: "the judge; repeat for a panel",
+            RAPPORTEUR: "the model that draws up the issues and the decision brief; the first judge's by default",
+        },
     ),
     "max_cost": SettingText("US dollars that calls may cost in all; the debate pauses before more", "null", "USD"),
     "search": SettingText("debaters may search the web if their provider can", "false", label="Web search"),
@@ -75,6 +80,17 @@ SETTING_TEXTS = {
     "each_round": SettingText(
         "judges vote after every round, in formats that leave that open", "# true", label="Votes after every round"
     ),
+    "until_dry": SettingText(
+        "end the debate after the round in which the judge finds no new ground; rounds: auto does this too",
+        "# true",
+        label="Until dry",
+    ),
+    "issues": SettingText(
+        "draw up a list of issues before round 1; in a file, also a list of your own, the weightiest first",
+        "true",
+        label="List of issues",
+    ),
+    "brief": SettingText("write a decision brief after the verdict", "true", label="Decision brief"),
     "one_agent": SettingText("record that one agent takes every turn", "# true"),
 }
 """Every setting that a user may choose, by its name, in the order of an answers file."""
