@@ -107,6 +107,15 @@ def test_the_core_is_pure() -> None:
     assert {named(path): imported(path) & PURE for path in core if imported(path) & PURE} == {}
 
 
+def test_the_core_names_no_command() -> None:
+    """Nothing in the core names a verb or a flag of the command line."""
+    commands = re.compile(r"`debate [a-z]|--[a-z{]|\bmetavar\b")
+    core = sorted((PACKAGE / "core").glob("*.py"))
+
+    assert core
+    assert {named(path): found for path in core if (found := commands.findall(path.read_text("utf-8")))} == {}
+
+
 def test_files_and_functions_can_be_read_whole() -> None:
     """No file is over 500 lines, and no function over 50."""
     lines = {named(path): len(path.read_text(encoding="utf-8").splitlines()) for path in [*SOURCES, *TESTS]}

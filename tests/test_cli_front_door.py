@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,20 @@ def no_key(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("ANTHROPIC_CONFIG_DIR", str(here / "nothing"))
     monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")
+
+
+@pytest.fixture
+def piped(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Puts a text on standard input, as a pipe that its writer has closed."""
+    with ExitStack() as stack:
+
+        def pipe(text: str) -> None:
+            left, right = os.pipe()
+            os.write(right, text.encode())
+            os.close(right)
+            monkeypatch.setattr(sys, "stdin", stack.enter_context(open(left, encoding="utf-8")))
+
+        yield pipe
 
 
 @pytest.mark.parametrize("words", [(TOPIC,), ("--topic", TOPIC), (f"--topic={TOPIC}",), ("run", "--topic", TOPIC)])
@@ -45,6 +61,23 @@ def test_a_topic_in_a_pipe(here: Path) -> None:
     assert ran.returncode == 0, ran.stderr
     assert f"Topic: {TOPIC}" in ran.stderr
     assert none.returncode == 2 and "topic" in none.stderr
+
+
+@pytest.mark.parametrize("text", [f"\n{TOPIC}\n\n", TOPIC])
+def test_one_line_in_a_pipe(debate: Run, piped: Callable[[str], None], text: str) -> None:
+    """Blank lines around the topic do not count, and the last line needs no end."""
+    piped(text)
+    ran = debate("run", *ONE)
+
+    assert ran.code == 0 and f"Topic: {TOPIC}" in ran.err
+
+
+def test_two_lines_in_a_pipe(debate: Run, piped: Callable[[str], None]) -> None:
+    """Text of several lines is refused, so that none of it is lost."""
+    piped(f"{TOPIC}\n\nIt is slow.\n")
+    ran = debate("run", *ONE)
+
+    assert ran.code == 2 and "standard input holds 2 lines" in ran.err and not os.listdir()
 
 
 def test_rehearsing_again_numbers_the_files(debate: Run) -> None:

@@ -144,7 +144,7 @@ def test_an_unfinished_debate_is_refused(debate: Run, here: Path) -> None:
     ran = debate("judge", OLD, "--judge", "host")
 
     assert ran.code == 2
-    assert "a debate that is not finished" in ran.err and f"debate resume {OLD}" in ran.err
+    assert "not finished" in ran.err and f"debate step {OLD}" in ran.err
     assert [path.name for path in here.iterdir()] == [OLD]
 
 

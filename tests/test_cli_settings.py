@@ -14,6 +14,8 @@ from types import SimpleNamespace
 import pytest
 from conftest import Run, finish
 
+from debate_orchestrator.core.settings import DECLARED
+from debate_orchestrator.setup.setting_texts import SETTING_TEXTS
 from debate_orchestrator.util.data import LARGEST, read_mapping
 
 ROOT = Path(__file__).parent.parent
@@ -195,16 +197,17 @@ def test_a_variable_is_named_without_its_value(debate: Run) -> None:
 
 
 TOY = """
-    mood: Annotated[str, Setting(
-        "how the debate should feel", "calm", "MOOD", wanted="calm or stormy",
-        from_format=lambda rules: "calm", label="Mood",
-    )] = "calm"
+    mood: Annotated[str, Setting("calm or stormy", from_format=lambda rules: "calm")] = "calm"
     sources:"""
+TOY_TEXT = """
+    "mood": SettingText("how the debate should feel", "calm", "MOOD", label="Mood"),
+}
+"""
 
 
-def test_a_setting_is_declared_once(here: Path) -> None:
-    """A setting that is added to the model alone has a flag, a line in the sample, one in the block that confirms the
-    setup, and a place in the journal, from which its answer can be had again."""
+def test_a_setting_is_declared_in_two_places(here: Path) -> None:
+    """A setting that is added to the model and to the table of texts has a flag, a line in the sample, one in the block
+    that confirms the setup, and a place in the journal, from which its answer can be had again."""
     shutil.copytree(
         ROOT / "debate_orchestrator", "toy/debate_orchestrator", ignore=shutil.ignore_patterns("__pycache__")
     )
@@ -213,6 +216,8 @@ def test_a_setting_is_declared_once(here: Path) -> None:
     text = source.read_text(encoding="utf-8")
     assert text.count("\n    sources:") == 1
     source.write_text(text.replace("\n    sources:", TOY), encoding="utf-8")
+    texts = Path("toy/debate_orchestrator/setup/setting_texts.py")
+    texts.write_text(texts.read_text(encoding="utf-8").replace("\n}\n", TOY_TEXT), encoding="utf-8")
 
     def toy(*arguments: str) -> str:
         command = [sys.executable, "-m", "debate_orchestrator", *arguments]
@@ -229,6 +234,11 @@ def test_a_setting_is_declared_once(here: Path) -> None:
     opened = json.loads(Path("debate-report.journal.jsonl").read_text(encoding="utf-8").splitlines()[0])["event"]
     assert opened["setup"]["mood"] == "stormy"
     assert "\nmood: stormy\n" in toy("answers", "--from", "debate-report.journal.jsonl")
+
+
+def test_every_setting_has_its_texts() -> None:
+    """The table of texts has the settings of the model, in the same order."""
+    assert [*SETTING_TEXTS] == [*DECLARED]
 
 
 @pytest.mark.parametrize(("former", "name"), [("patience: 30", "retry_for"), ("leader_first: true", "share_cache")])

@@ -9,8 +9,9 @@ from typing import Any
 from debate_orchestrator.cli.output import next_step
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.fold import fold
-from debate_orchestrator.core.settings import DECLARED, default_of
+from debate_orchestrator.core.settings import default_of
 from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.setup.setting_texts import SETTING_TEXTS
 from debate_orchestrator.setup.settings import sample
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import DebateFiles
@@ -50,7 +51,7 @@ def _answers_of(debate: DebateState, output: str) -> dict[str, Any]:
     answers["insist"] = opened.setup.rounds > opened.format.rounds.most
     answers["one_agent"] = any(note.note == "one agent" for note in debate.notes)
     answers["cast"] = {seat: list(models) if len(models) > 1 else models[0] for seat, models in opened.cast.items()}
-    rare = [name for name, setting in DECLARED.items() if setting.sample.startswith("#") and name != "cast"]
+    rare = [name for name, shown in SETTING_TEXTS.items() if shown.sample.startswith("#") and name != "cast"]
     return {
         name: value for name, value in answers.items() if name not in rare or value != default_of(name, opened.format)
     }

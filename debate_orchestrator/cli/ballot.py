@@ -19,6 +19,7 @@ from debate_orchestrator.cli.output import page, print_json, remark, say
 from debate_orchestrator.cli.settings import read_standard_input
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.schema import json_schema
+from debate_orchestrator.engine.next_command import next_command
 from debate_orchestrator.reports import review_files, reviews
 from debate_orchestrator.reports.reviews import ReviewForm
 from debate_orchestrator.storage import journal
@@ -67,7 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
     debate = fold(entry.event for entry in entries)
     if not debate.complete:
         due = ", ".join(turn.id for turn in debate.due)
-        raise BadSettings(f"{path}: this debate is not finished (due: {due}). Finish it: `debate resume {path}`.")
+        hint = f"`{next_command(debate, path)}` to finish it"
+        raise BadSettings(f"{path}: this debate is not finished (due: {due}).", hint=hint)
     case = _Case(path, entries, ReviewForm(debate), DebateFiles.of_journal(path).ballots)
     if arguments.read:
         return _write_transcript(arguments, case)

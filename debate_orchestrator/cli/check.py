@@ -10,6 +10,7 @@ from debate_orchestrator.cli.journals import journal_named
 from debate_orchestrator.cli.output import next_step, print_json, say
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine.next_command import next_command
 from debate_orchestrator.formats import loader
 from debate_orchestrator.reports import verify
 from debate_orchestrator.storage.journal import JournalContents, read
@@ -47,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
         _print_facts(facts)
         for report in checked:
             say(f"{name_of(report.path)}: {report.text}")
-        waits = f"`debate resume {arguments.journal}` continues it."
+        waits = f"`{next_command(fold(contents.events), arguments.journal)}` continues it."
         next_step(waits if facts["due"] else f"`debate report {arguments.journal}` makes its reports again.")
     if not all(report.well or report.state == "reviewed" for report in checked):
         return 2

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.floor import next_command, status, waiting_journal
+from debate_orchestrator.cli.floor import status, waiting_journal
 from debate_orchestrator.cli.output import print_json, say
 from debate_orchestrator.core.events import EndedEarly
 from debate_orchestrator.core.fold import CurrentState, fold
+from debate_orchestrator.engine.next_command import next_command
 from debate_orchestrator.engine.turn import record_event
 from debate_orchestrator.reports import wording
 
@@ -31,5 +32,5 @@ def run(arguments: argparse.Namespace) -> int:
             return 0
         due = ", ".join(turn.id for turn in debate.due)
         say(f"{wording.ended_early(debate)}{f' Due now: {due}.' if due else ''}")
-        say(next_command(debate, arguments.journal))
+        say(f"Go on with `{next_command(debate, arguments.journal)}`.")
     return 0

@@ -17,6 +17,7 @@ from debate_orchestrator.core.fold import CurrentState, admits
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.budget import Budget
 from debate_orchestrator.engine.loop import run_loop
+from debate_orchestrator.engine.next_command import next_command
 from debate_orchestrator.engine.turn import OnBrief, OnEvent, OnText, record_event
 from debate_orchestrator.providers.registry import Provider
 from debate_orchestrator.storage.journal import JournalWriter
@@ -321,4 +322,4 @@ async def run_with_controls(
     if controls.ended and not current.state.complete:
         count = len(current.state.answers)
         turns = f"{count} turn{'s are' if count != 1 else ' is'} saved"
-        raise KeyboardInterrupt(f"interrupted; {turns}. Go on with `debate resume {journal.path}`.")
+        raise KeyboardInterrupt(f"interrupted; {turns}. Go on with `{next_command(current.state, journal.path)}`.")

@@ -40,11 +40,11 @@ def _converse(arguments: argparse.Namespace) -> int:
     """Holds the setup conversation and runs its debate. What was answered is kept if the user leaves."""
     from debate_orchestrator.cli import consent, flags
     from debate_orchestrator.cli.debates import check_settings
-    from debate_orchestrator.cli.run import free_files, run_settings
+    from debate_orchestrator.cli.run import run_settings
     from debate_orchestrator.cli.settings import questionnaire
     from debate_orchestrator.engine.start import rehearsed
     from debate_orchestrator.setup.session import SetupState
-    from debate_orchestrator.storage.paths import DebateFiles
+    from debate_orchestrator.storage.paths import DebateFiles, free_files, free_report
     from debate_orchestrator.terminal.casting import in_background, is_rehearsal, look
     from debate_orchestrator.terminal.prompt import Leave, here
     from debate_orchestrator.terminal.wizard import Wizard
@@ -59,7 +59,7 @@ def _converse(arguments: argparse.Namespace) -> int:
         return files
 
     permissions, prompter = flags.permitted(arguments), here(sys.stdout)
-    questions = partial(questionnaire, default_output=_free_report())
+    questions = partial(questionnaire, default_output=free_report())
     found = in_background(partial(look, permissions))
     wizard = Wizard(prompter, questions, found, check, rehearse=arguments.setup_rehearse)
     agree = partial(consent.agree_to_answers, trusted=False, ask=wizard.agrees)
@@ -90,15 +90,3 @@ def _next_command(path: str, *, rehearse: bool) -> str:
     if rehearse:
         return f"with models to argue, `{command} --a MODEL --b MODEL --judge MODEL` is the real debate."
     return f"`{command}` takes them too."
-
-
-def _free_report() -> str:
-    """The name that is proposed for the report: one that no debate in this folder has yet."""
-    from debate_orchestrator.storage.paths import JOURNAL, REPORT, DebateFiles
-
-    stem = REPORT.removesuffix(".md")
-    for name in (stem, *(f"{stem}-{n}" for n in range(2, 1000))):
-        files = DebateFiles.of_journal(f"{name}{JOURNAL}")
-        if not files.there():
-            return files.report
-    return REPORT

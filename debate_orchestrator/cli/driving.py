@@ -15,12 +15,13 @@ from debate_orchestrator.cli.debates import ConsentedDebate
 from debate_orchestrator.cli.interrupts import terminated_like_interrupted
 from debate_orchestrator.cli.output import next_step, print_errors, print_json, remark, say
 from debate_orchestrator.cli.people import connect_person
-from debate_orchestrator.cli.progress import BriefFiles, JsonEvents, Progress, silent, spending_line
+from debate_orchestrator.cli.progress import BriefFiles, JsonEvents, Progress, spending_line
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import start
 from debate_orchestrator.engine.estimate import estimate
+from debate_orchestrator.engine.next_command import next_command
 from debate_orchestrator.engine.turn import OnEvent, record_event
 from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.providers import registry
@@ -29,6 +30,7 @@ from debate_orchestrator.reports.model import build_report, closing_line
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.callbacks import ignore
 from debate_orchestrator.util.errors import ExternalError, Paused
 
 
@@ -51,7 +53,8 @@ def drive_to_report(debate: ConsentedDebate, arguments: argparse.Namespace, expe
             except KeyboardInterrupt as interrupt:
                 raise KeyboardInterrupt(str(interrupt) or f"interrupted; {_go_on(debate)}") from None
     if due := ", ".join(turn.id for turn in debate.state.due):
-        raise Paused(f"{files.journal}: turns wait for the host: {due}. Take them with `debate step {files.journal}`.")
+        hint = f"`{next_command(debate.state, files.journal)}` to take them"
+        raise Paused(f"{files.journal}: turns wait for the host: {due}.", hint=hint)
     written = write_reports(journal, files)
     if arguments.json:
         paths = {"journal": files.journal, "report": files.report, "page": written.page, "summary": written.summary}
@@ -81,7 +84,7 @@ def _take_turns(debate: ConsentedDebate, arguments: argparse.Namespace, expected
     person = connect_person(seats, files.drafts)
     screen = None if quiet else watch(state, sys.stderr)
     progress = Progress(state)
-    on_event: OnEvent = silent if quiet else progress
+    on_event: OnEvent = ignore if quiet else progress
     on_event = json_events or (screen.live.on_event if screen else on_event)
     rehearses = any(model_spec.kind(spec) == model_spec.REHEARSE for specs in state.cast.values() for spec in specs)
     on_brief = BriefFiles(TurnsFolder(files.turns, remark)) if rehearses else None
@@ -95,12 +98,12 @@ def _take_turns(debate: ConsentedDebate, arguments: argparse.Namespace, expected
 def _go_on(debate: ConsentedDebate) -> str:
     """What is saved, and the command that goes on."""
     turns = len(debate.state.answers)
-    return f"{turns} turn{'s' * (turns != 1)} saved. Go on with `debate resume {debate.files.journal}`."
+    return f"{turns} turn{'s' * (turns != 1)} saved. Go on with `{next_command(debate.state, debate.files.journal)}`."
 
 
 def _rehearsed(state: DebateState) -> bool:
     """Whether stand-ins had every seat: `run` then names the command of the real debate."""
-    return all(model_spec.kind(spec) == model_spec.REHEARSE for specs in state.cast.values() for spec in specs)
+    return model_spec.are_stand_ins(spec for specs in state.cast.values() for spec in specs)
 
 
 class Written(NamedTuple):

@@ -45,33 +45,33 @@ def add_answers(parser: argparse.ArgumentParser) -> None:
 
 def add_settings(parser: argparse.ArgumentParser, *names: str) -> None:
     """The flags of these settings, or else of all; `given_settings` reads them."""
-    from debate_orchestrator.core.settings import DECLARED
+    from debate_orchestrator.setup.setting_texts import SETTING_TEXTS
 
-    for name in names or DECLARED:
-        setting, types = DECLARED[name], _types(name)
+    for name in names or SETTING_TEXTS:
+        shown, types = SETTING_TEXTS[name], _types(name)
         flag = f"--{name.replace('_', '-')}"
         if bool in types:
-            parser.add_argument(flag, action=argparse.BooleanOptionalAction, help=setting.help)
-        elif setting.parts:
+            parser.add_argument(flag, action=argparse.BooleanOptionalAction, help=shown.help)
+        elif shown.parts:
             if name == "cast":
                 about = "one model for every seat that no other flag names"
-                parser.add_argument("--model", metavar=setting.metavar, help=about)
-            for part, about in setting.parts.items():
+                parser.add_argument("--model", metavar=shown.metavar, help=about)
+            for part, about in shown.parts.items():
                 action = "append" if part == "judge" else "store"
-                parser.add_argument(setting.part_flag.format(part), metavar=setting.metavar, action=action, help=about)
+                parser.add_argument(shown.part_flag.format(part), metavar=shown.metavar, action=action, help=about)
         else:
             action = "append" if tuple in types else "store"
-            parser.add_argument(flag, metavar=setting.metavar, action=action, help=setting.help)
+            parser.add_argument(flag, metavar=shown.metavar, action=action, help=shown.help)
 
 
 def given_settings(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
     """Those of these settings, or else of all, that flags were given for. A mapping has only the keys with flags."""
-    from debate_orchestrator.core.settings import DECLARED
+    from debate_orchestrator.setup.setting_texts import SETTING_TEXTS
 
     found: dict[str, Any] = {}
-    for name in names or DECLARED:
-        if (setting := DECLARED[name]).parts:
-            attributes = {part: setting.part_flag.format(part)[2:].replace("-", "_") for part in setting.parts}
+    for name in names or SETTING_TEXTS:
+        if (shown := SETTING_TEXTS[name]).parts:
+            attributes = {part: shown.part_flag.format(part)[2:].replace("-", "_") for part in shown.parts}
             texts = {part: getattr(arguments, attribute, None) for part, attribute in attributes.items()}
             value: Any = {part: text for part, text in texts.items() if text is not None}
         else:
@@ -93,7 +93,7 @@ def number(text: str, types: Container[Any] = (float,)) -> float | str:
 
 
 def _types(name: str) -> set[Any]:
-    """The types that make up the type of a setting."""
+    """The types that make up the type of a shown."""
     from debate_orchestrator.core.settings import Settings
 
     annotation = Settings.model_fields[name].annotation

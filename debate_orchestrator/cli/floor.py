@@ -13,10 +13,10 @@ from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import QUESTION, QuestionAsked
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine.next_command import next_command
 from debate_orchestrator.engine.turn import record_event
 from debate_orchestrator.reports import wording
 from debate_orchestrator.storage.journal import JournalWriter
-from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings, LockedJournal, short_repr
 
 EXAMPLE = 'debate floor debate-report.journal.jsonl "What would it cost?" --to a --to judge'
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
         say(wording.announced(debate, event) or "")
         if before:
             say(f"Put before it, and heard without it: {', '.join(before)}. It is heard from the turn after on.")
-        say(next_command(debate, arguments.journal))
+        say(f"Go on with `{next_command(debate, arguments.journal)}`.")
     return 0
 
 
@@ -63,12 +63,6 @@ def waiting_journal(path: str) -> JournalWriter:
 def status(debate: DebateState, journal: str) -> dict[str, Any]:
     due = [turn.id for turn in debate.due]
     return {"status": "waiting" if due else "done", "journal": journal, "due": due}
-
-
-def next_command(debate: DebateState, journal: str) -> str:
-    """The command that continues the debate."""
-    hosted = any(model_spec.HOST in debate.cast.get(turn.role, ()) for turn in debate.due)
-    return f"Go on with `debate {'step' if hosted else 'resume'} {journal}`."
 
 
 def _question(question: str, to: tuple[str, ...]) -> QuestionAsked:

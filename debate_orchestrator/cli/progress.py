@@ -15,11 +15,10 @@ from debate_orchestrator.core import hearing, schedule
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Answer, Asked, CallFailed, Event, Rejected, Reply
 from debate_orchestrator.core.phases import Turn
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.state import DebateState, filler
 from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.prompting.briefs import Brief, brief_file
 from debate_orchestrator.providers import registry
-from debate_orchestrator.providers.caching import filler
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.announcements import Announcer
 from debate_orchestrator.util import model_spec, sanitize
@@ -90,10 +89,6 @@ class Progress:
         with suppress(OSError):
             remark(f"  {turn_id}: {doing}, {seconds:.0f} s")
         self._sign_later(debate, turn_id, self._next_signs)
-
-
-def silent(debate: DebateState, event: Event) -> None:
-    """Prints nothing."""
 
 
 class JsonEvents:

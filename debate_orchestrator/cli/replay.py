@@ -16,6 +16,7 @@ from debate_orchestrator.core import schedule, transcript
 from debate_orchestrator.core.events import Answer, Event
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine.next_command import next_command
 from debate_orchestrator.reports import forms, wording
 from debate_orchestrator.reports.announcements import Announcer
 from debate_orchestrator.reports.model import build_report, closing_line
@@ -43,7 +44,11 @@ def run(arguments: argparse.Namespace) -> int:
     pace = check_arguments(arguments)
     play_journal(arguments, arguments.journal, pace, f"debate replay {shlex.quote(arguments.journal)}")
     if not arguments.quiet and not arguments.json:
-        next_step(f"`debate judge {shlex.quote(arguments.journal)}` judges it again.")
+        debate = fold(read(arguments.journal).events)
+        if debate.due:
+            next_step(f"`{next_command(debate, arguments.journal)}` continues it.")
+        else:
+            next_step(f"`debate judge {shlex.quote(arguments.journal)}` judges it again.")
     return 0
 
 

@@ -19,7 +19,7 @@ from debate_orchestrator.core.events import BudgetChanged, Event, Reassigned, Re
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import budget
 from debate_orchestrator.providers import registry
-from debate_orchestrator.util.errors import BadSettings
+from debate_orchestrator.util.errors import BadSettings, OutOfTurn
 
 EXAMPLE = "debate resume debate-report.journal.jsonl"
 
@@ -50,6 +50,9 @@ def _changes(arguments: argparse.Namespace, state: DebateState) -> list[Event]:
     cast = {**state.cast, **typed}
     errors = registry.complaints(typed)
     reopened = schedule.unanswered_at_the_end(state)
+    if typed and state.complete and not reopened:
+        problem = f"This debate is complete; a new model for {' and '.join(typed)} would change nothing."
+        raise OutOfTurn(problem, hint="`debate judge` to have other judges judge it again")
     errors += people_errors(cast, events=arguments.events) if state.due or reopened else []
     max_cost = state.max_cost if arguments.max_cost is None else cap(arguments.max_cost)
     if max_cost is not None:

@@ -22,10 +22,13 @@ from debate_orchestrator.engine.turn import record_event
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.setup.plain_positions import plain_positions
 from debate_orchestrator.setup.settings import Settings
-from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.storage.paths import DebateFiles, free_files
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.callbacks import ignore
 from debate_orchestrator.util.errors import BadSettings
 
+_MOST_PIPED = 64 * LONGEST_LINE
+"""Bytes that are read from standard input, so that a stream without end is refused too."""
 EXAMPLE = 'debate run --topic "Should we move to gRPC?" --rehearse'
 
 
@@ -47,14 +50,24 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _piped_topic() -> str | None:
-    """The line on standard input, where it is a pipe or a file with text; None where nothing comes within 2 s."""
+    """The line on standard input, where it is a pipe or a file; None where it has no text. It is read to its end, or
+    until nothing comes for 2 s. Raises BadSettings for more than one line; blank lines do not count."""
     try:
-        mode = os.fstat(sys.stdin.fileno()).st_mode
-        if not (stat.S_ISFIFO(mode) or stat.S_ISREG(mode)) or not select.select([sys.stdin], [], [], 2.0)[0]:
+        mode = os.fstat(stdin := sys.stdin.fileno()).st_mode
+        if not (stat.S_ISFIFO(mode) or stat.S_ISREG(mode)):
             return None
-        return sys.stdin.readline(2 * LONGEST_LINE).strip() or None
+        data = b""
+        # A pipe may be held open by a program that writes no more.
+        while len(data) < _MOST_PIPED and select.select([stdin], [], [], 2.0)[0] and (piece := os.read(stdin, 65_536)):
+            data += piece
     except (AttributeError, OSError, ValueError):
         return None
+    text = data.decode(errors="surrogateescape")
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if len(lines) > 1:
+        problem = f"topic: standard input holds {len(lines)} lines, and a topic is one."
+        raise BadSettings(problem, hint="one sentence; `--context FILE` gives both sides a text to draw on")
+    return lines[0] if lines else None
 
 
 def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
@@ -70,7 +83,7 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
     permissions = flags.permitted(arguments)
     check_settings(settings, files, permissions=permissions, events=arguments.events)
     quiet = is_quiet(arguments)
-    settings, derived = with_positions(settings, _ignore if quiet else remark, permissions=permissions)
+    settings, derived = with_positions(settings, ignore if quiet else remark, permissions=permissions)
     with new_debate(settings, files, derived) as debate:
         expected = ""
         if rehearse:
@@ -100,17 +113,7 @@ def _real_command(arguments: argparse.Namespace, settings: Settings) -> str:
     return shlex.join(command)
 
 
-def free_files(files: DebateFiles) -> DebateFiles:
-    """These files, or the first with a number in their names that no debate has yet."""
-    numbered = (files.beside(f"-{n}") for n in range(2, 1000))
-    return next((free for free in (files, *numbered) if not free.there()), files)
-
-
 def _has_only_stand_ins(settings: Settings) -> bool:
     """Whether every seat has the stand-in of a named model, as in the answers of a rehearsal: it is one again."""
     specs = [spec for specs in settings.cast.values() for spec in specs]
-    return all(model_spec.kind(spec) == model_spec.REHEARSE and model_spec.rest(spec) for spec in specs)
-
-
-def _ignore(line: str) -> None:
-    """Prints nothing."""
+    return model_spec.are_stand_ins(specs) and all(map(model_spec.rest, specs))

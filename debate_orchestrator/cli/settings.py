@@ -23,7 +23,7 @@ from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.questions import Questionnaire, question_texts
 from debate_orchestrator.setup.session import Propose, Ready, load
 from debate_orchestrator.setup.settings import SOURCED, Settings, format_of, settings_from
-from debate_orchestrator.storage.paths import REPORT
+from debate_orchestrator.storage.paths import REPORT, free_report
 from debate_orchestrator.util.data import LARGEST, error_text, name_of, parse_mapping, read_mapping
 from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, short_repr, with_hint
 from debate_orchestrator.util.model_spec import HOST
@@ -136,7 +136,7 @@ def questionnaire_of(path: str, used_format: str = "") -> Questionnaire:
         hint = "`debate open --trust` agrees to it."
         remark(f"{short_repr(name)} has prompts of its own, so the questions are those of {DEFAULT_FORMAT}. {hint}")
         name = DEFAULT_FORMAT
-    return questionnaire(name)
+    return questionnaire(name, free_report())
 
 
 def _from_file(given: Mapping[str, Any], flags: Mapping[str, Any], *, rehearsal: bool) -> dict[str, Any]:

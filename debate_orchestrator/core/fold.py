@@ -133,7 +133,7 @@ def _admits_cast(debate: DebateState, event: Reassigned) -> bool:
     """Whether new models for a seat change anything. Raises OutOfTurn if the panel's size would change."""
     if debate.complete:
         problem = f"This debate is complete; a new model for {event.seat} would change nothing."
-        raise OutOfTurn(problem, hint="`debate judge` has other judges judge it again")
+        raise OutOfTurn(problem, hint="judge it again, with other judges")
     before = debate.cast.get(event.seat, ())
     if len(event.who) != len(before):
         raise OutOfTurn(f"{event.seat} has {len(before)} models, and {len(event.who)} were named to replace them.")

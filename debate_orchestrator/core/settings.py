@@ -1,23 +1,23 @@
 """The settings of a debate: everything that a user may choose, each declared once.
 
-A field of `Settings` with its `Setting` is all that the flags, the sample of an answers file, the block that confirms a
-setup and the journal need to know of it. Whatever a user chooses is validated with the format in the context, as
-`Settings.model_validate(values, context=format)`. A journal is read without one, since it may have been written under
-other limits.
+A field of `Settings` with its `Setting` says what may be chosen; `setup/setting_texts.py` says how flags, the sample of
+an answers file and the block that confirms a setup show it. Whatever a user chooses is validated with the format in the
+context, as `Settings.model_validate(values, context=format)`. A journal is read without one, since it may have been
+written under other limits.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, Strict, ValidationError, ValidationInfo, field_validator
 from pydantic.fields import FieldInfo
 
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import BRIEF, ISSUES, JUDGE, RAPPORTEUR
+from debate_orchestrator.core.phases import BRIEF, ISSUES, JUDGE
 from debate_orchestrator.core.values import FREE, Text, Value
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import short_repr, with_hint
@@ -47,31 +47,17 @@ _DATED = re.compile(rf"\s*as of (?=[^,]*\d)((?:(?:{_TIMES})\b[ /-]*+)++(?:, ?\d{
 
 @dataclass(frozen=True)
 class Setting:
-    """What is known of a setting besides its name, type and default."""
+    """What a user may choose, beyond the type of the setting. Its texts are in `setup/setting_texts.py`."""
 
-    help: str
-    """For `--help` and the sample of an answers file."""
-    sample: str
-    """Its value in that sample, as YAML. One that begins with `#` is a comment there."""
-    metavar: str = ""
-    """What `--help` calls the value of its flag, which is named after the setting. Without one it has a flag only if
-    it is true or false."""
-    parts: Mapping[str, str] = field(default_factory=dict)
-    """For a mapping: each key that has a flag of its own, and the help of that flag."""
-    part_flag: str = "--{}"
-    """The flag of such a key."""
     wanted: str | Callable[[Format], str] = "true or false"
     """What its value has to be, for an error message."""
     limits: tuple[float, float] | None = None
     """The least and the most that a user may choose."""
     from_format: Callable[[Format], Any] | None = None
     """Its default, where that depends on the format."""
-    label: str = ""
-    """Its name in the block that confirms a setup, which shows it where it is not the default; empty for none."""
 
 
 _Switch = Annotated[bool, Strict()]
-_MODEL = "the model that argues {}, such as anthropic:NAME; `debate models` lists models"
 
 
 class Settings(Value):
@@ -80,108 +66,72 @@ class Settings(Value):
     In a journal `output` and `context` hold bare names, and `format` is `./NAME` for a format that was not shipped.
     """
 
-    # fmt: off
-    topic: Annotated[Text, Setting(
-        "the sentence to debate",
-        "Should this service move from REST to gRPC for internal calls?", "TEXT", wanted="a sentence",
-    )]
-    positions: Annotated[dict[str, str], FREE, Setting(
-        "what each side argues; auto has it derived from the topic",
-        "\n  a: The service should move from REST to gRPC for internal calls."
-        "\n  b: The service should keep REST for internal calls.",
-        "TEXT", {"a": "what side A argues", "b": "what side B argues"}, "--position-{}",
-        wanted=lambda rules: f"auto, or a mapping with a sentence for {' and '.join(rules.sides)}",
-    )] = {}
+    topic: Annotated[Text, Setting("a sentence")]
+    positions: Annotated[
+        dict[str, str],
+        FREE,
+        Setting(lambda rules: f"auto, or a mapping with a sentence for {' and '.join(rules.sides)}"),
+    ] = {}
     """Side to the position it argues; empty where they are to be derived."""
-    insist: Annotated[_Switch, Setting("allow 7 or 8 rounds", "# true")] = False
-    rounds: Annotated[int, Strict(), Field(ge=1), Setting(
-        "1 to 6, 3 by default; 7 and 8 need --insist (insist: true)", "3", "N",
-        wanted=lambda rules: f"a whole number from 1 to {rules.rounds.most}" if rules.rounds.most > 1 else "1",
-        from_format=lambda rules: rules.rounds.default,
-    )]
-    strictness: Annotated[str, Setting(
-        "lenient or strict; strict by default", "strict", "MODE",
-        wanted=lambda rules: " or ".join(rules.rubric.strictness),
-        from_format=lambda rules: tuple(rules.rubric.strictness)[-1],
-    )]
-    output: Annotated[str, FREE, Setting(
-        "a .md file, or a folder that is made if need be; debate-report.md by default", "debate-report.md", "PATH",
-        wanted="a name for a file or a folder",
-    )] = "debate-report.md"
-    format: Annotated[str, Setting(
-        "`debate formats` lists them; the path of your own, as ./NAME", "adversarial", "NAME",
-        wanted="a name, or the path of a folder",
-    )] = "adversarial"
-    first: Annotated[str, Setting(
-        "the side that speaks first: a or b", "a", "SIDE",
-        wanted=lambda rules: " or ".join(rules.sides), from_format=lambda rules: rules.sides[0],
-    )]
-    feedback: Annotated[_Switch, Setting(
-        "debaters hear the judge's advice for their next round; they do by default", "true",
-    )] = True
-    context: Annotated[tuple[str, ...], FREE, Setting(
-        "a file that both sides may draw on; may be repeated", "[]", "FILE", wanted="a list of files",
-    )] = ()
-    cast: Annotated[dict[str, tuple[str, ...]], Setting(
-        "the models; by default an agent host takes the turns (`open`), or the best models there are (`run`)",
-        "# {a: anthropic:claude-sonnet-5-5, b: anthropic:claude-sonnet-5-5, judge: [anthropic:claude-opus-5-5]}",
-        "MODEL", {
-            "a": _MODEL.format("A"), "b": "the model that argues B", JUDGE: "the judge; repeat for a panel",
-            RAPPORTEUR: "the model that draws up the issues and the decision brief; the first judge's by default",
-        },
-        wanted=lambda rules: f"a mapping of {', '.join((*rules.seats, MODERATOR))} to models",
-    )] = {}
+    insist: Annotated[_Switch, Setting()] = False
+    rounds: Annotated[
+        int,
+        Strict(),
+        Field(ge=1),
+        Setting(
+            lambda rules: f"a whole number from 1 to {rules.rounds.most}" if rules.rounds.most > 1 else "1",
+            from_format=lambda rules: rules.rounds.default,
+        ),
+    ]
+    strictness: Annotated[
+        str,
+        Setting(
+            lambda rules: " or ".join(rules.rubric.strictness),
+            from_format=lambda rules: tuple(rules.rubric.strictness)[-1],
+        ),
+    ]
+    output: Annotated[str, FREE, Setting("a name for a file or a folder")] = "debate-report.md"
+    format: Annotated[str, Setting("a name, or the path of a folder")] = "adversarial"
+    first: Annotated[str, Setting(lambda rules: " or ".join(rules.sides), from_format=lambda rules: rules.sides[0])]
+    feedback: Annotated[_Switch, Setting()] = True
+    context: Annotated[tuple[str, ...], FREE, Setting("a list of files")] = ()
+    cast: Annotated[
+        dict[str, tuple[str, ...]],
+        Setting(lambda rules: f"a mapping of {', '.join((*rules.seats, MODERATOR))} to models"),
+    ] = {}
     """Seat to its models; more than one judge makes a panel."""
-    max_cost: Annotated[float | None, Field(ge=0, le=LARGEST_COST, strict=True), Setting(
-        "US dollars that calls may cost in all; the debate pauses before more", "null", "USD",
-        wanted="an amount in US dollars above 0, or null for no cap",
-    )] = None
-    search: Annotated[_Switch, Setting(
-        "debaters may search the web if their provider can", "false", label="Web search",
-    )] = False
-    retry_for: Annotated[float, Strict(), Field(ge=0), Setting(
-        "seconds for which a failing turn is retried before a pause; 600 by default", "600", "SECONDS",
-        wanted="a number of seconds from 1 to 86,400", limits=(1, 86_400),
-    )] = 600.0
+    max_cost: Annotated[
+        float | None,
+        Field(ge=0, le=LARGEST_COST, strict=True),
+        Setting("an amount in US dollars above 0, or null for no cap"),
+    ] = None
+    search: Annotated[_Switch, Setting()] = False
+    retry_for: Annotated[
+        float, Strict(), Field(ge=0), Setting("a number of seconds from 1 to 86,400", limits=(1, 86_400))
+    ] = 600.0
     """Seconds that a turn may be in trouble (silent, refused by load, retried) before the debate is paused."""
-    share_cache: Annotated[_Switch, Setting(
-        "calls that share a prompt cache wait for the first of them: cheaper, and a little slower", "false",
-    )] = False
+    share_cache: Annotated[_Switch, Setting()] = False
     """Whether calls that share a cached beginning wait until the first of them has begun to answer."""
-    mirror: Annotated[_Switch, Setting(
-        "every judge also votes on the debate with the sides exchanged; a vote that flips is no vote", "# true",
-        from_format=lambda rules: rules.mirror, label="Mirrored votes",
-    )] = False
-    quorum: Annotated[int, Strict(), Field(ge=1, le=LARGEST_COUNT), Setting(
-        "judges whose votes must count for a decision; more than half by default", "# 2", "N",
-        wanted="a whole number from 1 to the size of the panel", from_format=lambda rules: None,
-    )] = 1
-    blind: Annotated[_Switch, Setting(
-        "judges also vote before the first word is said", "# true",
-        from_format=lambda rules: rules.decided_by == "swing", label="Blind votes",
-    )] = False
-    each_round: Annotated[_Switch, Setting(
-        "judges vote after every round, in formats that leave that open", "# true",
-        from_format=lambda rules: rules.each_round, label="Votes after every round",
-    )] = False
-    until_dry: Annotated[_Switch, Setting(
-        "end the debate after the round in which the judge finds no new ground; rounds: auto does this too", "# true",
-        label="Until dry",
-    )] = False
-    issues: Annotated[Annotated[bool, Strict()] | tuple[str, ...], FREE, Setting(
-        "draw up a list of issues before round 1; in a file, also a list of your own, the weightiest first", "true",
-        wanted="true, false or a list of questions", from_format=lambda rules: ISSUES in rules.options,
-        label="List of issues",
-    )] = False
+    mirror: Annotated[_Switch, Setting(from_format=lambda rules: rules.mirror)] = False
+    quorum: Annotated[
+        int,
+        Strict(),
+        Field(ge=1, le=LARGEST_COUNT),
+        Setting("a whole number from 1 to the size of the panel", from_format=lambda rules: None),
+    ] = 1
+    blind: Annotated[_Switch, Setting(from_format=lambda rules: rules.decided_by == "swing")] = False
+    each_round: Annotated[_Switch, Setting(from_format=lambda rules: rules.each_round)] = False
+    until_dry: Annotated[_Switch, Setting()] = False
+    issues: Annotated[
+        Annotated[bool, Strict()] | tuple[str, ...],
+        FREE,
+        Setting("true, false or a list of questions", from_format=lambda rules: ISSUES in rules.options),
+    ] = False
     """Whether the rapporteur draws it up; or the questions, the weightiest first."""
-    brief: Annotated[_Switch, Setting(
-        "write a decision brief after the verdict", "true",
-        from_format=lambda rules: BRIEF in rules.options, label="Decision brief",
-    )] = False
-    one_agent: Annotated[_Switch, Setting("record that one agent takes every turn", "# true")] = False
+    brief: Annotated[_Switch, Setting(from_format=lambda rules: BRIEF in rules.options)] = False
+    one_agent: Annotated[_Switch, Setting()] = False
     sources: dict[str, Source] = {}
     """Where some of the answers came from."""
-    # fmt: on
 
     @property
     def as_of(self) -> str | None:
@@ -257,7 +207,7 @@ def _fewer_rounds(rules: Format) -> str:
     advice += "; 4 or 5 is a good cap" if limits.most > 4 else ""
     if limits.insist > limits.most:
         beyond = " to ".join(str(n) for n in dict.fromkeys((limits.most + 1, limits.insist)))
-        advice += f", and {beyond} can be had with insist: true (--insist)"
+        advice += f", and {beyond} can be had with insist: true"
     return f"{advice}."
 
 
@@ -324,9 +274,7 @@ def _position_problems(positions: Mapping[str, str], rules: Format) -> Iterator[
         return
     lacking = [side for side in rules.sides if side not in positions]
     if lacking and set(positions) < set(rules.sides):
-        flags = " and ".join(f"--position-{side}" for side in lacking)
-        hint = f"{flags}, or positions.{lacking[0]} in the answers file"
-        yield with_hint(f"positions: there is none for {' and '.join(lacking)}.", hint)
+        yield f"positions: there is none for {' and '.join(lacking)}."
     elif set(positions) != set(rules.sides):
         yield unwanted("positions", dict(positions), rules)
     else:
@@ -338,9 +286,7 @@ def _position_problems(positions: Mapping[str, str], rules: Format) -> Iterator[
 def _cast_problems(cast: Mapping[str, tuple[str, ...]], rules: Format) -> Iterator[str]:
     seats = (*rules.seats_taken(rules.options), MODERATOR)
     if unseated := [seat for seat in cast if seat not in seats]:
-        hint = "`debate judge` to judge a debate that is over" if JUDGE in unseated else ""
-        problem = f"cast: the format {rules.name} has no seat {short_repr(unseated)[1:-1]}"
-        yield with_hint(f"{problem}, only {', '.join(seats)}.", hint)
+        yield f"cast: the format {rules.name} has no seat {short_repr(unseated)[1:-1]}, only {', '.join(seats)}."
         return
     for seat, models in cast.items():
         yield from model_problems(seat, models)

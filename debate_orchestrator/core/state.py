@@ -203,6 +203,12 @@ class DebateState:
         return places[slot.turn_id("")] > places.get(self.closed_after, len(places))
 
 
+def filler(debate: DebateState, seat: str) -> str:
+    """The spec in a seat: `judge-2` is the second of the panel, `judge-2.mirrored` the same."""
+    role, _, number = seat.removesuffix(MIRRORED).partition("-")
+    return debate.cast[role][int(number) - 1 if number else 0]
+
+
 def make_plan(opened: Opened) -> Plan:
     """What an opening decides for the whole debate."""
     setup, rules = opened.setup, opened.format

@@ -16,7 +16,7 @@ from debate_orchestrator.core.costs import CostLine, Costs
 from debate_orchestrator.core.events import Event, Opened, Reassigned, Reply, Usage
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.phases import MIRRORED, Turn
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.state import DebateState, filler
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, brief
@@ -28,7 +28,6 @@ from debate_orchestrator.providers.caching import (
     cache_plans,
     counted,
     family,
-    filler,
     placed_marks,
     seconds,
 )

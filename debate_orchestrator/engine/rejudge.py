@@ -31,6 +31,7 @@ from debate_orchestrator.core.phases import JUDGE, ReservedLines, Turn
 from debate_orchestrator.core.schema import Condition
 from debate_orchestrator.core.settings import MOST_JUDGES, Settings, line_problems
 from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine.next_command import next_command
 from debate_orchestrator.engine.transcript_file import ARGUMENT, Speech, Transcript
 from debate_orchestrator.formats import loader
 from debate_orchestrator.setup import settings
@@ -71,10 +72,11 @@ def of_journal(
     old, digest = debate.opened, entries[-1].hash
     if debate.due:
         due = ", ".join(turn.id for turn in debate.due)
-        raise BadJournal(
-            f"{path}: this is a debate that is not finished (due: {due}). Finish it: `debate resume {path}`, with "
-            "another `--judge` if no reply of this one can be used."
-        )
+        command = next_command(debate, path)
+        hint = f"`{command}` to finish it"
+        if command.startswith("debate resume"):
+            hint += ", with another `--judge` if no reply of this one can be used"
+        raise BadJournal(f"{path}: this debate is not finished (due: {due}).", hint=hint)
     if old.format.judged_by:
         return _of_unjudged(debate, path=path, digest=digest, judges=judges, strictness=strictness, panel=panel)
     setup = old.setup.model_copy(update={"strictness": strictness or old.setup.strictness})

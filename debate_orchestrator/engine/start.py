@@ -23,7 +23,7 @@ from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import registry
 from debate_orchestrator.providers.registry import NO_PERMISSIONS, Permissions
 from debate_orchestrator.setup.questions import Questionnaire
-from debate_orchestrator.storage.journal import SCHEMA, JournalWriter, must_be_new
+from debate_orchestrator.storage.journal import SCHEMA, must_be_new
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import read_text
@@ -141,13 +141,6 @@ def _context(paths: tuple[str, ...]) -> tuple[Context, ...]:
     if errors:
         raise BadSettings(errors)
     return tuple(files)
-
-
-def opened_by(journal: JournalWriter) -> Opened:
-    """The event that opened a journal's debate."""
-    opened = journal.entries[0].event
-    assert isinstance(opened, Opened)
-    return opened
 
 
 def changed_prompts(debate: DebateState) -> Noted | None:

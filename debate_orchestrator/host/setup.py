@@ -25,13 +25,13 @@ from debate_orchestrator.setup.session import (
     Tell,
     load,
     save,
-    silent,
     with_progress,
     without_answers,
 )
 from debate_orchestrator.storage.files import move_aside
 from debate_orchestrator.storage.journal import read
-from debate_orchestrator.storage.paths import DebateFiles, free_report
+from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.util.callbacks import ignore
 from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError
 from debate_orchestrator.util.redact import redact
 
@@ -52,14 +52,13 @@ class AskResult(Value):
 
 
 def ask(
-    path: str, given: Mapping[str, str], questionnaire: Questionnaire, tell: Tell = silent, wait: float = 0.0
+    path: str, given: Mapping[str, str], questions: Questionnaire, tell: Tell = ignore, wait: float = 0.0
 ) -> AskResult:
     """Takes `given` (key to answer; a moderator's turn to its reply's file) into the answers file at `path`, and says
     what comes next. A bad answer is a complaint; the others are taken. Waits up to that many seconds for a moderator's
     reply that is due. `tell` gets a sentence for each file that was moved aside.
 
     Raises BadSettings if the debate of the file is open already, and no new topic is given."""
-    questions = Questionnaire(questionnaire.words, questionnaire.rules, free_report())
     draft = _begun(path, questions, fresh="topic" in given)
     read_keys = draft.given.keys()
     draft, complaints = questions.checked(draft)

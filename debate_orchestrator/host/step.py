@@ -13,8 +13,8 @@ from pydantic import Field
 from debate_orchestrator.core import hearing, schedule
 from debate_orchestrator.core.events import Answer, Asked, Noted, Rejected, Reply, Voted
 from debate_orchestrator.core.fold import CurrentState, fold
-from debate_orchestrator.core.phases import JUDGE, Turn
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.phases import Turn
+from debate_orchestrator.core.state import DebateState, filler
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.engine.api import continued, must_be_callable, write_report
 from debate_orchestrator.engine.loop import run_loop
@@ -132,16 +132,9 @@ def wait(journal: str, seconds: float, given: Collection[str] = ()) -> None:
     after that many seconds. The journal is not locked meanwhile. Raises BadJournal."""
     debate = fold(read(journal).events)
     folder = TurnsFolder(DebateFiles.of_journal(journal).turns)
-    asked = [turn for turn in debate.due if _host_answers(debate, turn) and turn.id not in given]
+    asked = [turn for turn in debate.due if filler(debate, turn.seat) == model_spec.HOST and turn.id not in given]
     wants = {turn.id: "text" if debate.shape(turn) is None else "json" for turn in asked}
     wait_for_replies([folder.place(turn_id, form) for turn_id, form in wants.items()], seconds)
-
-
-def _host_answers(debate: DebateState, turn: Turn) -> bool:
-    """Whether the seat of a turn is the host's."""
-    specs = debate.cast.get(turn.role, ())
-    index = debate.judges.index(turn.seat) if turn.role == JUDGE else 0
-    return specs[index : index + 1] == (model_spec.HOST,)
 
 
 class _Stepper:

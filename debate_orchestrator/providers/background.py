@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+from concurrent.futures import Future
 from importlib import import_module
 from threading import Thread
 
-_POLL = 0.02
-"""Seconds between two looks at whether an import is done."""
-_imports: dict[str, Thread] = {}
-"""Module to the thread that imports it."""
+_imports: dict[str, Future[None]] = {}
+"""Module to its import, which is done when it has ended, well or not."""
 
 
-def begin(module: str) -> Thread:
+def begin(module: str) -> Future[None]:
     """Begins to import a module, unless that was begun before. The thread does not keep the process alive."""
     if module not in _imports:
-        _imports[module] = Thread(target=_import, args=(module,), name=f"import {module}", daemon=True)
-        _imports[module].start()
+        ended: Future[None] = Future()
+        ended.set_running_or_notify_cancel()  # a call that is cancelled leaves it to the others that wait
+        _imports[module] = ended
+        Thread(target=_import, args=(module, ended), name=f"import {module}", daemon=True).start()
     return _imports[module]
 
 
 async def done(module: str) -> None:
     """Returns when the import of a module has ended, well or not: importing it again tells which."""
-    thread = begin(module)
-    while thread.is_alive():
-        await asyncio.sleep(_POLL)
+    await asyncio.wrap_future(begin(module))
 
 
-def _import(module: str) -> None:
-    with suppress(Exception):
+def _import(module: str, ended: Future[None]) -> None:
+    try:
         import_module(module)
+    except Exception:
+        pass
+    finally:
+        ended.set_result(None)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Usage
 from debate_orchestrator.core.phases import JUDGE, MIRRORED, RAPPORTEUR, Phase
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.state import DebateState, filler
 from debate_orchestrator.providers import pricing
 from debate_orchestrator.providers.pricing import Caching
 from debate_orchestrator.providers.registry import entry
@@ -128,12 +128,6 @@ def marks(blocks: int) -> list[int]:
     rules = pricing.table().cache
     places = (blocks - 1 - n * (rules.lookback - 2) for n in range(rules.breakpoints - 1))
     return [place for place in places if place >= 0][::-1]
-
-
-def filler(debate: DebateState, seat: str) -> str:
-    """The spec in a seat: `judge-2` is the second of the panel, `judge-2.mirrored` the same."""
-    role, _, number = seat.removesuffix(MIRRORED).partition("-")
-    return debate.cast[role][int(number) - 1 if number else 0]
 
 
 def family(debate: DebateState, phase: Phase, seat: str) -> Hashable:

@@ -22,6 +22,7 @@ from typing import NamedTuple
 from debate_orchestrator import __version__
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.storage.files import write_atomic
+from debate_orchestrator.util.callbacks import ignore
 from debate_orchestrator.util.data import name_of, read_regular
 from debate_orchestrator.util.errors import BadFile, short_repr
 
@@ -162,11 +163,7 @@ def rendered(report: ReportModel, ending: str) -> str:
     return f"{before}{digest}{after}"
 
 
-def _ignore(sentence: str) -> None:
-    """Tells nothing."""
-
-
-def write(report: ReportModel, path: str, tell: Tell = _ignore) -> str:
+def write(report: ReportModel, path: str, tell: Tell = ignore) -> str:
     """Writes a report in the form that the path's ending names; returns the path. BadFile for another ending, or where
     a file that is no report is in its place. A report there is replaced only where its checksum shows that this program
     wrote every byte of it; otherwise it is kept beside the new one, and `tell` gets a sentence."""
@@ -181,7 +178,7 @@ def write(report: ReportModel, path: str, tell: Tell = _ignore) -> str:
     return path
 
 
-def write_both(report: ReportModel, path: str, page: str, tell: Tell = _ignore) -> list[str]:
+def write_both(report: ReportModel, path: str, page: str, tell: Tell = ignore) -> list[str]:
     """Writes the report, and the page beside it; BadFile where the report can't be written. Returns what keeps the page
     from being written: the report is there all the same."""
     write(report, path, tell)

@@ -12,15 +12,12 @@ from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.core.settings import Source
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.storage.files import write_atomic
+from debate_orchestrator.util.callbacks import ignore
 from debate_orchestrator.util.data import name_of, parse_mapping_with_lines, read_mapping, to_yaml
 from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.util.redact import redact_values
 
 Tell = Callable[[str], None]
-
-
-def silent(said: str) -> None:
-    """Tells nothing."""
 
 
 def load(path: str) -> SetupState:
@@ -44,7 +41,7 @@ def load(path: str) -> SetupState:
         raise BadFile(problem, hint="begin a new file") from None
 
 
-def save(path: str, draft: SetupState, tell: Tell = silent, *, whole: bool = True) -> None:
+def save(path: str, draft: SetupState, tell: Tell = ignore, *, whole: bool = True) -> None:
     """Keeps the conversation in its file. A file there that `save` did not write, or of which the draft is not the
     `whole`, is moved aside, which is told."""
     data = {**draft.given, "sources": dict(draft.sources), "setup": draft.talk.model_dump(mode="json")}

@@ -14,7 +14,6 @@ from debate_orchestrator.core.settings import (
     FORMER_NAMES,
     MODERATOR,
     MOST_JUDGES,
-    Setting,
     Settings,
     default_of,
     duplicate_positions,
@@ -22,6 +21,7 @@ from debate_orchestrator.core.settings import (
     model_problems,
     unwanted,
 )
+from debate_orchestrator.setup.setting_texts import SETTING_TEXTS, SettingText
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import BadSettings, short_repr, suggest, with_hint
 from debate_orchestrator.util.model_spec import FETCH, HOST, HUMAN
@@ -90,11 +90,24 @@ def _validated(values: Mapping[str, Any], rules: Format, problems: list[str]) ->
     except pydantic.ValidationError as error:
         for found in error.errors(include_url=False):
             if found["type"] == "value_error":
-                problems += found["ctx"]["error"].args
+                hint = _hint(str(found["loc"][0]), values, rules)
+                problems += [with_hint(problem, hint) for problem in found["ctx"]["error"].args]
         raise BadSettings(problems) from None
     if problems:
         raise BadSettings(problems)
     return settings
+
+
+def _hint(name: str, values: Mapping[str, Any], rules: Format) -> str:
+    """What to try where a side has no position, or a judge was named for a format without one; empty for the rest."""
+    given = values.get(name)
+    if name == "positions" and isinstance(given, dict) and given.keys() < set(rules.sides):
+        lacking = [side for side in rules.sides if side not in given]
+        flags = " and ".join(f"--position-{side}" for side in lacking)
+        return f"{flags}, or positions.{lacking[0]} in the answers file"
+    if name == "cast" and isinstance(given, dict) and JUDGE in given and JUDGE not in rules.seated:
+        return "`debate judge` to judge a debate that is over"
+    return ""
 
 
 def _unknown_key(key: object) -> str:
@@ -170,24 +183,24 @@ def message_line(key: str, text: str) -> str:
 
 def sample() -> str:
     """A commented answers file to start from, which is good as it is."""
-    return _SAMPLE_HEAD + "".join(_sample_lines(name, declared) for name, declared in DECLARED.items())
+    return _SAMPLE_HEAD + "".join(_sample_lines(name, shown) for name, shown in SETTING_TEXTS.items())
 
 
-def _sample_lines(name: str, declared: Setting) -> str:
-    mark, value = ("# ", declared.sample[2:]) if declared.sample.startswith("# ") else ("", declared.sample)
+def _sample_lines(name: str, shown: SettingText) -> str:
+    mark, value = ("# ", shown.sample[2:]) if shown.sample.startswith("# ") else ("", shown.sample)
     line = f"{mark}{name}:{'' if value.startswith(chr(10)) else ' '}{value}"
     if len(line) < _SAMPLE_COLUMN:
-        return f"{line.ljust(_SAMPLE_COLUMN)}# {declared.help}\n"
-    return f"# {name}: {declared.help}\n{line}\n"
+        return f"{line.ljust(_SAMPLE_COLUMN)}# {shown.help}\n"
+    return f"# {name}: {shown.help}\n{line}\n"
 
 
 def block_lines(settled: Mapping[str, Any], rules: Format) -> list[str]:
     """The lines of the block that confirms a setup for settings that are not the default; topic, positions, rounds,
     strictness and output are in the words of prompts/setup.yaml."""
     lines = []
-    for name, declared in DECLARED.items():
+    for name, shown in SETTING_TEXTS.items():
         value = settled.get(name)
-        if declared.label and value not in (None, default_of(name, rules)):
-            shown = "yes" if value is True else "no" if value is False else sanitize.one_line(str(value))
-            lines.append(f"{declared.label}: {shown}")
+        if shown.label and value not in (None, default_of(name, rules)):
+            text = "yes" if value is True else "no" if value is False else sanitize.one_line(str(value))
+            lines.append(f"{shown.label}: {text}")
     return lines

@@ -95,10 +95,15 @@ class DebateFiles(NamedTuple):
         return cls(f"{stem}.md", f"{stem}{JOURNAL}", *folders, f"{stem}.html")
 
 
+def free_files(files: DebateFiles) -> DebateFiles:
+    """These files, or the first with a number in their names that no debate has yet."""
+    numbered = (files.beside(f"-{n}") for n in itertools.count(2))
+    return next(free for free in itertools.chain([files], numbered) if not free.there())
+
+
 def free_report() -> str:
     """A report's name that no debate of the working directory has: `debate-report.md`, or with a number."""
-    names = (REPORT if n == 1 else REPORT.replace(".md", f"-{n}.md") for n in itertools.count(1))
-    return next(name for name in names if not DebateFiles.named_by(name).there())
+    return free_files(DebateFiles.named_by(REPORT)).report
 
 
 def state_folder() -> Path | None:

@@ -127,8 +127,7 @@ def fillers(cast: Mapping[str, Any]) -> list[str]:
 
 def is_rehearsal(cast: Mapping[str, Any]) -> bool:
     """Whether stand-ins fill every seat."""
-    named = fillers(cast)
-    return bool(named) and all(model_spec.kind(who) == model_spec.REHEARSE for who in named)
+    return model_spec.are_stand_ins(fillers(cast))
 
 
 def is_free(cast: Mapping[str, Any]) -> bool:

@@ -11,9 +11,8 @@ from collections.abc import Callable, Sequence
 from debate_orchestrator.core import events, hearing, schedule, tally, transcript
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.phases import Turn, fill_label
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.state import DebateState, filler
 from debate_orchestrator.providers import registry
-from debate_orchestrator.providers.caching import filler
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.announcements import Announcement, Announcer
 from debate_orchestrator.terminal import outcomes

@@ -15,12 +15,11 @@ from typing import NamedTuple, Protocol
 from debate_orchestrator.core import hearing, schedule, transcript
 from debate_orchestrator.core.events import Asked, Event, Reply
 from debate_orchestrator.core.phases import JUDGE, Turn
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.state import DebateState, filler
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.brief_pieces import Piece, limits, pieces
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.prompting.fields import Place, Step, hint, label, shortened
-from debate_orchestrator.providers import caching
 from debate_orchestrator.storage.files import make_folder
 from debate_orchestrator.terminal import briefing
 from debate_orchestrator.terminal.drafts import Drafts, Keeping
@@ -393,7 +392,7 @@ class Person:
 def human_seats(debate: DebateState) -> list[str]:
     """The seats that a person has now, every judge of a panel apart."""
     seats = (seat for role in debate.seated for seat in (debate.judges if role == JUDGE else (role,)))
-    return [seat for seat in seats if caching.filler(debate, seat) == model_spec.HUMAN]
+    return [seat for seat in seats if filler(debate, seat) == model_spec.HUMAN]
 
 
 def _on_panel(debate: DebateState) -> bool:

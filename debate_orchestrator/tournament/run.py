@@ -15,12 +15,11 @@ from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.events import CallFailed, Event, Opened, Reassigned, Reopened
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.phases import JUDGE, NO_DECISION, Turn
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.state import DebateState, filler
 from debate_orchestrator.engine.budget import SharedBudget
 from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.engine.turn import record_event
 from debate_orchestrator.providers import registry
-from debate_orchestrator.providers.caching import filler
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.storage.paths import DebateFiles

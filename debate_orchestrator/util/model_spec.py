@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 HOST, REPLAY, REHEARSE, COMMAND, HUMAN = "host", "replay", "rehearse", "command", "human"
 FETCH, OFFLINE = "fetch", "offline"
@@ -28,6 +29,11 @@ def rest(spec: str) -> str:
 def is_called(spec: str) -> bool:
     """Whether a model or a program is called, which may cost money."""
     return kind(spec) not in _NOT_CALLED
+
+
+def are_stand_ins(specs: Iterable[str]) -> bool:
+    """Whether all of these, at least one, are stand-ins of a rehearsal."""
+    return {kind(spec) for spec in specs} == {REHEARSE}
 
 
 def split_address(rest: str) -> tuple[str, str | None]:

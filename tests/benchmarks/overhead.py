@@ -35,12 +35,11 @@ from caching import CASTS, opened
 from messages_server import answer
 
 from debate_orchestrator.core.events import CallFailed, Opened, Spoke, Voted
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.state import DebateState, filler
 from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.prompting.briefs import Brief, brief
 from debate_orchestrator.providers import registry
 from debate_orchestrator.providers.anthropic import options_of, request
-from debate_orchestrator.providers.caching import filler
 from debate_orchestrator.providers.options import Refusals
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.errors import ExternalError

@@ -26,8 +26,8 @@ from overhead import body, client, line, plainly, server, table
 
 from debate_orchestrator.core.events import Asked, Spoke, Voted
 from debate_orchestrator.core.fold import fold
+from debate_orchestrator.core.state import filler
 from debate_orchestrator.prompting.briefs import brief
-from debate_orchestrator.providers.caching import filler
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.tournament.folder import Tournament
 

@@ -1,0 +1,54 @@
+"""What verbs name as the next command for a debate with turns due: `step` for a host's turns, `resume` for others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import Run
+from debates import opening, played
+from journals import written
+
+from debate_orchestrator.core.events import Event, Opened
+from debate_orchestrator.core.fold import fold
+from debate_orchestrator.core.state import filler
+from debate_orchestrator.engine.next_command import next_command
+
+J = "a b.journal.jsonl"
+
+
+def waiting(judges: tuple[str, ...], sides: str = "host", until: str = "1.verdict.judge-1") -> list[Event]:
+    """A debate of one round that waits for that turn."""
+    cast = {"a": (sides,), "b": (sides,), "judge": judges}
+    opened, *events = played(rounds=1, until=until, cast=cast)
+    assert isinstance(opened, Opened)
+    return [opened, *events]
+
+
+@pytest.mark.parametrize(
+    ("judges", "verb"),
+    [
+        (("rehearse:", "rehearse:"), "resume"),
+        (("host", "rehearse:"), "step"),
+        (("rehearse:", "host"), "step"),
+        (("rehearse:", "human"), "resume"),
+        (("host", "human"), "resume"),
+    ],
+)
+def test_who_fills_the_due_seats(judges: tuple[str, ...], verb: str) -> None:
+    """One host on the panel is enough for `step`, which calls the models too and asks no person. Seats whose turns are
+    not due do not count."""
+    debate = fold(waiting(judges))
+
+    assert [filler(debate, turn.seat) for turn in debate.due] == [*judges]
+    assert next_command(debate, "a b.jsonl") == f"debate {verb} 'a b.jsonl'"
+
+
+@pytest.mark.parametrize("verb", [("replay",), ("check",), ("judge", "--judge", "host"), ("ballot", "--form")])
+def test_every_verb_names_it(debate: Run, here: Path, verb: tuple[str, ...]) -> None:
+    """A verb that meets an unfinished debate names the command that finishes it, and no other."""
+    written(here / J, [opening(rounds=1)])
+    ran = debate(verb[0], J, *verb[1:])
+
+    assert f"`debate step '{J}'`" in ran.err
+    assert "debate resume" not in ran.err and "debate judge" not in ran.err
