@@ -27,7 +27,7 @@ from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import DebateError
 from debate_orchestrator.util.redact import Redactor, StreamRedactor, forms
 
-SHORT, LONG = 8 * 1024, 32 * 1024
+SHORT, LONG = 2 * 1024, 32 * 1024
 """Characters to begin and to end with."""
 ENOUGH = 0.15
 """Seconds after which no longer text is tried."""

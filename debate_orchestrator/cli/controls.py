@@ -21,6 +21,7 @@ from debate_orchestrator.engine.turn import OnBrief, OnEvent, OnText, record_eve
 from debate_orchestrator.providers.registry import Provider
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
+from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.errors import DebateError, ExternalError, OutOfTurn
 
 if TYPE_CHECKING:
@@ -321,4 +322,4 @@ async def run_with_controls(
     if controls.ended and not current.state.complete:
         count = len(current.state.answers)
         turns = f"{count} turn{'s are' if count != 1 else ' is'} saved"
-        raise KeyboardInterrupt(f"interrupted; {turns}. Go on with `debate resume {journal.path}`.")
+        raise KeyboardInterrupt(f"interrupted; {turns}. Go on with `{command('resume', journal.path)}`.")

@@ -29,6 +29,7 @@ from debate_orchestrator.reports.model import build_report, closing_line
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.errors import ExternalError, Paused
 
 
@@ -51,7 +52,9 @@ def drive_to_report(debate: ConsentedDebate, arguments: argparse.Namespace, expe
             except KeyboardInterrupt as interrupt:
                 raise KeyboardInterrupt(str(interrupt) or f"interrupted; {_go_on(debate)}") from None
     if due := ", ".join(turn.id for turn in debate.state.due):
-        raise Paused(f"{files.journal}: turns wait for the host: {due}. Take them with `debate step {files.journal}`.")
+        raise Paused(
+            f"{files.journal}: turns wait for the host: {due}. Take them with `{command('step', files.journal)}`."
+        )
     written = write_reports(journal, files)
     if arguments.json:
         paths = {"journal": files.journal, "report": files.report, "page": written.page, "summary": written.summary}
@@ -95,7 +98,7 @@ def _take_turns(debate: ConsentedDebate, arguments: argparse.Namespace, expected
 def _go_on(debate: ConsentedDebate) -> str:
     """What is saved, and the command that goes on."""
     turns = len(debate.state.answers)
-    return f"{turns} turn{'s' * (turns != 1)} saved. Go on with `debate resume {debate.files.journal}`."
+    return f"{turns} turn{'s' * (turns != 1)} saved. Go on with `{command('resume', debate.files.journal)}`."
 
 
 def _rehearsed(state: DebateState) -> bool:

@@ -17,6 +17,7 @@ from debate_orchestrator.engine.turn import record_event
 from debate_orchestrator.reports import wording
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.errors import BadSettings, LockedJournal, short_repr
 
 EXAMPLE = 'debate floor debate-report.journal.jsonl "What would it cost?" --to a --to judge'
@@ -68,7 +69,7 @@ def status(debate: DebateState, journal: str) -> dict[str, Any]:
 def next_command(debate: DebateState, journal: str) -> str:
     """The command that continues the debate."""
     hosted = any(model_spec.HOST in debate.cast.get(turn.role, ()) for turn in debate.due)
-    return f"Go on with `debate {'step' if hosted else 'resume'} {journal}`."
+    return f"Go on with `{command('step' if hosted else 'resume', journal)}`."
 
 
 def _question(question: str, to: tuple[str, ...]) -> QuestionAsked:

@@ -37,6 +37,7 @@ from debate_orchestrator.setup import settings
 from debate_orchestrator.storage.journal import SCHEMA, Entry
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.errors import BadJournal, BadSettings
 from debate_orchestrator.util.sanitize import one_line
 
@@ -72,7 +73,7 @@ def of_journal(
     if debate.due:
         due = ", ".join(turn.id for turn in debate.due)
         raise BadJournal(
-            f"{path}: this is a debate that is not finished (due: {due}). Finish it: `debate resume {path}`, with "
+            f"{path}: this is a debate that is not finished (due: {due}). Finish it: `{command('resume', path)}`, with "
             "another `--judge` if no reply of this one can be used."
         )
     if old.format.judged_by:
