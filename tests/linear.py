@@ -27,7 +27,7 @@ from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import DebateError
 from debate_orchestrator.util.redact import Redactor, StreamRedactor, forms
 
-SHORT, LONG = 8 * 1024, 32 * 1024
+SHORT, LONG = 2 * 1024, 32 * 1024
 """Characters to begin and to end with."""
 ENOUGH = 0.15
 """Seconds after which no longer text is tried."""
@@ -44,7 +44,7 @@ PIECES = (
     "<think>", "\n<think>", "</think>", "\n</think>\n", "`<think>` ", "<thinking ", "<quote>", "</quote>", "<quote ",
     " a='b'", "<|channel|>", "<!--", "http://", "http://x ", NONCE, NONCE[:-1], "Ben ", "Ben: ", "Researcher A ",
     "1.opening.", " by ", " and ", "(a ", "<a b=\"c\" ", "\n|a|\n|-|\n", "## x\n\n", "> FOR: x\n\n", "FOR: a\n\n",
-    "FOR:\n\n", "- x\n", " - ", "\x1b[1m", "\x1b]", "<b", "=\n", "<b>x</b>",
+    "FOR:\n\n", "- x\n", " - ", "\x1b[1m", "\x1b]", "\x90", "\x9dx", "%90", "\\u0090", "<b", "=\n", "<b>x</b>",
     "\\u0061", "%61", "&#97;", "%25", "&amp;", SECRET, SECRET[:-1],
     "*It writes lines for the other side, which this format forbids.*\n",
 )  # fmt: skip
@@ -112,6 +112,9 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "last line": lambda text: reserved_line.ends_with_line(f"{sanitize.sanitize(text)}\nX.", "X."),
     "exchange": lambda text: SideSwap(opened().format).text(text),
     "structured": tried(lambda text: replies.parse_structured("x", text), "{}", '{"a": "{}"}', "```json\n{}\n```"),
+    "beside a ballot": tried(
+        lambda text: replies._found("x", text, ("winner", "scores")), '{"x": 1} ,winner{}', '{"winner": "a"} {}'
+    ),
     "date": lambda text: opened(1).setup.model_copy(update={"topic": f"As of 1{text}"}).as_of,
     "markdown": markup.block,
     "markdown back": markup.unescaped,

@@ -99,3 +99,21 @@ def test_too_much_is_not_heard() -> None:
     with pytest.raises(OverLimit):
         asyncio.run(read_stream(events(), Long(), SilenceClock(9), heard.append, Meter(Length(None), str)))
     assert heard == []
+
+
+def test_a_long_answer_is_measured_a_few_times() -> None:
+    """The looks at an answer grow with the logarithm of its length, and it is closed soon after it is too long."""
+    looks: list[int] = []
+
+    def visible(text: str) -> str:
+        looks.append(len(text))
+        return text.partition("<think>")[0]
+
+    meter = Meter(Length(None, words=1_200), visible)
+    private = "word " * 1_199 + "<think>" + "so. " * 50_000
+    assert not any(meter.exceeded(size, lambda size=size: private[:size]) for size in range(0, len(private), 20))
+    assert 5 < len(looks) < 60
+
+    meter, spoken = Meter(Length(None, words=1_200), str), "word " * 5_000
+    closed = next(size for size in range(0, len(spoken), 20) if meter.exceeded(size, lambda size=size: spoken[:size]))
+    assert 6_000 < closed < 7_000

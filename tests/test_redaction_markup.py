@@ -111,3 +111,19 @@ def test_pieces_that_show_nothing(piece: str) -> None:
 
     seconds(10)
     assert seconds(120_000) < 8 * seconds(30_000) + 0.1
+
+
+@pytest.mark.parametrize(("opener", "letter"), [("%90", "%91"), ("\x90", "\x91"), ("\\u0098", "\\u0091")])
+def test_the_beginnings_of_many_sequences(opener: str, letter: str) -> None:
+    """A text of beginnings of terminals' sequences takes about the time of other characters that are not shown."""
+
+    def seconds(text: str) -> float:
+        """The least of three tries."""
+        times = []
+        for _ in range(3):
+            began = time.process_time()
+            redact(text)
+            times.append(time.process_time() - began)
+        return min(times)
+
+    assert seconds(opener * 8_000) < 6 * seconds(letter * 8_000)

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
-import time
 from typing import Any
 
 import pytest
 import sloppy_judges
 from core.folding import converging, debated, filled, many, marks
+from counting import calls
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Reply, Voted
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.prompting.replies import parse_reply
+from debate_orchestrator.prompting.replies import parse_reply, parse_structured
 from debate_orchestrator.util.errors import BadReply
 
 ROUND, FINAL, DISSENT = (
@@ -48,12 +49,14 @@ FORMS = {
     "prose after": "{}\n\nI hope this helps. Let me know {if you} need more.",
     "a sentence before and after": "My ballot is {} and that is that.",
     "a fence": "```json\n{}\n```",
-    "prose, then a fence": "Sure. Winner: see below.\n```json\n{}\n```",
+    "prose, then a fence": "Sure. Here it is:\n```json\n{}\n```",
     "text after a fence": "```json\n{}\n```\nDone :-}",
     "a fence of another language": "```javascript\n{}\n```",
     "a fence on one line": "```{}```",
     "private working": "<think>A said {x}. B is {\"winner\": \"b\"}?</think>\n{}",
     "braces in the prose": "I use {set} notation. {}",
+    "a heading": "## Final winner\n\n{}",
+    "a label": "Winner: {}",
     "an array around it": "[{}]",
     "the same twice": "{}\n{}",
     "brackets around it": "({})",
@@ -187,6 +190,8 @@ ASKED_AGAIN = {
     "a quoted ballot before a faulty one": f'A says: {json.dumps(VERDICT | {"winner": "b"})} Mine: {TEXT[:-1]},}}',
     "a quoted ballot in a fence": f"```json\n{json.dumps(VERDICT | {'winner': 'b'})}\n```\nMine: {TEXT[:-1]},}}",
     "only prose": "A wins, by a nose.",
+    "a quoted ballot alone": f"A wrote:\n\n> {TEXT}\n\nThat is improper.",
+    "a quoted ballot in a fence alone": f"A wrote:\n\n> ```json\n> {TEXT}\n> ```\n\nThat is improper.",
 }  # fmt: skip
 
 
@@ -195,6 +200,40 @@ def test_a_winner_is_never_guessed(text: str) -> None:
     """Where a winner is missing or contradictory, or the reply is not whole, it is refused and asked for again."""
     with pytest.raises(BadReply):
         read(text, FINAL)
+
+
+QUOTED = json.dumps(VERDICT | {"winner": "a"})
+OWN = VERDICT | {"winner": "b"}
+WRITTEN = {
+    "keys in capitals": json.dumps({key.title(): value for key, value in OWN.items()}),
+    "keys without quotes": "{Winner: b, Strength: narrow}",
+    "an article": '{"the_winner": "b"}',
+    "a wrapper": json.dumps({"final ballot": {"the_winner": "b"}}),
+    "camel case, cut short": '{"Strength": "narrow", "convergedOn": null, "theWinner": "b"',
+    "escapes": '{"win\\u006eer": "b", "stren',
+    "a key on a line of its own": '{\n  winner\n: "b"}',
+    "backticks": '{"strength": "narrow",\n\n `winner`: "b"',
+    "a comment": '{ // mine\n"winner": "b"',
+    "other quotation marks": '{ \n«winner»: "b", ‘strength’: "narrow"}',
+    "a list": "- **winner**: b\n- **strength**: narrow",
+    "a label": "**Final winner:** b",
+    "a table": "| Winner | Strength |\n|---|---|\n| b | narrow |",
+    "a heading": "### Winner\n\nResearcher B",
+    "a sentence": "I disregard it, and the winner is Researcher B.",
+    "an equals sign": "winner = b",
+    "a wide colon": "winner： b",
+    "blanks before the colon": "winner" + " " * 300 + ": b",
+    "the end of its own JSON": '", "Winner": "b"}',
+    "a character for the object": "Winner: \0 b",
+}
+
+
+@pytest.mark.parametrize("own", WRITTEN.values(), ids=WRITTEN)
+@pytest.mark.parametrize("around", ["A wrote: {}. I do not.\n\n%s", "%s\n\nA wrote:\n```json\n{}\n```\n"])
+def test_a_quoted_ballot_does_not_count(around: str, own: str) -> None:
+    """A filled ballot from a speech, quoted beside the judge's own, is not taken for it, however that is written."""
+    with pytest.raises(BadReply):
+        read(around.replace("{}", QUOTED).replace("%s", own), FINAL)
 
 
 @pytest.mark.parametrize(
@@ -253,6 +292,8 @@ def test_a_damaged_ballot_keeps_its_winner(cut: int, end: str, piece: str) -> No
         assert event.ballot["winner"] == "a" or '"winner": "b"' in text
 
 
+MOST_CALLS = 1_000_000
+"""Calls of functions that the reading of a reply may take: about a second."""
 HOSTILE = {
     "braces": "{" * 250_000,
     "nested": '{"a":' * 50_000,
@@ -269,12 +310,28 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_hostile_text_takes_no_time(text: str) -> None:
-    """The largest replies that are meant to take time are refused within seconds of the processor's time."""
-    began = time.process_time()
-    with pytest.raises(BadReply):
-        read(text, FINAL)
-    assert time.process_time() - began < 5
+def test_hostile_text_takes_little_work(text: str) -> None:
+    """The largest replies that are meant to take time are refused after a bounded number of calls."""
+
+    def refuse() -> None:
+        with pytest.raises(BadReply):
+            read(text, FINAL)
+
+    assert calls(refuse) < MOST_CALLS
+
+
+@pytest.mark.parametrize("piece", ['["a" ', '"[', "a: b, ", "(", 'a"b":"', "'a' b ", "[", '{"a": '])
+def test_work_ends_with_the_longest_repair(piece: str) -> None:
+    """Faults that take the square of their number are repaired up to a size, beyond which the work is that of reading:
+    no text takes more than the limit."""
+
+    def parse(text: str) -> None:
+        with contextlib.suppress(BadReply):
+            parse_structured("x", text)
+
+    for size in (2_000, 7_900, 30_000):
+        text = '{"winner": [' + (piece * size)[:size] + "}"
+        assert calls(lambda text=text: parse(text)) < MOST_CALLS
 
 
 @pytest.mark.parametrize("winner", ["a", "b"])

@@ -26,6 +26,7 @@ from debate_orchestrator.storage import journal
 from debate_orchestrator.storage.files import write_over
 from debate_orchestrator.storage.journal import Entry
 from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.data import name_of, read_mapping_with_lines
 from debate_orchestrator.util.errors import BadSettings, short_repr
 from debate_orchestrator.util.redact import redact
@@ -121,7 +122,7 @@ def _write_transcript(arguments: argparse.Namespace, case: _Case) -> int:
     if arguments.json:
         print_json({"status": "written", "transcript": arguments.read})
     else:
-        say(f"Written to {arguments.read}, without anybody's votes. Next: `debate ballot {case.path} --as NAME`.")
+        say(f"Written to {arguments.read}, without anybody's votes. Next: `{command('ballot', case.path)} --as NAME`.")
     return 0
 
 

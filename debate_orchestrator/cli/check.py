@@ -15,6 +15,7 @@ from debate_orchestrator.formats import loader
 from debate_orchestrator.reports import verify
 from debate_orchestrator.storage.journal import JournalContents, read
 from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import DamagedJournal, DebateError
 
@@ -49,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
         for report in checked:
             say(f"{name_of(report.path)}: {report.text}")
         waits = f"`{next_command(fold(contents.events), arguments.journal)}` continues it."
-        next_step(waits if facts["due"] else f"`debate report {arguments.journal}` makes its reports again.")
+        next_step(waits if facts["due"] else f"`{command('report', arguments.journal)}` makes its reports again.")
     if not all(report.well or report.state == "reviewed" for report in checked):
         return 2
     return 3 if facts["due"] or contents.torn or not all(report.well for report in checked) else 0

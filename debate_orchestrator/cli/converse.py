@@ -8,6 +8,7 @@ from functools import partial
 
 from debate_orchestrator.cli.output import remark, say
 from debate_orchestrator.cli.parser import at_terminal
+from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.errors import BadSettings
 
 _PRINTS_ALL = {"quiet": False, "events": False, "json": False}
@@ -86,7 +87,7 @@ def _converse(arguments: argparse.Namespace) -> int:
 
 def _next_command(path: str, *, rehearse: bool) -> str:
     """The command that uses the answers again, in a sentence."""
-    command = f"debate run --answers {path}"
+    taken_again = command("run --answers", path)
     if rehearse:
-        return f"with models to argue, `{command} --a MODEL --b MODEL --judge MODEL` is the real debate."
-    return f"`{command}` takes them too."
+        return f"with models to argue, `{taken_again} --a MODEL --b MODEL --judge MODEL` is the real debate."
+    return f"`{taken_again}` takes them too."

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import difflib
 import os
+import stat
 from pathlib import Path
 
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.storage.paths import JOURNAL
+from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import BadFile, BadJournal, short_repr
 
 _REPORTS = (".md", ".html", ".json")
@@ -20,11 +22,11 @@ def journal_named(given: str | None, *, transcripts: bool = False) -> str:
     debate here, and BadJournal if there is no such file.
     """
     if given is None:
-        found = sorted(Path().glob(f"*{JOURNAL}"), key=lambda path: path.stat().st_mtime)
-        if not found:
+        newest = _newest_journal()
+        if newest is None:
             raise BadFile("There is no debate in this folder.", hint="`debate` begins one; or name a journal")
-        remark(f"Using {found[-1]}, the newest debate of this folder.")
-        return str(found[-1])
+        remark(f"Using {name_of(newest)}, the newest debate of this folder.")
+        return newest
     stem, ending = os.path.splitext(given)
     if ending in _REPORTS and not (transcripts and ending == ".md") and os.path.isfile(f"{stem}{JOURNAL}"):
         remark(f"{given} is a report; using its journal {stem}{JOURNAL}.")
@@ -36,3 +38,16 @@ def journal_named(given: str | None, *, transcripts: bool = False) -> str:
         hint = os.path.join(folder, near[0]).removeprefix("./") if near else "`debate` begins one"
         raise BadJournal(f"No such file: {short_repr(given)}.", hint=hint)
     return given
+
+
+def _newest_journal() -> str | None:
+    """The regular file of this folder that is named like a journal and was written last; None if there is none."""
+    found = list[tuple[float, str]]()
+    for path in Path().glob(f"*{JOURNAL}"):
+        try:
+            status = path.lstat()
+        except OSError:
+            continue  # gone since it was listed
+        if stat.S_ISREG(status.st_mode):
+            found.append((status.st_mtime, str(path)))
+    return max(found)[1] if found else None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import shlex
 import sys
 
 from debate_orchestrator.cli import flags
@@ -23,6 +22,7 @@ from debate_orchestrator.reports.model import build_report, closing_line
 from debate_orchestrator.reports.review_files import gather_reviews
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.errors import BadSettings, short_repr
 from debate_orchestrator.util.sanitize import one_line
 
@@ -42,13 +42,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     arguments.journal = journal_named(arguments.journal)
     pace = check_arguments(arguments)
-    play_journal(arguments, arguments.journal, pace, f"debate replay {shlex.quote(arguments.journal)}")
+    play_journal(arguments, arguments.journal, pace, command("replay", arguments.journal))
     if not arguments.quiet and not arguments.json:
         debate = fold(read(arguments.journal).events)
         if debate.due:
             next_step(f"`{next_command(debate, arguments.journal)}` continues it.")
         else:
-            next_step(f"`debate judge {shlex.quote(arguments.journal)}` judges it again.")
+            next_step(f"`{command('judge', arguments.journal)}` judges it again.")
     return 0
 
 

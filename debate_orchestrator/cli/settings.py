@@ -24,6 +24,7 @@ from debate_orchestrator.setup.questions import Questionnaire, question_texts
 from debate_orchestrator.setup.session import Propose, Ready, load
 from debate_orchestrator.setup.settings import SOURCED, Settings, format_of, settings_from
 from debate_orchestrator.storage.paths import REPORT, free_report
+from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.data import LARGEST, error_text, name_of, parse_mapping, read_mapping
 from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, short_repr, with_hint
 from debate_orchestrator.util.model_spec import HOST
@@ -180,7 +181,7 @@ def _check_finished(path: str, format_name: str) -> None:
     if isinstance(now, Ready):
         return
     left = f"{now.turn} is still to be answered" if isinstance(now, Propose) else f"the question `{now.key}` is open"
-    raise BadSettings(f"{path} holds a setup conversation in which {left}. Go on with `debate ask {path}`.")
+    raise BadSettings(f"{path} holds a setup conversation in which {left}. Go on with `{command('ask', path)}`.")
 
 
 def seconds(value: float | str) -> float:

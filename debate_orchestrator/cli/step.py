@@ -18,6 +18,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.host.step import DueTurn, StepResult, take_step, wait
 from debate_orchestrator.host.turns_folder import TurnsFolder, read_reply
 from debate_orchestrator.prompting.replies import LARGEST, decode
+from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.errors import BadReply, BadSettings
 
 EXAMPLE = "debate step debate-report.journal.jsonl --json"
@@ -40,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     def refuse_people(state: DebateState) -> list[Event]:
         """Raises BadSettings if a person has a seat, since a step asks nothing; changes nothing."""
         if state.due and people_errors(state.cast, terminal=False):
-            resume = f"debate resume {arguments.journal}"
+            resume = command("resume", arguments.journal)
             raise BadSettings(
                 f"cast: a human has a seat, and `debate step` can't ask a person. Go on at a terminal with `{resume}`, "
                 f"or seat the host: `{resume} --a host`."

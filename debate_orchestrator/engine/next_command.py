@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
-
 from debate_orchestrator.core.state import DebateState, filler
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.commands import command
 
 
 def next_command(debate: DebateState, journal: str) -> str:
@@ -13,4 +12,4 @@ def next_command(debate: DebateState, journal: str) -> str:
     calls the models beside it too. Since it asks no person, it is `resume` where a person's turn is due as well."""
     specs = {filler(debate, turn.seat) for turn in debate.due}
     steps = model_spec.HOST in specs and model_spec.HUMAN not in specs
-    return f"debate {'step' if steps else 'resume'} {shlex.quote(journal)}"
+    return command("step" if steps else "resume", journal)

@@ -72,9 +72,9 @@ def of_journal(
     old, digest = debate.opened, entries[-1].hash
     if debate.due:
         due = ", ".join(turn.id for turn in debate.due)
-        command = next_command(debate, path)
-        hint = f"`{command}` to finish it"
-        if command.startswith("debate resume"):
+        finish = next_command(debate, path)
+        hint = f"`{finish}` to finish it"
+        if finish.startswith("debate resume"):
             hint += ", with another `--judge` if no reply of this one can be used"
         raise BadJournal(f"{path}: this debate is not finished (due: {due}).", hint=hint)
     if old.format.judged_by:

@@ -32,6 +32,7 @@ from debate_orchestrator.storage.files import move_aside
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.callbacks import ignore
+from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError
 from debate_orchestrator.util.redact import redact
 
@@ -93,7 +94,7 @@ def _begun(path: str, questions: Questionnaire, *, fresh: bool) -> SetupState:
     draft = load(path) if os.path.exists(path) else SetupState()
     if journal := _open_debate(draft, questions):
         if not fresh:
-            hint = f"go on with `debate step {journal}`, or begin another debate with topic=..."
+            hint = f"go on with `{command('step', journal)}`, or begin another debate with topic=..."
             raise BadSettings(f"{path}: the debate of these answers is open.", hint=hint)
         move_aside(path, "opened", first="-1")
         draft = SetupState()

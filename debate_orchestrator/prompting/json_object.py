@@ -10,19 +10,35 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection
+from itertools import accumulate
 from typing import Any
 
 from debate_orchestrator.core.private_text import without_private
+from debate_orchestrator.prompting.normalize import phrase
 from debate_orchestrator.util.data import strict_json
 
-LONGEST_REPAIRED = 100_000
+LONGEST_REPAIRED = 8_000
 """Characters of an object that is repaired; a longer one must be JSON as it stands."""
+_MOST_NESTED, _MOST_BARE_KEYS, _MOST_STRAY_QUOTES = 32, 100, 200
+"""Brackets that are open at once, keys without quotes, and quotation marks within texts, of an object to repair."""
 _MOST_STARTS = 200
 """Opening braces of a text from which an object is looked for."""
 
 _WHOLE_FENCE = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)\r?\n```", re.DOTALL)
 _ESCAPED_SPACE = re.compile(r"\\[nrtbf]")
 _WORD = re.compile(r"\w+")
+_QUOTED_LINE = re.compile(r"[ \t]{0,40}(?:(?:[-*+]|\d{1,3}[.)])[ \t]{1,40})?>")
+_ESCAPED_CHAR = re.compile(r"\\u([0-9a-fA-F]{4})")
+_BRACKET = re.compile(r"[][{}()]")
+_BARE_KEY = re.compile(r"[{,]\s{0,20}[^\W\d]\w{0,80}\s{0,20}:")
+_STRAY_QUOTE = re.compile(r"""(?<![\s{[,:\\])["'](?!\s{0,20}[,:\]}])""")
+_PART = "\0"
+_TOKEN = re.compile(
+    rf"(?P<part>{_PART})|(?P<word>[^\W_]+(?:['’][^\W_]+)*)|(?P<assignment>[:=：→|])|(?P<end>[^\w\s_*~()/-]|\n)"
+)
+"""A word, what stands between a key and its value, and what ends a key, a sentence or a line."""
+_LONGEST_LABEL, _LONGEST_KEY = 8, 80
+"""Words, and characters, of what may name a field."""
 _AROUND = "text around the JSON object left out"
 _FENCED = "code fence left out"
 _PRIVATE = "private working left out"
@@ -53,8 +69,9 @@ def find_object(text: str, names: Collection[str] = ()) -> tuple[Any, list[str]]
     if len(found) > 1:
         raise ValueError(f"it holds {len(found)} JSON objects that differ")
     for candidate in (*_candidates(public), *(part for part, _ in found)):
-        read = _strict_or_repaired(candidate) if _is_alone(candidate, public, names) else None
-        if read is not None:
+        if not _is_alone(candidate, public, names):
+            reason = ValueError("fields stand outside of its JSON object, or the object is quoted")
+        elif (read := _strict_or_repaired(candidate)) is not None:
             changes = [_PRIVATE] if public not in (bare, text.strip()) else []
             changes += [_AROUND] if candidate != _without_fence(public) else []
             return read[0], [*changes, *read[1]]
@@ -82,16 +99,31 @@ def _strict_or_repaired(text: str) -> tuple[dict[str, Any], list[str]] | None:
         value = strict_json(text)
         return (value, []) if isinstance(value, dict) else None
     except ValueError:
-        repaired = _repaired(text)
+        repaired = _repaired(text) if _is_repairable(text) else None
         return None if repaired is None else (repaired, ["punctuation of the JSON repaired"])
+
+
+def _is_repairable(text: str) -> bool:
+    """Whether a repair takes little work: it takes the square of a text that is long, deep, or made of bare words and
+    quotation marks."""
+    if len(text) > LONGEST_REPAIRED:
+        return False
+    nested = accumulate((1 if mark in "[{(" else -1 for mark in _BRACKET.findall(text)), _count_open, initial=0)
+    return (
+        max(nested) <= _MOST_NESTED
+        and len(_BARE_KEY.findall(text)) <= _MOST_BARE_KEYS
+        and len(_STRAY_QUOTE.findall(text)) <= _MOST_STRAY_QUOTES
+    )
+
+
+def _count_open(before: int, change: int) -> int:
+    return max(0, before + change)
 
 
 def _repaired(text: str) -> dict[str, Any] | None:
     """The object that a text is after a repair of its punctuation; None if more would have to change."""
     from json_repair import repair_json
 
-    if len(text) > LONGEST_REPAIRED:
-        return None
     try:
         value = repair_json(text, return_objects=True, skip_json_loads=True, strict=True)
         written = json.dumps(value, ensure_ascii=False)
@@ -110,18 +142,59 @@ def _words(text: str) -> list[str]:
 
 
 def _is_alone(part: str, text: str, names: Collection[str]) -> bool:
-    """Whether no field of another object stands beside a part of a text: one of the two would be a quotation, and
-    nothing says which."""
-    rest = text.replace(part, " ")
-    fields = "|".join(map(re.escape, names)) or "(?!)"
-    return re.search(rf"""[{{,"'“]\s*(?:{fields})\s*["'”]?\s*[:=]""", rest) is None
+    """Whether a part of a text is no quotation: its line does not begin with `>`, and beside it no field is given a
+    value. Where one is, one of the two would be a quotation, and nothing says which."""
+    if not names:
+        return True
+    begins = text.rfind("\n", 0, text.find(part)) + 1
+    rest = f" {_PART} ".join(piece.replace(_PART, " ") for piece in text.split(part))
+    return not _QUOTED_LINE.match(text, begins) and not _gives_field(rest, names)
+
+
+def _gives_field(text: str, names: Collection[str]) -> bool:
+    """Whether a text gives a field a value, as in `"Winner": "b"`, `- **winner**: b`, `The winner is b` and a heading.
+    The object itself, written as _PART, is no such value."""
+    text = _ESCAPED_SPACE.sub("\n", _ESCAPED_CHAR.sub(lambda escape: chr(int(escape[1], 16)), text))
+    fields, label = _field_pattern(names), list[str]()
+    labels, ended, named = 0, True, False
+    for token in _TOKEN.finditer(text):
+        kind, word = token.lastgroup, token[0][:_LONGEST_KEY]
+        assigns = kind == "assignment" or word.casefold() == "is"
+        if kind == "part":
+            named = False
+        elif kind == "word" and not assigns:
+            if named and word.casefold() != "json":
+                return True
+            labels += ended
+            label, ended = [*([] if ended else label[:_LONGEST_LABEL]), word], False
+        else:
+            if assigns or (word == "\n" and labels == 1):
+                named = named or (len(label) <= _LONGEST_LABEL and _names_field("".join(label), fields))
+                label = []
+            labels, ended = 0 if word == "\n" else labels, True
+    return False
+
+
+def _field_pattern(names: Collection[str]) -> re.Pattern[str]:
+    """What finds a key that means one of these fields, once its words are joined."""
+    fields = "|".join(re.escape(joined) for joined in map(_joined, names) if joined) or "(?!)"
+    return re.compile(rf"(?:and|so|the|my|own|final|overall|\d)*(?:{fields})")
+
+
+def _names_field(key: object, fields: re.Pattern[str]) -> bool:
+    return fields.fullmatch(_joined(str(key)[:_LONGEST_KEY])) is not None
+
+
+def _joined(key: str) -> str:
+    """A key as `normalize` compares it, and without spaces: `strongestArgument` means `strongest_argument` too."""
+    return phrase(key).replace(" ", "")
 
 
 def _objects(text: str, names: Collection[str]) -> list[tuple[str, dict[str, Any]]]:
-    """The different JSON objects of a text that have one of these fields and are not part of another, each with the
-    text that it is written as."""
+    """The different JSON objects of a text that have one of these fields, or whose only value has, and are not part of
+    another, each with the text that it is written as."""
     found: list[tuple[str, dict[str, Any]]] = []
-    decoder, end = json.JSONDecoder(), 0
+    fields, decoder, end = _field_pattern(names), json.JSONDecoder(), 0
     starts = [match.start() for match in re.finditer(r"\{", text)] if names else []
     for start in starts[:_MOST_STARTS]:
         if start < end:
@@ -131,7 +204,8 @@ def _objects(text: str, names: Collection[str]) -> list[tuple[str, dict[str, Any
             value = strict_json(text[start:stop])
         except (ValueError, RecursionError):
             continue
-        if isinstance(value, dict) and set(names) & set(value):
+        inner = next(iter(value.values())) if len(value) == 1 else None
+        if any(_names_field(key, fields) for key in (*value, *(inner if isinstance(inner, dict) else ()))):
             found += [] if any(value == other for _, other in found) else [(text[start:stop], value)]
             end = stop
     return found

@@ -73,5 +73,5 @@ class Meter:
         else:
             assert self._length.words is not None
             left = 2 * (self._length.words - count_words(seen))
-        self._next = characters + max(left, 200)
+        self._next = characters + max(left, characters // 8, 200)
         return left < 0

@@ -29,6 +29,7 @@ from pydantic import ValidationError
 
 from debate_orchestrator.core.events import EVENT, Event, Opened
 from debate_orchestrator.core.private_text import without_private
+from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.data import error_text, must_fit, name_of, read_regular, regular_file
 from debate_orchestrator.util.errors import (
     BadJournal,
@@ -105,7 +106,7 @@ def _unwritable(path: str, error: OSError) -> BadJournal:
 def _must_be_free(path: str, existing: bytes) -> None:
     # An empty file, or the first part of a first line that a crash cut short, holds nothing that could be lost.
     if b"\n" in existing or existing[: len(_BEGINNING)] != _BEGINNING[: len(existing)]:
-        hint = f"`debate resume {path}` or `debate step {path}` to continue it, or name another output"
+        hint = f"`{command('resume', path)}` or `{command('step', path)}` to continue it, or name another output"
         raise BadJournal(f"{path} is there already, and a journal is never overwritten.", hint=hint)
 
 

@@ -28,7 +28,8 @@ _MARKS = "\\%&"
 _ESC = rf"(?:[\x1b\u241b]|{_BACKSLASH}(?:u001[bB]|x1[bB]|033|e))"
 """The character that begins terminals' sequences: as it is, as `sanitize` shows it, and in escapes."""
 _CSI, _STRING = rf"(?:{_ESC}\[|[\x9b\ufffd])[0-?]{{0,99}}[ -/]{{0,99}}", rf"(?:{_ESC}[]PX^_]|[\x90\x98\x9d-\x9f])"
-_STRING += r"[^\x07\x1b\x9c\u2407\u241b\\]{0,1000}"
+# A sequence that could hold the beginnings of others would take time that grows with the square of their number.
+_STRING += r"[^\x07\x1b\x90\x98\x9b-\x9f\u2407\u241b\\]{0,1000}"
 _MARKUP = re.compile(
     rf"{_CSI}[@-~]|{_STRING}(?:[\x07\u2407\x9c]|{_BACKSLASH}(?:u0007|u009[cC]|x07|007|a)|{_ESC}{_BACKSLASH})"
     rf"|{_ESC}[ -/]{{0,9}}[0-OQ-WYZ`-~]"

@@ -9,8 +9,7 @@ from debate_orchestrator.core import hearing, schedule, transcript
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Voted
 from debate_orchestrator.core.phases import JUDGE, Turn
-from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.providers.caching import filler
+from debate_orchestrator.core.state import DebateState, filler
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.announcements import Announcement, announced_stages
 from debate_orchestrator.reports.html import writer as html

@@ -8,11 +8,12 @@ from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CLERK, JUDGE
-from debate_orchestrator.core.settings import DECLARED, Settings
+from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.engine.estimate import estimate
 from debate_orchestrator.providers import discovery, pricing
 from debate_orchestrator.setup.plain_positions import plain_positions
+from debate_orchestrator.setup.setting_texts import SETTING_TEXTS
 from debate_orchestrator.setup.settings import SOURCED, settings_from
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec, resources
@@ -100,7 +101,7 @@ def default_of(seat: str, rules: Format, offered: Offered) -> str:
 def more_fields(rules: Format) -> list[FormField]:
     """The fields of the settings that most people leave as they are."""
     found = []
-    for name, declared in DECLARED.items():
+    for name, text in SETTING_TEXTS.items():
         if name in _OWN_FIELDS:
             continue
         kind, options = _kind(name), list[tuple[str, str]]()
@@ -111,7 +112,7 @@ def more_fields(rules: Format) -> list[FormField]:
         elif name == "first":
             kind, options = "choice", [("", "as usual"), *((side, rules.name_of(side)) for side in rules.sides)]
         if kind:
-            found.append(FormField(name, name.replace("_", " ").capitalize(), declared.help, kind, tuple(options)))
+            found.append(FormField(name, name.replace("_", " ").capitalize(), text.help, kind, tuple(options)))
     return found
 
 

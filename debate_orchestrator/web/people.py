@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 from debate_orchestrator.core import hearing, schedule, transcript
 from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.phases import JUDGE, MIRRORED, Turn
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.state import DebateState, filler
 from debate_orchestrator.prompting import brief_pieces, fields, replies
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.providers.caching import filler
 from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadReply, Paused

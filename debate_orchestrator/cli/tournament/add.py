@@ -8,6 +8,7 @@ from typing import Any
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.output import remark, say
 from debate_orchestrator.cli.tournament import specs
+from debate_orchestrator.util.commands import command
 
 EXAMPLE = "debate tournament add spring openai:gpt-5.1"
 
@@ -41,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     tournament = folder.add_model(tournament, model)
     specs.remember_folder(tournament)
     say(f"{model.name} is added: {len(tournament.schedule) - before:,} more debates.")
-    remark(f"Hold them: `debate tournament resume {arguments.folder}`.")
+    remark(f"Hold them: `{command('tournament resume', arguments.folder)}`.")
     return 0
 
 

@@ -6,6 +6,7 @@ import argparse
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.output import print_json, remark, say
+from debate_orchestrator.util.commands import command
 
 EXAMPLE = "debate tournament import rows.csv --map map.yaml --to imported/"
 
@@ -31,5 +32,5 @@ def run(arguments: argparse.Namespace) -> int:
         print_json({"status": "imported", "folder": arguments.to, **counts, "notes": list(rows.notes)})
     else:
         say(f"{len(rows.debates):,} debates with {len(rows.ballots):,} ballots imported to {arguments.to}.")
-        remark(f"Next: `debate tournament rate {arguments.to}`, or `debate tournament report {arguments.to}`")
+        remark(f"Next: `{command('tournament rate', arguments.to)}`, or `{command('tournament report', arguments.to)}`")
     return 0

@@ -6,6 +6,7 @@ import argparse
 import shlex
 
 from debate_orchestrator.cli.output import remark, say
+from debate_orchestrator.util.commands import command
 
 EXAMPLE = "debate tournament new spring.yaml"
 FILE = "tournament.yaml"
@@ -23,6 +24,6 @@ def run(arguments: argparse.Namespace) -> int:
     write_new(arguments.file, sample())
     name = shlex.quote(arguments.file)
     say(f"{arguments.file} is written.")
-    remark(f"What it takes: `debate tournament plan {name}`.")
-    remark(f"All of it without a model: `debate tournament run {name} --to demo --rehearse`.")
+    remark(f"What it takes: `{command('tournament plan', name)}`.")
+    remark(f"All of it without a model: `{command('tournament run', name)} --to demo --rehearse`.")
     return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.output import print_json, remark, say
 from debate_orchestrator.cli.tournament import specs
+from debate_orchestrator.util.commands import command
 
 if TYPE_CHECKING:
     from debate_orchestrator.tournament.forecast import Forecast
@@ -54,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
         say(line)
     for note in unlisted(spec):
         remark(f"Note: {note}")
-    remark(f"Run it: `debate tournament run {arguments.spec} --to {spec.tag}`.")
+    remark(f"Run it: `{command('tournament run', arguments.spec)} --to {shlex.quote(spec.tag)}`.")
     return 0
 
 

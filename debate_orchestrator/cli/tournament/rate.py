@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.output import page, print_json, remark
+from debate_orchestrator.util.commands import command
 
 if TYPE_CHECKING:
     from debate_orchestrator.tournament.ratings import Ratings
@@ -35,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     for note in rated.notes:
         remark(f"Note: {note}")
     if not arguments.json:
-        remark(f"Tables, plots and a page: `debate tournament report {arguments.folder}`")
+        remark(f"Tables, plots and a page: `{command('tournament report', arguments.folder)}`")
     return 0
 
 

@@ -18,6 +18,7 @@ from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.providers import registry
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.errors import BadSettings, Paused, ProviderFailed
 
 if TYPE_CHECKING:
@@ -230,7 +231,7 @@ def _end(run: TournamentRun, progress: Progress, options: Options, *, interrupte
 
     folder, numbers = run.tournament.folder, progress.numbers(run)
     left = numbers["debates"] - numbers["complete"]
-    resume = f"debate tournament resume {folder}"
+    resume = command("tournament resume", folder)
     if options.json:
         status = "done" if not left else "interrupted" if interrupted else "stopped"
         stopped = {key: list(standing.why) for key, standing in run.standings.items() if standing.why}
@@ -245,7 +246,10 @@ def _end(run: TournamentRun, progress: Progress, options: Options, *, interrupte
         undecided = f", {numbers['undecided']} of them undecided" if numbers["undecided"] else ""
         say(f"{numbers['complete']:,} debates are complete{undecided}: {folder}")
     if not options.quiet:
-        remark(f"Ratings: `debate tournament rate {folder}`; tables and a page: `debate tournament report {folder}`.")
+        remark(
+            f"Ratings: `{command('tournament rate', folder)}`; "
+            f"tables and a page: `{command('tournament report', folder)}`."
+        )
     return 0
 
 
