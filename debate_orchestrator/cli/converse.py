@@ -89,7 +89,7 @@ def _next_command(path: str, *, rehearse: bool) -> str:
     command = f"debate run --answers {path}"
     if rehearse:
         return f"with models to argue, `{command} --a MODEL --b MODEL --judge MODEL` is the real debate."
-    return f"`{command}` takes them too."
+    return f"`{command}` uses them again."
 
 
 def _free_report() -> str:

@@ -68,7 +68,7 @@ class SetupSession:
         rehearse: bool = False,
     ):
         """`questionnaire` makes that of a named format, or of the default one; `found` is what can be asked here;
-        `rehearse` calls no model, in the setup neither."""
+        `rehearse` calls no model, not even in the setup."""
         self.words, self.prompter, self.recent = _texts(), prompter, RecentAnswers()
         self._questionnaire, self._coming, self.check = questionnaire, found, check
         self.rehearse, self._moderates = rehearse, not rehearse

@@ -359,9 +359,8 @@ class Person:
             return await (Speech(at) if debate.shape(turn) is None else BallotForm(at)).take()
         except Leave:
             if not self.left and any(due.seat not in human_seats(debate) for due in debate.due):
-                self._prompter.tell(
-                    "", "Answers under way are awaited, since they are paid for. Ctrl-C again leaves them."
-                )
+                waiting = "Waiting for answers that are already paid for; press Ctrl-C again to drop them."
+                self._prompter.tell("", waiting)
             self.left = True
             self._leave()
             kept = "What was written is kept, and offered again when the debate is resumed (`debate resume`)."
