@@ -40,6 +40,11 @@ _OLD_ATTEMPTS = 2
 """Replies that can't be used after which a judge is absent, in journals that do not say so themselves. A debater never
 is: a one-sided transcript must not be judged."""
 
+_MAPS = (
+    *("answers", "rejected", "rejected_since", "asked", "failed", "begun", "last_begun"),
+    *("speeches", "votes", "judged", "turns"),
+)
+"""The mappings of a state that its events change."""
 _K = TypeVar("_K")
 _V = TypeVar("_V")
 
@@ -206,9 +211,7 @@ def _opening(opened: Opened) -> DebateState:
 
 def _copied(debate: DebateState, event: Event) -> DebateState:
     """The same state in collections of its own."""
-    maps = ("answers", "rejected", "rejected_since", "asked", "failed", "begun", "last_begun", "speeches")
-    maps += ("votes", "judged", "turns")
-    own: dict[str, Any] = {name: dict(getattr(debate, name)) for name in maps}
+    own: dict[str, Any] = {name: dict(getattr(debate, name)) for name in _MAPS}
     own |= {name: list(getattr(debate, name)) for name in ("notes", "questions", "stages")}
     copy = replace(debate, **own)
     if isinstance(event, Asked | CallFailed | Rejected):

@@ -1,8 +1,8 @@
 """Finds the JSON object in what a model said, and mends its punctuation where that can't change what it says.
 
-A repair guesses, and a guess must never decide a debate. So a repaired object counts only if it has the same words in
-the same order as the reply, and no bracket that the reply lacks: a truncated object, a key that stands twice or a lost
-value is no reply.
+A repair guesses, and a guess must never decide a debate. So a repaired object counts only if it has the same words and
+signs in the same order as the reply, and no bracket that the reply lacks: a truncated object, a key that stands twice
+or a lost value is no reply, and neither is a `!a` read as `a`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ _MOST_STARTS = 200
 
 _WHOLE_FENCE = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)\r?\n```", re.DOTALL)
 _ESCAPED_SPACE = re.compile(r"\\[nrtbf]")
-_WORD = re.compile(r"\w+")
+_ESCAPED_SIGN = re.compile(r"""\\(["'/\\])""")
+_WORD = re.compile(r"""\w+|[^\w\s"'“”‘’,:{}\[\]]""")
+"""A word, or a character that a repair of the punctuation may not drop."""
 _AROUND = "text around the JSON object left out"
 _FENCED = "code fence left out"
 _PRIVATE = "private working left out"
@@ -105,8 +107,9 @@ def _repaired(text: str) -> dict[str, Any] | None:
 
 
 def _words(text: str) -> list[str]:
-    """The words of a JSON text, without regard to case and punctuation."""
-    return ["null" if word == "none" else word for word in _WORD.findall(_ESCAPED_SPACE.sub(" ", text).casefold())]
+    """The words and signs of a JSON text, without regard to case and to the punctuation of JSON."""
+    plain = _ESCAPED_SIGN.sub(r"\1", _ESCAPED_SPACE.sub(" ", text)).casefold()
+    return ["null" if word == "none" else word for word in _WORD.findall(plain)]
 
 
 def _is_alone(part: str, text: str, names: Collection[str]) -> bool:
