@@ -235,7 +235,7 @@ def test_what_counts_is_not_dropped(changes: dict[str, Any], without: str) -> No
     """A value under a key that names a field that counts, where that field is missing or says otherwise, is asked for
     again."""
     ballot = {name: value for name, value in BALLOT.items() if name != without} | changes
-    with pytest.raises(BadReply, match="there is no such|is not an object with the keys"):
+    with pytest.raises(BadReply, match=r"there is no such|is not an object with the keys"):
         read(json.dumps(ballot), ROUND)
 
 

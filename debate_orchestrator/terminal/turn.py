@@ -101,6 +101,7 @@ class Speech:
         question = Question(
             now=self._text,
             multiline=True,
+            own_editor=True,
             private=True,
             status=self._status,
             changed=self._keeping.soon,
@@ -142,12 +143,13 @@ class Speech:
         """Whether it is to be written in the editor that the person has chosen."""
         question = Question(
             f"Enter opens your editor ({editor()}); w and Enter is for writing here.",
+            own_editor=True,
             private=True,
             shows={"brief": self._at.whole},
         )
         try:
             answer = await self._prompter.ask(question)
-        except (Back, EditorWanted):
+        except EditorWanted:
             return True
         return answer.lower() != "w"
 
@@ -158,11 +160,14 @@ class Speech:
             self._in_editor = self._in_editor and await self._prefers_editor()
             return False
         lines = (*self._remarks(), "Enter hands it in; e and Enter goes on with it.")
-        question = Question(lines=lines, private=True, shows={"brief": self._at.whole})
+        question = Question(lines=lines, back=True, own_editor=True, private=True, shows={"brief": self._at.whole})
         while True:
             try:
                 answer = (await self._prompter.ask(question)).lower()
-            except (Back, EditorWanted):
+            except Back:
+                return False
+            except EditorWanted:
+                self._in_editor = True
                 return False
             if answer in ("", "y", "yes"):
                 return True
@@ -374,10 +379,7 @@ class Person:
                 self._prompter.clear()
             name = at.debate.format.name_of(at.turn.seat)
             question = Question(f"{name}, take the keyboard.", ("Press Enter when you have it.",), private=True)
-            try:
-                await self._prompter.ask(question)
-            except (Back, EditorWanted):
-                pass
+            await self._prompter.ask(question)
             self._read = set()
         self._seat = at.turn.seat
 
