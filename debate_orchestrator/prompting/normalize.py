@@ -7,7 +7,7 @@ the check of the reply finds it. So does an unknown key with another value for a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from debate_orchestrator.core.schema import (
@@ -155,22 +155,23 @@ class _Reading:
     def _field(self, field: Field, value: Any, where: str) -> Any:
         if field.optional and _means_nothing(field, value):
             return self._changed(where, value, empty_value(field))
-        if value is None and not field.per_side and field.kind in ("list", "choices", "turns"):
+        keys = field.keys(self.terms)
+        if value is None and not keys and field.kind in ("list", "choices", "turns"):
             return self._changed(where, value, [])
-        if field.per_side:
-            return self._each_side(value, where, lambda item, at: self._single(field, item, at))
+        if keys:
+            return self._each(keys, value, where, lambda item, at: self._single(field, item, at))
         return self._single(field, value, where)
 
-    def _each_side(self, value: Any, where: str, read: Callable[[Any, str], Any]) -> Any:
-        """A value for each side. Marks under an unknown key that names a side stay, if they differ from its own."""
+    def _each(self, keys: Sequence[str], value: Any, where: str, read: Callable[[Any, str], Any]) -> Any:
+        """A value for each key. Marks under an unknown key that names a side stay, if they differ from its own."""
         value = self._decoded(value, dict, where)
         if not isinstance(value, dict):
             return value
-        keyed, unknown = self._keyed(value, self.terms.sides)
-        made = {side: read(item, f"{where}.{side}") for side, item in keyed.items()}
+        keyed, unknown = self._keyed(value, keys)
+        made = {key: read(item, f"{where}.{key}") for key, item in keyed.items()}
 
         def contradicts(key: str, item: Any) -> bool:
-            sides = [side for side in self.terms.sides if any(_names(key, name) for name in self.sides.get(side, ()))]
+            sides = [side for side in keys if any(_names(key, name) for name in self.sides.get(side, ()))]
             return isinstance(item, dict) and any(
                 self._is_other_mark(name, mark, made.get(side))
                 for side in sides
@@ -184,7 +185,7 @@ class _Reading:
             case "record":
                 return self.record(field.fields, value, f"{where}.")
             case "scores":
-                return self._each_side(value, where, self._marks)
+                return self._each(self.terms.sides, value, where, self._marks)
             case "list" | "choices" | "turns":
                 return self._list(field, value, where)
         read = self._scalar(field, value)
