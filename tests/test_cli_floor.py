@@ -32,7 +32,8 @@ def test_a_question_reaches_the_next_briefs(opened: Run) -> None:
     """It is said to whom it went and which briefs were put before it; those put after it hold it."""
     ran = opened("floor", J, WHY, "--to", "b", "--to", "judge")
     assert ran.out.startswith(
-        f"From the floor, to Researcher B and Judge: {WHY}\nPut before it, and heard without it: "
+        f"From the floor, to Researcher B and Judge: {WHY}\n"
+        "These turns were briefed before the question and will not see it: "
     )
     assert "1.opening.b." in ran.out and f"Go on with `debate step {J}`." in ran.out
     finish(opened, opened("step", J, "--json").json, rounds=2)

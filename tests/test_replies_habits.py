@@ -131,6 +131,11 @@ HABITS: dict[str, tuple[DebateState, dict[str, Any], dict[str, Any]]] = {
         "Researcher A": {"Argument Quality": 7, "use of evidence": 7, "Directness-of-Rebuttals": 7, "total": 21},
         "CON": dict.fromkeys(SCORES, 6)}}, {}),
     "scores as JSON in a text": (ROUND, {"scores": json.dumps(BALLOT["scores"])}, {}),
+    "scores with their most": (ROUND, {"scores": {
+        "a": {name: {"score": 7, "max": 10} for name in SCORES},
+        "b": {name: {"score": 6, "out_of": "10"} for name in SCORES}}}, {}),
+    "keys about what counts": (ROUND, {"conceded_by": None, "Final Winner": "Researcher A", "winner_reason": "It was.",
+        "conceded_reason": "Neither gave up.", "convergence_detected": False}, {}),
     "nobody conceded": (ROUND, {"conceded": "none"}, {"conceded": None}),
     "neither conceded": (ROUND, {"conceded": "Neither"}, {"conceded": None}),
     "detected no": (ROUND, {"convergence": {"detected": "no", "criteria": None, "side": "none"}}, {}),
@@ -192,6 +197,9 @@ ASKED_AGAIN = {
     "only prose": "A wins, by a nose.",
     "a quoted ballot alone": f"A wrote:\n\n> {TEXT}\n\nThat is improper.",
     "a quoted ballot in a fence alone": f"A wrote:\n\n> ```json\n> {TEXT}\n> ```\n\nThat is improper.",
+    "a negated winner": TEXT.replace('"winner": "a"', '"winner": !a'),
+    "a doubtful winner": TEXT.replace('"winner": "a"', '"winner": a?'),
+    "another final winner": json.dumps(VERDICT | {"Final Winner": "b"}),
 }  # fmt: skip
 
 
@@ -237,14 +245,56 @@ def test_a_quoted_ballot_does_not_count(around: str, own: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "score", [0, 11, -1, "0/10", "11/10", "7/5", "7 or 8", "7-8", "seven", "", None, True, [7, 8], "70%", {"x": 7}]
-)
+    "score", [0, 11, -1, "0/10", "11/10", "7/5", "7 or 8", "7-8", "seven", "", None, True, [7, 8], "70%", {"x": 7},
+     {"score": 7, "max": 100}, {"score": 7, "scale": "1 to 5"}, {"score": 7, "out_of": "100"}, {"score": 7, "x": 1}],
+)  # fmt: skip
 def test_a_score_is_never_guessed(score: Any) -> None:
     """A score outside the scale, of another scale or without one meaning is asked for again."""
     ballot = copy.deepcopy(BALLOT)
     ballot["scores"]["a"]["use_of_evidence"] = score
     with pytest.raises(BadReply, match=r"scores\.a\.use_of_evidence: .* is not a number from 1 to 10"):
         read(json.dumps(ballot), ROUND)
+
+
+@pytest.mark.parametrize(
+    ("changes", "without"),
+    [
+        ({"conceded_by": "b"}, "conceded"),
+        ({"Who conceded?": "b"}, "conceded"),
+        ({"conceded_by": "Researcher B"}, ""),
+        ({"Final Winner": "b"}, ""),
+        ({"final_scores": {"a": dict.fromkeys(SCORES, 5), "b": dict.fromkeys(SCORES, 6)}}, ""),
+        ({"convergence_detected": True}, ""),
+        ({"convergence_found": {"detected": True, "criteria": ["same claim"], "side": "both"}}, ""),
+        ({"scores": {"a": SCORES | {"final_use_of_evidence": 3}, "b": SCORES}}, ""),
+        ({"scores": {"a": SCORES, "b": SCORES, "b (revised)": SCORES | {"use_of_evidence": 9}}}, ""),
+    ],
+)
+def test_what_counts_is_not_dropped(changes: dict[str, Any], without: str) -> None:
+    """A value under a key that names a field that counts, where that field is missing or says otherwise, is asked for
+    again."""
+    ballot = {name: value for name, value in BALLOT.items() if name != without} | changes
+    with pytest.raises(BadReply, match=r"there is no such|is not an object with the keys"):
+        read(json.dumps(ballot), ROUND)
+
+
+@pytest.mark.parametrize(
+    "score", ["<8", "~7", "7?", "!7", "≥7", "-7", "+7", "7,5", "7;", "7 // maybe", "=7"]
+)  # fmt: skip
+def test_no_character_of_a_score_is_lost(score: str) -> None:
+    """Where a repair would drop a character outside of the texts, the reply is refused."""
+    text = json.dumps(BALLOT).replace('"use_of_evidence": 7', f'"use_of_evidence": {score}', 1)
+    assert score in text
+    with pytest.raises(BadReply):
+        read(text, ROUND)
+
+
+def test_changes_are_told_in_the_order_of_the_criteria() -> None:
+    """What was changed in a side's scores is listed as the rubric lists its criteria, whatever the reply's order."""
+    marks = {"directness_of_rebuttals": "7", "use_of_evidence": "7", "argument_quality": "7"}
+    changes = read(json.dumps(BALLOT | {"scores": {"a": marks, "b": marks}}), ROUND).changes
+    names = [change.partition(":")[0] for change in changes]
+    assert names == [f"scores.{side}.{name}" for side in "ab" for name in SCORES]
 
 
 PIECES = [

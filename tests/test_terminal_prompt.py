@@ -28,7 +28,6 @@ from debate_orchestrator.terminal.prompt import (
     Prompter,
     Question,
     Status,
-    edited,
     here,
     meant,
 )
@@ -38,6 +37,8 @@ DOWN = "\x1b[B"
 CHOICES = (("lenient", "Mild."), ("strict", "Hard."), ("stricter", "Harder."), ("ollama:x", "A model."))
 CHOICE = Question("Which?", ("One of them.",), CHOICES, default="strict")
 SPEECH = Question(multiline=True, private=True)
+LEFT = SPEECH._replace(back=True, own_editor=True)
+"""A speech whose writer may go back, and has an editor."""
 
 
 def answered(question: Question, *keys: str, columns: int = 80) -> tuple[str, Screen]:
@@ -73,7 +74,7 @@ class TestALine:
 
     def test_back_behind_what_stands(self) -> None:
         """`back` typed behind a text that stands may be meant as the order: it is asked about, and Enter keeps it."""
-        question = Question("Position?", now="Tabs.")
+        question = Question("Position?", now="Tabs.", back=True)
         with pytest.raises(Back):
             answered(question, " back" + ENTER + BACK)
         answer, screen = answered(question, "back" + ENTER + ENTER)
@@ -97,7 +98,7 @@ class TestALine:
     def test_leaving(self, keys: str, error: type[Exception]) -> None:
         """A question is left by going back, for an editor, or for good; a terminal that is gone leaves too."""
         with pytest.raises(error):
-            answered(Question("Topic?"), keys)
+            answered(Question("Topic?", back=True, own_editor=True), keys)
 
     def test_what_was_typed_is_not_lost(self) -> None:
         """What was typed when the person left comes with it."""
@@ -266,7 +267,7 @@ def test_a_line_in_an_editor(here: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         for command, after in ((str(script), "A topicmore"), ("", "A topic"), ("false", "A topic")):
             monkeypatch.setenv("VISUAL", command)
             monkeypatch.setenv("EDITOR", "")
-            assert edited(terminal, "A topic") == after
+            assert run(terminal.edited("A topic")) == after
 
     assert "set VISUAL or EDITOR" in screen.text and "false: it ended with code 1" in screen.text
 
@@ -339,7 +340,13 @@ class TestWithoutACursor:
     def test_orders(self, typed: str, error: type[Exception]) -> None:
         """Going back, an editor and leaving are lines, or the end of them."""
         with pytest.raises(error):
-            typed_in_lines(typed, lambda terminal: terminal.ask(SPEECH._replace(now="so far")))
+            typed_in_lines(typed, lambda terminal: terminal.ask(LEFT._replace(now="so far")))
+
+    def test_nothing_lies_before(self) -> None:
+        """Going back from a speech before which nothing is asked says so, and leaves the text as it was."""
+        text, seen = typed_in_lines("Two.\n:back\n.\n", lambda it: it.ask(SPEECH._replace(now="One.")))
+
+        assert text == "One.\nTwo." and "No question comes before this one." in seen
 
     def test_looking_something_up(self) -> None:
         """The brief can be seen while a field is filled in."""

@@ -188,7 +188,7 @@ class TestMore:
             ("output", ERASE + "there.md", "is there already"),
             ("topic", ERASE, "An answer is needed here."),
             ("topic", ERASE + "null", "An answer is needed here."),
-            ("topic", ERASE + "\u200b", "no visible characters"),
+            ("topic", ERASE + "\u200b", "is empty"),
         ],
     )
     def test_bad_answers(self, here: Path, which: str, answer: str, told: str) -> None:

@@ -121,7 +121,7 @@ class Controls:
         if left:
             self._record(QuestionAsked(question=question, to=left))
         elif to:
-            self._message("Not put: their last turn has begun meanwhile.")
+            self._message("The question was not asked: their last turn has already begun.")
 
     def _hearers(self) -> list[str]:
         return [seat for seat in self._debate.askable if schedule.will_hear(self._debate, seat)]

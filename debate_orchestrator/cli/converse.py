@@ -90,4 +90,4 @@ def _next_command(path: str, *, rehearse: bool) -> str:
     taken_again = command("run --answers", path)
     if rehearse:
         return f"with models to argue, `{taken_again} --a MODEL --b MODEL --judge MODEL` is the real debate."
-    return f"`{taken_again}` takes them too."
+    return f"`{taken_again}` uses them again."

@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
             return 0
         say(wording.announced(debate, event) or "")
         if before:
-            say(f"Put before it, and heard without it: {', '.join(before)}. It is heard from the turn after on.")
+            say(f"These turns were briefed before the question and will not see it: {', '.join(before)}.")
         say(f"Go on with `{next_command(debate, arguments.journal)}`.")
     return 0
 

@@ -141,7 +141,7 @@ def _add_setup_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--format", dest="setup_format", metavar="NAME", help="the format; `debate formats` lists them")
     group.add_argument("--moderator", metavar="MODEL", help="the model that restates the topic and derives positions")
     group.add_argument(
-        "--rehearse", dest="setup_rehearse", action="store_true", help="call no model, in the setup neither"
+        "--rehearse", dest="setup_rehearse", action="store_true", help="call no model, not even in the setup"
     )
     flags.add_permissions(group, prefix="setup_")
 

@@ -40,6 +40,11 @@ _OLD_ATTEMPTS = 2
 """Replies that can't be used after which a judge is absent, in journals that do not say so themselves. A debater never
 is: a one-sided transcript must not be judged."""
 
+_MAPS = (
+    *("answers", "rejected", "rejected_since", "asked", "failed", "begun", "last_begun"),
+    *("speeches", "votes", "judged", "turns"),
+)
+"""The mappings of a state that its events change."""
 _K = TypeVar("_K")
 _V = TypeVar("_V")
 
@@ -107,12 +112,8 @@ def admits(debate: DebateState, event: Event) -> bool:
 
 
 def _is_known(debate: DebateState, event: Event) -> bool:
-    """Whether a rejected reply is recorded already: the same words, and no brief sent since."""
-    if not isinstance(event, Rejected):
-        return False
-    rejected = debate.rejected.get(event.turn, [])
-    # Only the last few are compared: a reply is repeated at once if at all, and a journal may hold thousands.
-    return event in rejected[-8:] and len(rejected) >= len(debate.asked.get(event.turn, []))
+    """Whether a rejected reply is recorded already: the same event, and no brief sent since."""
+    return isinstance(event, Rejected) and event in debate.rejected_since.get(event.turn, ())
 
 
 def _admits_budget(debate: DebateState, event: BudgetChanged) -> bool:
@@ -210,14 +211,15 @@ def _opening(opened: Opened) -> DebateState:
 
 def _copied(debate: DebateState, event: Event) -> DebateState:
     """The same state in collections of its own."""
-    maps = ("answers", "rejected", "asked", "failed", "begun", "last_begun", "speeches", "votes", "judged", "turns")
-    own: dict[str, Any] = {name: dict(getattr(debate, name)) for name in maps}
+    own: dict[str, Any] = {name: dict(getattr(debate, name)) for name in _MAPS}
     own |= {name: list(getattr(debate, name)) for name in ("notes", "questions", "stages")}
     copy = replace(debate, **own)
     if isinstance(event, Asked | CallFailed | Rejected):
         for events in (copy.asked, copy.failed, copy.rejected):
             if event.turn in events:
                 _own(events)[event.turn] = list(events[event.turn])
+        if event.turn in copy.rejected_since:
+            _own(copy.rejected_since)[event.turn] = set(copy.rejected_since[event.turn])
     return copy
 
 
@@ -253,8 +255,10 @@ def _changed(debate: DebateState, event: Event) -> DebateState:
         case Asked():
             _begin(debate)
             _add(debate.asked, event.turn, event)
+            _own(debate.rejected_since).pop(event.turn, None)
         case Rejected():
             _add(debate.rejected, event.turn, event)
+            cast(set[Rejected], _own(debate.rejected_since).setdefault(event.turn, set())).add(event)
             unsaid = event.absent is None and len(debate.rejected[event.turn]) >= _OLD_ATTEMPTS
             if event.absent or (unsaid and not debate.turns[event.turn].speaking):
                 return _settled(debate, event)

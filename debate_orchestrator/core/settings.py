@@ -213,8 +213,10 @@ def _fewer_rounds(rules: Format) -> str:
 
 def line_problems(name: str, text: str) -> list[str]:
     """What is wrong with a topic or a position."""
-    if not sanitize.one_line(text) or not _is_text(text):
-        return [f"{name}: {short_repr(text)} is not a sentence: it has no visible characters, or half a character."]
+    if not _is_text(text):
+        return [f"{name}: {short_repr(text)} contains an invalid Unicode character."]
+    if not sanitize.one_line(text):
+        return [f"{name}: {short_repr(text)} is empty."]
     if len(text) > LONGEST_LINE:
         problem = f"{name}: it has {len(text):,} characters, and at most {LONGEST_LINE:,} are allowed."
         return [with_hint(problem, "make it one sentence")]

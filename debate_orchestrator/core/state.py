@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
@@ -106,6 +106,8 @@ class DebateState:
     asked: Mapping[str, Sequence[Asked]] = field(default_factory=dict)
     failed: Mapping[str, Sequence[CallFailed]] = field(default_factory=dict)
     """Turn id to its replies that were rejected, its briefs that were put, and its calls that failed."""
+    rejected_since: Mapping[str, Set[Rejected]] = field(default_factory=dict, compare=False)
+    """Turn id to its replies that were rejected since its brief was last put, by which a repeated one is known."""
     notes: Sequence[Noted] = ()
     questions: Sequence[QuestionAsked] = ()
     """The questions from the floor."""

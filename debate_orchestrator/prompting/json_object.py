@@ -1,8 +1,8 @@
 """Finds the JSON object in what a model said, and mends its punctuation where that can't change what it says.
 
-A repair guesses, and a guess must never decide a debate. So a repaired object counts only if it has the same words in
-the same order as the reply, and no bracket that the reply lacks: a truncated object, a key that stands twice or a lost
-value is no reply.
+A repair guesses, and a guess must never decide a debate. So a repaired object counts only if it has the same words and
+signs in the same order as the reply, and no bracket that the reply lacks: a truncated object, a key that stands twice
+or a lost value is no reply, and neither is a `!a` read as `a`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ _MOST_STARTS = 200
 
 _WHOLE_FENCE = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)\r?\n```", re.DOTALL)
 _ESCAPED_SPACE = re.compile(r"\\[nrtbf]")
-_WORD = re.compile(r"\w+")
 _QUOTED_LINE = re.compile(r"[ \t]{0,40}(?:(?:[-*+]|\d{1,3}[.)])[ \t]{1,40})?>")
 _ESCAPED_CHAR = re.compile(r"\\u([0-9a-fA-F]{4})")
 _BRACKET = re.compile(r"[][{}()]")
@@ -39,6 +38,9 @@ _TOKEN = re.compile(
 """A word, what stands between a key and its value, and what ends a key, a sentence or a line."""
 _LONGEST_LABEL, _LONGEST_KEY = 8, 80
 """Words, and characters, of what may name a field."""
+_ESCAPED_SIGN = re.compile(r"""\\(["'/\\])""")
+_WORD = re.compile(r"""\w+|[^\w\s"'“”‘’,:{}\[\]]""")
+"""A word, or a character that a repair of the punctuation may not drop."""
 _AROUND = "text around the JSON object left out"
 _FENCED = "code fence left out"
 _PRIVATE = "private working left out"
@@ -137,8 +139,9 @@ def _repaired(text: str) -> dict[str, Any] | None:
 
 
 def _words(text: str) -> list[str]:
-    """The words of a JSON text, without regard to case and punctuation."""
-    return ["null" if word == "none" else word for word in _WORD.findall(_ESCAPED_SPACE.sub(" ", text).casefold())]
+    """The words and signs of a JSON text, without regard to case and to the punctuation of JSON."""
+    plain = _ESCAPED_SIGN.sub(r"\1", _ESCAPED_SPACE.sub(" ", text)).casefold()
+    return ["null" if word == "none" else word for word in _WORD.findall(plain)]
 
 
 def _is_alone(part: str, text: str, names: Collection[str]) -> bool:

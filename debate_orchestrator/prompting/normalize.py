@@ -1,16 +1,24 @@
 """Reads the values of a structured reply as they are meant: `7/10` as 7, `Researcher A` as the side a.
 
 Only what has one meaning is changed. A winner or a score that is missing, unknown or out of range stays as it is, and
-the check of the reply finds it.
+the check of the reply finds it. So does an unknown key with another value for a field that counts.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from debate_orchestrator.core.schema import MOST_ITEMS, Field, ShapeContext, applies, empty_value, fields_asked
+from debate_orchestrator.core.schema import (
+    MOST_ITEMS,
+    Field,
+    ShapeContext,
+    applies,
+    check,
+    empty_value,
+    fields_asked,
+)
 from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import short_repr
 
@@ -20,6 +28,15 @@ _NUMBER = re.compile(
     r"(\d{1,9}(?:\.\d{1,9})?)\s*(?:(?:/|out of)\s*(\d{1,9}(?:\.\d{1,9})?)|(%)|points?)?", re.IGNORECASE
 )
 _PLAIN_KEY = re.compile(r"[\w .()/-]{1,80}")
+_COUNTED = frozenset({"flag", "number", "choice", "record", "scores"})
+"""Kinds of fields that may decide something; the others are words to be read."""
+_AROUND = frozenset({"score", "value", "points"})
+"""The key of a number that stands in an object of its own."""
+_MAXIMUM = frozenset({"max", "maximum", "max score", "out of", "of", "scale"})
+_REASONS = frozenset({"why", "reason", "reasons", "reasoning", "justification", "rationale", "explanation", "comment"})
+"""Keys that may stand beside such a number."""
+_UNCLEAR = re.compile(r'["{}\[\]]|[?~]|!\w')
+"""In an option: two values that a repair may have joined, a doubt, a negation."""
 _FLAGS = {"yes": True, "true": True, "no": False, "false": False}
 _NOTHING = frozenset({"", "none", "null", "n a"})
 _NO_OPTION = _NOTHING | {"nobody", "no one", "neither", "neither side", "no"}
@@ -75,10 +92,11 @@ class _Reading:
         if not isinstance(value, dict):
             return value
         fields = fields_asked(shape, self.terms)
-        made = self._keyed(value, fields, where)
+        made, unknown = self._keyed(value, fields)
         for name, field in fields.items():
             if name in made:
                 made[name] = self._field(field, made[name], f"{where}{name}")
+        made |= self._kept(unknown, where, lambda key, item: self._contradicts(fields, key, item, made))
         for name, field in fields.items():
             conditional = bool(field.only_if or field.unless)
             idle = not applies(field, made) if conditional else field.optional and name not in made
@@ -89,22 +107,50 @@ class _Reading:
                 made[name] = vacant
         return made
 
-    def _keyed(self, value: Mapping[str, Any], names: Iterable[str], where: str) -> dict[str, Any]:
-        """A mapping with the keys that are meant. Others are dropped. A key that is there twice, or that no model would
-        name a field, stays, to be complained about."""
+    def _keyed(self, value: Mapping[str, Any], names: Iterable[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """A mapping with the keys that are meant, and what stands under unknown ones. A key that is there twice, or
+        that no model would name a field, stays, to be complained about."""
         known = {phrase(name): name for name in names}
         known |= {one: side for side in self.sides if side in names for one in self.sides[side]}
         meant = {key: key if key in known.values() else known.get(phrase(str(key))) for key in value}
         made: dict[str, Any] = {}
+        unknown: dict[str, Any] = {}
         for key, item in value.items():
             name = meant[key]
             if name is None and _PLAIN_KEY.fullmatch(key):
-                self.note(f"{where}{short_repr(key, 40)}", "dropped, since there is no such field")
+                unknown[key] = item
             elif name is None or list(meant.values()).count(name) > 1:
                 made[key] = item
             else:
                 made[name] = item
-        return made
+        return made, unknown
+
+    def _kept(self, unknown: Mapping[str, Any], where: str, contradicts: Callable[[str, Any], bool]) -> dict[str, Any]:
+        """What stands under unknown keys and contradicts what counts, to be complained about; the rest is dropped."""
+        kept = {key: item for key, item in unknown.items() if contradicts(key, item)}
+        for key in unknown:
+            if key not in kept:
+                self.note(f"{where}{short_repr(key, 40)}", "dropped, since there is no such field")
+        return kept
+
+    def _contradicts(self, fields: Mapping[str, Field], key: str, item: Any, standing: Mapping[str, Any]) -> bool:
+        """Whether an unknown key names a field that counts, and has its only value or another one than `standing`,
+        the fields as they were read. An explanation under such a key is neither."""
+        for name, field in fields.items():
+            if field.kind not in _COUNTED or not _names(key, name):
+                continue
+            inner = standing.get(name)
+            if field.kind == "record" and isinstance(inner, dict) and not isinstance(item, dict):
+                if self._contradicts(fields_asked(field.fields, self.terms), key, item, inner):
+                    return True
+                continue
+            read = _Reading(self.terms, self.sides)._field(field, item, "")
+            if name not in standing and read != empty_value(field):
+                return True
+            free = field.model_copy(update={"only_if": {}, "unless": {}})
+            if name in standing and read != inner and not check({name: free}, {name: read}, self.terms):
+                return True
+        return False
 
     def _field(self, field: Field, value: Any, where: str) -> Any:
         if field.optional and _means_nothing(field, value):
@@ -116,12 +162,23 @@ class _Reading:
             return self._each(keys, value, where, lambda item, at: self._single(field, item, at))
         return self._single(field, value, where)
 
-    def _each(self, keys: Sequence[str], value: Any, where: str, read: Any) -> Any:
+    def _each(self, keys: Sequence[str], value: Any, where: str, read: Callable[[Any, str], Any]) -> Any:
+        """A value for each key. Marks under an unknown key that names a side stay, if they differ from its own."""
         value = self._decoded(value, dict, where)
         if not isinstance(value, dict):
             return value
-        keyed = self._keyed(value, keys, f"{where}.")
-        return {key: read(item, f"{where}.{key}") for key, item in keyed.items()}
+        keyed, unknown = self._keyed(value, keys)
+        made = {key: read(item, f"{where}.{key}") for key, item in keyed.items()}
+
+        def contradicts(key: str, item: Any) -> bool:
+            sides = [side for side in keys if any(_names(key, name) for name in self.sides.get(side, ()))]
+            return isinstance(item, dict) and any(
+                self._is_other_mark(name, mark, made.get(side))
+                for side in sides
+                for name, mark in self._keyed(item, self.terms.criteria)[0].items()
+            )
+
+        return made | self._kept(unknown, f"{where}.", contradicts)
 
     def _single(self, field: Field, value: Any, where: str) -> Any:
         match field.kind:
@@ -154,11 +211,25 @@ class _Reading:
     def _marks(self, value: Any, where: str) -> Any:
         if not isinstance(value, dict):
             return value
-        made = self._keyed(value, self.terms.criteria, f"{where}.")
-        for name in set(made) & set(self.terms.criteria):
-            read = _number(made[name], *self.terms.scale(name))
-            made[name] = made[name] if read is None else self._changed(f"{where}.{name}", made[name], read)
-        return made
+        made, unknown = self._keyed(value, self.terms.criteria)
+        for name in self.terms.criteria:
+            if name in made and (read := _number(made[name], *self.terms.scale(name))) is not None:
+                made[name] = self._changed(f"{where}.{name}", made[name], read)
+        criteria = self.terms.criteria
+
+        def contradicts(key: str, item: Any) -> bool:
+            return any(_names(key, name) and self._is_other_mark(name, item, made) for name in criteria)
+
+        return made | self._kept(unknown, f"{where}.", contradicts)
+
+    def _is_other_mark(self, criterion: str, value: Any, marks: Any) -> bool:
+        """Whether a value is a score of a criterion, and not the one that stands in these marks."""
+        if criterion not in self.terms.criteria:
+            return False
+        least, most = self.terms.scale(criterion)
+        mark = _number(value, least, most)
+        standing = marks.get(criterion) if isinstance(marks, dict) else None
+        return mark is not None and least <= mark <= most and mark != standing
 
     def _list(self, field: Field, value: Any, where: str) -> Any:
         value = self._decoded(value, list, where)
@@ -192,8 +263,8 @@ class _Reading:
         options = field.of or self.terms.sides
         if not isinstance(value, str) or value in options:
             return value if isinstance(value, str) else None
-        if set(value) & set('"{}[]'):
-            return None  # a repair may have joined two values
+        if _UNCLEAR.search(value):
+            return None
         said = phrase(value).removeprefix("winner ").removeprefix("the ")
         said = re.sub(r" (?:wins|won|is the winner)$", "", said)
         meant = {
@@ -219,6 +290,11 @@ class _Reading:
         return new
 
 
+def _names(key: str, name: str) -> bool:
+    """Whether the words of a key contain those of a name."""
+    return f" {phrase(name)} " in f" {phrase(key)} "
+
+
 def _means_nothing(field: Field, value: Any) -> bool:
     """Whether an optional field is left empty in words, such as `none`."""
     if field.kind == "choice":
@@ -237,10 +313,19 @@ def _only_text(value: Any) -> Any:
     return inner[0] if len(inner) == 1 and isinstance(inner[0], str) else value
 
 
+def _fits_beside(key: str, value: Any, most: float | None) -> bool:
+    """Whether a key beside a number leaves its scale as it is: a reason in words, or the scale's own maximum."""
+    if phrase(key) in _MAXIMUM:
+        return _number(value, None, None) == most
+    return phrase(key) in _REASONS and isinstance(value, str)
+
+
 def _number(value: Any, least: float | None, most: float | None, *, whole: bool = False) -> float | None:
     """The number that a value means: `7`, `7.0`, `7/10` where 10 is the most, `70%` where the scale is 0 to 1."""
-    if isinstance(value, dict) and len(value.keys() & {"score", "value", "points"}) == 1:
-        (value,) = (value[key] for key in value.keys() & {"score", "value", "points"})
+    if isinstance(value, dict) and len(value.keys() & _AROUND) == 1:
+        if not all(_fits_beside(key, item, most) for key, item in value.items() if key not in _AROUND):
+            return None
+        (value,) = (value[key] for key in value.keys() & _AROUND)
     if isinstance(value, str):
         found = _NUMBER.fullmatch(value.strip())
         if found is None or (found[2] and float(found[2]) != most) or (found[3] and (least, most) != (0, 1)):

@@ -197,7 +197,7 @@ class Cursor(Prompter):
 
         @keys.add("s-tab")
         def _back(event: KeyPressEvent) -> None:
-            event.app.exit(exception=Back())
+            event.app.exit(exception=Back(event.current_buffer.text))
 
         @keys.add("c-x", "c-e")
         def _editor(event: KeyPressEvent) -> None:

@@ -90,6 +90,8 @@ class Form:
                 lines=(*worded.lines, *complaints),
                 now=now,
                 default=standing or worded.default,
+                back=True,
+                own_editor=True,
                 changed=lambda typed: self.keeping.soon({**self.entered, typing: typed}),
             )
             try:
@@ -115,7 +117,7 @@ class Form:
 
     async def edit(self, typing: Place, text: str) -> None:
         """Has a text edited that is not entered yet."""
-        self.entered[typing] = text
+        self.entered[typing] = await self.prompter.edited(text)
 
     async def _look(self, problems: Callable[[], list[str]]) -> Step | None:
         """Shows all that was entered. Returns the question to be answered anew, or None where it is handed in."""
@@ -127,12 +129,9 @@ class Form:
         unasked = [step for step in every if step.place not in self.entered]
         keys = ["" if wrong else "Enter hands it in", "a number changes that answer"]
         keys += ["more asks what was not asked"] if unasked else []
-        question = Question(f"{', '.join(key for key in keys if key)}.", private=True)
+        question = Question(f"{', '.join(key for key in keys if key)}.", back=True, private=True)
         while True:
-            try:
-                answer = (await self.prompter.ask(question)).lower()
-            except EditorWanted:
-                continue
+            answer = (await self.prompter.ask(question)).lower()
             if answer in ("", "y", "yes") and not wrong:
                 return None
             if unasked and answer in ("m", "more"):

@@ -32,6 +32,8 @@ _KEEP_BACK = (
     "To go back, press Shift-Tab or clear the line and type back. To keep the word as part of this answer, press Enter."
 )
 
+_NO_BACK = "No question comes before this one."
+
 
 class Leave(Exception):
     """The person leaves; `typed` is what stood in the line."""
@@ -88,6 +90,10 @@ class Question(NamedTuple):
     """Earlier answers for the arrow keys, oldest first."""
     explanation: tuple[str, ...] = ()
     """What `?` shows; the question is put again afterwards."""
+    back: bool = False
+    """Whether a question lies before this one: `ask` then raises Back."""
+    own_editor: bool = False
+    """Whether the text is edited in a file of its own: `ask` then raises EditorWanted."""
     private: bool = False
     """Whether the question and its answer are removed from the screen once it is answered."""
     status: Callable[[str], Status] = lambda typed: Status()
@@ -112,14 +118,27 @@ class Prompter(ABC):
         """Whether an editor or a pager has the terminal; an interrupt is meant for it then."""
 
     async def ask(self, question: Question) -> str:
-        """The answer: the value of a choice, or the text. Raises Back, Leave or EditorWanted."""
+        """The answer: the value of a choice, or the text. Raises Leave, and Back or EditorWanted where the question
+        says so."""
         while True:
-            typed = await self._read(question)
+            try:
+                typed = await self._read(question)
+                answer = typed.strip()
+                if not question.multiline and answer.lower() in BACK:
+                    raise Back(question.now)
+            except Back as back:
+                if question.back:
+                    raise
+                self.tell(_NO_BACK)
+                question = question._replace(now=back.typed)
+                continue
+            except EditorWanted as wanted:
+                if question.own_editor:
+                    raise
+                question = question._replace(now=await self.edited(wanted.text))
+                continue
             if question.multiline:
                 return typed
-            answer = typed.strip()
-            if answer.lower() in BACK:
-                raise Back
             if answer == "?" and question.explanation:
                 self.tell(*question.explanation)
             elif _ends_with_back(answer, question.now):
@@ -143,6 +162,24 @@ class Prompter(ABC):
         finally:
             self.busy_elsewhere = False
         return f"{command}: it ended with code {code}" if code else None
+
+    async def edited(self, text: str) -> str:
+        """The text as the editor left it; the same text where there is no editor, or it failed."""
+        command = editor()
+        if not command:
+            self.tell("No editor was chosen: set VISUAL or EDITOR to one.")
+            return text
+        with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8", errors="replace") as file:
+            file.write(text)
+            file.flush()
+            problem = await self.edit(command, file.name)
+            try:
+                after = read_text(file.name, LARGEST).strip()
+            except (BadFile, OSError) as error:
+                problem, after = str(error), text
+        if problem:
+            self.tell(problem)
+        return after
 
     @abstractmethod
     def tell(self, *lines: str | Line, strong: bool = False) -> None:
@@ -232,7 +269,7 @@ class Lines(Prompter):
     def _ordered(self, typed: str, question: Question, text: str) -> bool:
         """Whether a line was an order; it is carried out."""
         if typed == ":back":
-            raise Back
+            raise Back(text)
         if typed == ":edit":
             raise EditorWanted(text)
         shows = question.shows.get(typed.removeprefix(":")) if typed.startswith(":") else None
@@ -290,25 +327,6 @@ def here(stream: TextIO | None = None) -> Prompter:
 def editor() -> str:
     """The editor that the person has chosen; empty without one."""
     return os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
-
-
-def edited(prompter: Prompter, text: str) -> str:
-    """The text as the editor left it; the same text where there is no editor, or it failed."""
-    command = editor()
-    if not command:
-        prompter.tell("No editor was chosen: set VISUAL or EDITOR to one.")
-        return text
-    with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8", errors="replace") as file:
-        file.write(text)
-        file.flush()
-        problem = asyncio.run(prompter.edit(command, file.name))
-        try:
-            after = read_text(file.name, LARGEST).strip()
-        except (BadFile, OSError) as error:
-            problem, after = str(error), text
-    if problem:
-        prompter.tell(problem)
-    return after
 
 
 def paged(text: str) -> bool:

@@ -83,7 +83,9 @@ class Review:
     async def _read_debate(self) -> bool:
         """Shows the debate; the vote before stands from then on. False where the question before is wanted."""
         wording = self.texts.questions[_READ]
-        question = Question(wording.text, (wording.help,), tuple(wording.choices.items()), next(iter(wording.choices)))
+        question = Question(
+            wording.text, (wording.help,), tuple(wording.choices.items()), next(iter(wording.choices)), back=True
+        )
         try:
             while (answer := await self.prompter.ask(question)) not in wording.choices:
                 self.prompter.tell(unknown_choice(question))

@@ -24,7 +24,7 @@ from debate_orchestrator.setup.session import QuestionText, SetupState, with_pro
 from debate_orchestrator.setup.settings import MODERATOR, Settings, format_of, settings_from
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
 from debate_orchestrator.terminal.casting import Estimates, Found, cost_line, fillers, is_free, is_rehearsal, seats
-from debate_orchestrator.terminal.prompt import EditorWanted, Leave, Prompter, Question, Status, edited, unknown_choice
+from debate_orchestrator.terminal.prompt import Leave, Prompter, Question, Status, unknown_choice
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.errors import DebateError
 
@@ -68,7 +68,7 @@ class SetupSession:
         rehearse: bool = False,
     ):
         """`questionnaire` makes that of a named format, or of the default one; `found` is what can be asked here;
-        `rehearse` calls no model, in the setup neither."""
+        `rehearse` calls no model, not even in the setup."""
         self.words, self.prompter, self.recent = _texts(), prompter, RecentAnswers()
         self._questionnaire, self._coming, self.check = questionnaire, found, check
         self.rehearse, self._moderates = rehearse, not rehearse
@@ -107,17 +107,15 @@ class SetupSession:
         question = question._replace(
             recent=question.recent or self.recent.of(kind),
             explanation=tuple(filter(None, meaning)),
+            back=True,
             status=lambda typed: Status(self._cost_of(self.draft.given | changes(typed))),
         )
-        while True:
-            try:
-                return self.prompter.ask_now(question)
-            except EditorWanted as wanted:
-                question = question._replace(now=edited(self.prompter, wanted.text))
-            except Leave as leaving:
-                if not question.choices:
-                    self.recent.add(kind, leaving.typed)
-                raise
+        try:
+            return self.prompter.ask_now(question)
+        except Leave as leaving:
+            if not question.choices:
+                self.recent.add(kind, leaving.typed)
+            raise
 
     def choice(self, name: str, default: str, **values: str) -> str:
         """Which of its choices answers a question of wizard.yaml."""

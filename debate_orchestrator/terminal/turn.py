@@ -100,6 +100,7 @@ class Speech:
         question = Question(
             now=self._text,
             multiline=True,
+            own_editor=True,
             private=True,
             status=self._status,
             changed=self._keeping.soon,
@@ -141,12 +142,13 @@ class Speech:
         """Whether it is to be written in the editor that the person has chosen."""
         question = Question(
             f"Enter opens your editor ({editor()}); w and Enter is for writing here.",
+            own_editor=True,
             private=True,
             shows={"brief": self._at.whole},
         )
         try:
             answer = await self._prompter.ask(question)
-        except (Back, EditorWanted):
+        except EditorWanted:
             return True
         return answer.lower() != "w"
 
@@ -157,11 +159,14 @@ class Speech:
             self._in_editor = self._in_editor and await self._prefers_editor()
             return False
         lines = (*self._remarks(), "Enter hands it in; e and Enter goes on with it.")
-        question = Question(lines=lines, private=True, shows={"brief": self._at.whole})
+        question = Question(lines=lines, back=True, own_editor=True, private=True, shows={"brief": self._at.whole})
         while True:
             try:
                 answer = (await self._prompter.ask(question)).lower()
-            except (Back, EditorWanted):
+            except Back:
+                return False
+            except EditorWanted:
+                self._in_editor = True
                 return False
             if answer in ("", "y", "yes"):
                 return True
@@ -358,9 +363,8 @@ class Person:
             return await (Speech(at) if debate.shape(turn) is None else BallotForm(at)).take()
         except Leave:
             if not self.left and any(due.seat not in human_seats(debate) for due in debate.due):
-                self._prompter.tell(
-                    "", "Answers under way are awaited, since they are paid for. Ctrl-C again leaves them."
-                )
+                waiting = "Waiting for answers that are already paid for; press Ctrl-C again to drop them."
+                self._prompter.tell("", waiting)
             self.left = True
             self._leave()
             kept = "What was written is kept, and offered again when the debate is resumed (`debate resume`)."
@@ -374,10 +378,7 @@ class Person:
                 self._prompter.clear()
             name = at.debate.format.name_of(at.turn.seat)
             question = Question(f"{name}, take the keyboard.", ("Press Enter when you have it.",), private=True)
-            try:
-                await self._prompter.ask(question)
-            except (Back, EditorWanted):
-                pass
+            await self._prompter.ask(question)
             self._read = set()
         self._seat = at.turn.seat
 

@@ -16,7 +16,11 @@ _DUMB = ("", "dumb", "unknown")
 
 
 class Back(Exception):
-    """The question before is wanted."""
+    """The question before is wanted; `typed` is what stood in the line."""
+
+    def __init__(self, typed: str = ""):
+        super().__init__(typed)
+        self.typed = typed
 
 
 class Later(Exception):

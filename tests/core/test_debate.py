@@ -26,7 +26,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from debate_orchestrator.core import schedule, tally
-from debate_orchestrator.core.events import Asked, Event, Noted
+from debate_orchestrator.core.events import Asked, CallFailed, Event, Noted
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.util.errors import OutOfTurn
 
@@ -364,3 +364,19 @@ def test_a_debater_is_never_absent() -> None:
             rejected = spoiled("1.verdict.judge", str(n)).model_copy(update={"absent": last and n == 2})
             judged = apply(judged, rejected)
         assert ("1.verdict.judge" in judged.answers) is last
+
+
+@pytest.mark.parametrize("between", [0, 8, 20])
+def test_the_same_rejected_reply_twice_is_harmless(between: int) -> None:
+    """A rejected reply that comes again changes nothing, however many others came since; once the turn was put again,
+    the same words are another reply."""
+    turn = "1.opening.a"
+    asked = Asked(turn=turn, brief="0" * 64, by="host")
+    failed = CallFailed(turn=turn, by="host", trouble="no answer")
+    replies = [spoiled(turn, f"no JSON, {n}") for n in range(between + 1)]
+    debate = fold([opened(), asked, failed, asked, *replies])
+
+    assert apply(debate, replies[0]) is debate
+    assert fold([opened(), asked, failed, asked, *replies, replies[0]]).rejected == debate.rejected
+    assert len(apply(apply(debate, asked), replies[0]).rejected[turn]) == len(replies) + 1
+    assert apply(debate, replies[0]) is debate

@@ -1,0 +1,106 @@
+"""Every key at every question that a person can meet: none ends in an error, and no text is lost."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from human_turns import EDIT, HAND_IN, due, run, standing, taken
+from persons import BACK, CTRL_C, ENTER, ERASE, SETUP, TOPIC, hold, typing
+from reviewers import DIGEST, debated, paper
+
+from debate_orchestrator.core import schedule
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.prompting.briefs import brief
+from debate_orchestrator.reports.reviews import ReviewForm, empty, review_texts
+from debate_orchestrator.terminal.drafts import Drafts
+from debate_orchestrator.terminal.prompt import Leave
+from debate_orchestrator.terminal.review import Review, ask_name
+from debate_orchestrator.terminal.turn import Person, Speech
+from debate_orchestrator.util.errors import Paused
+
+KEYS = {"back": BACK, "back in words": ERASE + "back" + ENTER, "editor": EDIT, "explain": "?" + ENTER, "leave": CTRL_C}
+SPEECH = ("w" + ENTER, "Tabs are one key, and that is enough of a reason for me." + HAND_IN, "e" + ENTER, HAND_IN)
+BALLOT = tuple(answer + ENTER for answer in ("7 7 7", "6 6 6", "a", "It was.", "none", "none"))
+REVIEW = ("ada", "no", "undecided", "here", "7 6", "5 5", "a", "a", "a", "It answered.")
+CAST = ("seats", "rehearse", "rehearse", "rehearse", "no")
+
+
+@pytest.fixture(autouse=True)
+def editor(monkeypatch: pytest.MonkeyPatch, here: Path) -> None:
+    """An editor that changes nothing."""
+    monkeypatch.setenv("VISUAL", "true")
+
+
+def take_turn(debate: DebateState, turn: str, keys: tuple[str, ...], folder: Path) -> None:
+    """A person takes a turn, where several share the keyboard."""
+    at = schedule.turn(debate, turn)
+    with standing(*keys) as (terminal, _):
+        person = Person(terminal, Drafts(str(folder / "r.drafts")))
+        with pytest.raises(Paused):
+            run(person.answer(debate, at, brief(debate, at)))
+
+
+def review(form: ReviewForm, keys: tuple[str, ...]) -> None:
+    """A reviewer gives a name and fills in a ballot."""
+    with typing(*keys) as (terminal, _):
+
+        async def ask() -> None:
+            name = await ask_name(terminal, review_texts())
+            given = empty(form, DIGEST, name, "2026-02-04")
+            await Review(terminal, review_texts(), form, given, lambda: None, lambda fields: None).take()
+
+        with pytest.raises(Leave):
+            asyncio.run(ask())
+
+
+@pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
+@pytest.mark.parametrize(("turn", "typed"), [("1.opening.a", SPEECH), ("1.verdict.judge", BALLOT)])
+def test_a_turn(turn: str, typed: tuple[str, ...], key: str, tmp_path: Path) -> None:
+    """A key at the call to the keyboard, at any question of a speech or ballot, and before it is handed in."""
+    debate = due(turn)
+    for n in range(len(typed) + 2):
+        take_turn(debate, turn, (*(ENTER, *typed)[:n], key), tmp_path / f"{n}")
+
+
+@pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
+def test_a_review(key: str) -> None:
+    """A key at a reviewer's name, at any question, and before the ballot is filed."""
+    form = paper(debated(rounds=1))
+    for n in range(len(REVIEW) + 1):
+        review(form, (*REVIEW[:n], key + CTRL_C))
+
+
+@pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
+@pytest.mark.parametrize("typed", [SETUP, (TOPIC, *CAST), (*SETUP, "more", "rounds")], ids=["setup", "cast", "change"])
+def test_the_setup(typed: tuple[str, ...], key: str) -> None:
+    """A key at any question of the setup."""
+    for n in range(len(typed) + 1):
+        assert hold(*typed[:n], key + CTRL_C).ended in ("left", "later")
+
+
+@pytest.mark.parametrize("leave", [BACK, EDIT])
+def test_a_speech_is_kept(leave: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Going back from a speech has nowhere to go: the speech stays, and is gone on with."""
+    monkeypatch.setenv("VISUAL", "")
+    monkeypatch.setenv("EDITOR", "")
+    monkeypatch.setattr("debate_orchestrator.terminal.turn._EDITORS", ())
+    with standing("Tabs are", leave, " one key." + HAND_IN + ENTER) as (terminal, screen):
+        assert run(Speech(taken("1.opening.a", terminal, tmp_path)).take()) == "Tabs are one key."
+    assert ("No question comes before this one." in screen.text) is (leave == BACK)
+
+
+def in_editor(text: str, folder: Path) -> str:
+    """A command that writes a text into the file it is given."""
+    script = folder / "edit.sh"
+    script.write_text(f"#!/bin/sh\nprintf '{text}' > \"$1\"\n")
+    script.chmod(0o755)
+    return str(script)
+
+
+def test_an_answer_from_an_editor(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an editor leaves stands in the line of any question."""
+    monkeypatch.setenv("VISUAL", in_editor("bob", here))
+    with standing("ada" + EDIT, "by" + ENTER) as (terminal, _):
+        assert run(ask_name(terminal, review_texts())) == "bobby"
