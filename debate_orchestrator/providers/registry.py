@@ -162,7 +162,9 @@ class Personal(Protocol):
     """A provider that asks a person."""
 
     person: Person | None
-    """The person; None until the terminal provides one."""
+    """The person; None until the terminal or the browser provides one."""
+    one_at_a_time: bool
+    """Whether turns that are due together are asked for one after the other, since all share a terminal."""
 
 
 class Person(Protocol):

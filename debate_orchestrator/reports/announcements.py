@@ -52,6 +52,14 @@ class Announcement(NamedTuple):
         return self.kind in ("round", "final") or (self.kind == "intervention" and self.severity == "warning")
 
 
+class StageAnnouncements(NamedTuple):
+    """What a stage is announced with, and what it brings once all of its turns are settled."""
+
+    stage: Stage
+    before: tuple[Announcement, ...]
+    after: tuple[Announcement, ...]
+
+
 class Announcer:
     """Makes the announcements of a debate that goes on. What was announced is not worked out again, so that the work
     for all of them grows with the debate."""
@@ -67,19 +75,24 @@ class Announcer:
 
     def new(self, debate: DebateState) -> list[Announcement]:
         """What is announced since the last call, in order; everything so far on the first."""
-        found: list[Announcement] = []
-        if not self._started:
-            self._started = True
-            found += _rehearsed(debate)
+        return [line for stage in self.new_stages(debate) for line in (*stage.before, *stage.after)]
+
+    def new_stages(self, debate: DebateState) -> list[StageAnnouncements]:
+        """The same, stage by stage, the one that is due last."""
+        found: list[StageAnnouncements] = []
+        before = [] if self._started else list(_rehearsed(debate))
+        self._started = True
         stages = debate.stages
         for n in range(self._settled, len(stages)):
             if stages[n] != self._opened:
                 self._opened = stages[n]
-                found += self._begun(debate, stages[n])
-            if any(turn.id not in debate.answers for turn in stages[n]):
+                before += self._begun(debate, stages[n])
+            settled = all(turn.id in debate.answers for turn in stages[n])
+            after = _brought(debate, stages, n) if settled else ()
+            found.append(StageAnnouncements(stages[n], tuple(before), tuple(after)))
+            if not settled:
                 break
-            self._settled = n + 1
-            found += _brought(debate, stages, n)
+            self._settled, before = n + 1, []
         return found
 
     def _begun(self, debate: DebateState, stage: Stage) -> Iterator[Announcement]:
@@ -96,6 +109,11 @@ class Announcer:
 def announcements(debate: DebateState) -> list[Announcement]:
     """Everything announced so far, in order."""
     return Announcer().new(debate)
+
+
+def announced_stages(debate: DebateState) -> list[StageAnnouncements]:
+    """Everything announced so far, stage by stage."""
+    return Announcer().new_stages(debate)
 
 
 def _rehearsed(debate: DebateState) -> Iterator[Announcement]:
