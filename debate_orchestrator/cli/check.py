@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.journals import journal_named
+from debate_orchestrator.cli.journals import journal_named, waits_for_host
 from debate_orchestrator.cli.output import next_step, print_json, say
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
@@ -47,7 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
         _print_facts(facts)
         for report in checked:
             say(f"{name_of(report.path)}: {report.text}")
-        waits = f"`debate resume {arguments.journal}` continues it."
+        verb = "step" if waits_for_host(fold(contents.events)) else "resume"
+        waits = f"`debate {verb} {arguments.journal}` continues it."
         next_step(waits if facts["due"] else f"`debate report {arguments.journal}` makes its reports again.")
     if not all(report.well or report.state == "reviewed" for report in checked):
         return 2

@@ -1,20 +1,28 @@
-"""The journal that a verb works on: the one that is named, or the newest of the folder."""
+"""The journal that a verb works on: the one that is named, or the newest of the folder that it can go on with."""
 
 from __future__ import annotations
 
 import difflib
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from debate_orchestrator.cli.output import remark
+from debate_orchestrator.core.fold import fold
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.storage import journal
 from debate_orchestrator.storage.paths import JOURNAL
-from debate_orchestrator.util.errors import BadFile, BadJournal, short_repr
+from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.errors import BadFile, BadJournal, DebateError, short_repr
 
+Unfinished = Callable[[DebateState], bool]
+"""Whether a verb can go on with a debate."""
 _REPORTS = (".md", ".html", ".json")
 
 
-def journal_named(given: str | None, *, transcripts: bool = False) -> str:
+def journal_named(given: str | None, *, transcripts: bool = False, unfinished: Unfinished | None = None) -> str:
     """The path of a journal: the newest of this folder where none is given, and that of a report where a report is.
+    With `unfinished` it is the newest that is, a rehearsal after all others; or else the newest, which is said.
 
     What was chosen is said on stderr. With `transcripts` a .md file is taken as it is. Raises BadFile if there is no
     debate here, and BadJournal if there is no such file.
@@ -23,8 +31,7 @@ def journal_named(given: str | None, *, transcripts: bool = False) -> str:
         found = sorted(Path().glob(f"*{JOURNAL}"), key=lambda path: path.stat().st_mtime)
         if not found:
             raise BadFile("There is no debate in this folder.", hint="`debate` begins one; or name a journal")
-        remark(f"Using {found[-1]}, the newest debate of this folder.")
-        return str(found[-1])
+        return _newest(found, unfinished)
     stem, ending = os.path.splitext(given)
     if ending in _REPORTS and not (transcripts and ending == ".md") and os.path.isfile(f"{stem}{JOURNAL}"):
         remark(f"{given} is a report; using its journal {stem}{JOURNAL}.")
@@ -36,3 +43,37 @@ def journal_named(given: str | None, *, transcripts: bool = False) -> str:
         hint = os.path.join(folder, near[0]).removeprefix("./") if near else "`debate` begins one"
         raise BadJournal(f"No such file: {short_repr(given)}.", hint=hint)
     return given
+
+
+def waits_for_host(debate: DebateState) -> bool:
+    """Whether a turn is due that an agent host takes."""
+    return any(model_spec.HOST in debate.cast.get(turn.role, ()) for turn in debate.due)
+
+
+def is_unfinished(debate: DebateState) -> bool:
+    """Whether a turn is due."""
+    return bool(debate.due)
+
+
+def _newest(found: list[Path], unfinished: Unfinished | None) -> str:
+    """One of these journals, of which the last is the newest; what was chosen is said."""
+    if unfinished is None:
+        remark(f"Using {found[-1]}, the newest debate of this folder.")
+        return str(found[-1])
+    rehearsal = None
+    for path in reversed(found):
+        try:
+            debate = fold(journal.read(path).events)
+        except DebateError:
+            continue  # named as the newest below, where it is; other journals may still be waiting
+        if not unfinished(debate):
+            continue
+        if not any(model_spec.kind(spec) == model_spec.REHEARSE for specs in debate.cast.values() for spec in specs):
+            remark(f"Using {path}, the newest debate of this folder that is not finished.")
+            return str(path)
+        rehearsal = rehearsal or path
+    if rehearsal is not None:
+        remark(f"Using {rehearsal}, a rehearsal: no other debate of this folder waits.")
+        return str(rehearsal)
+    remark(f"Using {found[-1]}, the newest debate of this folder: none of them waits for this command.")
+    return str(found[-1])
