@@ -8,17 +8,19 @@ from typing import NamedTuple
 _ELEMENTS = """
 html head meta title style body a div header p span time h1 h2 h3 h4 dl dt dd strong em s small ul ol li nav main
 section figure figcaption svg line text circle rect pattern defs desc blockquote table caption thead tbody tfoot
-tr th td article footer code pre q br
+tr th td article footer code pre q br details summary fieldset legend input label
 """
 _ATTRIBUTES = """
 lang class charset name content http-equiv href id datetime rel aria-label aria-labelledby aria-hidden tabindex role
 scope colspan title start viewbox xmlns x x1 x2 y y1 y2 cx cy r width height fill text-anchor patternunits
-patterntransform
+patterntransform property type name checked for preserveaspectratio
 """
 VOID = {"meta", "br", "line", "rect", "circle", "hr", "img", "input", "link"}
 ALLOWED, ATTRIBUTES = set(_ELEMENTS.split()), set(_ATTRIBUTES.split())
 OF_SPEECH = {("p", "headed"), ("p", "ruled"), ("p", "code-name"), ("pre", "whole"), ("a", "whole")}
-"""Elements, with their class, that whatever is said in paragraphs may be made of."""
+OF_WORDS = {("details", "fold"), ("span", "line"), ("span", "tell"), ("div", "all"), ("p", "settle"), ("a", "number")}
+"""Elements, with their class, that whatever is said in paragraphs may be made of;
+what long texts are folded into, and open questions, which are listed once each and linked by their wording."""
 TABLE = "Table"
 """The label of a table that somebody says."""
 LANDMARKS = {"main", "nav", "header", "footer", "section", "article", "aside", "form", "search"}
@@ -79,7 +81,7 @@ class _Reader(HTMLParser):
         if label is not None:
             self.page.labels.append((tag, label))
         within = any("speech" in kind.split() for _, kind in self.open)
-        if kind is not None and not within and (tag, kind) not in OF_SPEECH:
+        if kind is not None and not within and (tag, kind) not in OF_SPEECH | OF_WORDS:
             self.page.classes.append((tag, kind))
 
     def handle_endtag(self, tag: str) -> None:

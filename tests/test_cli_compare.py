@@ -7,6 +7,7 @@ import shlex
 import shutil
 from pathlib import Path
 
+import page_reading
 import pytest
 from conftest import Run
 
@@ -39,11 +40,22 @@ def test_it_is_written(debate: Run, two: list[str]) -> None:
     """With --to it is written, over a comparison but over nothing else."""
     Path("notes.md").write_text("my notes")
     printed = debate("compare", *two).out
-    codes = [debate("compare", *two, "--to", path).code for path in ("c.md", "c.md", "notes.md", "c.html")]
+    codes = [debate("compare", *two, "--to", path).code for path in ("c.md", "c.md", "notes.md", "c.csv")]
 
     assert codes == [0, 0, 2, 2]
     assert Path("c.md").read_text(encoding="utf-8") == printed
     assert Path("notes.md").read_text() == "my notes"
+
+
+def test_it_is_written_as_a_page(debate: Run, two: list[str]) -> None:
+    """With --to and a page's name it is a page that holds together, over a page of a comparison and no other."""
+    assert debate("report", J, "--to", "report.html").code == 0
+    codes = [debate("compare", *two, "--to", path).code for path in ("c.html", "c.html", "report.html")]
+    found = page_reading.read(Path("c.html").read_text(encoding="utf-8"))
+
+    assert (codes, found.odd) == ([0, 0, 2], [])
+    assert [name for tag, name in found.outline if tag == "h2"][:2] == ["Runs", "Verdicts"]
+    assert "Run 2 judges the speeches of run 1 again." in found.text
 
 
 def test_programs_read_it(debate: Run, two: list[str]) -> None:

@@ -41,7 +41,7 @@ def test_a_vendors_request_is_the_librarys(monkeypatch: pytest.MonkeyPatch) -> N
 
     packing = {"accept-encoding": "gzip"}
     assert made == {"follow_redirects": False, "headers": packing, "verify": True, "trust_env": True}
-    assert [len(hooks[name]) for name in ("request", "response")] == [2, 1]
+    assert [len(hooks[name]) for name in ("request", "response")] == [2, 2]
     assert headers == {"authorization": "Bearer oat-from-a-profile-1", "x-gateway": "g"}
     assert redact("no: oat-from-a-profile-1") == "no: [key]"
 

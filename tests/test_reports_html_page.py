@@ -12,8 +12,8 @@ import page_reading
 import pytest
 from debates import CONCEDE, DECLINE, entries, played, saying
 from debates import told as adversarial
-from puppets import ballot, final
-from tellings import FETCHED, check, checks, label, rules, told
+from puppets import ballot, dissent, final
+from tellings import FETCHED, check, checks, rules, told
 
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.reports.html.page import render
@@ -68,8 +68,9 @@ def test_every_word_of_the_markdown_report_is_there(name: str) -> None:
 
     for one in (story.topic, *story.positions.values(), *story.provenance):
         assert one == "Complete." or one in text
+    assert story.bare or page_reading.read(render(story)).text.count(story.topic) <= 3  # motion, title and appendix
     for turn in story.turns:
-        assert turn.kind == "record" or turn.tag in text
+        assert turn.kind == "record" or turn.id in text
         assert turn.text is None or turn.text.split("\n")[0] in text
 
 
@@ -86,27 +87,40 @@ def test_nothing_from_outside() -> None:
     assert page.endswith("</html>\n")
 
 
-def test_the_verdict_is_at_the_top() -> None:
-    """Who prevailed, how firmly and by what score stands before everything else, with the judge's own words."""
+def test_the_first_screen_comes_in_its_order() -> None:
+    """What the debate is, its question, the answer, how firm, why, what is open, what to do and what was not checked
+    stand before everything else, in that order."""
     page = must_be_whole(render(adversarial(rounds=2)))
-    head = page.text.partition("Every claim that was disputed")[0]
+    head = page.text.partition("Each claim, what each side holds")[0]
+    order = [
+        *("Adversarial debate", "2 rounds", "1 judge", "Tabs are better than spaces.", "Indent with tabs."),
+        *("Narrow: A argued better, by 14% of the larger score.", "A leads by 14%; at most 20 points each", "Why"),
+        *("It came down to one point.", "Still open", "C1 It is cheaper.", "Do next", "Measure the cost."),
+        *("Not checked", "were not checked.", "Researcher B (Con)"),
+    ]
+    text = " ".join(head.partition("Appendix")[2].split())
+    places = [text.find(part) for part in order]
 
-    assert [name for _, name in page.outline][1:4] == ["Verdict", "Dissent record", "Open questions"]
-    for said in (
-        "Researcher A prevailed",
-        "narrow",
-        "Researcher A: 14 | Researcher B: 12",
-        "It came down to one point.",
-    ):
-        assert said in head
+    assert [part for part, place in zip(order, places, strict=True) if place < 0] == []
+    assert places == sorted(places)
+    assert [name for _, name in page.outline][:2] == ["Tabs are better than spaces.", "Decision"]
 
 
-def test_rows_of_the_dissent_record_lead_to_their_turns() -> None:
-    """A disputed claim is linked to the turns where it was made and contested."""
-    page = render(adversarial(rounds=1))
-    row = page.partition('class="where"')[2].partition("</td>")[0]
+def test_claims_and_turns_are_linked_both_ways() -> None:
+    """A disputed claim has an id and leads to the turns where it was made, challenged and answered, with its outcome;
+    those turns lead back to it."""
+    turns = ["1.opening.b", "1.challenge.a", "1.rebuttal.b", "2.constructive.a"]
+    page = render(adversarial(saying(_final_dissent_judge=dissent(turns)), rounds=2))
+    claim = page.partition('<li id="C1">')[2].partition("</li>")[0]
+    path = " ".join(page_reading.read(claim.partition('<p class="path">')[2].partition("</p>")[0]).text.split())
 
-    assert re.findall(r'href="#([^"]*)"', row) == ["t-1.opening.a", "t-1.opening.b"]
+    assert path == (
+        "Made in round 1: opening B; round 2: constructive A, challenged in round 1: challenge A, "
+        "answered in round 1: rebuttal B, in the end unresolved."
+    )
+    assert re.findall(r'href="#(t-[^"]*)"', claim) == [f"t-{n}" for n in (turns[0], turns[3], turns[1], turns[2])]
+    assert all('href="#C1"' in article(page, turn) for turn in turns)
+    assert 'href="#C1"' not in article(page, "2.rebuttal.a")
 
 
 def test_numbers_lead_to_their_ballots() -> None:
@@ -144,47 +158,50 @@ def test_questions_from_the_floor_stand_before_the_speech() -> None:
     assert found.index("From the floor:") < found.index("And the &lt;cost&gt;?") < found.index("This is what a says")
 
 
-def test_verdicts_of_every_kind() -> None:
-    """A tie, a label, an answer and no decision are told as what they are."""
-    pages = {
-        "Researcher A prevailed narrowly": adversarial(rounds=1),
-        "Neither side prevailed": adversarial(saying(_final_verdict_judge=final("tie")), rounds=1),
-        "The verdict: misleading": told("claim", {"final.verdict.judge": label("misleading", 4)}),
-        "Debater A's answer was chosen": told("question", {"final.verdict.judge": {"winner": "a"}}, mirror=False),
-        "Nothing was decided": told("question", {"final.verdict.judge.mirrored": {"winner": "a"}}, mirror=True),
-    }
-    for said, story in pages.items():
-        head = render(story).partition('class="decided">')[2].partition("</p>")[0]
-        assert said in " ".join(page_reading.read(head).text.split())
-
-
-def test_reasons_end_with_a_sentence() -> None:
-    """The judge's reasons stand at the head of the page; where they are cut, a sentence ends."""
+def test_nothing_is_cut_without_a_way_to_open_it() -> None:
+    """A long reason stands on the first screen by its beginning, with how many words follow, and opens to all of it; a
+    short one stands whole. Every speech opens to all of it."""
     long = "It came down to one point, in the end. " * 50
-    short, cut = (
-        render(adversarial(saying(_final_verdict_judge=final(justification=said)), rounds=1))
-        .partition('<figure class="why">')[2]
-        .partition("</figure>")[0]
-        for said in (f"{long[:1500]} The lead is thin.", long)
+    first, short = (
+        render(adversarial(saying(_final_verdict_judge=final(justification=text)), rounds=1)).partition('id="dissent"')[
+            0
+        ]
+        for text in (long, "The lead is thin.")
     )
+    folded = first.partition('<details class="fold">')[2].partition("</details>")[0]
 
-    assert "The lead is thin.</p>" in short and "more word" not in short
-    assert "in the end.</p>" in cut
-    assert '; 81 more words follow in the <a href="#t-final.verdict.judge">final ballot</a>' in cut
+    assert "405 more words" in folded.partition("</summary>")[0]
+    assert folded.count("It came down to one point, in the end.") == 5 + 50
+    assert "The lead is thin." in short and "more words" not in short
+    speech = article(render(adversarial(saying(_1_opening_a=long), rounds=1)), "1.opening.a")
+    assert speech.partition("</summary>")[2].count("in the end.") == 50
 
 
-def test_what_to_do_next_ends_the_verdict() -> None:
-    """The first two sentences of what is recommended stand in the verdict, with the number of open questions."""
-    ballot = final(follow_up="Run both. Count the cost. Then write it down.", unresolved_questions=["Who?", "<When>?"])
-    page = render(adversarial(saying(_final_verdict_judge=ballot), rounds=1))
-    said = page.partition('<p class="next">')[2].partition("</p>")[0]
+def test_claims_without_evidence_are_listed_in_the_appendix() -> None:
+    """A ballot gives their number and leads to the list."""
+    claims = [{"seat": "a", "claim": "It is <cheap>."}, {"seat": "b", "claim": "It is dear."}]
+    page = render(adversarial(saying(_1_verdict_judge=ballot(7, 6, rounds=1, unsupported_claims=claims)), rounds=1))
+    appendix = page.partition('id="appendix"')[2]
 
-    assert "</strong> Run both. Count the cost. <span" in said
+    assert '<a href="#u-1.verdict.judge">2, listed in the appendix</a>' in article(page, "1.verdict.judge")
+    assert "Researcher A: It is &lt;cheap&gt;." in appendix and 'id="u-1.verdict.judge"' in appendix
+
+
+def test_turns_stand_in_speaking_order() -> None:
+    """The transcript has its turns in the order in which they were spoken, whichever side began."""
+    page = must_be_whole(render(told("panel", first="b")))
+    turns = [id for id in page.ids if re.fullmatch(r"t-(start|1|final)\.[a-z]+\.[ab]", id)]
+    assert turns[:4] == ["t-start.opening.b", "t-start.opening.a", "t-1.rebuttal.b", "t-1.rebuttal.a"]
+
+
+def test_previews_say_what_was_decided() -> None:
+    """The description for previews is the question, the answer and how firm it is, as plain text."""
+    page = render(adversarial(rounds=1, positions=('Indent with "tabs" <b>.', "Spaces.")))
+    assert '<meta property="og:title" content="Tabs are better than spaces.">' in page
     assert (
-        '<a href="#h-follow-up">Read on, 4 more words</a> · <a href="#h-questions">2 unresolved questions</a>' in said
-    )
-    assert page.index('<p class="next">') < page.index('id="dissent"')
-    assert 'class="next"' not in render(told("question", mirror=False))
+        '<meta property="og:description" content="Indent with &#34;tabs&#34; &lt;b&gt;. '
+        'Narrow: A argued better, by 14% of the larger score.">'
+    ) in page
 
 
 def test_the_ledger_and_the_appendix() -> None:

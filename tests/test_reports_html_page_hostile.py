@@ -77,14 +77,17 @@ def conversation(deal: Deal) -> ReportModel:
 
 
 KINDS: dict[str, Made] = {made.__name__: made for made in (debate, consensus, claim, question, conversation)}
+QUESTION = re.compile(r"#?Q\d")
+"""The id of an open question, and a link to it: questions in the same words are one."""
 PLAIN = "All is well, and nobody doubts it."
 
 
 def shape(page: page_reading.Page) -> tuple[Any, ...]:
     """What of a page no speech may change. Who was cited where is no matter of words; the topic is."""
     outline = [(tag, "" if tag == "h1" else name) for tag, name in page.outline]
-    within = [link for link in page.links if link.startswith("#")]
-    return outline, page.landmarks, page.ids, within, page.classes, page.labels
+    within = [link for link in page.links if link.startswith("#") and not QUESTION.fullmatch(link)]
+    ids = [id for id in page.ids if not QUESTION.fullmatch(id)]
+    return outline, page.landmarks, ids, within, page.classes, page.labels
 
 
 @cache

@@ -29,7 +29,7 @@ HEAD = """\
 {final}---
 ## Debate Transcript
 """
-FINAL = "[JUDGE - FINAL VERDICT]\n**Strongest argument of the debate** (Researcher A): The argument from cost.\n"
+FINAL = "**Strongest argument of the debate** (Researcher A): The argument from cost.\n"
 TAGS = ("OPENING", "CONSTRUCTIVE", "CHALLENGE", "REBUTTAL")
 PHASES = dict(zip(("Opening Statement", "Constructive", "Challenge", "Rebuttal"), TAGS, strict=True))
 TAIL = """\
@@ -39,9 +39,10 @@ TAIL = """\
 |-------|-------------------|-------------------|--------|
 {rows}---
 ## Dissent Record
-| # | Disputed Claim | A's Position | B's Position | Status |
-|---|---|---|---|---|
-| 1 | It is cheaper. ({turns}) | It is. | It is not. | Unresolved |
+| # | Disputed Claim | Status |
+|---|---|---|
+| C1 | It is cheaper. | Unresolved |
+**C1** ({turns})
 ---
 ## Key Unresolved Questions
 ## Recommended Follow-Up
@@ -90,7 +91,7 @@ def outline(markdown_report: str) -> str:
     """The lines of a report that are the report's own (headings, rules, fields, tags, score and dissent tables), up
     to the sections that any format may have."""
     seed = markdown_report.partition(JUDGED)[0]
-    own = ("#", "---", "**", "[", "| Round", "|---", "| 1", "| 2", "| 3", "| **", "| #", "Both researchers")
+    own = ("#", "---", "**", "[", "| Round", "|---", "| 1", "| 2", "| 3", "| **", "| #", "| C1", "Both researchers")
     kept = [line.rstrip() for line in seed.split("\n") if line.startswith(own) and not OUTCOME.match(line)]
     return "".join(f"{line}\n" for line in kept if line != "| --- | --- | --- |")
 
@@ -170,7 +171,7 @@ def test_a_paused_debate() -> None:
     made = report(until="2.challenge.a")
     undecided = "not decided yet"
     top = head(rounds=1, winner=undecided, strength=undecided, scores=undecided, final="")
-    end = tail("1 | 7 | 6 | A").replace(f"| 1 | It is cheaper. ({TURNS}) | It is. | It is not. | Unresolved |\n", "")
+    end = tail("1 | 7 | 6 | A").replace(f"| C1 | It is cheaper. | Unresolved |\n**C1** ({TURNS})\n", "")
 
     assert outline(made) == top + whole(1) + spoken(2, "Constructive") + end
     assert "*Paused: waiting for 2.challenge.a, 2.challenge.b. " in made
@@ -251,14 +252,19 @@ def test_links_lead_to_their_turns() -> None:
     turns = ["1.opening.b", "1.rebuttal.b", "1.divergence.b", "2.challenge.a", "2.rebuttal.b"]
     say = saying(_1_verdict_judge=puppets.converging(), _final_dissent_judge=puppets.dissent(turns))
     made = report(say, rounds=2)
+    contents, *links = made.partition("*Contents:* ")[2].split("\n")
     titles = dict(zip(reading.fragments(made), [title for _, title in reading.headings(made)], strict=True))
 
-    assert [titles[one] for one in reading.links_within(made)] == [
+    assert [titles[one] for one in reading.links_within("\n".join(links))] == [
         "Opening Statement — Researcher B",
         "Rebuttal — Researcher B",
         "Rebuttal — Researcher B [FORCED DIVERGENCE]",
         "Challenge — Researcher A",
         "Rebuttal — Researcher B",
+    ]
+    assert [titles[one] for one in reading.links_within(contents)] == [
+        *("Final Verdict", "Debate Transcript", "Per-Round Score Summary"),
+        *("Dissent Record", "Key Unresolved Questions", "Recommended Follow-Up"),
     ]
     assert reading.links_within(made)[-1] == "rebuttal--researcher-b-1"
 
@@ -285,7 +291,7 @@ def test_a_debate_by_one_agent_is_called_degraded() -> None:
             1,
             "**The sides ended in consensus**: Researcher B conceded the whole position after 1 judged",
         ),
-        ({"_final_verdict_judge_2": puppets.final("b")}, 3, "tied 0. Judges' votes: A 2, B 1."),
+        ({"_final_verdict_judge_2": puppets.final("b")}, 3, "tied 0. 2 of 3 judges voted for A, 1 for B."),
     ],
 )
 def test_the_outcome_is_said_in_a_sentence(say: dict[str, Any], judges: int, said: str) -> None:

@@ -26,8 +26,12 @@ GOLDEN = """\
 **Judge Strictness:** strict\x20\x20
 **Date:** 2026-02-03
 
-*Complete. Host-run: the host's own agents take every seat; no model is on record. Researcher A spoke first. \
+*Complete. Run in an agent host: its agents took every seat, and no model is on record. Researcher A spoke first. \
 Sources are cited by the debaters and were not checked.*
+
+*Contents:* [Final Verdict](#final-verdict) · [Debate Transcript](#debate-transcript) · \
+[Per-Round Score Summary](#per-round-score-summary) · [Dissent Record](#dissent-record) · \
+[Key Unresolved Questions](#key-unresolved-questions) · [Recommended Follow-Up](#recommended-follow-up)
 
 ---
 
@@ -39,15 +43,13 @@ Sources are cited by the debaters and were not checked.*
 
 **Researcher A prevailed narrowly**, arguing: Indent with tabs. Rounds won: Researcher A 1, Researcher B 0, tied 0.
 
-[JUDGE - FINAL VERDICT]
-
 It came down to one point. A made it. B did not answer it.
 
 **Strongest argument of the debate** (Researcher A): The argument from cost.
 
 *Why it decided:* Nobody answered it.
 
-*How the strength is worked out: the totals differ by 14.29% of the larger one. Decisive is a lead of over 20%, \
+*How the strength is worked out: the totals differ by 14% of the larger one. Decisive is a lead of over 20%, \
 consensus is declared or conceded, narrow is everything else. A round score is the mean of its criteria, a total \
 the sum of the round scores; both are rounded only to be shown, so the shown ones may seem to be off by 0.01.*
 
@@ -107,10 +109,14 @@ And this is **why**.
 
 ## Dissent Record
 
-| # | Disputed Claim | A's Position | B's Position | Status |
-|---|---|---|---|---|
-| 1 | It is cheaper. (round 1: [opening A](#opening-statement--researcher-a), \
-[opening B](#opening-statement--researcher-b)) | It is. | It is not. | Unresolved |
+| # | Disputed Claim | Status |
+|---|---|---|
+| C1 | It is cheaper. | Unresolved |
+
+**C1** (round 1: [opening A](#opening-statement--researcher-a), [opening B](#opening-statement--researcher-b))
+
+- **A's Position:** It is.
+- **B's Position:** It is not.
 
 ---
 
@@ -144,6 +150,10 @@ def test_a_whole_report() -> None:
     assert report(rounds=1) == GOLDEN
 
 
+JUDGED = "How It Was Judged"
+"""The one section that the contents leave out."""
+
+
 def headings(rounds: int) -> list[tuple[int, str]]:
     """The headings that a report of so many rounds has."""
     made = [(1, "Debate Report"), (2, "Final Verdict"), (2, "Debate Transcript")]
@@ -152,7 +162,7 @@ def headings(rounds: int) -> list[tuple[int, str]]:
         made += [(3, f"Round {n}"), *((4, f"{phase} — Researcher {side}") for phase in phases for side in "AB")]
         made.append((4, f"Judge Verdict — Round {n}"))
     last = ("Per-Round Score Summary", "Dissent Record", "Key Unresolved Questions", "Recommended Follow-Up")
-    return made + [(2, title) for title in (*last, "How It Was Judged")]
+    return made + [(2, title) for title in (*last, JUDGED)]
 
 
 def own_tables(story: ReportModel) -> list[list[list[str]]]:
@@ -167,7 +177,7 @@ def own_tables(story: ReportModel) -> list[list[list[str]]]:
     summary = [["Round", "Researcher A Score", "Researcher B Score", "Winner"]]
     summary += [[str(n), "7", "6", "A"] for n in range(1, rounds + 1)]
     summary.append(["Total", str(7 * rounds), str(6 * rounds), "A"])
-    dissent = [["#", "Disputed Claim", "A's Position", "B's Position", "Status"], ["1", "", "", "", "Unresolved"]]
+    dissent = [["#", "Disputed Claim", "Status"], ["C1", "", "Unresolved"]]
     names = ("Researcher A", "Researcher B")
     words = [["Round", *(f"{name}, words" for name in names), *(f"{name}, score" for name in names)]]
     words += [[str(n), "", "", "7", "6"] for n in range(1, rounds + 1)]
@@ -183,7 +193,7 @@ def must_be_genuine(deal: Deal, rounds: int = 2, strictness: str = "strict") -> 
     made = markdown.render(story)
     found = reading.tables(made)
     for row in found[-2][1:]:
-        row[1:4] = ["", "", ""]
+        row[1:2] = [""]
     for row in found[-1][1:]:
         row[1:3] = ["", ""]
 
@@ -191,7 +201,10 @@ def must_be_genuine(deal: Deal, rounds: int = 2, strictness: str = "strict") -> 
     assert found == own_tables(story)
     assert [one for one in reading.forged(made) if not one.startswith(("heading_open", "hr", "link to #"))] == []
     assert sum(token.type == "hr" for token in reading.every(reading.parsed(made))) == 6
-    assert set(reading.links_within(made)) == {"opening-statement--researcher-a", "opening-statement--researcher-b"}
+    assert set(reading.links_within(made)) == {
+        *("opening-statement--researcher-a", "opening-statement--researcher-b"),
+        *(title.lower().replace(" ", "-") for level, title in headings(rounds) if level == 2 and title != JUDGED),
+    }
     assert set(reading.links_within(made)) <= set(reading.fragments(made))
     assert made == sanitize.sanitize(made)
 

@@ -36,7 +36,7 @@ def test_an_answer() -> None:
     assert made == (
         "**Winner:** B  \n**Answer:** Red.  \n**Probability:** 85%\n\n"
         "**Debater B's answer was chosen, held 85% likely:** Red.\n\n"
-        "[JUDGE - VERDICT]\n\n- **Reasons:** It **says** so."
+        "- **Reasons:** It **says** so."
     )
 
 
@@ -81,7 +81,7 @@ def test_a_panel_that_declares_nothing() -> None:
 
     assert made.startswith(
         "**Winner:** A  \n**Strength:** narrow  \n**Overall Scores:** Debater A: 6 | Debater B: 7.67\n\n"
-        "**Debater A prevailed, though behind on points**, arguing: Yes. Judges' votes: A 2, B 1.\n"
+        "**Debater A prevailed, though behind on points**, arguing: Yes. 2 of 3 judges voted for A, 1 for B.\n"
     )
     assert "\n\n**Judge 1** decided: A (A 8, B 7)\n\n| Criterion | Debater A | Debater B |\n" in made
     assert "- The winner has more votes and fewer points; by rule the votes decide.\n" in made
@@ -129,7 +129,7 @@ def test_no_round_that_counts() -> None:
             },
             2,
             2,
-            "1 of 2 votes counts, and 2 are needed: Judge 2 cast no ballot that counts. Judges' votes: A 1.",
+            "1 of 2 votes counts, and 2 are needed: Judge 2 cast no ballot that counts. 1 of 2 judges voted for A.",
         ),
     ],
 )
@@ -180,7 +180,12 @@ def test_the_summary_of_labels() -> None:
     made = section(report("claim", script, rounds=3, each_round=True), "Per-Round Score Summary")
 
     assert reading.tables(made) == [
-        [["Round", "Label", "Score"], ["1", "misleading", "4 / 10"], ["2", "needs more evidence", "none"]]
+        [
+            ["Round", "Label", "Score"],
+            ["1", "misleading", "4 / 10"],
+            ["2", "needs more evidence", "none"],
+            ["Final", "supported", "0 / 10"],
+        ]
     ]
 
 

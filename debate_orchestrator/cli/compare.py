@@ -7,7 +7,7 @@ import argparse
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.output import page, print_json, say
 from debate_orchestrator.reports import markdown
-from debate_orchestrator.reports.compare import compare
+from debate_orchestrator.reports.compare import Comparison, compare
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.storage.files import write_over
 from debate_orchestrator.storage.journal import read
@@ -18,15 +18,15 @@ EXAMPLE = "debate compare first.journal.jsonl second.journal.jsonl --to comparis
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("journals", metavar="JOURNAL", nargs="+")
-    parser.add_argument("--to", metavar="FILE", help="write it there, as a .md file, instead of printing it")
+    parser.add_argument("--to", metavar="FILE", help="a .md or .html file to write instead of printing it")
     flags.add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     if len(arguments.journals) < 2:
         raise BadSettings("A comparison needs two journals at least. Name another.")
-    if arguments.to and not arguments.to.endswith(".md"):
-        raise BadFile(f"--to must name a file that ends in .md, and not {short_repr(arguments.to)}.")
+    if arguments.to and not arguments.to.endswith((".md", ".html")):
+        raise BadFile(f"--to must name a file that ends in .md or .html, and not {short_repr(arguments.to)}.")
     reports: list[tuple[str, ReportModel]] = []
     errors: list[str] = []
     for path in arguments.journals:
@@ -38,8 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise BadJournal(errors)
     comparison = compare(reports)
     if arguments.to:
-        text = markdown.render_comparison(comparison)
-        write_over(arguments.to, text, markdown.COMPARED.encode(), "a comparison")
+        _write(comparison, arguments.to)
     if arguments.json:
         fields = {"report": arguments.to, "comparison": comparison.model_dump(mode="json")}
         print_json({"status": "compared", **fields})
@@ -48,3 +47,14 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         page(markdown.render_comparison(comparison))
     return 0
+
+
+def _write(comparison: Comparison, path: str) -> None:
+    """Writes a comparison in the form that the path's ending names."""
+    if path.endswith(".md"):
+        text, begins = markdown.render_comparison(comparison), markdown.COMPARED
+    else:
+        from debate_orchestrator.reports.html import page as html_page
+
+        text, begins = html_page.render_comparison(comparison), html_page.COMPARED
+    write_over(path, text, begins.encode(), "a comparison")

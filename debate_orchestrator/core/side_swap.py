@@ -2,6 +2,7 @@
 
 A judge who sees it so and means what it says decides for the same position as before. Exchanging twice gives
 back what was there. Positions, and words such as Pro and Con that belong to them, stay with whoever argues them.
+Where names end in a letter (`Debater A`), speakers also use the letter alone: `bare_letters` tells it from the article.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, TypeVar
 
+from debate_orchestrator.core.bare_letters import names_a_side
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.schema import Field, Shape
@@ -28,7 +30,8 @@ class SideSwap:
         self._other = {a: b, b: a}
         self._names = _names(rules.seats[a].name, rules.seats[b].name)
         self._tags = {rules.seats[a].tag: rules.seats[b].tag, rules.seats[b].tag: rules.seats[a].tag}
-        self._pattern = _pattern(tuple(self._names), tuple(self._tags), tuple(self._other))
+        self._letters = _letters(rules.seats[a].name, rules.seats[b].name)
+        self._pattern = _pattern(tuple(self._names), tuple(self._tags), tuple(self._other), tuple(self._letters))
 
     def side(self, name: str) -> str:
         """The other side; whatever is no side is itself."""
@@ -53,11 +56,17 @@ class SideSwap:
         part of the other, no text can tell them apart, and this may not lead back.)"""
         return self._pattern.sub(self._word, text)
 
+    def names_by_letter(self, text: str) -> bool:
+        """Whether a text names a side by its letter alone."""
+        return any(match["letter"] is not None and names_a_side(match) for match in self._pattern.finditer(text))
+
     def _word(self, match: re.Match[str]) -> str:
         if match["id"] is not None:
             return self.turn_id(match["id"])
         if match["tag"] is not None:
             return f"[{self._tags[match['tag']]} - "
+        if match["letter"] is not None:
+            return self._letters[match["letter"]] if names_a_side(match) else match["letter"]
         words = match["name"].split()
         other = self._names[" ".join(words)]
         gaps = [*re.findall(r"\s+", match["name"]), ""]
@@ -76,8 +85,9 @@ class SideSwap:
         if value is None:
             return None
         if field.per_side and isinstance(value, Mapping):
-            single = field.model_copy(update={"per_side": False})
-            return {name: self._field(single, value[self.side(name)]) for name in value}
+            return {name: self._field(field.single, value[self.side(name)]) for name in value}
+        if field.per_issue and isinstance(value, Mapping):
+            return {name: self._field(field.single, held) for name, held in value.items()}
         match field.kind:
             case "text":
                 return self.text(value)
@@ -116,11 +126,23 @@ def _names(first: str, second: str) -> dict[str, str]:
     return names
 
 
+def _letters(first: str, second: str) -> dict[str, str]:
+    """The letters in which two names differ, each to the other: `A` and `B` of `Debater A` and `Debater B`; empty where
+    they differ in more."""
+    (stem, _, letter), (other_stem, _, other) = (" ".join(name.split()).rpartition(" ") for name in (first, second))
+    alike = stem == other_stem and letter != other and all(len(one) == 1 and one.isupper() for one in (letter, other))
+    return {letter: other, other: letter} if alike else {}
+
+
 @lru_cache(maxsize=16)
-def _pattern(names: tuple[str, ...], tags: tuple[str, ...], sides: tuple[str, ...]) -> re.Pattern[str]:
-    """What finds turn ids, tags and names in a text."""
+def _pattern(
+    names: tuple[str, ...], tags: tuple[str, ...], sides: tuple[str, ...], letters: tuple[str, ...]
+) -> re.Pattern[str]:
+    """What finds turn ids, tags, names and single letters in a text."""
     same = len({len(name.split()) for name in names}) < 2
     spelled = [(_GAP if same else " ").join(map(re.escape, name.split())) for name in sorted(names, key=len)[::-1]]
     turn_id = rf"\b(?P<id>(?:\d+|start|final)\.[a-z][a-z0-9-]*\.(?:{'|'.join(sides)}))\b"
     tag = rf"\[(?P<tag>{'|'.join(map(re.escape, tags))}) - (?=[A-Z])"
-    return re.compile(rf"{turn_id}|{tag}|(?<!\w)(?P<name>{'|'.join(spelled) or '(?!)'})(?!\w)")
+    name = rf"(?<!\w)(?P<name>{'|'.join(spelled) or '(?!)'})(?!\w)"
+    letter = rf"(?<![\w.&/+-])(?P<letter>{'|'.join(letters) or '(?!)'})(?![\w&/+-]|\.\w)"
+    return re.compile(f"{turn_id}|{tag}|{name}|{letter}")

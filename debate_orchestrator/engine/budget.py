@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Reply, Usage
 from debate_orchestrator.core.fold import CurrentState
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.estimate import expected
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import pricing
@@ -37,6 +38,8 @@ class Budget:
     def __init__(self, current: CurrentState, shared_budget: SharedBudget | None = None, unseen: float = 0.0):
         self._current, self._shared_budget = current, shared_budget
         self._reserved: dict[str, float] = {}
+        self._known: tuple[DebateState | None, float] = (None, 0.0)
+        """A state and what it cost: adding it up for every call of many debates would take long."""
         self.unseen = unseen
         """The expected cost of calls that brought no answer and may have been billed."""
 
@@ -56,8 +59,10 @@ class Budget:
     def spent(self) -> float:
         """US dollars on record, with the least that answers that broke off can have cost."""
         debate = self._current.state
-        failed = (call.reply for calls in debate.failed.values() for call in calls if call.reply is not None)
-        return costs_of(debate).total.cost + sum(map(_least_cost, failed)) + self.unseen
+        if debate is not self._known[0]:
+            failed = (call.reply for calls in debate.failed.values() for call in calls if call.reply is not None)
+            self._known = debate, costs_of(debate).total.cost + sum(map(_least_cost, failed))
+        return self._known[1] + self.unseen
 
     def committed(self) -> float:
         """US dollars spent and reserved."""
@@ -70,21 +75,27 @@ class SharedBudget:
     def __init__(self, cap: float | None):
         self.cap = cap
         self._running: dict[str, Budget] = {}
-        self._settled: dict[str, float] = {}
+        self._settled: dict[str, tuple[float, float]] = {}
+        """What was spent, and what of it is of calls that left no trace."""
 
     def budget(self, key: str, current: CurrentState) -> Budget:
         """The budget of the debate with that key; it replaces an earlier one of the same debate."""
-        before = self._running.get(key)
-        budget = self._running[key] = Budget(current, self, before.unseen if before else 0.0)
+        if key in self._running:
+            self.settle(key)
+        _, unseen = self._settled.pop(key, (0.0, 0.0))
+        budget = self._running[key] = Budget(current, self, unseen)
         return budget
 
     def settle(self, key: str) -> None:
-        """Fixes what a debate has spent, when no more calls will be made in it."""
-        self._settled[key] = self._running.pop(key).spent()
+        """Fixes what a debate has spent, while no more calls are made in it."""
+        budget = self._running.pop(key)
+        self._settled[key] = budget.spent(), budget.unseen
 
     def committed(self) -> float:
         """US dollars spent and reserved in all debates."""
-        return sum(self._settled.values()) + sum(budget.committed() for budget in self._running.values())
+        return sum(spent for spent, _ in self._settled.values()) + sum(
+            budget.committed() for budget in self._running.values()
+        )
 
 
 def _check_cap(

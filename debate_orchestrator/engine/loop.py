@@ -31,6 +31,7 @@ async def run_loop(
     on_brief: OnBrief | None = None,
     *,
     needs_ballots: bool = True,
+    whole_panel: bool = False,
 ) -> DebateState:
     """Runs a debate until it is complete, only seats without a provider are due, or `stop` is set.
 
@@ -38,7 +39,8 @@ async def run_loop(
     providers. `on_event` gets each event, `on_text` each piece of an answer, `on_brief` each brief. Once `stop` is set
     no new call is made, and the answers under way are awaited. `budget` limits the costs (by default to the debate's
     own cap); `unsaved` holds answers while the disk is full. Without `needs_ballots` the debate goes on if no reply of
-    a judge can be used, even if nothing can be decided then.
+    a judge can be used, even if nothing can be decided then; with `whole_panel` it stops even if the other judges could
+    decide.
 
     Raises the first failure of a provider, after the other answers of the stage are saved; OverBudget if a call would
     exceed the cap; Paused if no reply of a judge can be used whom the panel can't spare.
@@ -54,6 +56,7 @@ async def run_loop(
         budget=budget,
         unsaved=unsaved,
         needs_ballots=needs_ballots,
+        whole_panel=whole_panel,
     )
     try:
         while not stop.is_set() and (turns := [turn for turn in current.state.due if turn.seat in providers]):

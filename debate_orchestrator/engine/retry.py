@@ -27,21 +27,21 @@ async def call_with_retry(
     call: Callable[[], Awaitable[Result]],
     patience: float,
     *,
-    before: Callable[[], Awaitable[None]] | None = None,
+    before: Callable[[], Awaitable[bool]] | None = None,
     on_failure: Callable[[ExternalError, float | None], Awaitable[None]],
     stop: asyncio.Event | None = None,
 ) -> Result | None:
     """The result of `call`, which is made again after a TransientError; None if `stop` was set before it succeeded.
 
-    `before` runs ahead of each call, and what it raises ends the loop. `on_failure` gets each failure of the call with
-    the seconds until the next one, or None for the last failure. The last failure is then raised, unless `on_failure`
-    raised another error in its place. `patience` is in seconds, counted from the first failure.
+    `before` runs ahead of each call; what it raises ends the loop, and so does False. `on_failure` gets each failure of
+    the call with the seconds until the next one, or None for the last failure. The last failure is then raised, unless
+    `on_failure` raised another error in its place. `patience` is in seconds, counted from the first failure.
     """
     stop = stop or asyncio.Event()
     failures, since = 0, 0.0
     while not stop.is_set():
-        if before is not None:
-            await before()
+        if before is not None and not await before():
+            return None
         try:
             return await call()
         except ExternalError as failure:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from debate_orchestrator import __version__
 from debate_orchestrator.core.events import HEARING, MOST_CONTEXT, MOST_FILES, Context, Noted, Opened, Reply
 from debate_orchestrator.core.fold import CurrentState, fold
+from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.settings import MODERATOR, Settings
 from debate_orchestrator.core.state import DebateState
@@ -121,15 +122,22 @@ def _with_placeholders(settings: Settings) -> Settings:
     return settings.model_copy(update={"positions": dict.fromkeys(sides, "not derived yet")})
 
 
-def make_opening(settings: Settings, derived: tuple[Reply, ...] = ()) -> Opened:
-    """The event that opens a debate with these settings; `derived` are the replies paid for its positions.
+def make_opening(
+    settings: Settings,
+    derived: tuple[Reply, ...] = (),
+    *,
+    rules: tuple[Format, dict[str, str]] | None = None,
+    seed: int | None = None,
+) -> Opened:
+    """The event that opens a debate with these settings; `derived` are the replies paid for its positions. `rules` are
+    the format and its own templates, and `seed` is the debate's, where they are settled already.
 
     BadSettings if positions are still to be derived, or with every context file that can't be read.
     """
     if not settings.positions:
         raise BadSettings("positions: they are not derived yet. Derive them with `debate ask`, or write them out.")
     context = _context(settings.context)
-    format, templates = loader.load_with_templates(settings.format)
+    format, templates = rules or loader.load_with_templates(settings.format)
     # Bare names, since a journal may be passed on, and folders are nobody else's business.
     names = {"context": tuple(file.name for file in context), "format": format.name}
     names["output"] = os.path.basename(DebateFiles.named_by(settings.output).report)
@@ -142,7 +150,7 @@ def make_opening(settings: Settings, derived: tuple[Reply, ...] = ()) -> Opened:
         prompts=loader.digests(format, templates),
         templates=templates,
         derived=derived,
-        seed=secrets.randbits(32),
+        seed=secrets.randbits(32) if seed is None else seed,
         nonce=secrets.token_hex(8),
         hearing=HEARING,
     )

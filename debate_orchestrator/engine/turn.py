@@ -21,7 +21,7 @@ from debate_orchestrator.engine.budget import Budget
 from debate_orchestrator.engine.retry import call_with_retry
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, brief
-from debate_orchestrator.providers.registry import Provider, call_provider
+from debate_orchestrator.providers.registry import Provider, Queued, call_provider
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.util import model_spec, sanitize
@@ -56,9 +56,11 @@ class TurnRunner:
         budget: Budget | None = None,
         unsaved: UnsavedEvents | None = None,
         needs_ballots: bool = True,
+        whole_panel: bool = False,
     ):
-        """Without `needs_ballots` a judge may be absent even if nothing can be decided then."""
-        self.needs_ballots = needs_ballots
+        """Without `needs_ballots` a judge may be absent even if nothing can be decided then; with `whole_panel` none
+        may be, even if the others could decide."""
+        self.needs_ballots, self.whole_panel = needs_ballots, whole_panel
         self.journal, self.current, self.stop = journal, current, stop
         self.on_event, self.on_text, self.on_brief = on_event, on_text, on_brief
         self.budget = budget or Budget(current)
@@ -116,7 +118,8 @@ class TurnRunner:
             return replies.parse_reply(self.debate, turn, reply)
         except BadReply as error:
             spared = not self.needs_ballots and turn.judging
-            absent = last and (spared or schedule.may_be_absent(self.debate, turn))
+            kept = self.whole_panel and turn.judging
+            absent = last and not kept and (spared or schedule.may_be_absent(self.debate, turn))
             return Rejected(turn=turn.id, complaints=tuple(error.complaints), reply=reply, absent=absent)
 
     async def record(self, event: Asked | Answer | CallFailed) -> None:
@@ -154,8 +157,21 @@ class _Call:
             self._send, patience, before=self._begin, on_failure=self._failed, stop=runner.stop
         )
 
-    async def _begin(self) -> None:
-        """Reserves the expected cost and writes the intent. OverBudget if the cap would be exceeded."""
+    async def _begin(self) -> bool:
+        """Waits for the provider to have room, reserves the expected cost and writes the intent. False if the loop was
+        told to stop meanwhile; OverBudget if the cap would be exceeded."""
+        queue = self._provider if isinstance(self._provider, Queued) else None
+        if queue is not None and not await queue.admitted(self._request, self._runner.stop):
+            return False
+        try:
+            await self._write_intent()
+        except BaseException:
+            if queue is not None:
+                queue.withdraw(self._request)
+            raise
+        return True
+
+    async def _write_intent(self) -> None:
         runner, turn, name = self._runner, self._turn, self._provider.name
         if self._billed:
             runner.budget.take(turn.id, name, self._request)

@@ -289,7 +289,7 @@ async def read_stream(
 def http_options(server: servers.Server, *, insecure: bool) -> dict[str, Any]:
     """Options of the HTTP client for a server: see the top of this module. ProviderFailed where a key would go over
     plain http to another machine."""
-    from debate_orchestrator.providers import bounded_body
+    from debate_orchestrator.providers import bounded_body, rates
 
     if wrong := servers.unencrypted(server, insecure=insecure):
         raise ProviderFailed(wrong)
@@ -299,7 +299,7 @@ def http_options(server: servers.Server, *, insecure: bool) -> dict[str, Any]:
         "follow_redirects": False,
         "event_hooks": {
             "request": [_only_encrypted(server, insecure), _learn_key if server.url is None else _strip(server)],
-            "response": [bounded_body.hold_to_limits(LIMITS)],
+            "response": [rates.tell, bounded_body.hold_to_limits(LIMITS)],
         },
         "headers": {"accept-encoding": "gzip"},  # all that bounded_body can unpack
         "verify": not plain,  # without TLS there are no certificates to load

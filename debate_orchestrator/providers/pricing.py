@@ -89,6 +89,15 @@ def table() -> PriceTable:
         raise BadFile(f"pricing.yaml is no valid table of models: {error}") from None
 
 
+_declared: dict[str, ModelPrice] = {}
+"""Prices that the user gave, by model spec."""
+
+
+def declare(spec: str, input: float, output: float) -> None:
+    """Makes the prices of a model known to this process, in US dollars per million tokens. They go before the table."""
+    _declared[model_spec.real(spec)] = ModelPrice(input=input, output=output)
+
+
 def models(kind: str) -> tuple[str, ...]:
     """The models with known prices that specs of this kind name directly."""
     return tuple(table().vendors.get(kind, ()))
@@ -98,6 +107,8 @@ def known(spec: str) -> ModelPrice | None:
     """The prices of the model that a spec names; None where they are unknown, as for a model that is served from
     elsewhere than its vendor. A rehearsed model is priced as the real one."""
     spec = model_spec.real(spec)
+    if spec in _declared:
+        return _declared[spec]
     kind, model = model_spec.kind(spec), model_spec.rest(spec)
     provider = entry(spec)
     if provider is None or provider.api is None:
@@ -119,7 +130,7 @@ def free(spec: str) -> bool:
 
 def cost(spec: str, usage: Usage | None) -> float | None:
     """US dollars of a call with this usage; None where its price or its usage is unknown."""
-    if free(spec):
+    if free(spec) and spec not in _declared:
         return 0.0
     model = known(spec)
     if model is None or usage is None:

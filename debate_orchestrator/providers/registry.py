@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_ch
 
 from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.fold import CurrentState
-from debate_orchestrator.core.phases import CLERK, EVERYBODY, JUDGE, Turn, judges
+from debate_orchestrator.core.phases import CLERK, EVERYBODY, JUDGE, RAPPORTEUR, Turn, judges
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings, ExternalError, TransientError, short_repr
 from debate_orchestrator.util.redact import StreamRedactor, redact, redactor
 
 if TYPE_CHECKING:
+    import asyncio
+
     from debate_orchestrator.prompting.briefs import Brief
 
 Piece = Callable[[str], None]
@@ -80,7 +82,7 @@ class Entry(NamedTuple):
     api: Api | None = None
 
 
-_TALKERS = (*EVERYBODY, model_spec.REHEARSE)
+_TALKERS = (*EVERYBODY, RAPPORTEUR, model_spec.REHEARSE)
 """The seats of a person: a person argues or judges, and is neither moderator nor clerk."""
 
 
@@ -172,6 +174,19 @@ class Person(Protocol):
 
     def tidy(self, debate: DebateState) -> None:
         """Removes the drafts of turns that are on record."""
+        ...
+
+
+@runtime_checkable
+class Queued(Protocol):
+    """A provider whose calls wait until there is room for them, before their intent is written."""
+
+    async def admitted(self, brief: Brief, stop: asyncio.Event) -> bool:
+        """Returns when a call with this brief may be made; False if `stop` was set before."""
+        ...
+
+    def withdraw(self, brief: Brief) -> None:
+        """Gives the room back of an admitted call that is not made."""
         ...
 
 

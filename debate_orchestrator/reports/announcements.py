@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Literal, NamedTuple
 
-from debate_orchestrator.core import hearing, tally
+from debate_orchestrator.core import decision, hearing, tally
 from debate_orchestrator.core.events import Voted
-from debate_orchestrator.core.phases import CLERK, NO_DECISION, Turn, fill_label
+from debate_orchestrator.core.phases import CLERK, ISSUES, NO_DECISION, RAPPORTEUR, Turn, fill_label
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.votes import Vote
 from debate_orchestrator.reports import wording
@@ -35,6 +35,8 @@ Kind = Literal[
     "votes",  # how the votes count, and which do not
     "reason",  # a judge's own words
     "dissent",  # the count of the dissent record
+    "issues",  # the list of issues
+    "brief",  # what the decision brief recommends
 ]
 
 
@@ -90,7 +92,7 @@ class Announcer:
             self._round = first.round
             banner = fill_label(debate.format.labels.round, round=first.round, rounds=debate.rounds)
             yield Announcement("round", banner)
-        if first.phase.on is not None:
+        if first.phase.on == "convergence":
             yield from _intervention(debate, stage)
 
 
@@ -154,9 +156,28 @@ def _about(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
         yield Announcement("conduct", text, "warning", turn.id)
     if turn.id in debate.answers and (ignored := hearing.ignored_line(debate, turn, debate.reply(turn))):
         yield Announcement("conduct", f'{name} wrote "{ignored}" where it does not count ({turn.id}).', turn=turn.id)
+    if turn.role == RAPPORTEUR:
+        yield from _reported(debate, turn)
     if turn.role == CLERK:
         for row in rows(debate, turn, "checks"):
             yield Announcement("evidence", one_line(f"Evidence {row.get('turn')}: {row.get('state')}"), turn=turn.id)
+
+
+def _reported(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
+    """The list of issues, or what the decision brief recommends."""
+    reply = debate.ballot(turn.id)
+    if reply is None:
+        return
+    if turn.phase.option == ISSUES and (listed := decision.issue_list(debate)):
+        for name, question in listed.issues.items():
+            yield Announcement("issues", f"{name}. {one_line(question)}", turn=turn.id)
+    if "findings" in reply.ballot:
+        count = len(reply.ballot["findings"])
+        found = f"{count} fault{'s' * (count != 1)} found; it is written again" if count else "no fault found"
+        yield Announcement("brief", f"Check of the decision brief: {found}.", turn=turn.id)
+    if advice := reply.ballot.get("recommendation"):
+        text = f"Recommendation ({advice['sure']} % sure): {one_line(advice['do'])}"
+        yield Announcement("brief", text, turn=turn.id)
 
 
 def _voted(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
@@ -230,7 +251,7 @@ def _decided(debate: DebateState) -> Iterator[Announcement]:
     yield Announcement("final", rules.labels.final)
     yield Announcement("verdict", wording.outcome_line(verdict, rules))
     if len(verdict.panel) > 1 and not labelled:
-        yield Announcement("votes", f"Judges' votes: {wording.tally(verdict.votes)}.")
+        yield Announcement("votes", wording.votes_sentence(verdict))
     if shortfall := wording.shortfall(verdict.panel, verdict.quorum, rules.name_of):
         yield Announcement("votes", shortfall, "warning")
     yield from _changed(debate, verdict.panel)

@@ -150,12 +150,12 @@ def has_traces(data: bytes, ending: str) -> bool:
 
 
 def rendered(report: ReportModel, ending: str) -> str:
-    """A report in the form of that ending, with its checksum: in markdown below all else, in HTML before the body ends,
-    in JSON in the last values."""
+    """A report in the form of that ending, with its checksum: in markdown below all else, in HTML in the footer, in
+    JSON in the last values."""
     form = FORMS[ending]
     text: str = importlib.import_module(form.module).render(report)
     if form.around[0]:
-        at = text.rfind("</body>") if ending == ".html" else len(text)
+        at = text.rfind("</footer>") if ending == ".html" else len(text)
         text = f"{text[:at]}{form.around[0]}{checksum_sentence(report)}{form.around[1]}{text[at:]}"
     digest = hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
     before, _, after = text.rpartition(BLANK)

@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 
 from debate_orchestrator.core.phases import JUDGE, fill_label
-from debate_orchestrator.reports import compare, markup, reviewers, sections, verdict_text, wording
+from debate_orchestrator.reports import brief, compare, markup, reviewers, sections, verdict_text, wording
 from debate_orchestrator.reports.compare import Comparison
 from debate_orchestrator.reports.markup import ParseBudget
 from debate_orchestrator.reports.model import ReportModel
@@ -31,10 +31,10 @@ BLIND = "# Debate to Be Reviewed"
 """How the debate begins as reviewers read it."""
 COMPARED = "# Debate Comparison"
 """How a comparison begins."""
-_ALIKE = (
-    "Similar wording: at least {share} of the words that carry content in either of two sentences are in both. That is "
-    "no finding that they mean the same; they may say the opposite. A few debates are a few samples: what differs "
-    "between them proves nothing of why."
+ALIKE_NOTE = (
+    f"Similar wording: at least {percent(compare.ALIKE)} of the words that carry content in either of two sentences "
+    "are in both. That is no finding that they mean the same; they may say the opposite. A few debates are a few "
+    "samples: what differs between them proves nothing of why."
 )
 
 
@@ -51,8 +51,7 @@ def render_blind(report: ReportModel) -> str:
 
 def render_comparison(comparison: Comparison) -> str:
     """Some debates side by side."""
-    note = _ALIKE.format(share=percent(compare.ALIKE))
-    values = {"comparison": comparison, "title": COMPARED, "note": note, "budget": ParseBudget()}
+    values = {"comparison": comparison, "title": COMPARED, "note": ALIKE_NOTE, "budget": ParseBudget()}
     return _ended(_environment().get_template("comparison.md.j2").render(values))
 
 
@@ -89,6 +88,10 @@ def _rendered(report: ReportModel, template: str, **more: Any) -> str:
     }
     if not report.bare:
         values |= {
+            "brief": report.brief,
+            "marked": brief.MARKED,
+            "result_line": verdict_text.result_line(report),
+            "contents": _contents(report),
             "headline": verdict_text.headline(report),
             "outcome": verdict_text.outcome(report),
             "remarks": verdict_text.remarks(report),
@@ -155,13 +158,13 @@ def _summary(report: ReportModel, writer: MarkdownWriter) -> str:
 
 
 def _link(report: ReportModel, anchors: dict[str, str], turn: str) -> str:
-    """A link to a turn: `round 1, owritering A`."""
+    """A link to a turn: `round 1, opening A`."""
     round, name = report.places[turn]
     return f"[{f'round {round}, ' if round else ''}{name}](#{anchors[turn]})"
 
 
 def _links(report: ReportModel, anchors: dict[str, str], turns: list[str]) -> str:
-    """Links to turns, by round: `round 1: owritering A, challenge B; round 2: ...`."""
+    """Links to turns, by round: `round 1: opening A, challenge B; round 2: ...`."""
     rounds: dict[int, list[str]] = {}
     for turn in turns:
         round, name = report.places[turn]
@@ -170,11 +173,24 @@ def _links(report: ReportModel, anchors: dict[str, str], turns: list[str]) -> st
     return "; ".join(name + ", ".join(links) for name, links in named)
 
 
+def _contents(report: ReportModel) -> str:
+    """Links to the sections that a reader looks for first, on one line."""
+    final = report.judging.final_fields
+    titles = [*(["Decision Brief"] if report.brief else []), "Final Verdict", "Debate Transcript"]
+    titles += ["Per-Round Score Summary"] if report.judging.round_fields else []
+    titles += ["Dissent Record"] if "rows" in final else []
+    titles += ["Key Unresolved Questions"] if "unresolved_questions" in final else []
+    titles += ["Recommended Follow-Up"] if "follow_up" in final else []
+    return " · ".join(f"[{title}](#{markup.anchor(title, {})})" for title in titles)
+
+
 def _anchors(report: ReportModel) -> dict[str, str]:
     """Turn id to the fragment of its heading, as GitHub numbers headings that recur. The list of headings
     follows the template's order."""
     seen: dict[str, int] = {}
-    for title in ("Debate Transcript",) if report.bare else ("Debate Report", "Final Verdict", "Debate Transcript"):
+    first = ("Debate Report", "Decision Brief") if report.brief else ("Debate Report",)
+    titles = ("Debate Transcript",) if report.bare else (*first, "Final Verdict", "Debate Transcript")
+    for title in titles:
         markup.anchor(title, seen)
     found: dict[str, str] = {}
     if report.before and not report.bare:

@@ -100,6 +100,16 @@ def _setup_notes(debate: DebateState) -> Iterator[Note]:
         yield _info("search", "Debaters could search the web.")
 
 
+def _half_exchanged(debate: DebateState) -> bool:
+    """Whether mirrored judges read speeches of an older version, in which a side's name was exchanged and its letter
+    alone (`B concedes`) was not."""
+    mirrored = any(turn.mirrored for turn in schedule.settled(debate))
+    if not mirrored or not debate.opened.version.startswith("0.1."):
+        return False
+    speeches = [debate.reply(turn).text for turn in schedule.settled(debate) if turn.speaking]
+    return any(debate.exchange.names_by_letter(text) for text in speeches)
+
+
 def _source_notes(debate: DebateState) -> Iterator[Note]:
     """What was left out, what was checked, and what a provider or a newer version did otherwise."""
     if any(
@@ -107,6 +117,12 @@ def _source_notes(debate: DebateState) -> Iterator[Note]:
         for turn in schedule.settled(debate)
     ):
         yield _info("private", "Private working of the speakers is left out; it is in the journal.")
+    if _half_exchanged(debate):
+        text = (
+            "Mirrored judges read speeches in which the sides' names were exchanged and single letters (A, B) were "
+            "not, so a quote of theirs may stand under the wrong side."
+        )
+        yield _warning("mirror", text)
     if citations.has_clerk(debate):
         if checked := citations.summary(debate):
             yield _info("sources", checked)
@@ -135,14 +151,20 @@ def arguing_sides(debate: DebateState) -> tuple[str, ...]:
 def _order(debate: DebateState) -> str:
     """Who spoke before whom."""
     name_of, sides = debate.format.name_of, arguing_sides(debate)
-    together = [slot.phase for slot in debate.plan.calendar if set(sides) <= set(slot.phase.seats)]
     if not sides:
         return "Neither side argued: the judge decides without a debate."
     if len(sides) < len(debate.format.sides):
         return f"Only {name_of(sides[0])} argued, without an opponent."
-    if together and all(phase.order == "at once" for phase in together):
+    if _at_once(debate):
         return "Both spoke at once."
     return f"{name_of(debate.opened.setup.first)} spoke first."
+
+
+def _at_once(debate: DebateState) -> bool:
+    """Whether both sides speak at once in every phase that they share."""
+    sides = set(arguing_sides(debate))
+    together = [slot.phase for slot in debate.plan.calendar if sides <= set(slot.phase.seats)]
+    return bool(together) and all(phase.order == "at once" for phase in together)
 
 
 def _material(debate: DebateState) -> str:
@@ -186,7 +208,7 @@ def _specs(debate: DebateState, cast: Mapping[str, tuple[str, ...]]) -> dict[str
     """Seat to who fills it, every judge of a panel apart."""
     return {
         seat: spec
-        for role in debate.format.seated
+        for role in debate.seated
         for seat, spec in zip(judges(len(cast[role])) if role == JUDGE else (role,), cast[role], strict=True)
     }
 
@@ -216,12 +238,12 @@ def _people(debate: DebateState) -> Iterator[str]:
 
 def _cast(debate: DebateState) -> str:
     """Who fills the seats. Who looks things up is told with what was found."""
-    cast = {seat: specs for seat, specs in debate.cast.items() if seat in debate.format.seated and seat != CLERK}
+    cast = {seat: specs for seat, specs in debate.cast.items() if seat in debate.seated and seat != CLERK}
     if debate.opened.course is not None:
         return f"Judge: {public_cast(cast[JUDGE])}; the speeches are those on record."
     if all(spec == model_spec.HOST for specs in cast.values() for spec in specs):
-        agents = "one of the host's agents takes" if one_agent(debate) else "the host's own agents take"
-        return f"Host-run: {agents} every seat; no model is on record."
+        agents = "one agent" if one_agent(debate) else "its agents"
+        return f"Run in an agent host: {agents} took every seat, and no model is on record."
     return "; ".join(f"{debate.format.name_of(seat)}: {public_cast(specs)}" for seat, specs in cast.items()) + "."
 
 
@@ -270,7 +292,7 @@ def run_report(debate: DebateState) -> RunReport:
         rehearsed=bool(_rehearsal(debate)),
         cast={seat: tuple(map(model_spec.public_name, specs)) for seat, specs in debate.cast.items()},
         models={seat: tuple(names) for seat, names in models.items()},
-        role_names={role: debate.format.name_of(role) for role in debate.format.seated},
+        role_names={role: debate.format.name_of(role) for role in debate.seated},
         settings=dict(_settings(debate)),
         context=tuple(file.name for file in opened.context),
         prompts=dict(sorted(opened.prompts.items())),
@@ -284,7 +306,7 @@ def _settings(debate: DebateState) -> Iterator[tuple[str, str]]:
     if rules.round:
         yield "Rounds asked for", str(setup.rounds)
     yield "Strictness", setup.strictness
-    if len(arguing_sides(debate)) > 1:
+    if len(arguing_sides(debate)) > 1 and not _at_once(debate):
         yield "Spoke first", rules.name_of(setup.first)
     yield "Feedback to the debaters", "on" if setup.feedback else "off"
     yield "Web search", "on" if setup.search else "off"
@@ -328,7 +350,7 @@ def _kind(debate: DebateState) -> RunKind:
     """What all who have a seat, or have spoken, have in common. A clerk only looks things up, and the speakers of a
     recorded debate were not called."""
     again = debate.opened.course is not None
-    seats = [seat for seat in debate.format.seated if (seat == JUDGE if again else seat != CLERK)]
+    seats = [seat for seat in debate.seated if (seat == JUDGE if again else seat != CLERK)]
     specs = {spec for cast in (debate.opened.cast, debate.cast) for seat in seats for spec in cast.get(seat, ())}
     specs |= {debate.reply(turn).by for turn in schedule.settled(debate) if turn.role in seats}
     kinds = {_KINDS.get(model_spec.kind(spec), "called") for spec in specs}

@@ -126,9 +126,9 @@ def _held(report: ReportModel, vote: Vote | None) -> Phrase:
 
 
 def _gained(report: ReportModel) -> str:
-    """The votes that each side gained, where votes are for sides."""
+    """The votes that each side gained, where votes are for sides; empty where none moved and none decides."""
     swing = report.verdict.swing if report.verdict else {}
-    if not swing or report.judging.labelled:
+    if not swing or report.judging.labelled or not (any(swing.values()) or report.judging.by_swing):
         return ""
     gains = ", ".join(f"{report.seats[side]} {n:+d}" for side, n in swing.items())
     return f"Votes gained by the debate: {gains}." + (

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, TIE
 from debate_orchestrator.core.verdict import Remark
-from debate_orchestrator.reports import wording
+from debate_orchestrator.reports import brief, wording
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import RecordedDebate, VerdictReport
 from debate_orchestrator.reports.rich_text import Phrase, Table, cell, joined, literal, phrase, resting, strong
@@ -71,6 +71,12 @@ def _winner_fields(report: ReportModel, verdict: VerdictReport) -> Iterator[tupl
         yield "Overall Scores", phrase(" | ".join(totals) if report.scored else "none, since no round was scored")
 
 
+def result_line(report: ReportModel) -> str:
+    """Who argued better, and whether the advice of the decision brief follows it; empty where there is no brief."""
+    strength = report.verdict.strength if report.verdict else None
+    return brief.result_line(report.brief, report.names, strength) if report.brief else ""
+
+
 def outcome(report: ReportModel) -> Phrase:
     """What was decided, in a sentence or two, for a reader who reads nothing else."""
     verdict = report.verdict
@@ -82,7 +88,7 @@ def outcome(report: ReportModel) -> Phrase:
     if "winner" in report.judging.round_fields or report.judging.scores_rounds:
         sentences.append(_rounds_won(report, verdict))
     if len(verdict.panel) > 1:
-        sentences.append(f"Judges' votes: {wording.tally(verdict.votes)}.")
+        sentences.append(wording.votes_sentence(verdict))
     if report.judging.by_swing and verdict.swing:
         gained = ", ".join(f"{report.seats[side]} {votes:+d}" for side, votes in verdict.swing.items())
         sentences.append(f"It is decided by the votes gained since the first word: {gained}.")
@@ -140,7 +146,7 @@ def _label_outcome(report: ReportModel, verdict: VerdictReport) -> Phrase:
     counts = f"for {report.seats[winner]}" if winner in report.seats else counts
     score = "" if verdict.score is None else f" ({report.judging.scales.of(verdict.score)})"
     stated = strong("The verdict: ", literal(verdict.label), f"{score}.")
-    sentences: list[str | Phrase] = [stated, f"Where sides are counted, that counts {counts}."]
+    sentences: list[str | Phrase] = [stated, f"Between the two sides it counts {counts}."]
     if len(verdict.panel) > 1:
         labels = [vote.label for vote in verdict.panel if vote.label is not None]
         tally = joined(", ", [phrase(literal(label), f" {labels.count(label)}") for label in dict.fromkeys(labels)])
@@ -173,7 +179,11 @@ def worked_out(report: ReportModel) -> str:
     verdict, judging = report.verdict, report.judging
     if verdict is None or not judging.measured:
         return ""
-    apart = f"the totals differ by {percent(verdict.gap)} of the larger one. " if verdict.gap is not None else ""
+    apart = (
+        f"the totals differ by {wording.whole_percent(verdict.gap)} of the larger one. "
+        if verdict.gap is not None
+        else ""
+    )
     strength = (
         f"How the strength is worked out: {apart}Decisive is a lead of over 20%, consensus is declared or conceded, "
         f"narrow is everything else.{' A tie has none.' if verdict.winner == TIE else ''}"
@@ -213,6 +223,10 @@ def summary(report: ReportModel) -> Table:
     if report.verdict and judging.scores_rounds:
         totals = [decimals(report.verdict.totals[side]) if report.scored else "none" for side in sides]
         rows.append(tuple(map(strong, ("Total", *totals, winner_word(report.verdict.winner)))))
+    verdict = report.verdict
+    if verdict and judging.labelled:
+        score = judging.scales.of(verdict.score if verdict.label else None, " / ")
+        rows.append((strong("Final"), strong(literal(verdict.label or NO_DECISION)), strong(score)))
     return Table(tuple(heads), tuple(rows))
 
 

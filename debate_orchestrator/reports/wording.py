@@ -100,6 +100,16 @@ def tally(votes: Mapping[str, int]) -> str:
     return ", ".join(f"{winner_word(name)} {n}" for name, n in votes.items()) or "none"
 
 
+def votes_sentence(verdict: Verdict) -> str:
+    """How many judges of a panel voted for whom: `2 of 3 judges voted for A, 1 for B.`"""
+    given = [(winner_word(side), n) for side, n in verdict.votes.items()]
+    if not given:
+        return f"None of {len(verdict.panel)} judges' votes counts."
+    (first, most), *others = given
+    more = "".join(f", {n} for {name}" for name, n in others)
+    return f"{most} of {len(verdict.panel)} judges voted for {first}{more}."
+
+
 def count(votes: Sequence[Vote]) -> dict[str, int]:
     """Winner to the votes for it; abstentions are not among them."""
     return dict(Counter(vote.winner for vote in valid_votes(votes)))
@@ -185,6 +195,12 @@ def _lost(vote: Vote) -> str:
     if vote.absent:
         return "cast no ballot that counts"
     return "abstained" if vote.stable else "changed its vote when the sides were exchanged"
+
+
+def whole_percent(share: Fraction) -> str:
+    """A share of 1 as a whole percentage: `2%`. A small share that is not 0 is `under 1%`."""
+    whole = round(share * 100)
+    return "under 1%" if share and not whole else f"{whole}%"
 
 
 def flips_line(changed: int, of: int) -> str:

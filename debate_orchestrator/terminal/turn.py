@@ -392,7 +392,7 @@ class Person:
 
 def human_seats(debate: DebateState) -> list[str]:
     """The seats that a person has now, every judge of a panel apart."""
-    seats = (seat for role in debate.format.seated for seat in (debate.judges if role == JUDGE else (role,)))
+    seats = (seat for role in debate.seated for seat in (debate.judges if role == JUDGE else (role,)))
     return [seat for seat in seats if caching.filler(debate, seat) == model_spec.HUMAN]
 
 

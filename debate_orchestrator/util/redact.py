@@ -81,11 +81,15 @@ def truncate(text: str, most: int) -> str:
 
 def redact_values(value: Any) -> Any:
     """Plain data with `[key]` in place of every secret in its texts."""
+    return _redacted_values(value, redactor())
+
+
+def _redacted_values(value: Any, redacted: Redactor) -> Any:
     if isinstance(value, str):
-        return redact(value)
+        return redacted(value)
     if isinstance(value, dict):
-        return {key: redact_values(one) for key, one in value.items()}
-    return [redact_values(one) for one in value] if isinstance(value, list | tuple) else value
+        return {key: _redacted_values(one, redacted) for key, one in value.items()}
+    return [_redacted_values(one, redacted) for one in value] if isinstance(value, list | tuple) else value
 
 
 def redactor() -> Redactor:
@@ -201,9 +205,11 @@ class Redactor:
         made = {one: "".join(clean(one, "").split()) for one in forms}
         long = {bare for bare in made.values() if len(bare) >= _WORD}
         self._searches = Search("", long), Search(" ", {one for one, bare in made.items() if bare not in long})
+        # Every brief of a debate holds the schema and all earlier speeches again.
+        self._redacted = lru_cache(maxsize=8192)(lambda text: self._replaced(text, len(text))[0])
 
     def __call__(self, text: str) -> str:
-        return self._replaced(text, len(text))[0]
+        return self._redacted(text)
 
     def _replaced(self, text: str, stop: int) -> tuple[str, int]:
         """The text up to a place, redacted, and that place, which is an earlier one where a secret goes beyond it."""

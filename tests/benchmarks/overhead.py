@@ -111,7 +111,7 @@ def stages_of(begun: Opened, folder: str) -> list[list[Request]]:
     answers = {event.turn: event for event in events if isinstance(event, Spoke | Voted)}
     debate, stages = fold([begun]), []
     while due := debate.due:
-        stages.append([_body(brief(debate, turn), filler(debate, turn.seat)) for turn in due])
+        stages.append([body(brief(debate, turn), filler(debate, turn.seat)) for turn in due])
         for turn in due:
             debate = apply(debate, answers[turn.id])
     return stages
@@ -252,7 +252,7 @@ def _wrong(begun: Opened, events: list[Any]) -> int:
     for event in events[1:]:
         if isinstance(event, Spoke | Voted):
             turn = schedule.turn(debate, event.turn)
-            meant = answer(_body(_brief(debate, event.turn), filler(debate, turn.seat)))
+            meant = answer(body(_brief(debate, event.turn), filler(debate, turn.seat)))
             wrong += event.reply.text != meant and event.reply.ended == "whole"
         debate = apply(debate, event)
     return wrong
@@ -262,7 +262,7 @@ def _brief(debate: DebateState, turn: str) -> Brief:
     return brief(debate, schedule.turn(debate, turn))
 
 
-def _body(brief: Brief, spec: str) -> Request:
+def body(brief: Brief, spec: str) -> Request:
     """The request for a brief to a server that has refused nothing."""
     return Refusals().request(request(brief, spec), options_of(brief, spec))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -80,6 +81,14 @@ texts = st.lists(st.sampled_from(SAID), max_size=12).map("".join) | st.sampled_f
         ("see 1.opening.a and 2.rebuttal.b.", "see 1.opening.b and 2.rebuttal.a."),
         ("start.plan.a, final.closing.b", "start.plan.b, final.closing.a"),
         ("[R1 - ROUND 1 - OPENING]", "[R2 - ROUND 1 - OPENING]"),
+        ("A's support for it; B’s is none.", "B's support for it; A’s is none."),
+        ("Researchers A and B", "Researchers B and A"),
+        ("a point of B, on side A.", "a point of A, on side B."),
+        (
+            "A concedes it. B granted the cost, which A never had.",
+            "B concedes it. A granted the cost, which B never had.",
+        ),
+        ('"A" and **B** ignore it: A only narrows it', '"B" and **A** ignore it: B only narrows it'),
     ],
 )
 def test_each_side_goes_by_the_others_name(text: str, exchanged: str) -> None:
@@ -90,8 +99,9 @@ def test_each_side_goes_by_the_others_name(text: str, exchanged: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "Researchers A and B", "Researcher AB", "my Researcher Algorithm", "Pro and Con", "side A", "a point of B",
-        "Researcher\n\nA new day", "1.opening.c", "1.opening.judge", "version 1.2.b", "R1", "[R1]",
+        "Researcher AB", "my Researcher Algorithm", "Pro and Con", "A/B test", "B-tree", "plan B", "Vitamin A is",
+        "Researcher\n\nA new day", "It is so. A broker adds one rule.", "A shared queue", "A. First\nB. Second",
+        "1.opening.c", "1.opening.judge", "version 1.2.b", "R1", "[R1]",
         "[JUDGE - FINAL VERDICT]", "final.verdict.judge-1", "1.Opening.A",
     ],
 )  # fmt: skip
@@ -127,11 +137,12 @@ def test_a_text_exchanged_twice_is_what_it_was(pair: str, text: str) -> None:
 
 @for_each(NASTY)
 def test_hostile_text_is_left_alone(text: str) -> None:
-    """A text that names nobody is the same to the letter, except for the tags and ids that are in it."""
+    """A text that names neither side is unchanged; tags, ids and letters that name one are exchanged."""
     exchanged = RESEARCHERS.text(text)
     assert RESEARCHERS.text(exchanged) == text
     named = ("[R1 - ", "[R2 - ", "Researcher ", "1.opening.a")
-    assert (exchanged == text) is not any(one in text for one in named)
+    assert (exchanged == text) or any(one in text for one in named) or re.search(r"\b[AB]\b", text)
+    assert (exchanged != text) or not any(one in text for one in named)
 
 
 @many

@@ -175,15 +175,28 @@ def lightness(colour: str) -> float:
     return sum(map(float, re.findall(r"[\d.]+", colour)[:3])) / 3
 
 
-def test_it_prints(shown: Shown) -> None:
-    """On paper it has about as many pages as its words take, and none of what only helps on a screen."""
-    shown.look()
-    words = len(shown.page.inner_text("body").split())
-    pages = len(re.findall(rb"/Type\s*/Page\b", shown.page.pdf(prefer_css_page_size=True)))
-    shown.look(media="print")
+def printed(page: Any) -> int:
+    """The pages that it takes on paper."""
+    return len(re.findall(rb"/Type\s*/Page\b", page.pdf(prefer_css_page_size=True)))
 
-    assert 1 <= pages <= 4 + words / 200
-    assert not shown.page.locator(".contents, .skip").locator("visible=true").count()
+
+def test_it_prints(shown: Shown) -> None:
+    """On paper it has all that was said, on about as many pages as its words take, and none of what only helps on a
+    screen."""
+    shown.look(media="print")
+    words = len(shown.page.inner_text("main").split())
+    speeches = shown.page.eval_on_selector_all(".speech", "all => all.map(one => one.getBoundingClientRect().height)")
+
+    assert words / 1200 <= printed(shown.page) <= 5 + words / 1000
+    assert all(speeches)
+    assert not shown.page.locator(".contents, .skip, .show").locator("visible=true").count()
+
+
+def test_two_rounds_take_twelve_pages_at_most(page: Any, tmp_path: Path) -> None:
+    """A shipped debate of two rounds, whole, with its ballots, takes at most twelve pages."""
+    with Shown(page, written(story_of("compulsory-voting"), tmp_path)) as shown:
+        shown.look(media="print")
+        assert printed(shown.page) <= 12
 
 
 @pytest.mark.parametrize(
@@ -210,15 +223,40 @@ def test_everybody_can_read_it(shown: Shown, scheme: str, rules: dict[str, Any])
     assert "color-contrast" in looked_for
 
 
+def test_the_first_screen_is_one_screen(page: Any, tmp_path: Path) -> None:
+    """At 1440 x 900 question, answer, reasons, open claims, what to do and what was not checked are seen at once."""
+    with Shown(page, written(story_of("postgres-queue"), tmp_path)) as shown:
+        shown.page.set_viewport_size({"width": 1440, "height": 900})
+        ends = "all => all.map(one => one.getBoundingClientRect().bottom)"
+        assert max(shown.page.eval_on_selector_all("h1, .answer, .strip, .brief, .brief > div, .weak", ends)) <= 900
+
+
+def test_turns_fold_and_are_filtered_without_a_script(page: Any, tmp_path: Path) -> None:
+    """A turn opens to all of its speech, all do by one choice, and one side's can be shown alone; the contents mark the
+    section in view."""
+    high = "one => one.getBoundingClientRect().height"
+    with Shown(page, written(story_of("postgres-queue"), tmp_path)) as shown:
+        turns = [shown.page.locator(f"[id='t-1.opening.{side}']") for side in "ab"]
+        folded = turns[0].evaluate(high)
+        shown.page.check("#who-a")
+        shown.page.check("#whole")
+        assert turns[0].evaluate(high) > 2 * folded > 0 == turns[1].evaluate(high)
+        weight = "one => getComputedStyle(one).fontWeight"
+        assert shown.page.locator(".contents a[href='#decision']").evaluate(weight) == "400"
+        shown.page.evaluate("scrollTo(0, 0)")
+        shown.page.wait_for_timeout(100)
+        assert shown.page.locator(".contents a[href='#decision']").evaluate(weight) == "700"
+
+
 def test_it_goes_by_keys(page: Any, tmp_path: Path) -> None:
     """The first key leads past the head of the page, and what has the focus is seen to have it."""
     with Shown(page, written(adversarial(rounds=1), tmp_path)) as shown:
         shown.page.keyboard.press("Tab")
-        assert shown.page.evaluate("document.activeElement.textContent") == "Skip to the verdict"
+        assert shown.page.evaluate("document.activeElement.textContent") == "Skip to the decision"
         assert shown.page.evaluate("document.activeElement.getBoundingClientRect().top") >= 0
         assert shown.page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
         shown.page.keyboard.press("Enter")
-        assert shown.page.url.endswith("#verdict")
+        assert shown.page.url.endswith("#decision")
 
 
 def test_nobody_takes_it_over(page: Any, tmp_path: Path) -> None:

@@ -5,9 +5,14 @@ from __future__ import annotations
 import argparse
 from importlib import import_module
 
-EXAMPLE = "debate tournament rate spring/"
+EXAMPLE = "debate tournament new spring.yaml"
 
 VERBS = {
+    "new": ("new", "write a commented spec to start from"),
+    "plan": ("plan", "show the schedule of a spec, and the calls, tokens, cost and time that it takes"),
+    "run": ("run_spec", "run the debates of a spec, or go on with them"),
+    "resume": ("resume", "go on with the tournament in a folder"),
+    "add": ("add", "add a model to a tournament; it meets all others"),
     "rate": ("rate", "rate the models: Elo, and Bradley-Terry strengths with intervals"),
     "report": ("report", "write the page, tables, plots and ratings of a tournament"),
     "import": ("import_", "take judged debates made elsewhere, from CSV or JSON lines"),

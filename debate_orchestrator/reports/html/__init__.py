@@ -1,5 +1,5 @@
 """The report as one HTML page that loads nothing and runs nothing.
 
 `writer` makes speech safe in it and writes phrases and tables, `excerpts` takes short passages out of long ones,
-`figures` makes the values of the flow sheet and the drawings, `page` puts all of it together.
+`excerpts` puts a turn in a line, `page` puts all of it together.
 """

@@ -1,91 +1,71 @@
-"""Short passages out of long ones: a speech in a line, the beginning of a text in whole sentences."""
+"""Short passages out of long ones: the beginning of a text in whole sentences, and a turn in a line."""
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from typing import Literal
 
+from debate_orchestrator.reports import wording
+from debate_orchestrator.reports.html.writer import HtmlWriter
+from debate_orchestrator.reports.parts import TurnReport
+from debate_orchestrator.reports.wording import Scales
 from debate_orchestrator.util import sanitize
 
-Purpose = Literal["", "attacks", "answers"]
-"""What a speech does to another, if it does."""
-LONGEST = 160
-"""Characters of a line."""
-_FEWEST = 4
-"""Words of a sentence that tells something."""
-_SHORT = 60
-"""Characters of a line that has room for the sentence after it."""
-_NEAR = 4
-"""Sentences among which a thesis is looked for."""
-_BRIEF = 8
-"""Words of a quote that is kept where it stands in a sentence."""
-_SENTENCE = re.compile(r"\S.*?(?:[.!?…][\"”’')\]]*(?=\s+[\"“‘'(\[]*[^\W\d_a-z])|$)")
-_QUOTED = re.compile(r'“[^“”]*”|(?<!\w)"(?=\S).{0,1000}?"(?!\w)')
-_THESIS = re.compile(
-    r"\b(?:my (?:thesis|case|claim|position|answer|point)|i (?:argue|hold|maintain|claim|submit))\b", re.IGNORECASE
-)
-_GRANTS = re.compile(
-    r"(?:(?:i|we) (?:fully |readily |also )?(?:grant|concede|accept|acknowledge|admit)|granted)\b", re.I
-)
-_TURNS = re.compile(r"\b(?:but|yet|however|though|although|still|nonetheless|nevertheless|only|while)\b", re.I)
-_TURNED = re.compile(r"(?:but|yet|however|still|even so|nonetheless|nevertheless|none of|neither)\b", re.I)
+LONGEST = 200
+"""Characters of a line, for as many whole sentences as fit."""
+_SLACK = 80
+"""Characters by which a whole text may be longer, rather than be cut for a few words."""
+_SENTENCE = re.compile(r"\S.*?(?:(?<!\s\d)(?<!^\d)[.!?…][\"”’')\]]*(?=\s+(?:\d+\.\s|[\"“‘'(\[]*[^\W\d_a-z]))|$)")
 
 
-def excerpt(paragraphs: Sequence[str], purpose: Purpose = "") -> str:
-    """A speech in a line: the first sentence of its paragraphs that tells something in the speaker's own words; its
-    thesis, if it soon names one. What attacks or answers another speech quotes it: its long quotes are left out with
-    a mark. What answers may open with what it grants: that is passed over as far as its second paragraph, or a
-    sentence before that which says "but". Empty where there is nothing to tell."""
-    own = [list(_own(paragraph, whole=not purpose)) for paragraph in paragraphs]
-    every = [sentence[0] for paragraph in paragraphs for sentence in _SENTENCE.finditer(paragraph)]
-    found = [sentence for sentences in own for sentence in sentences]
-    found = found or [sentence for sentence in every if len(sentence.split()) >= _FEWEST] or every
-    if not found:
-        return ""
-    if purpose == "answers":
-        found = found[_granted(own) :]
-    theses = [n for n, sentence in enumerate(found[:_NEAR]) if _THESIS.search(sentence)]
-    first = theses[0] if theses else 0
-    line = found[first]
-    return shortened(f"{line} {found[first + 1]}" if len(line) < _SHORT and found[first + 1 :] else line)
+def gist(turn: TurnReport, writer: HtmlWriter, scales: Scales, quotes: tuple[str, str] | None = None) -> str:
+    """A turn in a line: how its speech begins, what its ballot says, or that it has neither. What stands between the
+    tags of `quotes` is quoted. `writer` is the page's, so that a speech is parsed once."""
+    if turn.declined:
+        return "Declined to argue."
+    if turn.votes:
+        return _vote(turn, scales)
+    speech = turn.text if turn.text is not None else _argument(turn)
+    if not sanitize.sanitize(speech).strip():
+        return _found(turn) if turn.fields is not None else "No reply that counts."
+    line = " ".join(writer.speech(speech).paragraphs)
+    for tag in quotes or ():
+        line = line.replace(f"<{tag}>", "“").replace(f"</{tag}>", "”")
+    return opening(line)[0]
 
 
-def _granted(own: Sequence[Sequence[str]]) -> int:
-    """With how many sentences a speech does nothing but grant a point. A sentence that only follows may be part of
-    what is granted, so that it takes a turn of phrase or a paragraph to end it; 0 where neither comes soon."""
-    first, *rest = [sentences for sentences in own if sentences] or [()]
-    if not first or not _GRANTS.match(first[0]) or _TURNS.search(first[0]):
-        return 0
-    turned = next((n for n, sentence in enumerate(first) if _TURNED.match(sentence)), None)
-    if turned is not None:
-        return turned
-    return len(first) if rest and not _GRANTS.match(rest[0][0]) else 0
+def _vote(turn: TurnReport, scales: Scales) -> str:
+    if turn.reading is None:
+        return "No ballot that counts."
+    fields = turn.fields or {}
+    said = next((str(fields[name]) for name in ("justification", "summary", "why", "reasons") if fields.get(name)), "")
+    vote = f"{wording.reading_line(turn.reading, scales)}."
+    return f"{vote} {opening(said, LONGEST - 40)[0]}" if said else vote
 
 
-def _own(paragraph: str, *, whole: bool) -> Iterator[str]:
-    """The sentences of a paragraph that tell something outside quotation marks, with long quotes whole or left out."""
-    brief = paragraph if whole else _QUOTED.sub(_brief, paragraph)
-    edges = [edge for quote in _QUOTED.finditer(brief) for edge in quote.span()]  # in order: no two quotes overlap
-    for sentence in _SENTENCE.finditer(brief):
-        words = (word.start() + sentence.start() for word in re.finditer(r"\S+", sentence[0]))
-        if sum(bisect_right(edges, word) % 2 == 0 for word in words) >= _FEWEST:
-            yield sentence[0]
+def _found(turn: TurnReport) -> str:
+    """How many quotes have each state, of a clerk's turn."""
+    states = [str(row.get("state")) for row in (turn.fields or {}).get("checks") or []]
+    return ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states)) or "Nothing was cited."
 
 
-def _brief(quote: re.Match[str]) -> str:
-    return quote[0] if len(quote[0].split()) <= _BRIEF else "“…”"
+def _argument(turn: TurnReport) -> str:
+    """The argument of a structured reply: its last text."""
+    texts = [(turn.fields or {}).get(name) for name, field in turn.shape.items() if field.kind == "text"]
+    return next((text for text in reversed(texts) if isinstance(text, str) and text.strip()), "")
 
 
-def opening(text: str, most: int, sentences: int | None = None) -> tuple[str, int]:
+def opening(text: str, most: int = LONGEST) -> tuple[str, int]:
     """The beginning of a text on one line, as many whole sentences as fit, and how many words follow it. A first
     sentence that does not fit by itself is cut between words."""
-    line = sanitize.one_line(text)
-    ends = [sentence.end() for sentence in _SENTENCE.finditer(line)][:sentences]
-    fitting = [end for end in ends if end <= most]
-    if fitting:
-        return line[: fitting[-1]], sanitize.count_words(line[fitting[-1] :])
+    line, end = sanitize.one_line(text), 0
+    if len(line) <= most + _SLACK:
+        return line, 0
+    for sentence in _SENTENCE.finditer(line):
+        if sentence.end() > most:
+            break
+        end = sentence.end()
+    if end:
+        return line[:end], sanitize.count_words(line[end:])
     kept = shortened(line, most)
     return kept, sanitize.count_words(line[len(kept.removesuffix("…")) :]) if kept != line else 0
 

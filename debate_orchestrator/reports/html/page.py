@@ -4,6 +4,7 @@ lets nothing else in."""
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Iterator
 from functools import cache, partial
 from hashlib import sha256
 from typing import Any
@@ -12,28 +13,21 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup
 
-from debate_orchestrator.core.phases import NO_DECISION, fill_label
-from debate_orchestrator.reports import markup, reviewers, sections, verdict_text, wording
-from debate_orchestrator.reports.html import figures
-from debate_orchestrator.reports.html.excerpts import opening, shortened
+from debate_orchestrator.core.phases import fill_label
+from debate_orchestrator.reports import brief, decision, markdown, markup, reviewers, sections, verdict_text, wording
+from debate_orchestrator.reports.compare import Comparison
+from debate_orchestrator.reports.html.excerpts import gist, opening, shortened
 from debate_orchestrator.reports.html.writer import HtmlWriter, anchor, literal_html
 from debate_orchestrator.reports.markdown import SHOWN, SHOWN_LAST
-from debate_orchestrator.reports.model import ReportModel
-from debate_orchestrator.reports.parts import TurnReport
-from debate_orchestrator.reports.provenance import COMPLETE, PROMPTS_CHANGED
-from debate_orchestrator.reports.rich_text import FieldText, Phrase
+from debate_orchestrator.reports.model import CHALLENGE, REBUTTAL, ReportModel
+from debate_orchestrator.reports.parts import DisputedClaim, TurnReport
+from debate_orchestrator.reports.rich_text import FieldText
 from debate_orchestrator.reports.sections import AFTER, BEFORE
 from debate_orchestrator.util.numbers import decimals
 from debate_orchestrator.util.sanitize import one_line
 
-_MOST, _NEXT = 1600, 320
-"""Characters of a judge's reasons at the head of the page, and of what it recommends: all of both is further down."""
-_MOVED = (COMPLETE, PROMPTS_CHANGED)
-"""Kinds of notes that stand elsewhere: in the state of the debate, and in the appendix."""
-_STATED = ("Winner", "Answer", "Label")
-"""Fields that the statement above them says already."""
-_REASONS = ("justification", "reasons", "summary", "why")
-"""The fields of a final ballot that say why, the first of which stands at the head of the page."""
+COMPARED = '<!doctype html>\n<html lang="en" class="debate-comparison">'
+"""How the page of a comparison begins."""
 
 
 def render(report: ReportModel) -> str:
@@ -45,40 +39,60 @@ def render(report: ReportModel) -> str:
         "report": report,
         "writer": writer,
         "title": shortened(one_line(report.topic)) or "Debate",
-        "style": _style(),
-        "digest": _digest(),
+        "document": "Debate transcript" if report.bare else "Debate report",
+        "description": _description(report),
         "both": verdict_text.both_sides(report),
         "structured": partial(_structured, report, fields, writer),
         "listed": lambda turn: writer.points(fields.points(turn.shape, turn.fields, SHOWN | elsewhere)),
-        "listed_last": lambda turn: writer.points(fields.points(turn.shape, turn.fields, SHOWN_LAST | elsewhere)),
+        "listed_last": lambda turn: writer.points(
+            fields.points(turn.shape, turn.fields, SHOWN_LAST | {"unsupported_claims"} | elsewhere)
+        ),
         "reading": lambda turn: wording.reading_line(turn.reading, report.judging.scales),
         "cited": lambda turn: writer.line(markup.cited(turn.pages)),
         "spoken": lambda turn: writer.speech(turn.text).html,
+        "gist": partial(gist, writer=writer, scales=report.judging.scales, quotes=report.judging.quotes),
+        "opening": opening,
+        "claims_of": partial(_claims_of, report),
         "ties": {link.turn: link for link in report.links},
-        "weak": [note for note in report.notes if note.severity == "warning"],
-        "made": [note for note in report.notes if note.severity == "info" and note.kind not in _MOVED],
-        "changed": [note for note in report.notes if note.kind == PROMPTS_CHANGED],
         "before": BEFORE,
         "filled": fill_label,
         "after": AFTER,
     }
     if not report.bare:
-        values |= _report(report, fields, writer)
-    text = _environment().get_template("transcript.html.j2" if report.bare else "report.html.j2").render(values)
-    return text.strip("\n") + "\n"
+        values |= _report(report, fields)
+    return _rendered("transcript.html.j2" if report.bare else "report.html.j2", values)
 
 
-def _report(report: ReportModel, fields: FieldText, writer: HtmlWriter) -> dict[str, Any]:
+def render_comparison(comparison: Comparison) -> str:
+    """Some debates side by side."""
+    topic = one_line(comparison.topic)
+    values = {
+        "comparison": comparison,
+        "writer": HtmlWriter({}, ()),
+        "title": shortened(topic) or "Debates",
+        "document": "Debate comparison",
+        "kind": "debate-comparison",
+        "description": f"{len(comparison.winners)} debates compared: {shortened(topic)}",
+        "note": markdown.ALIKE_NOTE,
+    }
+    return _rendered("compare.html.j2", values)
+
+
+def _rendered(template: str, values: dict[str, Any]) -> str:
+    style = {"style": _style(), "digest": _digest(), "kind": "debate-report"}
+    return _environment().get_template(template).render(style | values).strip("\n") + "\n"
+
+
+def _report(report: ReportModel, fields: FieldText) -> dict[str, Any]:
     """What a report has beside the transcript."""
-    outcome = verdict_text.outcome(report)
-    decided = tuple(run._replace(strong=False) for run in outcome if run.strong)
     return {
-        "headline": verdict_text.headline(report),
-        "facts": [one for one in verdict_text.headline(report) if one[0] not in _stated(report)] if decided else [],
-        "decided": _trimmed(decided),
-        "outcome": _opened(tuple(run for run in outcome if not run.strong)),
-        "deciding": _deciding(report),
-        "next": _next(report),
+        "marked": brief.MARKED,
+        "result_line": verdict_text.result_line(report),
+        "decision": decision.decision(report),
+        "splits": decision.splits(report),
+        "path": partial(_path, report),
+        "settled_by": partial(decision.closest_question, report.questions),
+        "unsupported": [turn for turn in report.turns if turn.votes and (turn.fields or {}).get("unsupported_claims")],
         "remarks": verdict_text.remarks(report),
         "worked_out": verdict_text.worked_out(report),
         "summary": verdict_text.summary(report),
@@ -87,52 +101,38 @@ def _report(report: ReportModel, fields: FieldText, writer: HtmlWriter) -> dict[
         "costs": sections.cost_table(report),
         "earlier": verdict_text.earlier_verdict(report),
         "reviewers_note": reviewers.NOTE,
-        "flow": figures.flow(report, writer, BEFORE, AFTER),
-        "chart": figures.chart(report),
-        "gauge": figures.gauge(report),
     }
 
 
-def _stated(report: ReportModel) -> tuple[str, ...]:
-    """The fields that need not stand below the statement: those it says already, and a strength that says nothing,
-    since neither side won or no side was scored."""
-    idle = report.verdict is not None and (report.verdict.strength is None or not report.scored)
-    return (*_STATED, "Strength") if idle else _STATED
+def _description(report: ReportModel) -> str:
+    """The page in two lines of plain text, as previews of its address show it."""
+    if report.bare:
+        return shortened(one_line(" / ".join(report.positions.values())))
+    first = decision.decision(report)
+    answer = "".join(run.text for run in first.answer)
+    return shortened(one_line(" ".join([answer, *first.sure])), 300)
 
 
-def _trimmed(said: Phrase) -> Phrase:
-    """A statement without the mark that leads on to the rest of its sentence."""
-    return (*said[:-1], said[-1]._replace(text=said[-1].text.rstrip(":."))) if said else ()
+def _path(report: ReportModel, row: DisputedClaim) -> Iterator[tuple[str, list[str]]]:
+    """How a disputed claim went, as far as its turns tell: where it was made, then each challenge with its answer."""
+    named = [turn for turn in report.places if turn in row.turns]
+    answers = {link.to: link.turn for link in report.links if link.how == "answers" and link.turn in row.turns}
+    made = [turn for turn in named if turn.split(".")[1] not in (CHALLENGE, REBUTTAL)]
+    challenges = [turn for turn in named if turn.split(".")[1] == CHALLENGE]
+    if made:
+        yield "Made in", made
+    for challenge in challenges:
+        yield "challenged in", [challenge]
+        if challenge in answers:
+            yield "answered in", [answers[challenge]]
+    answered = {answers[challenge] for challenge in challenges if challenge in answers}
+    if more := [turn for turn in named if turn not in (*made, *challenges) and turn not in answered]:
+        yield "taken up in", more
 
 
-def _opened(said: Phrase) -> Phrase:
-    """The rest of a sentence as one of its own."""
-    if not said:
-        return ()
-    first = said[0].text.lstrip(" ,:.")
-    return (said[0]._replace(text=first[:1].upper() + first[1:]), *said[1:])
-
-
-def _deciding(report: ReportModel) -> list[tuple[TurnReport, str, int]]:
-    """Why a single judge decided, in its own words: its final ballot on the debate as it was, the beginning of the
-    reasons it gives there, and how many words follow. Nothing where nothing was decided, or a panel decided."""
-    found = []
-    if report.verdict is None or (report.verdict.winner == NO_DECISION and not report.verdict.label):
-        return []
-    for turn in report.finals:
-        ballot = turn.fields or {}
-        why = next((str(ballot[name]) for name in _REASONS if isinstance(ballot.get(name), str)), "")
-        if why and not turn.mirrored:
-            found.append((turn, *opening(why, _MOST)))
-    return found if len(found) == 1 else []
-
-
-def _next(report: ReportModel) -> tuple[str, int]:
-    """What to do next: the first two sentences of the first recommendation, and how many words of it follow. Nothing
-    where nothing is recommended."""
-    advice = [one.fields.get("follow_up") for one in report.finals if one.fields and not one.mirrored]
-    first = next((one for one in advice if isinstance(one, str) and one.strip()), "")
-    return opening(first, _NEXT, sentences=2)
+def _claims_of(report: ReportModel, turn: TurnReport) -> list[str]:
+    """The ids of the disputed claims that a turn is about."""
+    return [f"C{n}" for n, row in enumerate(report.dissent or (), start=1) if turn.id in row.turns]
 
 
 def _structured(report: ReportModel, fields: FieldText, writer: HtmlWriter, turn: TurnReport) -> Markup:
@@ -174,8 +174,8 @@ def _environment() -> Environment:
         "mark": lambda value: f"{value:g}",
         "winner": wording.winner_word,
         "many": lambda n: f"{n:,}",
+        "coordinate": lambda length: f"{float(length):.1f}",
     }
-    environment.tests["phase"] = lambda row: isinstance(row, figures.FlowRow)
     return environment
 
 

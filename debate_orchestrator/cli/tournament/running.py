@@ -1,0 +1,264 @@
+"""Runs a tournament from a terminal or a pipe: what is shown meanwhile, how it is interrupted, how it ends."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from debate_orchestrator.cli import flags
+from debate_orchestrator.cli.interrupts import STOPPING, heeded
+from debate_orchestrator.cli.output import print_json, remark, say
+from debate_orchestrator.cli.tournament import specs
+from debate_orchestrator.providers import registry
+from debate_orchestrator.storage.journal_retry import UnsavedEvents
+from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.util.errors import BadSettings, Paused, ProviderFailed
+
+if TYPE_CHECKING:
+    from debate_orchestrator.core.events import Event
+    from debate_orchestrator.terminal.display import Display
+    from debate_orchestrator.tournament.folder import Tournament
+    from debate_orchestrator.tournament.plan import ScheduledDebate
+    from debate_orchestrator.tournament.progress import Progress
+    from debate_orchestrator.tournament.run import Standing, TournamentRun
+
+PAINT, LINE = 0.5, 15.0
+"""Seconds between two pictures at a terminal, and between two lines in a pipe."""
+_SHOWN = 5
+"""Debates that stopped of which is told why."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--at-once", metavar="N", default="50", help="debates at the same time; 50 by default")
+    about = "ask the judges again in debates without a usable decision, too"
+    parser.add_argument("--retry-failed", action="store_true", help=about)
+    parser.add_argument("--no-reports", action="store_true", help="write journals alone, no report of each debate")
+    flags.add_permissions(parser)
+    flags.add_progress(parser)
+    flags.add_json(parser)
+
+
+class Options(NamedTuple):
+    """How a tournament is run."""
+
+    at_once: int
+    retry_failed: bool
+    reports: bool
+    permissions: registry.Permissions
+    quiet: bool
+    events: bool
+    json: bool
+
+    @classmethod
+    def of(cls, arguments: argparse.Namespace) -> Options:
+        return cls(
+            specs.at_once(arguments.at_once),
+            arguments.retry_failed,
+            not arguments.no_reports,
+            flags.permitted(arguments),
+            arguments.quiet or arguments.json or arguments.events,
+            arguments.events,
+            arguments.json,
+        )
+
+
+def run_tournament(tournament: Tournament, options: Options) -> int:
+    """Holds the debates that are left, writes their reports and says how it went; returns the exit code. Paused or
+    ProviderFailed if debates are left."""
+    from debate_orchestrator.tournament.folder import DEBATES, changed_prompts
+    from debate_orchestrator.tournament.progress import Progress
+    from debate_orchestrator.tournament.run import TournamentRun
+    from debate_orchestrator.tournament.stores import FileJournals
+
+    if missing := registry.missing(tournament.spec.everyone, options.permissions):
+        raise BadSettings(missing)
+    if (changed := changed_prompts(tournament.spec)) and not options.quiet:
+        remark(f"Note: these prompts are not those with which the tournament began: {', '.join(changed[:5])}.")
+    progress = Progress()
+    unsaved = UnsavedEvents(remark)
+
+    def on_change(debate: ScheduledDebate, standing: Standing, event: Event | None) -> None:
+        progress(debate, standing, event)
+        if options.events:
+            _print_event(debate, standing, event)
+
+    run = TournamentRun(
+        tournament,
+        FileJournals(os.path.join(tournament.folder, DEBATES)),
+        permissions=options.permissions,
+        at_once=options.at_once,
+        retry_failed=options.retry_failed,
+        on_change=on_change,
+        unsaved=unsaved,
+    )
+    run.look()
+    progress.begin()
+    left = len(run.pending())
+    if not options.quiet:
+        remark(f"{len(tournament.schedule) - left:,} of {len(tournament.schedule):,} debates are complete.")
+    interrupted = asyncio.run(_run(run, progress, unsaved, options))
+    if options.reports:
+        _write_reports(run, quiet=options.quiet)
+    return _end(run, progress, options, interrupted=interrupted)
+
+
+async def _run(run: TournamentRun, progress: Progress, unsaved: UnsavedEvents, options: Options) -> bool:
+    """Runs until done or interrupted; whether it was interrupted. The first Ctrl-C waits for the answers under way,
+    the second one and SIGTERM leave them."""
+    stop, task, interrupted = asyncio.Event(), asyncio.current_task(), False
+
+    def interrupt() -> None:
+        nonlocal interrupted
+        unsaved.give_up()
+        if interrupted and task:
+            task.cancel()
+        else:
+            remark(STOPPING)
+        interrupted = True
+        stop.set()
+
+    def terminate() -> None:
+        nonlocal interrupted
+        interrupted = True
+        stop.set()
+        if task:
+            task.cancel()
+
+    with heeded(interrupt, terminate), suppress(asyncio.CancelledError):
+        async with _shown(run, progress, options):
+            await run.run(stop)
+    return interrupted
+
+
+@asynccontextmanager
+async def _shown(run: TournamentRun, progress: Progress, options: Options) -> AsyncIterator[None]:
+    """Shows how far a run is while it runs."""
+    if options.quiet and not options.events:
+        yield
+        return
+    display = None if options.events else _display()
+    showing = asyncio.create_task(_show(run, progress, display, events=options.events))
+    try:
+        yield
+    finally:
+        showing.cancel()
+        with suppress(asyncio.CancelledError):
+            await showing
+        if display is not None:
+            display.release()
+
+
+def _display() -> Display | None:
+    """The terminal behind stderr, if it can be written over."""
+    try:
+        descriptor = sys.stderr.fileno()
+    except (OSError, ValueError):
+        return None
+    if not sys.stderr.isatty():
+        return None
+    from debate_orchestrator.terminal.display import Display
+    from debate_orchestrator.terminal.keys import in_foreground
+
+    display = Display(sys.stderr, os.environ)
+    if not display.moves or not in_foreground(descriptor):
+        return None
+    display.hold()
+    return display
+
+
+async def _show(run: TournamentRun, progress: Progress, display: Display | None, *, events: bool) -> None:
+    from debate_orchestrator.tournament.progress import status_line, view
+
+    while True:
+        await asyncio.sleep(PAINT if display else LINE)
+        numbers = progress.numbers(run)
+        if events:
+            _print_line({"progress": numbers})
+        elif display is None:
+            remark(status_line(numbers))
+        else:
+            from debate_orchestrator.terminal.display import paragraph
+
+            columns, rows = display.size()
+            lines = [row for line in view(numbers, run, progress) for row in paragraph(line, max(20, columns - 1))]
+            display.paint([], lines[: max(1, rows - 1)])
+
+
+def _print_event(debate: ScheduledDebate, standing: Standing, event: Event | None) -> None:
+    """Prints one event, or a new standing, as a line of JSON. What was said is in the journals."""
+    if event is None:
+        _print_line({"debate": debate.id, "standing": standing._asdict()})
+        return
+    fields = event.model_dump(mode="json", include={"kind", "turn", "by", "trouble", "wait", "absent", "seat", "who"})
+    reply = getattr(event, "reply", None)
+    cost = {} if reply is None else {"by": reply.by, "cost": reply.cost, "usage": reply.usage and dict(reply.usage)}
+    _print_line({"debate": debate.id, "event": fields | cost})
+
+
+def _print_line(value: dict[str, object]) -> None:
+    with suppress(OSError):  # stderr was closed; the run goes on
+        print(json.dumps({"schema": 1, **value}), file=sys.stderr, flush=True)
+
+
+def _write_reports(run: TournamentRun, *, quiet: bool) -> None:
+    """Writes the report and the page of every complete debate that has none."""
+    from debate_orchestrator.reports import forms
+    from debate_orchestrator.reports.model import build_report
+    from debate_orchestrator.storage.journal import read
+
+    paths = [
+        DebateFiles.of_journal(run.tournament.journal(debate))
+        for debate in run.tournament.schedule
+        if run.standings[debate.id].status in ("complete", "undecided")
+    ]
+    lacking = [files for files in paths if not os.path.lexists(files.page)]
+    if len(lacking) > 50 and not quiet:
+        remark(f"Writing {len(lacking):,} reports; Ctrl-C leaves the rest, and `resume` writes them.")
+    for files in lacking:
+        forms.write_both(build_report(read(files.journal).entries), files.report, files.page, lambda message: None)
+
+
+def _end(run: TournamentRun, progress: Progress, options: Options, *, interrupted: bool) -> int:
+    """Says how a run ended, and what to do next."""
+    from debate_orchestrator.tournament.progress import status_line
+
+    folder, numbers = run.tournament.folder, progress.numbers(run)
+    left = numbers["debates"] - numbers["complete"]
+    resume = f"debate tournament resume {folder}"
+    if options.json:
+        status = "done" if not left else "interrupted" if interrupted else "stopped"
+        stopped = {key: list(standing.why) for key, standing in run.standings.items() if standing.why}
+        print_json({"status": status, "folder": folder, **numbers, "problems": stopped})
+    if not options.quiet:
+        remark(status_line(numbers))
+    if interrupted and left:
+        raise KeyboardInterrupt(f"interrupted; what was answered is saved. Go on with `{resume}`.")
+    if left:
+        raise _left_over(run, left, resume)
+    if not options.json:
+        undecided = f", {numbers['undecided']} of them undecided" if numbers["undecided"] else ""
+        say(f"{numbers['complete']:,} debates are complete{undecided}: {folder}")
+    if not options.quiet:
+        remark(f"Ratings: `debate tournament rate {folder}`; tables and a page: `debate tournament report {folder}`.")
+    return 0
+
+
+def _left_over(run: TournamentRun, left: int, resume: str) -> Paused | ProviderFailed:
+    """The error that says why debates are left."""
+    whys: dict[str, int] = {}
+    for standing in run.standings.values():
+        if standing.why:
+            whys[standing.why[0]] = whys.get(standing.why[0], 0) + 1
+    reasons = sorted(whys.items(), key=lambda item: -item[1])
+    lines = [f"{why} ({count} debates)" if count > 1 else why for why, count in reasons[:_SHOWN]]
+    if len(reasons) > _SHOWN:
+        lines.append(f"... and {len(reasons) - _SHOWN} other reasons; --json lists them all.")
+    unusable = all(standing.status in ("complete", "undecided", "unusable") for standing in run.standings.values())
+    ending = ProviderFailed if unusable else Paused
+    return ending([*lines, f"{left} debates are left, and everything answered is saved. Go on with `{resume}`."])

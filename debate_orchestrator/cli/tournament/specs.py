@@ -1,0 +1,126 @@
+"""The spec of a tournament from its file and the flags over it, with the user's consent to what the file does."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import TYPE_CHECKING, Any
+
+from debate_orchestrator.cli import consent, flags
+from debate_orchestrator.cli.settings import cap
+from debate_orchestrator.setup import risks
+from debate_orchestrator.setup.risks import Risk
+from debate_orchestrator.util.data import read_mapping
+from debate_orchestrator.util.errors import BadSettings
+
+if TYPE_CHECKING:
+    from debate_orchestrator.tournament.folder import Tournament
+    from debate_orchestrator.tournament.spec import Spec
+
+_FLAGS = {
+    "tag": ("NAME", "the name of the tournament; part of every debate's id"),
+    "topics": ("FILE", "a CSV, JSON or YAML file with id, motion and category"),
+    "sides": ("HOW", "swapped, balanced, random or fixed"),
+    "first": ("WHO", "who speaks first: pro, con, balanced, random or both"),
+    "format": ("NAME", "`debate formats` lists them; the path of your own, as ./NAME"),
+    "rounds": ("N", "rounds of each debate"),
+    "repetitions": ("N", "how often each debate is held"),
+    "panel": ("N", "judges of each debate"),
+    "seed": ("N", "what chance is drawn from"),
+}
+_NUMBERS = ("rounds", "repetitions", "panel", "seed")
+
+
+def add_spec(parser: argparse.ArgumentParser) -> None:
+    """The file of a spec, and the flags that override it."""
+    parser.add_argument("spec", metavar="SPEC", help="a YAML or JSON file; `debate tournament new` writes one")
+    for name, (metavar, about) in _FLAGS.items():
+        kind = int if name in _NUMBERS else str
+        parser.add_argument(f"--{name}", metavar=metavar, type=kind, help=about)
+    parser.add_argument("--max-cost", metavar="USD", help="what all debates may cost together, or none")
+    parser.add_argument("--rehearse", action="store_true", help="use stand-ins that call no model")
+    flags.add_trust(parser)
+
+
+def read_spec(arguments: argparse.Namespace) -> Spec:
+    """The spec that file and flags make. The user has consented to what comes from the file. BadSettings with every
+    problem."""
+    from debate_orchestrator.formats.source import is_path
+    from debate_orchestrator.tournament.spec_file import parse_spec
+
+    given = read_mapping(arguments.spec)
+    typed = {name: value for name in _FLAGS if (value := getattr(arguments, name)) is not None}
+    folder = os.path.dirname(arguments.spec)
+    asked = _risks(given, typed, folder, rehearse=arguments.rehearse)
+    origin = consent.of_file(arguments.spec)
+    stranger = is_path(str(given.get("format"))) and "format" not in typed
+    if stranger:  # its prompts are read only with consent
+        consent.agree(origin, asked, trusted=arguments.trust)
+    for name in ("topics", "format"):
+        if isinstance(typed.get(name), str) and (name == "topics" or is_path(typed[name])):
+            typed[name] = os.path.abspath(os.path.expanduser(typed[name]))  # what is typed is relative to here
+    values: dict[str, Any] = {**given, **typed}
+    if panel := values.pop("panel", None):
+        judges = given.get("judges")
+        values["judges"] = {**(judges if isinstance(judges, dict) else {"from": judges}), "panel": panel}
+    if arguments.max_cost is not None:
+        values["max_cost"] = cap(arguments.max_cost)
+    spec = parse_spec(values, folder, rehearse=arguments.rehearse)
+    if not stranger:
+        consent.agree(origin, asked, trusted=arguments.trust)
+    return spec
+
+
+def _risks(given: dict[str, Any], typed: dict[str, Any], folder: str, *, rehearse: bool) -> tuple[Risk, ...]:
+    """What the file asks for beyond debating, without what flags replace."""
+    from debate_orchestrator.tournament.spec_file import in_folder
+
+    judges = given.get("judges")
+    pool = judges.get("from") if isinstance(judges, dict) else judges
+    cast = {} if rehearse else {"models": _specs(given.get("models")), "judges": _specs(pool)}
+    asked: dict[str, Any] = {"cast": cast}
+    if isinstance(topics := given.get("topics"), str) and "topics" not in typed:
+        asked["context"] = os.path.join(folder, os.path.expanduser(topics))
+    if isinstance(name := given.get("format"), str) and "format" not in typed:
+        asked["format"] = in_folder(name, folder)
+    renamed = {"context": "topics"}
+    found = risks.of_settings(asked)
+    return tuple(risk.model_copy(update={"where": renamed.get(risk.where, risk.where)}) for risk in found)
+
+
+def _specs(given: Any) -> list[str]:
+    values = given if isinstance(given, list) else []
+    found = [one.get("spec") if isinstance(one, dict) else one for one in values]
+    return [spec for spec in found if isinstance(spec, str)]
+
+
+def agree_to_folder(tournament: Tournament, *, trusted: bool) -> None:
+    """Asks for consent to what the frozen spec in a folder does: the folder may come from elsewhere."""
+    consent.agree(_origin(tournament), _folder_risks(tournament), trusted=trusted)
+
+
+def remember_folder(tournament: Tournament) -> None:
+    """Remembers what the user agreed to, or typed, of the spec that is frozen in a folder."""
+    consent.remember(_origin(tournament), _folder_risks(tournament))
+
+
+def _folder_risks(tournament: Tournament) -> list[Risk]:
+    from debate_orchestrator.tournament.spec import is_shipped
+
+    found = list(risks.of_settings({"cast": tournament.spec.everyone}))
+    if tournament.schedule and not is_shipped(tournament.spec):
+        found += risks.of_going_on(tournament.opening(tournament.schedule[0]), {})
+    return found
+
+
+def _origin(tournament: Tournament) -> consent.Origin:
+    from debate_orchestrator.tournament.folder import SPEC
+
+    return consent.of_file(os.path.join(tournament.folder, SPEC))
+
+
+def at_once(text: str) -> int:
+    """The value of --at-once."""
+    if text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= 10_000:
+        return int(text)
+    raise BadSettings(f"--at-once must be a number from 1 to 10,000, and not {text!r}.")

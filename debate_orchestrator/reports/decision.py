@@ -1,0 +1,306 @@
+"""The first screen of a page: what to do, how sure that is, why, and what is open, from what every journal has.
+
+A decision brief, where a debate has one, answers the same questions: its parts take the place of these, field by field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, TIE
+from debate_orchestrator.core.votes import Vote
+from debate_orchestrator.reports import wording
+from debate_orchestrator.reports.compare import words
+from debate_orchestrator.reports.model import ReportModel
+from debate_orchestrator.reports.parts import DisputedClaim, TurnReport, VerdictReport
+from debate_orchestrator.reports.rich_text import Phrase, literal, phrase
+from debate_orchestrator.util.numbers import decimals
+
+SETTLED = "resolved by consensus"
+MOST_OPEN = 3
+"""Open claims that stand on the first screen."""
+_REASONS = ("summary", "justification", "reasons", "why")
+"""The fields of a final ballot that say why, the shortest first."""
+_NEAR, _CLEARLY = 0.3, 1.3
+"""The share of a claim's words that a near question has, and how many times the share of the next question that is."""
+_NEGATIONS = frozenset({"not", "no", "never", "nor", "none", "without", "cannot"})
+_UNCHECKED = ("sources", "mirror", "recorded", "material")
+"""Kinds of notes that say what was checked, and what was not."""
+
+
+class Reason(NamedTuple):
+    """Why a judge decided as it did, in its own words."""
+
+    label: str
+    """What the reason is: `Judge 2`, `Strongest argument, A`."""
+    text: str
+    turn: str
+    """The ballot that gives it."""
+
+
+class Strip(NamedTuple):
+    """Where the result lies between A and B, or between the ends of a score."""
+
+    ends: tuple[str, str]
+    """What stands at its left and its right end."""
+    share: Fraction
+    """The left end's part of the whole, 0 to 1."""
+    text: str
+    """The same in a sentence."""
+
+
+class Decision(NamedTuple):
+    """The first screen, in reading order."""
+
+    answer: Phrase
+    """A sentence about the world: the position that won, or why there is none."""
+    sure: tuple[str, ...]
+    """How firm that is, computed from the ballots, a sentence each."""
+    strip: Strip | None
+    reasons: tuple[Reason, ...]
+    open_claims: tuple[tuple[str, DisputedClaim], ...]
+    """Claim id to claim, the most disputed first, at most `MOST_OPEN`."""
+    open_count: int
+    """How many claims are open in all."""
+    next_step: str
+    """What a judge recommends to do next; may be empty."""
+    unchecked: tuple[str, ...]
+    """What weakens the result, a sentence each."""
+
+
+def decision(report: ReportModel) -> Decision:
+    """The first screen of a report."""
+    still_open = [(f"C{n}", row) for n, row in enumerate(report.dissent or (), start=1) if row.status != SETTLED]
+    still_open.sort(key=lambda claim: claim[1].status != "unresolved")
+    return Decision(
+        answer=answer(report),
+        sure=tuple(_sure(report)),
+        strip=_strip(report),
+        reasons=tuple(reasons(report)),
+        open_claims=tuple(still_open[:MOST_OPEN]),
+        open_count=len(still_open),
+        next_step=report.follow_up[0].text if report.follow_up else "",
+        unchecked=tuple(_unchecked(report)),
+    )
+
+
+def answer(report: ReportModel) -> Phrase:
+    """What the debate comes to, as a sentence about the world. Where A argues for the motion as it stands, `Yes` or
+    `No` leads, and the motion is not repeated."""
+    verdict = report.verdict
+    if verdict is None:
+        return phrase("No final ballot counts." if report.status == "complete" else "Not decided yet.")
+    if verdict.winner in report.positions:
+        position = report.positions[verdict.winner].strip()
+        first, *_ = report.positions
+        if not _same_claim(report.topic, report.positions[first]):
+            return literal(position)
+        firmly = ", narrowly." if verdict.strength == "narrow" else "."
+        return phrase(f"Yes{firmly}") if verdict.winner == first else phrase(f"No{firmly} ", literal(position))
+    if report.judging.labelled and verdict.label:
+        return phrase("The claim is judged: ", literal(verdict.label), ".")
+    if verdict.winner == TIE:
+        return phrase("Neither position prevailed.")
+    if verdict.winner == CONSENSUS:
+        agreed = [(turn.fields or {}).get("converged_on") for turn in _finals(report)]
+        found = next((text for text in agreed if isinstance(text, str) and text.strip()), "")
+        return literal(found) if found else phrase("Both sides ended in agreement.")
+    return phrase("No decision.")
+
+
+def _same_claim(topic: str, position: str) -> bool:
+    """Whether a position is the motion as it stands, up to one word that negates nothing."""
+    apart = words(topic) ^ words(position)
+    return not topic.rstrip().endswith("?") and len(apart) <= 1 and not apart & _NEGATIONS
+
+
+def _finals(report: ReportModel) -> list[TurnReport]:
+    """The final ballots on the debate as it was."""
+    return [turn for turn in report.finals if turn.fields and not turn.mirrored]
+
+
+def _sure(report: ReportModel) -> Iterator[str]:
+    verdict = report.verdict
+    if verdict is None:
+        return
+    if report.judging.labelled:
+        yield from _label_sure(report, verdict)
+    elif verdict.strength is not None:
+        yield f"{verdict.strength.capitalize()}: {_argued(report, verdict)}."
+    elif verdict.share is not None:
+        yield f"{wording.whole_percent(verdict.share)} likely, by the {_judges(report)}{_before(report)}."
+    if len(verdict.panel) > 1 and not report.judging.labelled:
+        yield wording.votes_sentence(verdict)
+    if verdict.winner == NO_DECISION or not report.judging.panel:
+        return
+    if report.judging.mirrored:
+        held = report.judging.mirrored - report.judging.changed
+        yield f"Held with the sides exchanged: {held} of {report.judging.mirrored} votes."
+
+
+def _argued(report: ReportModel, verdict: VerdictReport) -> str:
+    if verdict.strength == "consensus":
+        return "the sides conceded or agreed"
+    if "winner is behind on points" in verdict.remarks:
+        return "declared the winner, though behind on points"
+    better = (
+        f"{_letter(verdict.winner)} argued better" if verdict.winner in report.positions else "neither argued better"
+    )
+    if verdict.gap is None or not report.scored:
+        return better
+    return f"{better}, by {wording.whole_percent(verdict.gap)} of the larger score"
+
+
+def _label_sure(report: ReportModel, verdict: VerdictReport) -> Iterator[str]:
+    if verdict.label is None:
+        return
+    score = "" if verdict.score is None else f", {report.judging.scales.of(verdict.score, ' of ')}"
+    yield f"Judged {verdict.label}{score}."
+
+
+def _judges(report: ReportModel) -> str:
+    return "judge" if len(report.judges) == 1 else "judges"
+
+
+def _before(report: ReportModel) -> str:
+    """What judges held before the first word, of the side that won."""
+    verdict, shares = report.verdict, list[Fraction]()
+    for vote in report.judging.blind:
+        if share := _share_of(vote, verdict.winner if verdict else "", report.judging.scales.certain):
+            shares.append(share)
+    return f"; {wording.whole_percent(sum(shares, Fraction(0)) / len(shares))} before the debate" if shares else ""
+
+
+def _share_of(vote: Vote, side: str, certain: Fraction) -> Fraction | None:
+    """What a vote gives a side, as a share of certainty."""
+    given = [one for one in (vote.straight, vote.mirrored) if one is not None and one.probability is not None]
+    shares = [
+        (one.probability or Fraction(0)) / certain
+        if one.winner == side
+        else 1 - (one.probability or Fraction(0)) / certain
+        for one in given
+    ]
+    return sum(shares, Fraction(0)) / len(shares) if shares else None
+
+
+def _letter(side: str) -> str:
+    return side.upper() if len(side) == 1 else side
+
+
+def _strip(report: ReportModel) -> Strip | None:
+    """The result between its two ends; None where nothing was measured."""
+    verdict = report.verdict
+    if verdict is None or len(report.positions) != 2:
+        return None
+    first, second = report.positions
+    if report.judging.labelled:
+        most = Fraction(report.judging.scales.score or "0")
+        if verdict.label is None or verdict.score is None or not most:
+            return None
+        low, high = report.judging.scales.ends
+        text = f"{decimals(verdict.score)} on a scale from 0 ({low}) to {decimals(most)} ({high})"
+        return Strip((f"0, {low}", f"{decimals(most)}, {high}"), min(verdict.score / most, Fraction(1)), text)
+    if verdict.share is not None and verdict.winner in report.positions:
+        share = verdict.share if verdict.winner == first else 1 - verdict.share
+        ends = (
+            f"{_letter(first)} {wording.whole_percent(share)}",
+            f"{_letter(second)} {wording.whole_percent(1 - share)}",
+        )
+        return Strip(ends, share, "how likely each answer is held to be")
+    totals = verdict.totals
+    if not report.scored or not sum(totals.values()):
+        return None
+    names = [
+        report.names[side].removeprefix(report.seats[side].removesuffix(_letter(side))) for side in (first, second)
+    ]
+    ends = (f"{names[0]} {decimals(totals[first])}", f"{names[1]} {decimals(totals[second])}")
+    return Strip(ends, totals[first] / sum(totals.values()), _lead(report, verdict))
+
+
+def _lead(report: ReportModel, verdict: VerdictReport) -> str:
+    """Who leads, by how much, of how many points, and in how many rounds."""
+    ahead = [side for side, total in verdict.totals.items() if total == max(verdict.totals.values())]
+    gap = wording.whole_percent(verdict.gap or Fraction(0))
+    parts = [f"{_letter(ahead[0])} leads by {gap};" if len(ahead) == 1 else "neither leads;"]
+    rounds = sum(1 for one in report.rounds if one.scores) if report.judging.scores_rounds else 1
+    parts.append(f"at most {decimals(Fraction(str(report.judging.most or 10)) * max(1, rounds))} points each")
+    if verdict.rounds_won:
+        won = ", ".join(f"{_letter(side)} {verdict.rounds_won[side]}" for side in report.positions)
+        parts.append(f"rounds won: {won}, tied {verdict.rounds_won[TIE]}")
+    return "; ".join([" ".join(parts[:2]), *parts[2:]])
+
+
+def reasons(report: ReportModel) -> Iterator[Reason]:
+    """Why it was decided so, in the judges' words, the whole of each."""
+    if report.verdict is None:
+        return
+    several = len(_finals(report)) > 1
+    for turn in _finals(report):
+        fields, name = turn.fields or {}, report.seats[turn.seat]
+        strongest = fields.get("strongest_argument")
+        if isinstance(strongest, dict) and not several:
+            yield Reason(
+                f"Strongest argument, {_letter(str(strongest.get('seat')))}", str(strongest["argument"]), turn.id
+            )
+            yield Reason("Why it decided", str(strongest["why"]), turn.id)
+        decided = fields.get("decided")
+        if isinstance(decided, dict):
+            side = turn.reading.winner if turn.reading else report.verdict.winner
+            text = decided.get(side) or " ".join(map(str, decided.values()))
+            yield Reason(name, str(text), turn.id)
+        given = [str(fields[field]) for field in _REASONS if isinstance(fields.get(field), str)]
+        for text in given[:1] if several else given:
+            yield Reason(name, text, turn.id)
+
+
+def splits(report: ReportModel) -> list[str]:
+    """Where the judges of a panel differ, a sentence each: on the winner, and on who is better by a criterion."""
+    panel = [turn for turn in _finals(report) if turn.reading is not None]
+    if len(panel) < 2:
+        return []
+    places = [("the winner", {turn.seat: turn.reading.winner for turn in panel if turn.reading})]
+    for criterion, title in report.format.criteria.items():
+        better = {turn.seat: _better((turn.fields or {}).get("scores") or {}, criterion) for turn in panel}
+        places.append((title.lower(), better))
+    found = []
+    for place, chosen in places:
+        groups: dict[str, list[str]] = {}
+        for seat, side in chosen.items():
+            groups.setdefault(side, []).append(report.seats[seat])
+        if len(groups) > 1:
+            said = "; ".join(f"{', '.join(names)}: {_for(side)}" for side, names in groups.items())
+            found.append(f"On {place}: {said}.")
+    return found
+
+
+def _for(side: str) -> str:
+    return "equal" if side == TIE else wording.winner_word(side)
+
+
+def _better(scores: dict[str, dict[str, float]], criterion: str) -> str:
+    """The side with the better score on a criterion; `tie` where there is none."""
+    given = {side: own[criterion] for side, own in scores.items() if criterion in own}
+    best = [side for side, points in given.items() if points == max(given.values())]
+    return best[0] if len(best) == 1 else TIE
+
+
+def closest_question(questions: Sequence[str], claim: str) -> int | None:
+    """The number of the open question nearest to a claim in wording, from 1; None where none is clearly nearest."""
+    own = words(claim)
+    shares = sorted(
+        ((len(own & words(text)) / max(1, len(own)), n) for n, text in enumerate(questions, 1)), reverse=True
+    )
+    if not shares or shares[0][0] < _NEAR:
+        return None
+    return shares[0][1] if len(shares) == 1 or shares[0][0] >= _CLEARLY * shares[1][0] else None
+
+
+def _unchecked(report: ReportModel) -> Iterator[str]:
+    for note in report.notes:
+        hosted = note.kind == "cast" and report.run.kind == "host"
+        if note.severity == "warning" or note.kind in _UNCHECKED or hosted:
+            yield note.text
+    if report.verdict is not None and report.judges and not report.judging.mirrored:
+        yield "No judge voted with the sides exchanged, so an effect of their order is not ruled out."

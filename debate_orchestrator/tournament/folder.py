@@ -1,0 +1,176 @@
+"""A tournament's folder: the frozen spec, its schedule, and the journals of its debates."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from debate_orchestrator import __version__
+from debate_orchestrator.core.events import Event, Opened, Reassigned
+from debate_orchestrator.core.phases import JUDGE
+from debate_orchestrator.formats import loader
+from debate_orchestrator.storage.files import make_folder, write_atomic
+from debate_orchestrator.storage.paths import JOURNAL
+from debate_orchestrator.tournament.plan import ScheduledDebate, make_schedule, open_scheduled, topics_by_id
+from debate_orchestrator.tournament.spec import Model, Spec, check
+from debate_orchestrator.tournament.topics import Topic
+from debate_orchestrator.util.data import MOST, name_of, read_text, strict_json
+from debate_orchestrator.util.errors import BadFile, BadSettings, short_repr
+
+SPEC, SCHEDULE, DEBATES = "tournament.json", "schedule.json", "debates"
+SCHEMA = 1
+_FREE_TO_CHANGE = {"max_cost", "limits"}
+"""Keys of a spec that may change while a tournament runs: no debate depends on them."""
+_NOT_TOLD = {"rules", "templates", "prompts", "added"}
+
+
+class Tournament(NamedTuple):
+    """A tournament in its folder."""
+
+    folder: str
+    spec: Spec
+    schedule: tuple[ScheduledDebate, ...]
+    topics: dict[str, Topic]
+
+    def journal(self, debate: ScheduledDebate) -> str:
+        """The path of a debate's journal."""
+        return os.path.join(self.folder, DEBATES, f"{debate.id}{JOURNAL}")
+
+    def opening(self, debate: ScheduledDebate) -> Opened:
+        """The event that opens a debate."""
+        return open_scheduled(self.spec, debate, self.topics)
+
+    def must_belong(self, debate: ScheduledDebate, events: Sequence[Event]) -> None:
+        """BadFile unless events are of this debate: they begin with its opening, whatever was drawn for it by chance,
+        and nobody from outside the tournament was put into a seat."""
+        opened, expected = events[0], self.opening(debate)
+        drawn = {"nonce", "version", "prompts"}
+        known = isinstance(opened, Opened) and opened.model_dump(exclude=drawn) == expected.model_dump(exclude=drawn)
+        pool = {judge.spec for judge in self.spec.judges.pool}
+        recast = [event for event in events if isinstance(event, Reassigned)]
+        if not known or any(event.seat != JUDGE or not pool.issuperset(event.who) for event in recast):
+            problem = f"{name_of(self.journal(debate))} is the journal of another debate than the schedule's."
+            raise BadFile(problem, hint="move it away, and the debate is held again; or restore the folder from a copy")
+
+
+def create(folder: str, spec: Spec) -> Tournament:
+    """The tournament of a spec in a folder, which is made, or must hold the same tournament. A new cap and new limits
+    take the place of those before. BadSettings with everything else that differs."""
+    if os.path.lexists(os.path.join(folder, SPEC)):
+        frozen = load(folder).spec
+        if changes := list(_differences(frozen, spec)):
+            hint = (
+                "name another folder with --to, or undo the change; `debate tournament add` adds a model, and "
+                "`debate tournament resume` goes on without the file"
+            )
+            where = name_of(os.path.join(folder, SPEC))
+            raise BadSettings([f"{where} is of another spec than this one.", *changes], hint=hint)
+        spec = frozen.model_copy(update={key: getattr(spec, key) for key in _FREE_TO_CHANGE})
+    else:
+        held = os.path.join(folder, DEBATES)
+        if os.path.isdir(held) and os.listdir(held):
+            raise BadFile(f"{name_of(held)} holds debates, but no {SPEC} is beside it.", hint="name another folder")
+    return _written(folder, spec)
+
+
+def add_model(tournament: Tournament, model: Model) -> Tournament:
+    """The tournament with one more model, which meets all others; what was scheduled before stays as it is.
+    BadSettings if the model is there already."""
+    spec = tournament.spec
+    if model.name in [known.name for known in spec.models]:
+        raise BadSettings(f"models: {model.name} takes part already.")
+    models, added = (*spec.models, model), (*spec.added, model.name)
+    pairs = tuple((model.name, other.name) for other in spec.models)
+    if problems := check(spec.model_copy(update={"models": models, "pairs": pairs})):
+        raise BadSettings(problems)
+    return _written(tournament.folder, spec.model_copy(update={"models": models, "added": added}))
+
+
+def load(folder: str) -> Tournament:
+    """The tournament in a folder. BadFile if there is none, or it was changed by hand."""
+    path = os.path.join(folder, SPEC)
+    if not os.path.exists(path):
+        raise BadFile(f"{name_of(folder)} holds no {SPEC}.", hint="`debate tournament run SPEC --to DIR` makes one")
+    data = _read(path)
+    if isinstance(data, dict) and "imported" in data:
+        raise BadFile(f"{name_of(folder)} holds imported results, and no debates can be run in it.")
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+        found = data.get("schema") if isinstance(data, dict) else data
+        problem = f"{name_of(path)} has schema {short_repr(found)}, and this program reads {SCHEMA}."
+        raise BadFile(problem, hint="upgrade debate-orchestrator, or restore the file from a copy")
+    try:
+        spec = Spec.model_validate({key: value for key, value in data.items() if key not in ("schema", "version")})
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        problem = f"{name_of(path)} can't be used: {place}: {short_repr(first['msg'], 120)}."
+        raise BadFile(problem, hint="restore it from a copy") from None
+    if problems := check(spec):
+        raise BadSettings(problems)
+    schedule = make_schedule(spec)
+    written = os.path.join(folder, SCHEDULE)
+    if os.path.exists(written) and _read(written) != _plain(schedule):
+        problem = f"{name_of(written)} is not the schedule that {SPEC} makes."
+        raise BadFile(problem, hint="remove it, or restore both files from a copy")
+    return Tournament(folder, spec, schedule, topics_by_id(spec.topics))
+
+
+def rewrite(tournament: Tournament, spec: Spec) -> Tournament:
+    """The tournament with a spec of which only the cap or the limits are others."""
+    return _written(tournament.folder, spec)
+
+
+def changed_prompts(spec: Spec) -> list[str]:
+    """The prompts of this installation that are not those with which the tournament began."""
+    now = loader.digests(spec.rules, spec.templates)
+    return sorted(name for name in now.keys() | spec.prompts.keys() if now.get(name) != spec.prompts.get(name))
+
+
+def _written(folder: str, spec: Spec) -> Tournament:
+    """Writes spec and schedule. The spec comes first: the schedule follows from it."""
+    schedule = make_schedule(spec)
+    make_folder(os.path.join(folder, DEBATES))
+    frozen = {"schema": SCHEMA, "version": __version__, **spec.model_dump(mode="json", by_alias=True)}
+    write_atomic(os.path.join(folder, SPEC), json.dumps(frozen, ensure_ascii=False, indent=1) + "\n")
+    lines = ",\n".join(json.dumps(line, ensure_ascii=False) for line in _plain(schedule))
+    write_atomic(os.path.join(folder, SCHEDULE), f"[\n{lines}\n]\n")
+    return Tournament(folder, spec, schedule, topics_by_id(spec.topics))
+
+
+def _plain(schedule: tuple[ScheduledDebate, ...]) -> list[dict[str, Any]]:
+    return [debate.model_dump(mode="json") for debate in schedule]
+
+
+def _read(path: str) -> Any:
+    try:
+        return strict_json(read_text(path, MOST))
+    except ValueError as error:
+        raise BadFile(f"{name_of(path)} is not valid JSON ({error}).", hint="restore it from a copy") from None
+
+
+def _differences(frozen: Spec, spec: Spec) -> Iterator[str]:
+    """A sentence for every key that is another than when the tournament began."""
+    original = frozen.model_copy(
+        update={"models": tuple(one for one in frozen.models if one.name not in frozen.added), "added": ()}
+    )
+    before, now = original.model_dump(mode="json", by_alias=True), spec.model_dump(mode="json", by_alias=True)
+    for key in before:
+        if key in _FREE_TO_CHANGE or before[key] == now[key]:
+            continue
+        if key == "prompts":
+            continue  # told when it runs: a newer version of this program is no other tournament
+        if key in _NOT_TOLD:
+            yield f"{'format' if key != 'added' else key}: its content has changed."
+        else:
+            yield f"{key}: it was {_shown(before[key])} and is {_shown(now[key])}."
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list) and value and isinstance(value[0], Mapping):
+        value = [one.get("name") or one.get("id") for one in value]
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 100 else f"{text[:100]}..."

@@ -1,0 +1,276 @@
+"""Runs the debates of a tournament at once in one process, within the limits that they share.
+
+What was said is in the journals and nowhere else: a run looks at them, and goes on with every debate that is not
+complete.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from debate_orchestrator.core import schedule, tally
+from debate_orchestrator.core.events import CallFailed, Event, Opened, Reassigned, Reopened
+from debate_orchestrator.core.fold import CurrentState, fold
+from debate_orchestrator.core.phases import JUDGE, NO_DECISION, Turn
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine.budget import SharedBudget
+from debate_orchestrator.engine.loop import run_loop
+from debate_orchestrator.engine.turn import record_event
+from debate_orchestrator.providers import registry
+from debate_orchestrator.providers.caching import filler
+from debate_orchestrator.storage.journal import JournalWriter
+from debate_orchestrator.storage.journal_retry import UnsavedEvents
+from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.tournament.folder import Tournament
+from debate_orchestrator.tournament.limits import Limiters
+from debate_orchestrator.tournament.plan import ScheduledDebate
+from debate_orchestrator.tournament.stores import JournalStore
+from debate_orchestrator.util.errors import (
+    BadFile,
+    BadJournal,
+    ExternalError,
+    JournalWriteError,
+    LockedJournal,
+    OverBudget,
+    ProviderFailed,
+)
+
+AT_ONCE = 50
+"""Debates under way at the same time, unless it is said otherwise."""
+_GIVES_UP = 3
+"""Debates that a model fails for good, one after another, after which no more are begun with it."""
+
+Status = Literal["waiting", "running", "complete", "undecided", "stopped", "unusable", "elsewhere"]
+"""`undecided`: complete, without a usable ballot that decides. `unusable`: its journal is damaged or another's.
+`elsewhere`: another process holds it."""
+
+
+class Standing(NamedTuple):
+    """How one debate stands."""
+
+    status: Status
+    winner: str | None = None
+    """`pro`, `con`, `tie` or None."""
+    cost: float = 0.0
+    """US dollars of the calls whose price is known."""
+    why: tuple[str, ...] = ()
+    """What stopped it."""
+
+
+Told = Callable[[ScheduledDebate, Standing, Event | None], None]
+"""Called with each event of a debate, and without one when its standing changes."""
+
+
+class TournamentRun:
+    """The debates of a tournament, and how they stand."""
+
+    def __init__(
+        self,
+        tournament: Tournament,
+        store: JournalStore,
+        *,
+        permissions: registry.Permissions = registry.NO_PERMISSIONS,
+        at_once: int = AT_ONCE,
+        retry_failed: bool = False,
+        on_change: Told = lambda debate, standing, event: None,
+        unsaved: UnsavedEvents | None = None,
+    ):
+        self.tournament, self._store = tournament, store
+        self._permissions, self._at_once, self._retry_failed = permissions, at_once, retry_failed
+        self._on_change, self._unsaved = on_change, unsaved or UnsavedEvents()
+        self.limiters = Limiters(tournament.spec)
+        self.budget = SharedBudget(tournament.spec.max_cost)
+        self.standings: dict[str, Standing] = {}
+        """By the id of the debate."""
+        self.repeated = 0
+        """Calls that were under way when an earlier run was killed."""
+        self._failures: Counter[str] = Counter()
+        self._capped = False
+
+    def look(self) -> None:
+        """Reads how every debate stands from its journal."""
+        for debate in self.tournament.schedule:
+            try:
+                entries = self._store.read(debate.id)
+                if entries is None:
+                    self.standings[debate.id] = Standing("waiting")
+                    continue
+                events = [entry.event for entry in entries]
+                self.tournament.must_belong(debate, events)
+                state = fold(events)
+            except (BadJournal, BadFile) as error:
+                self.standings[debate.id] = Standing("unusable", why=tuple(error.complaints))
+                continue
+            self._settle(debate, CurrentState(state), "stopped")
+
+    def pending(self) -> list[ScheduledDebate]:
+        """The debates that are left, those that have begun first."""
+        left = ["stopped", "waiting"] + ["undecided"] * self._retry_failed
+        found = [debate for debate in self.tournament.schedule if self.standings[debate.id].status in left]
+        return sorted(found, key=lambda debate: self.standings[debate.id].status == "waiting")
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Holds the debates that are left until there are none, or `stop` is set. What prevented others is in their
+        standings. A debate that stopped is tried again as long as others are completed meanwhile."""
+        given_up: set[str] = set()
+        while not stop.is_set():
+            pending = [debate for debate in self.pending() if debate.id not in given_up]
+            self._capped = False
+            done = self._completed()
+            queue = iter(pending)
+            workers = [self._work(queue, stop, given_up) for _ in range(min(self._at_once, len(pending)))]
+            for ended in await asyncio.gather(*workers, return_exceptions=True):
+                if isinstance(ended, BaseException):
+                    raise ended
+            if self._completed() == done:
+                return
+
+    def _completed(self) -> int:
+        return sum(standing.status in ("complete", "undecided") for standing in self.standings.values())
+
+    async def _work(self, queue: Iterator[ScheduledDebate], stop: asyncio.Event, given_up: set[str]) -> None:
+        """Holds one debate after another."""
+        for debate in queue:
+            if stop.is_set():
+                return
+            if self._capped and self.standings[debate.id].status == "waiting":
+                continue  # what the cap leaves is for debates that have begun
+            if broken := [spec for spec in self._specs(debate) if self._failures[spec] >= _GIVES_UP]:
+                given_up.add(debate.id)
+                why = f"{broken[0]} failed in {_GIVES_UP} debates in a row, so no more are begun with it."
+                self._stand(debate, self.standings[debate.id]._replace(why=(why,)))
+                continue
+            before = self.standings[debate.id]
+            try:
+                self._stand(debate, before._replace(status="running", why=()))
+                await self._hold(debate, stop)
+            except LockedJournal as error:
+                self._stand(debate, before._replace(status="elsewhere", why=tuple(error.complaints)))
+            except (BadJournal, BadFile) as error:
+                self._stand(debate, Standing("unusable", why=tuple(error.complaints)))
+            except ExternalError as error:
+                self._capped = self._capped or isinstance(error, OverBudget)
+                if isinstance(error, ProviderFailed):
+                    given_up.add(debate.id)
+                standing = self.standings[debate.id]
+                self._stand(debate, standing._replace(status="stopped", why=tuple(error.complaints)))
+                if isinstance(error, JournalWriteError):
+                    stop.set()  # the disk is full: what is paid for from now on could not be kept
+            except BaseException:
+                stop.set()
+                raise
+
+    def _specs(self, debate: ScheduledDebate) -> list[str]:
+        return [self.tournament.spec.model_named(name).spec for name in (debate.pro, debate.con, *debate.judges)]
+
+    async def _hold(self, debate: ScheduledDebate, stop: asyncio.Event) -> None:
+        """Takes every turn of one debate. Raises what stops it."""
+        with await self._store.open(debate.id, lambda: self.tournament.opening(debate)) as journal:
+            events = journal.events
+            self.tournament.must_belong(debate, events)
+            current = CurrentState(fold(events))
+            self.repeated += _under_way(current.state)
+            if schedule.unanswered_at_the_end(current.state) and self._retry_failed:
+                record_event(journal, current, Reopened())
+            try:
+                while current.state.due and not stop.is_set():
+                    await self._drive(debate, journal, current, stop)
+                await journal.synced()
+            finally:
+                self._settle(debate, current, "stopped")
+
+    async def _drive(
+        self, debate: ScheduledDebate, journal: JournalWriter, current: CurrentState, stop: asyncio.Event
+    ) -> None:
+        """Runs the loop of a debate until it is complete, or stops; a judge who fails is replaced from the reserve."""
+
+        def on_event(state: DebateState, event: Event) -> None:
+            if hasattr(event, "reply") and not isinstance(event, CallFailed):
+                self._failures.pop(event.reply.by, None)
+            self._on_change(debate, self.standings[debate.id], event)
+
+        files = DebateFiles.of_journal(self.tournament.journal(debate))
+        providers = self.limiters.limited(registry.make_providers(current, files.evidence, self._permissions))
+        reserve = self._reserve(debate, journal.events)
+        try:
+            await run_loop(
+                journal,
+                current,
+                providers,
+                on_event,
+                stop=stop,
+                budget=self.budget.budget(debate.id, current),
+                unsaved=self._unsaved,
+                whole_panel=bool(reserve),
+            )
+        except OverBudget:
+            raise
+        except ExternalError as error:
+            state = current.state
+            failed = _failed_turns(state)
+            if isinstance(error, ProviderFailed):
+                self._failures.update({filler(state, turn.seat) for turn in failed})
+            seats = {turn.seat for turn in failed if turn.role == JUDGE}
+            replaceable = failed and len(seats) <= len(reserve) and all(turn.role == JUDGE for turn in failed)
+            if not replaceable or stop.is_set():
+                raise
+            panel = list(state.cast[JUDGE])
+            for seat, spec in zip(sorted(seats), reserve, strict=False):
+                panel[state.judges.index(seat)] = spec
+            record_event(journal, current, Reassigned(seat=JUDGE, who=tuple(panel)), on_event)
+
+    def _reserve(self, debate: ScheduledDebate, events: Sequence[Event]) -> list[str]:
+        """The judges of the reserve who have not been on the panel yet."""
+        used: set[str] = set()
+        for event in events:
+            if isinstance(event, Opened):
+                used.update(event.cast.get(JUDGE, ()))
+            elif isinstance(event, Reassigned) and event.seat == JUDGE:
+                used.update(event.who)
+        specs = [self.tournament.spec.model_named(name).spec for name in debate.reserve]
+        return [spec for spec in specs if spec not in used]
+
+    def _settle(self, debate: ScheduledDebate, current: CurrentState, otherwise: Status) -> None:
+        """Takes note of what a debate has cost and how it stands; `otherwise` is the status of one that is not
+        complete."""
+        state = current.state
+        budget = self.budget.budget(debate.id, current)
+        self.budget.settle(debate.id)
+        status: Status = otherwise
+        if state.complete:
+            status = "undecided" if schedule.unanswered_at_the_end(state) else "complete"
+        self._stand(debate, Standing(status, _winner(state), budget.spent()))
+
+    def _stand(self, debate: ScheduledDebate, standing: Standing) -> None:
+        self.standings[debate.id] = standing
+        self._on_change(debate, standing, None)
+
+
+def _under_way(state: DebateState) -> int:
+    """The calls of which a journal has the intent and no result."""
+    count = 0
+    for turn in state.due:
+        results = len(state.rejected.get(turn.id, ())) + len(state.failed.get(turn.id, ()))
+        count += max(0, sum(asked.called for asked in state.asked.get(turn.id, ())) - results)
+    return count
+
+
+def _failed_turns(state: DebateState) -> list[Turn]:
+    """The turns that are due because their last call failed for good, or no reply to them could be used."""
+    return [
+        turn
+        for turn in state.due
+        if state.rejected.get(turn.id) or any(call.wait is None for call in state.failed.get(turn.id, ())[-1:])
+    ]
+
+
+def _winner(state: DebateState) -> str | None:
+    """Who has won a debate that is complete."""
+    verdict = tally.verdict(state) if state.complete else None
+    if verdict is None or verdict.winner == NO_DECISION:
+        return None
+    pro, con = state.format.sides
+    return {pro: "pro", con: "con"}.get(verdict.winner, verdict.winner)

@@ -1,0 +1,66 @@
+"""Tournaments for tests: a small spec, and runs of it in a folder."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+from messages_server import schema_of
+
+from debate_orchestrator.providers.rehearse import fitting
+from debate_orchestrator.tournament import folder
+from debate_orchestrator.tournament.folder import DEBATES, Tournament
+from debate_orchestrator.tournament.run import TournamentRun
+from debate_orchestrator.tournament.spec import Spec
+from debate_orchestrator.tournament.spec_file import parse_spec
+from debate_orchestrator.tournament.stores import FileJournals
+
+OPUS, SONNET, HAIKU = "anthropic:claude-opus-5-5", "anthropic:claude-sonnet-5-5", "anthropic:claude-haiku-5-5"
+JUDGES = ["anthropic:claude-opus-5", "anthropic:claude-sonnet-5", "anthropic:claude-sonnet-4-6"]
+
+
+def given(topics: int = 2, **changes: Any) -> dict[str, Any]:
+    """The values of a spec file: three models, three judges of whom two judge, swapped sides."""
+    rows = [{"id": f"t{n}", "motion": f"Motion {n} holds.", "category": "test"} for n in range(topics)]
+    spec = {"tag": "test", "models": [OPUS, SONNET, HAIKU], "judges": {"from": JUDGES, "panel": 2}, "topics": rows}
+    return {**spec, "rounds": 1, **changes}
+
+
+def spec(topics: int = 2, *, rehearse: bool = True, **changes: Any) -> Spec:
+    return parse_spec(given(topics, **changes), rehearse=rehearse)
+
+
+def tournament(path: str | Path = "held", **changes: Any) -> Tournament:
+    """A tournament in a folder, with nothing run yet."""
+    return folder.create(str(path), spec(**changes))
+
+
+def runner(held: Tournament, **options: Any) -> TournamentRun:
+    """A run that has looked at the journals."""
+    run = TournamentRun(held, FileJournals(f"{held.folder}/{DEBATES}"), **options)
+    run.look()
+    return run
+
+
+def ran(held: Tournament, **options: Any) -> TournamentRun:
+    """A run that was run to its end."""
+    run = runner(held, **options)
+
+    async def to_the_end() -> None:
+        await run.run(asyncio.Event())
+
+    asyncio.run(to_the_end())
+    return run
+
+
+def replied(request: dict[str, Any]) -> str | None:
+    """What a server says to a request of the panel format: a ballot of the shape that is asked for, or a speech."""
+    schema = schema_of(request)
+    return None if schema is None else json.dumps(fitting(schema, request["model"]))
+
+
+def statuses(run: TournamentRun) -> list[str]:
+    """How the debates stand, in the order of the schedule."""
+    return [run.standings[debate.id].status for debate in run.tournament.schedule]

@@ -1,0 +1,203 @@
+"""`debate tournament new|plan|run|resume|add`: what is printed, asked, refused and resumed."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import contests
+import pytest
+from conftest import Run
+from messages_server import Server, serving
+from started import started
+
+from debate_orchestrator.core.events import Asked, Spoke, Voted
+from debate_orchestrator.storage.journal import read
+from debate_orchestrator.tournament import folder
+from debate_orchestrator.tournament.spec_file import model_of
+from debate_orchestrator.util.data import to_yaml
+
+
+@pytest.fixture
+def server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A server for models, in the vendor's place."""
+    with serving(Server()) as server:
+        server.say = contests.replied
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
+        yield server
+
+
+@pytest.fixture
+def spec(here: Path) -> Path:
+    """A spec file of three models and one topic."""
+    path = here / "spec.yaml"
+    path.write_text(to_yaml(contests.given(1)), encoding="utf-8")
+    return path
+
+
+def journals(folder: str = "out") -> list[Path]:
+    return sorted(Path(folder, "debates").glob("*.journal.jsonl"))
+
+
+def test_from_new_to_all_journals(debate: Run) -> None:
+    """The sample runs as it is, without a key: planned, held, and with a report and a page of every debate."""
+    ran = [debate("tournament", "new"), debate("tournament", "plan", "tournament.yaml")]
+    run = debate("tournament", "run", "tournament.yaml", "--to", "demo", "--rehearse")
+    again = debate("tournament", "resume", "demo", "--json")
+
+    assert [one.code for one in (*ran, run, again)] == [0, 0, 0, 0], run.err
+    assert "24 debates: 3 models, 4 topics, sides swapped" in ran[1].out and "192 calls" in ran[1].out
+    assert "24 debates are complete: demo" in run.out and "debate tournament rate demo" in run.err
+    assert len(journals("demo")) == 24 and len(list(Path("demo/debates").glob("*.html"))) == 24
+    assert (again.json["status"], again.json["complete"], again.json["calls"]) == ("done", 24, 0)
+    assert debate("tournament", "new").code == 2
+    assert "Complete." in debate("check", str(journals("demo")[0])).out
+
+
+def test_a_plan_is_written(debate: Run, spec: Path) -> None:
+    """A plan as JSON and as a file has the whole schedule; flags go before the file."""
+    ran = debate("tournament", "plan", "spec.yaml", "--to", "plan.json", "--repetitions", "2", "--panel", "1")
+    data = debate("tournament", "plan", "spec.yaml", "--repetitions", "2", "--panel", "1", "--json").json
+
+    assert ran.code == 0 and json.loads(Path("plan.json").read_text()) == data["schedule"]
+    assert data["debates"] == len(data["schedule"]) == 12 and data["calls"] == 12 * 7
+    assert data["usd"]["low"] < data["usd"]["expected"] < data["usd"]["high"]
+    assert all(len(line["judges"]) == 1 for line in data["schedule"])
+
+
+def test_a_misspelt_model_is_noted(debate: Run, spec: Path) -> None:
+    """A model that its vendor's price table does not have is told with the nearest one, and refused under a cap."""
+    spec.write_text(spec.read_text().replace("claude-haiku-5-5", "claude-haiku-55"))
+    ran, capped = debate("tournament", "plan", "spec.yaml"), debate("tournament", "plan", "spec.yaml", "--max-cost=5")
+
+    assert ran.code == 0 and "Did you mean 'claude-haiku-5-5'?" in ran.err and "price is unknown" in ran.out
+    assert capped.code == 2 and "a cap can't be held with anthropic:claude-haiku-55" in capped.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ("run nowhere.yaml", "nowhere.yaml"),
+        ("resume nowhere", "holds no tournament.json"),
+        ("run spec.yaml --rehearse --at-once 0", "--at-once"),
+        ("run spec.yaml --rehearse --sides both", "sides: 'both' is none of"),
+        ("run spec.yaml --max-cost much", "--max-cost"),
+        ("run spec.yaml", "set ANTHROPIC_API_KEY"),
+    ],
+)
+def test_mistakes(
+    debate: Run, spec: Path, arguments: str, problem: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A mistake ends with exit code 2 before anything is called."""
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    if problem.startswith("set"):
+        spec.write_text(spec.read_text().replace("anthropic:claude-haiku-5-5", "openrouter:vendor/model"))
+        monkeypatch.delenv("OPENROUTER_API_KEY", raising=False)
+        problem = "OPENROUTER_API_KEY"
+    ran = debate("tournament", *arguments.split())
+
+    assert ran.code == 2 and problem in ran.err, ran.err
+
+
+def test_what_a_spec_may_do_is_asked_once(debate: Run, spec: Path) -> None:
+    """A program in a spec needs consent, which is remembered for the file and the folder; a copy of the folder needs
+    it again."""
+    given = contests.given(1, models=["command:cat", *contests.given()["models"][:1]])
+    spec.write_text(to_yaml(given), encoding="utf-8")
+    refused = debate("tournament", "run", "spec.yaml", "--to", "out")
+    planned = debate("tournament", "plan", "spec.yaml", "--trust")
+    agreed = debate("tournament", "plan", "spec.yaml")
+    rehearsed = debate("tournament", "run", "spec.yaml", "--to", "free", "--rehearse")
+
+    assert refused.code == 2 and "the program cat" in refused.err and not Path("out").exists()
+    assert (planned.code, agreed.code, rehearsed.code) == (0, 0, 0)
+
+
+def test_a_folder_from_elsewhere_is_asked_about(debate: Run, spec: Path, server: Server) -> None:
+    """A folder that was copied here with a server in its spec is gone on with only after consent."""
+    given = contests.given(1, models=[f"anthropic:m@{server.url}", *contests.given()["models"][:1]])
+    spec.write_text(to_yaml(given), encoding="utf-8")
+    assert debate("tournament", "run", "spec.yaml", "--to", "out", "--trust").code == 0
+    assert debate("tournament", "resume", "out").code == 0
+    Path("out").rename("moved")
+    ran = debate("tournament", "resume", "moved")
+
+    assert ran.code == 2 and "the server" in ran.err and "--trust" in ran.err
+    assert debate("tournament", "resume", "moved", "--trust").code == 0
+
+
+def test_an_added_program_is_asked_about(debate: Run, spec: Path) -> None:
+    """A folder in which a program was added, which the user's own spec does not name, is not run without consent."""
+    assert debate("tournament", "run", "spec.yaml", "--to", "out", "--rehearse").code == 0
+    folder.add_model(folder.load("out"), model_of({"name": "late", "spec": "command:touch marker"}))
+    ran = debate("tournament", "run", "spec.yaml", "--to", "out", "--rehearse")
+
+    assert ran.code == 2 and "the program touch marker" in ran.err and not Path("marker").exists()
+
+
+def test_a_cap_and_then_a_higher_one(debate: Run, spec: Path, server: Server) -> None:
+    """At the cap the run ends with exit code 3 and the command that goes on, which pays for nothing twice."""
+    ran = debate("tournament", "run", "spec.yaml", "--to", "out", "--max-cost", "0.2")
+    spent = len(server.requests)
+    again = debate("tournament", "resume", "out", "--max-cost", "none")
+
+    assert ran.code == 3 and "exceeds the cap of $0.20" in ran.err and "debate tournament resume out" in ran.err
+    assert again.code == 0 and 0 < spent < len(server.requests) == 6 * 8
+
+
+def test_another_spec_in_the_folder(debate: Run, spec: Path) -> None:
+    """Another spec for the same folder is refused with what changed and what to do."""
+    assert debate("tournament", "run", "spec.yaml", "--to", "out", "--rehearse").code == 0
+    ran = debate("tournament", "run", "spec.yaml", "--to", "out", "--rehearse", "--sides", "fixed")
+
+    assert ran.code == 2 and 'sides: it was "swapped" and is "fixed"' in ran.err and "--to" in ran.err
+
+
+def test_a_model_is_added(debate: Run, spec: Path) -> None:
+    """A model that is added to a finished tournament meets all others with the next run."""
+    debate("tournament", "run", "spec.yaml", "--to", "out", "--rehearse")
+    before = {path: path.read_bytes() for path in journals()}
+    added = debate("tournament", "add", "out", "openai:gpt-5.1", "--name", "late", "--rehearse")
+    ran = debate("tournament", "resume", "out", "--no-reports")
+
+    assert added.code == 0 and "6 more debates" in added.out
+    assert ran.code == 0 and "12 debates are complete" in ran.out
+    assert all(path.read_bytes() == data for path, data in before.items()) and len(journals()) == 12
+
+
+def test_events_are_lines_of_json(debate: Run, spec: Path) -> None:
+    """With --events every line of stderr is JSON, and what was said is not in it."""
+    ran = debate("tournament", "run", "spec.yaml", "--to", "out", "--rehearse", "--events")
+    lines = [json.loads(line) for line in ran.err.splitlines()]
+
+    assert ran.code == 0 and sum("standing" in line for line in lines) >= 12
+    assert {line["event"]["kind"] for line in lines if "event" in line} == {"asked", "spoke", "voted"}
+    assert "This is a rehearsal" not in ran.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_killed_and_resumed(debate: Run, spec: Path, server: Server, how: int) -> None:
+    """Interrupted or killed in the middle, a tournament goes on to the same journals: every turn has one answer, no
+    more calls were repeated than were under way, and Ctrl-C repeats none."""
+    server.whole = 0.2
+    with started("tournament", "run", "spec.yaml", "--to", "out") as run:
+        until = time.monotonic() + 60
+        while len(server.requests) < 20:
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        run.signal(signal.Signals(how))
+        ended = run.end()
+    at_once = server.most_at_once
+    ran = debate("tournament", "resume", "out")
+    answers = [event.turn for path in journals() for event in read(path).events if isinstance(event, Spoke | Voted)]
+    asked = sum(isinstance(event, Asked) for path in journals() for event in read(path).events)
+
+    assert ran.code == 0 and len(answers) == 6 * 8, ran.err
+    assert asked - len(answers) <= (0 if how == signal.SIGINT else at_once)
+    assert ended.code == (130 if how == signal.SIGINT else -how)

@@ -1,0 +1,158 @@
+"""The first screen says what to do as a sentence about the world, how firm that is, and what weakens it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from debates import saying
+from debates import told as adversarial
+from puppets import ballot, dissent, final
+from tellings import label, rules, told
+
+from debate_orchestrator.reports.decision import closest_question, decision, splits
+from debate_orchestrator.reports.model import ReportModel, build_report
+from debate_orchestrator.storage.journal import read
+from debate_orchestrator.storage.paths import JOURNAL
+from debate_orchestrator.util import resources
+
+CRITERIA = rules("panel").rubric.criteria
+MOTION = "A team should use its database as a queue."
+
+
+def points(a: float, b: float) -> dict[str, object]:
+    """A panel's final ballot with the same points for every criterion."""
+    return {"scores": {"a": dict.fromkeys(CRITERIA, a), "b": dict.fromkeys(CRITERIA, b)}}
+
+
+def answer(story: ReportModel) -> str:
+    return "".join(run.text for run in decision(story).answer)
+
+
+def shipped(name: str) -> ReportModel:
+    return build_report(read(resources.folder("examples") / name / f"debate-report{JOURNAL}").entries)
+
+
+@pytest.mark.parametrize(
+    ("story", "said"),
+    [
+        (adversarial(rounds=1), "Indent with tabs."),
+        (adversarial(saying(_final_verdict_judge=final("b")), rounds=1), "Indent with spaces."),
+        (adversarial(saying(_final_verdict_judge=final("tie")), rounds=1), "Neither position prevailed."),
+        (adversarial(rounds=1, topic=MOTION, positions=(MOTION, "Buy a broker.")), "Yes, narrowly."),
+        (
+            adversarial(
+                saying(_final_verdict_judge=final("b")), rounds=1, topic=MOTION, positions=(MOTION, "Buy a broker.")
+            ),
+            "No, narrowly. Buy a broker.",
+        ),
+        (adversarial(rounds=1, topic=MOTION, positions=(MOTION.replace("use", "not use"), "Use it.")), ""),
+        (told("claim", {"final.verdict.judge": label("misleading", 4)}), "The claim is judged: misleading."),
+        (told("question", {"final.verdict.judge": {"winner": "b"}}, mirror=False), "No."),
+        (adversarial(rounds=2, until="1.rebuttal.a"), "Not decided yet."),
+    ],
+)
+def test_the_answer_is_about_the_world(story: ReportModel, said: str) -> None:
+    """The position that won is the answer. Where A argues for the motion as it stands it is yes or no; a position that
+    negates the motion is no motion as it stands."""
+    assert answer(story) == (said or story.positions["a"])
+
+
+def test_how_firm_it_is() -> None:
+    """Strength, lead in whole percent, and a panel's votes are computed and said."""
+    alone = decision(adversarial(saying(_1_verdict_judge=ballot(8, 5, rounds=1)), rounds=1))
+    script = {f"final.verdict.judge-{n}": points(*given) for n, given in enumerate(((8, 7), (7, 8), (8, 7)), start=1)}
+    panel = decision(told("panel", script, panel=3, mirror=False))
+
+    assert alone.sure == ("Decisive: A argued better, by 38% of the larger score.",)
+    assert panel.sure == (
+        "Narrow: A argued better, by 4% of the larger score.",
+        "2 of 3 judges voted for A, 1 for B.",
+    )
+
+
+def test_a_strip_ends_with_what_it_measures() -> None:
+    """Points stand by the most there can be, a probability by what is left of it, a score by the ends of its scale."""
+    lead = decision(adversarial(rounds=2)).strip
+    likely = decision(
+        told("question", {"final.verdict.judge": {"winner": "b", "probability": 0.75}}, mirror=False)
+    ).strip
+    scored = decision(told("claim", {"final.verdict.judge": label("misleading", 4)})).strip
+
+    assert lead and likely and scored
+    assert (lead.ends, lead.share) == (("A (Pro) 14", "B (Con) 12"), Fraction(14, 26))
+    assert lead.text == "A leads by 14%; at most 20 points each; rounds won: A 2, B 0, tied 0"
+    assert (likely.ends, likely.share) == (("A 25%", "B 75%"), Fraction(1, 4))
+    assert (scored.share, scored.ends[0]) == (Fraction(2, 5), "0, completely contradicted")
+
+
+def test_what_was_believed_before_stands_beside() -> None:
+    """Where judges said before the debate how likely the answer is, the move is shown."""
+    assert decision(shipped("lighthouse-ledger")).sure == (
+        "96% likely, by the judge; 66% before the debate.",
+        "Held with the sides exchanged: 2 of 2 votes.",
+    )
+
+
+def test_every_judge_of_a_panel_gives_its_reason() -> None:
+    """Each judge's own words are there whole, with the ballot that they are from, and where judges split is said."""
+    story = shipped("rewrite-in-rust")
+    given = decision(story).reasons
+
+    assert [(one.label, one.turn) for one in given] == [(f"Judge {n}", f"final.verdict.judge-{n}") for n in (1, 2, 3)]
+    assert given[0].text == (story.finals[0].fields or {})["decided"]["b"]
+    assert splits(story) == [
+        "On reasoning: Judge 1: A; Judge 2, Judge 3: B.",
+        "On clarity: Judge 1, Judge 3: A; Judge 2: equal.",
+    ]
+
+
+def test_a_split_on_the_winner_is_named() -> None:
+    """Where a judge votes for the other side, that comes first."""
+    script = {
+        "final.verdict.judge-1": points(8, 5),
+        "final.verdict.judge-2": points(5, 8),
+        "final.verdict.judge-3": points(8, 5),
+    }
+    found = splits(told("panel", script, panel=3, mirror=False))
+    assert found[0] == "On the winner: Judge 1, Judge 3: A; Judge 2: B."
+    assert splits(adversarial(rounds=1)) == []
+
+
+def test_open_claims_come_by_id_the_most_disputed_first() -> None:
+    """At most three claims are named, unresolved ones first, settled ones never, and the rest is counted."""
+    rows = [
+        {"claim": f"Claim {n}.", "a": "Yes.", "b": "No.", "status": status, "turns": ["1.opening.a"]}
+        for n, status in enumerate(
+            ("resolved by consensus", "partially resolved", "unresolved", "partially resolved", "unresolved"), start=1
+        )
+    ]
+    first = decision(adversarial(saying(_final_dissent_judge=dissent() | {"rows": rows}), rounds=1))
+    assert [id for id, _ in first.open_claims] == ["C3", "C5", "C2"]
+    assert first.open_count == 4
+
+
+def test_what_was_not_checked() -> None:
+    """Unchecked sources, an unrecorded model and a vote in one presentation alone are said; a mirrored vote is not."""
+    assert decision(adversarial(rounds=1)).unchecked == (
+        "Run in an agent host: its agents took every seat, and no model is on record.",
+        "Sources are cited by the debaters and were not checked.",
+        "No judge voted with the sides exchanged, so an effect of their order is not ruled out.",
+    )
+    assert not any("exchanged, so" in one for one in decision(adversarial(rounds=1, mirror=True)).unchecked)
+
+
+@pytest.mark.parametrize("name", ["lighthouse-ledger", "rewrite-in-rust"])
+def test_half_exchanged_speeches_are_owned_up_to(name: str) -> None:
+    """The mirrored judges of these read speeches with letters that were not exchanged, and the report warns of it."""
+    kinds = {note.kind: note.severity for note in shipped(name).notes}
+    assert kinds["mirror"] == "warning"
+    assert "mirror" not in {note.kind for note in adversarial(rounds=1, mirror=True).notes}
+
+
+def test_the_question_that_settles_a_claim() -> None:
+    """A claim is given the open question nearest in wording, and none where none is clearly nearest."""
+    questions = ["Does a duty raise turnout among the poor?", "Who pays the fine in practice?"]
+    assert closest_question(questions, "A small fine is paid mainly by those who pays least in practice.") == 2
+    assert closest_question(questions, "Cats sleep all day long.") is None
+    assert closest_question([], "A claim.") is None

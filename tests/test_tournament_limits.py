@@ -1,0 +1,154 @@
+"""Limits that all debates share: allowances, refusals, what providers say, and that no intent is written too early."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from debate_orchestrator.core.events import Reply, Usage
+from debate_orchestrator.prompting.briefs import Brief, Message
+from debate_orchestrator.providers.rates import read_rates
+from debate_orchestrator.providers.registry import Piece
+from debate_orchestrator.tournament.limits import FIRST_AT_ONCE, Bucket, LimitedProvider, Limiter
+from debate_orchestrator.tournament.spec import Limits
+
+
+class Clock:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def admitted(limiter: Limiter, most: int = 10_000, **amounts: float) -> int:
+    """How many calls are admitted at once."""
+    count = 0
+    while count < most and limiter.wait() == 0.0:
+        limiter.take({"requests": 1, **amounts})
+        count += 1
+    return count
+
+
+def test_an_allowance_fills_evenly() -> None:
+    """Over ten minutes no more is taken than ten minutes allow and one burst, and no less than the ten minutes."""
+    now, taken = 0.0, 0
+    bucket = Bucket(60, now)
+    while now < 600:
+        if (wait := bucket.wait(now)) == 0.0:
+            bucket.take(1)
+            taken += 1
+        else:
+            now += wait + 1e-9
+
+    assert 600 <= taken <= 600 + 2
+
+
+def test_calls_begin_slowly() -> None:
+    """A few calls are under way in the first second, twice as many in the next, and never more than permitted."""
+    clock = Clock()
+    limiter = Limiter(Limits(at_once=40), clock)
+    first = admitted(limiter)
+    clock.now += 1.01
+    second = admitted(limiter)
+    clock.now += 60
+
+    assert first == FIRST_AT_ONCE
+    assert first + second == 2 * FIRST_AT_ONCE and first + second + admitted(limiter) == 40
+
+
+def test_a_refusal_pauses_everyone() -> None:
+    """After a refusal no call is made for as long as the provider asks, and then half as many at once. Calls that were
+    refused together count once."""
+    clock = Clock()
+    limiter = Limiter(Limits(), clock)
+    clock.now += 10
+    begun = admitted(limiter, 100)
+    limiter.told(429, {"retry-after": "30"})
+    limiter.told(429, {"retry-after": "30"})
+    for _ in range(begun):
+        limiter.done()
+
+    assert limiter.wait() == pytest.approx(30) and limiter.throttled == 2
+    clock.now += 30
+    assert admitted(limiter) == begun // 2
+
+
+def test_refusals_wait_longer_each_time() -> None:
+    """Without a word from the provider the pauses double."""
+    clock = Clock()
+    limiter = Limiter(Limits(), clock)
+    waits = []
+    for _ in range(4):
+        limiter.told(529, {})
+        waits.append(limiter.wait())
+        clock.now += waits[-1] or 0
+
+    assert waits == [1, 2, 4, 8]
+
+
+def test_what_a_provider_says_counts() -> None:
+    """Limits in the headers of a response are kept; one that the spec gives is not replaced by them."""
+    headers = {
+        "anthropic-ratelimit-requests-limit": "600",
+        "anthropic-ratelimit-requests-remaining": "2",
+        "anthropic-ratelimit-output-tokens-limit": "6000",
+    }
+    clock = Clock()
+    told, fixed = Limiter(Limits(), clock), Limiter(Limits(requests=6000), clock)
+    for limiter in (told, fixed):
+        limiter.told(200, headers)
+
+    assert read_rates(headers)["requests"] == (600, 2)
+    assert admitted(told) == 2
+    assert fixed.buckets["requests"].a_minute == 6000 and told.buckets["output_tokens"].a_minute == 6000
+    assert read_rates({"x-ratelimit-limit-requests": "10k", "x-ratelimit-limit-tokens": "5"}) == {"tokens": (5, None)}
+
+
+class Model:
+    """A model that answers when it is told to."""
+
+    name, caches = "anthropic:m", True
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.go_on = asyncio.Event()
+
+    async def reply(self, brief: Brief, on_text: Piece) -> Reply:
+        self.asked.append(brief.turn)
+        await self.go_on.wait()
+        return Reply(text="x", brief="", by=self.name, usage=Usage(fresh=1, output=1))
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+def made(turn: str) -> Brief:
+    return Brief(turn=turn, system="s", wants="text", messages=(Message(role="user", parts=("p",)),))
+
+
+def test_a_call_waits_before_it_is_announced() -> None:
+    """While all places are taken a call is not admitted; told to stop, it never is, and takes no place."""
+
+    async def scene() -> None:
+        model, stop = Model(), asyncio.Event()
+        limiter = Limiter(Limits(at_once=1))
+        provider = LimitedProvider(model, [limiter], asyncio.Lock())
+        assert await provider.admitted(made("one"), stop)
+        answering = asyncio.create_task(provider.reply(made("one"), lambda text: None))
+        waiting = asyncio.create_task(provider.admitted(made("two"), stop))
+        third = asyncio.create_task(provider.admitted(made("three"), stop))
+        await asyncio.sleep(0.05)
+        assert not waiting.done() and model.asked == ["one"]
+        model.go_on.set()
+        await answering
+        assert await waiting and limiter.in_flight == 1
+        stop.set()
+        assert not await third
+        provider.withdraw(made("two"))
+        assert limiter.in_flight == 0
+
+    asyncio.run(scene())

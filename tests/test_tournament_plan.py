@@ -1,0 +1,192 @@
+"""The spec and the schedule of a tournament: what follows from what, and what is refused."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import contests
+import pytest
+from contests import HAIKU, JUDGES, OPUS, SONNET, given
+
+from debate_orchestrator.tournament.forecast import forecast
+from debate_orchestrator.tournament.plan import make_schedule
+from debate_orchestrator.tournament.spec_file import parse_spec, sample
+from debate_orchestrator.util.data import parse_mapping
+from debate_orchestrator.util.errors import BadSettings
+
+
+def problems(**changes: Any) -> str:
+    """What is said of a spec that can't be used."""
+    with pytest.raises(BadSettings) as refused:
+        make_schedule(parse_spec(given(**changes)))
+    return "\n".join(refused.value.complaints)
+
+
+def test_the_same_spec_makes_the_same_schedule() -> None:
+    """A schedule depends on its spec alone; another tag or seed changes who judges, and the tag the debates' seeds."""
+    first, again = make_schedule(contests.spec(6)), make_schedule(contests.spec(6))
+    reseeded, renamed = make_schedule(contests.spec(6, seed=5)), make_schedule(contests.spec(6, tag="other"))
+
+    assert first == again and len({debate.id for debate in first}) == 36
+    assert [one.judges for one in first] != [one.judges for one in reseeded]
+    assert [one.seed for one in first] == [one.seed for one in reseeded]
+    assert not {one.seed for one in first} & {one.seed for one in renamed}
+
+
+def test_a_seed_is_the_tags_topics_and_models() -> None:
+    """A debate's seed and id are those of its own tag, topic, sides and repetition: more topics or models around it
+    change neither."""
+    few = {(one.topic, one.pro, one.con): one for one in make_schedule(contests.spec(1))}
+    many = {(one.topic, one.pro, one.con): one for one in make_schedule(contests.spec(5, models=[HAIKU, OPUS, SONNET]))}
+
+    assert all((many[key].seed, many[key].id) == (one.seed, one.id) for key, one in few.items())
+
+
+def test_swapped_sides_and_both_orders() -> None:
+    """With swapped sides every pair meets both ways round on every topic, and `first: both` has each of these debates
+    in both orders."""
+    held = make_schedule(contests.spec(2, first="both"))
+    met = Counter((one.topic, one.pro, one.con, one.first) for one in held)
+
+    assert len(held) == 3 * 2 * 2 * 2 and set(met.values()) == {1}
+    assert {(topic, con, pro, first) for topic, pro, con, first in met} == set(met)
+
+
+def test_balanced_sides_alternate() -> None:
+    """With balanced sides each model of a pair is pro on every other topic, whatever the order of the models."""
+    held = make_schedule(contests.spec(6, sides="balanced"))
+    again = make_schedule(contests.spec(6, sides="balanced", models=[HAIKU, SONNET, OPUS]))
+    of_pair = [one.pro for one in held if {one.pro, one.con} == {OPUS, HAIKU}]
+
+    assert all(one != other for one, other in pairwise(of_pair)) and len(of_pair) == 6
+    assert {(one.topic, one.pro, one.con) for one in held} == {(one.topic, one.pro, one.con) for one in again}
+
+
+def test_judges_are_spread() -> None:
+    """Balanced panels use every judge equally often on each topic and in all, and the rest of those who may judge is
+    the reserve."""
+    held = make_schedule(contests.spec(4))
+    by_topic = Counter((one.topic, judge) for one in held for judge in one.judges)
+
+    assert set(by_topic.values()) == {4}
+    assert all(set(one.judges) | set(one.reserve) == set(JUDGES) and len(one.judges) == 2 for one in held)
+
+
+def test_debaters_do_not_judge_themselves() -> None:
+    """A debater's own model is on no panel of its debates, nor in the reserve; with `exclude: vendor` no model of its
+    vendor is."""
+    pool = [OPUS, SONNET, HAIKU, "openai:gpt-5.1"]
+    held = make_schedule(contests.spec(3, judges={"from": pool, "panel": 1}))
+    elsewhere = make_schedule(contests.spec(3, judges={"from": pool, "panel": 1, "exclude": "vendor"}))
+
+    assert all(not {one.pro, one.con} & {*one.judges, *one.reserve} for one in held)
+    assert {one.judges for one in elsewhere} == {("openai:gpt-5.1",)}
+
+
+def test_pairs_that_are_chosen() -> None:
+    """Pairs may be listed, or be one model against all others."""
+    listed = make_schedule(contests.spec(1, pairs=[[OPUS, HAIKU]], sides="fixed"))
+    against = make_schedule(contests.spec(1, pairs={"against": HAIKU}, sides="fixed"))
+
+    assert [(one.pro, one.con) for one in listed] == [(OPUS, HAIKU)]
+    assert [(one.pro, one.con) for one in against] == [(HAIKU, OPUS), (HAIKU, SONNET)]
+
+
+def test_topics_from_files(tmp_path: Path) -> None:
+    """Topics come from CSV, JSON and YAML alike, with positions where they are given."""
+    (tmp_path / "t.csv").write_text("id,motion,category,position_a,position_b\nx,Yes.,c,For.,Against.\n")
+    (tmp_path / "t.json").write_text(
+        '[{"id":"x","motion":"Yes.","category":"c","position_a":"For.","position_b":"Against."}]'
+    )
+    (tmp_path / "t.yaml").write_text("- {id: x, motion: Yes., category: c, position_a: For., position_b: Against.}\n")
+    read = [parse_spec(given(topics=0) | {"topics": f"t.{e}"}, str(tmp_path)).topics for e in ("csv", "json", "yaml")]
+
+    assert read[0] == read[1] == read[2]
+    assert (read[0][0].position_a, read[0][0].position_b) == ("For.", "Against.")
+    assert contests.spec(1).topics[0].position_b == "Against the motion: Motion 0 holds."
+
+
+def test_everything_wrong_is_said_at_once() -> None:
+    """Every mistake of a spec is told together, with the nearest key or name."""
+    said = problems(
+        modles=[1],
+        models=["claude", OPUS, OPUS, "host"],
+        judges={"from": JUDGES, "pannel": 3},
+        sides="swaped",
+        limits={"antropic": {"requests": 5}},
+        budgets={"openning": {}},
+        repetitions=0,
+        max_cost=-1,
+    )
+
+    for expected in (
+        "'modles' is no key of a tournament. Did you mean 'models'?", "'claude' is no model spec",
+        f"{OPUS} stands twice", "'host' can't take part", "Did you mean 'panel'?", "Did you mean 'swapped'?",
+        "Did you mean 'anthropic'?", "Did you mean 'opening'?", "repetitions: 0 is not", "max_cost: -1 is not",
+    ):  # fmt: skip
+        assert expected in said
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"topics": [{"id": "x", "motion": "Y.", "category": "c"}] * 2}, "the topic id x stands 2 times"),
+        (
+            {"topics": [{"id": n, "motion": m, "category": "c"} for n, m in (("x", "So."), ("y", "so"))]},
+            "the topics x, y have the same motion",
+        ),
+        ({"topics": [{"id": "x", "motion": "Y.", "category": " "}]}, "topic 1 (x) has no category"),
+        ({"topics": [{"id": "x", "motoin": "Y.", "category": "c"}]}, "Did you mean 'motoin'?"),
+        ({"topics": "nowhere.csv"}, "nowhere.csv: can't be read"),
+        ({"judges": {"from": [OPUS, SONNET], "panel": 1}}, "1 can't be drawn for " + OPUS),
+        ({"judges": {"from": JUDGES, "panel": 2, "exclude": "vendor"}}, "0 of 3 judges are left without the debaters'"),
+        ({"models": [OPUS, "openai:gpt-x"], "max_cost": 1}, "a cap can't be held with openai:gpt-x"),
+        ({"rounds": 40}, "rounds: 40 is not a whole number"),
+        ({"pairs": [[OPUS, SONNET], [SONNET, OPUS]]}, "a pair stands twice"),
+        ({"pairs": [[OPUS, "anthropic:claude-haiku-5"]]}, f"Did you mean '{HAIKU}'?"),
+        ({"repetitions": 1000, "topics": [
+            {"id": f"x{n}", "motion": f"Y{n}.", "category": "c"} for n in range(50)
+        ]}, "The schedule has 300,000 debates"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(changes: dict[str, Any], expected: str) -> None:
+    """Each of these is refused in one sentence that names it."""
+    values = {key: value for key, value in changes.items() if key != "topics"}
+    base = given(**values) | ({"topics": changes["topics"]} if "topics" in changes else {})
+    with pytest.raises(BadSettings) as refused:
+        make_schedule(parse_spec(base))
+
+    assert expected in "\n".join(refused.value.complaints)
+
+
+def test_a_price_of_ones_own() -> None:
+    """A model that is not in the price table can be given a price, and then a cap."""
+    tuned = {"name": "tuned", "spec": "openai:tuned-1", "price": {"input": 1, "output": 2}}
+    made = contests.spec(1, models=[OPUS, tuned], max_cost=5, rehearse=False)
+    expected = forecast(made, make_schedule(made), 10)
+
+    assert expected.unknown == []
+    assert next(load.cost for load in expected.loads if load.spec == "openai:tuned-1") > 0  # type: ignore[operator]
+
+
+def test_what_a_tournament_takes() -> None:
+    """The calls are counted exactly, the cost lies within its range, and the strictest limit decides on the time."""
+    made = contests.spec(2, rehearse=False)
+    held = make_schedule(made)
+    free = forecast(made, held, 1000)
+    slow = forecast(contests.spec(2, rehearse=False, limits={"anthropic": {"requests": 2}}), held, 1000)
+    cost, low, high = free.cost()
+
+    assert free.calls == len(held) * (6 + 2) and 0 < low < cost < high
+    assert slow.seconds == pytest.approx(free.calls / 2 * 60) and "requests a minute" in slow.bound
+    assert free.bound == "12 debates at once"
+
+
+def test_the_sample_is_good_as_it_is() -> None:
+    """The spec that `new` writes can be planned: three models, four topics, both ways round."""
+    made = parse_spec(parse_mapping(sample(), "sample"))
+
+    assert len(make_schedule(made)) == 24
