@@ -173,8 +173,10 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         if found := re.match(r"argument VERB: invalid choice: (.*) \(choose from (.*)\)\Z", message, re.DOTALL):
             word = found[1].strip("'\"")
-            hint = "" if (near := _suggestion(word, list(VERBS))) else f'. A topic is quoted: `debate "{word} ..."`'
-            message = f"there is no verb {word}; expected one of {', '.join(VERBS)}{near or hint}"
+            if near := _suggestion(word, list(VERBS)):
+                self.exit(2, f"{self.prog}: there is no verb {word}{near}\n")
+            hint = f'. A topic is quoted: `debate "{word} ..."`'
+            message = f"there is no verb {word}; expected one of {', '.join(VERBS)}{hint}"
         super().error(message)
 
 

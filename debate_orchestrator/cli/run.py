@@ -7,6 +7,7 @@ import os
 import select
 import stat
 import sys
+from collections.abc import Mapping
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.debates import cast_line, check_settings, new_debate, setup_lines, with_positions
@@ -20,10 +21,11 @@ from debate_orchestrator.core.settings import LONGEST_LINE
 from debate_orchestrator.engine import start
 from debate_orchestrator.engine.estimate import estimate
 from debate_orchestrator.engine.turn import record_event
-from debate_orchestrator.providers import discovery
+from debate_orchestrator.providers import discovery, spelling
 from debate_orchestrator.setup.settings import Settings
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.errors import BadSettings
 
 EXAMPLE = 'debate run "Should we move to gRPC?" --rehearse'
 
@@ -65,6 +67,7 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
         files = free_files(files.beside(".rehearsed"))  # the place of the real debate stays free
     permissions = flags.permitted(arguments)
     check_settings(settings, files, permissions=permissions, events=arguments.events)
+    _confirm_spelling(settings.cast, asks=not rehearse and at_terminal())
     quiet = is_quiet(arguments)
     settings, derived = with_positions(settings, _ignore if quiet else remark, permissions=permissions)
     with new_debate(settings, files, derived) as debate:
@@ -79,6 +82,20 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
         if code == 0 and rehearse and not quiet:
             next_step(f"`{real_command(arguments, tuple(settings.cast))}` is the real debate.")
         return code
+
+
+def _confirm_spelling(cast: Mapping[str, tuple[str, ...]], *, asks: bool) -> None:
+    """Warns of models that are probably misspelt, and `asks` a person whether to go on with them. Raises BadSettings
+    where they do not want to."""
+    if not (questions := spelling.misspelt(cast)):
+        return
+    for question in questions:
+        remark(f"debate: {question}")
+    if not asks:
+        return
+    print("Go on with it as it is? [y/N] ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise BadSettings("Nothing was opened.", hint="name another model")
 
 
 def free_files(files: DebateFiles) -> DebateFiles:
