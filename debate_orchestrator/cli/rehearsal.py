@@ -8,6 +8,7 @@ from typing import Any
 
 from debate_orchestrator.cli.flags import given_settings
 from debate_orchestrator.cli.settings import read_answers
+from debate_orchestrator.core.phases import RAPPORTEUR
 from debate_orchestrator.core.settings import DECLARED, MODERATOR
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.util import model_spec
@@ -52,6 +53,7 @@ def _cast_words(arguments: argparse.Namespace, typed: dict[str, Any], seats: lis
     kept = read_answers(arguments).get("cast")
     kept = dict.fromkeys(seats, kept) if isinstance(kept, str) else kept if isinstance(kept, dict) else {}
     kept = {seat: specs for seat, specs in kept.items() if seat != MODERATOR}
+    seats = [seat for seat in seats if seat != RAPPORTEUR or seat in kept]  # the judge's model takes it
     open_seats = [seat for seat in seats if not model and seat not in typed and _stood_in(kept.get(seat))]
     wanted = {seat: _model(seat, named=seat in kept) for seat in open_seats}
     if not any(wanted.values()):
