@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -48,8 +49,59 @@ def test_a_topic_is_enough(debate: Run, words: tuple[str, ...]) -> None:
     assert "Researcher A (Pro): We should use Rust for the gateway." in ran.err
     assert "Researcher B (Con): We should not use Rust for the gateway." in ran.err
     assert ran.err.rstrip().split("\n")[-1] == (
-        f"Next: `debate run --topic '{TOPIC}' --model MODEL` is the real debate."
+        f"Next: `debate run --topic '{TOPIC}' --rounds 1 --model MODEL` is the real debate."
     )
+
+
+@pytest.mark.parametrize("words", [("--rehearse", TOPIC), ("run", TOPIC, "--rehearse"), ("run", "--rehearse", TOPIC)])
+def test_a_topic_may_stand_before_and_after_flags(debate: Run, words: tuple[str, ...]) -> None:
+    """The topic is found where a person puts it, with a verb and without."""
+    ran = debate(*words, "--rounds", "1")
+
+    assert ran.code == 0 and f"Topic: {TOPIC}" in ran.err
+
+
+def test_the_real_debate_is_the_one_that_was_rehearsed(debate: Run) -> None:
+    """The command of the real debate has all that was given, and a model only for the seats that had a stand-in."""
+    Path("n.md").write_text("Ninety a second.")
+    given = ("--position-a", "Buy it.", "--position-b", "Build it.", "--rounds", "2", "--strictness", "lenient")
+    given += ("--output", "o/r.md", "--context", "n.md", "--max-cost", "2.5")
+    ran = debate("run", "Buy or build?", *given, "--b", "anthropic:claude-opus-5-5", "--rehearse")
+    words = shlex.split(ran.err[ran.err.rindex("Next: `") :].split("`")[1])
+
+    assert ran.code == 0, ran.err
+    assert " ".join(words).startswith("debate run --topic Buy or build? --position-a Buy it. --position-b Build it.")
+    assert {*given, "--b", "anthropic:claude-opus-5-5", "--model", "MODEL"} <= {*words} and "--rehearse" not in words
+
+
+def test_the_real_debate_of_answers(debate: Run) -> None:
+    """With answers the command names their file, the flags over them, and the seats that have stand-ins there."""
+    cast = "{a: human, b: rehearse, judge: 'command:cat'}"
+    Path("a.yaml").write_text(f"topic: {TOPIC}\ncast: {cast}\n")
+    ran = debate("run", "--answers", "a.yaml", *ONE)
+
+    assert "Next: `debate run --answers a.yaml --rounds 1 --b MODEL` is the real debate." in ran.err
+
+
+def test_what_goes_on_takes_what_waits(debate: Run) -> None:
+    """`step` and `resume` take a debate that waits before newer ones that are finished or rehearsed; if none waits,
+    that is said."""
+    positions = ("--position-a", "Yes.", "--position-b", "No.")
+    seats = ("--a", "host", "--b", "host", "--judge")
+    debate("open", "--topic", TOPIC, *positions, *seats, "host", "--output", "real.md")
+    debate("open", "--topic", TOPIC, *positions, *seats, "rehearse", "--output", "tried.md")
+    debate(TOPIC, *ONE, "--quiet")
+    for age, name in enumerate(("debate-report.rehearsed", "tried", "real")):
+        os.utime(f"{name}.journal.jsonl", (1_000 - age, 1_000 - age))
+
+    for verb in ("step", "resume"):
+        assert "Using real.journal.jsonl, the newest debate of this folder that is not finished." in debate(verb).err
+    assert "`debate step real.journal.jsonl` continues it" in debate("check", "real.journal.jsonl").err
+    Path("real.journal.jsonl").unlink()
+    assert "Using tried.journal.jsonl, a rehearsal" in debate("step").err
+    Path("tried.journal.jsonl").unlink()
+    assert "Using debate-report.rehearsed.journal.jsonl" in debate("step").err
+    assert "none of them waits for this command" in debate("resume").err
 
 
 def test_a_topic_in_a_pipe(here: Path) -> None:

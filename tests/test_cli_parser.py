@@ -63,12 +63,12 @@ def test_an_unknown_flag(debate: Run, given: list[str], expected: str) -> None:
 
 
 def test_an_unknown_verb(debate: Run) -> None:
-    """All verbs are named, and the nearest one is suggested."""
+    """The nearest verb is suggested in one line; where none is near, all are named."""
     near, far = debate("reprot", "x"), debate("qqqq")
 
     assert near.code == far.code == 2
-    assert "there is no verb reprot; expected one of answers, ask, open" in near.err
-    assert near.err.rstrip().endswith(", did you mean report?")
+    assert near.err == "debate: there is no verb reprot, did you mean report?\n"
+    assert "there is no verb qqqq; expected one of answers, ask, open" in far.err
     assert "there is no verb qqqq" in far.err and "did you mean" not in far.err
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from debate_orchestrator import __version__
+from debate_orchestrator.cli.settings import questionnaire
 from debate_orchestrator.core import events
 from debate_orchestrator.core.events import EVENT, Noted
 from debate_orchestrator.core.fold import apply, fold
@@ -159,3 +161,29 @@ def test_prompts_that_came_back_are_noted_too() -> None:
     note = start.changed_prompts(debate)
     assert note is not None
     assert note.detail == "as it was opened"
+
+
+@pytest.mark.parametrize(
+    "cast",
+    [
+        {"a": "human", "b": "rehearse", "judge": "rehearse"},
+        {"a": "command:cat", "b": "command:cat", "judge": "rehearse"},
+        {"a": "host", "b": "host", "judge": "command:cat", "moderator": "rehearse"},
+    ],
+)
+def test_a_stand_in_derives_no_positions(cast: dict[str, Any]) -> None:
+    """Where a stand-in would derive them, the positions are plain ones, and no words of a stand-in are argued."""
+    given = settings.settings_from({"topic": "Should we move?", "cast": cast}, RULES, "debate-report.md")
+    asked, paid = asyncio.run(start.settle_positions(given, questionnaire(), print))
+
+    assert asked.positions == {"a": "We should move.", "b": "We should not move."}
+    assert asked.sources["positions"] == "default" and paid == ()
+
+
+def test_positions_are_wanted_of_a_person() -> None:
+    """Where no model could derive them and none are plain, they are wanted, with the flags that give them."""
+    cast = {"a": "human", "b": "rehearse", "judge": "rehearse"}
+    given = settings.settings_from({"topic": "Pizza", "cast": cast}, RULES, "debate-report.md")
+
+    with pytest.raises(BadSettings, match=r"a stand-in derives none.*--position-a TEXT and --position-b TEXT"):
+        asyncio.run(start.settle_positions(given, questionnaire(), print))

@@ -49,7 +49,7 @@ from debate_orchestrator.util.terminal_text import Back, Later
 ALL = (*SETUP, "yes")
 GIVEN = {
     "topic": TOPIC,
-    "positions": {"a": "For: Tabs are better than spaces", "b": "Against: Tabs are better than spaces"},
+    "positions": {"a": "Tabs are better than spaces.", "b": "Tabs are not better than spaces."},
     "rounds": 3,
     "strictness": "strict",
     "output": "debate-report.md",
@@ -68,7 +68,7 @@ class TestOrder:
         order = [
             "What is the debate topic or question? Please state it as clearly and specifically as possible.",
             "Who argues, and who judges?",
-            "Researcher A will argue: For: Tabs are better than spaces. Researcher B will argue: Against",
+            "Researcher A will argue: Tabs are better than spaces. Researcher B will argue: Tabs are not",
             "A file or an address with your numbers",
             "DEBATE SETUP CONFIRMED ====================== Topic: Tabs are better than spaces. Researcher A",
             "Begin the debate?",
@@ -87,6 +87,15 @@ class TestOrder:
 
         assert held.ended == "confirmed"
         assert held.draft.given["positions"] == {"a": "We should replace it.", "b": "We should not replace it."}
+
+    def test_positions_that_are_not_plain_are_asked_for(self, here: Path) -> None:
+        """Where a topic has no plain positions and no model derives them, the person words them: there is no default,
+        so Enter does not take words of which they are not sure."""
+        held = hold("Pineapple on pizza", "rehearse", "", "It belongs there.", "It does not.", "yes", "", "yes")
+
+        assert held.ended == "confirmed" and "For: " not in held.text
+        assert "Word them yourself." in held.text and "An answer is needed here." in held.text
+        assert held.draft.given["positions"] == {"a": "It belongs there.", "b": "It does not."}
 
     def test_a_topic_that_is_known_is_not_asked_for(self, here: Path) -> None:
         """A topic given with the command is filled in."""
@@ -166,7 +175,7 @@ class TestMore:
             ("strictness", ("lenient",), "strictness", "lenient"),
             ("positions", ("edit", ERASE + "Tabs.", ERASE + "Spaces.", "yes"), "positions",
              {"a": "Tabs.", "b": "Spaces."}),
-            ("topic", (ERASE + "Tabs win.", ""), "topic", "Tabs win."),
+            ("topic", (ERASE + "Spaces are better.", ""), "topic", "Spaces are better."),
             ("output", (ERASE + "other.md",), "output", "other.md"),
             ("rounds", ("7", "yes"), "insist", True),
         ],

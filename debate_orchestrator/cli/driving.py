@@ -64,9 +64,11 @@ def drive_to_report(debate: ConsentedDebate, arguments: argparse.Namespace, expe
     if not quiet and (spending := spending_line(debate.state)):
         remark(spending)
     say(written.summary)
+    if written.remark and not quiet:
+        remark(written.remark)
     if written.page and not quiet:
         remark(f"The same as a page: {written.page}")
-        if not _rehearsed(debate.state):
+        if not (_rehearsed(debate.state) or getattr(arguments, "rehearse", False)):
             next_step(f"open {written.page} in a browser.")
     return 0
 
@@ -111,6 +113,8 @@ class Written(NamedTuple):
 
     summary: str
     """The closing line."""
+    remark: str
+    """What that line leaves out: that its winner is behind on points. Empty otherwise."""
     page: str | None
     """The path of the HTML report; None if something else is in its place."""
 
@@ -124,7 +128,8 @@ def write_reports(journal: JournalWriter, files: DebateFiles) -> Written:
     report = build_report(journal.entries, gather_reviews(files.ballots, journal.entries))
     errors = forms.write_both(report, files.report, files.page, remark)
     print_errors(errors)
-    return Written(closing_line(report, files.report), None if errors else files.page)
+    behind = report.verdict is not None and "winner is behind on points" in report.verdict.remarks
+    return Written(closing_line(report, files.report), wording.BEHIND if behind else "", None if errors else files.page)
 
 
 def outcome(debate: DebateState) -> dict[str, Any]:

@@ -1,32 +1,39 @@
-"""The journal that a verb works on: the one that is named, or the newest of the folder."""
+"""The journal that a verb works on: the one that is named, or the newest of the folder that it can go on with."""
 
 from __future__ import annotations
 
 import difflib
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 from debate_orchestrator.cli.output import remark
+from debate_orchestrator.core.fold import fold
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.storage import journal
 from debate_orchestrator.storage.paths import JOURNAL
+from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import name_of
-from debate_orchestrator.util.errors import BadFile, BadJournal, short_repr
+from debate_orchestrator.util.errors import BadFile, BadJournal, DebateError, short_repr
 
+Unfinished = Callable[[DebateState], bool]
+"""Whether a verb can go on with a debate."""
 _REPORTS = (".md", ".html", ".json")
 
 
-def journal_named(given: str | None, *, transcripts: bool = False) -> str:
+def journal_named(given: str | None, *, transcripts: bool = False, unfinished: Unfinished | None = None) -> str:
     """The path of a journal: the newest of this folder where none is given, and that of a report where a report is.
+    With `unfinished` it is the newest that is, a rehearsal after all others; or else the newest, which is said.
 
     What was chosen is said on stderr. With `transcripts` a .md file is taken as it is. Raises BadFile if there is no
     debate here, and BadJournal if there is no such file.
     """
     if given is None:
-        newest = _newest_journal()
-        if newest is None:
+        found = _journals()
+        if not found:
             raise BadFile("There is no debate in this folder.", hint="`debate` begins one; or name a journal")
-        remark(f"Using {name_of(newest)}, the newest debate of this folder.")
-        return newest
+        return _newest(found, unfinished)
     stem, ending = os.path.splitext(given)
     if ending in _REPORTS and not (transcripts and ending == ".md") and os.path.isfile(f"{stem}{JOURNAL}"):
         remark(f"{given} is a report; using its journal {stem}{JOURNAL}.")
@@ -40,8 +47,8 @@ def journal_named(given: str | None, *, transcripts: bool = False) -> str:
     return given
 
 
-def _newest_journal() -> str | None:
-    """The regular file of this folder that is named like a journal and was written last; None if there is none."""
+def _journals() -> list[str]:
+    """The regular files of this folder that are named like journals, the one written last at the end."""
     found = list[tuple[float, str]]()
     for path in Path().glob(f"*{JOURNAL}"):
         try:
@@ -50,4 +57,38 @@ def _newest_journal() -> str | None:
             continue  # gone since it was listed
         if stat.S_ISREG(status.st_mode):
             found.append((status.st_mtime, str(path)))
-    return max(found)[1] if found else None
+    return [path for _, path in sorted(found)]
+
+
+def waits_for_host(debate: DebateState) -> bool:
+    """Whether a turn is due that an agent host takes."""
+    return any(model_spec.HOST in debate.cast.get(turn.role, ()) for turn in debate.due)
+
+
+def is_unfinished(debate: DebateState) -> bool:
+    """Whether a turn is due."""
+    return bool(debate.due)
+
+
+def _newest(found: list[str], unfinished: Unfinished | None) -> str:
+    """One of these journals, of which the last is the newest; what was chosen is said."""
+    if unfinished is None:
+        remark(f"Using {name_of(found[-1])}, the newest debate of this folder.")
+        return found[-1]
+    rehearsal = None
+    for path in reversed(found):
+        try:
+            debate = fold(journal.read(path).events)
+        except DebateError:
+            continue  # named as the newest below, where it is; other journals may still be waiting
+        if not unfinished(debate):
+            continue
+        if not any(model_spec.kind(spec) == model_spec.REHEARSE for specs in debate.cast.values() for spec in specs):
+            remark(f"Using {name_of(path)}, the newest debate of this folder that is not finished.")
+            return path
+        rehearsal = rehearsal or path
+    if rehearsal is not None:
+        remark(f"Using {name_of(rehearsal)}, a rehearsal: no other debate of this folder waits.")
+        return rehearsal
+    remark(f"Using {name_of(found[-1])}, the newest debate of this folder: none of them waits for this command.")
+    return found[-1]

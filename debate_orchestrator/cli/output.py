@@ -7,6 +7,7 @@ import shutil
 import sys
 import warnings
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any, TextIO
 
 from debate_orchestrator.util.redact import redact
@@ -63,7 +64,10 @@ def page(text: str) -> None:
 
 
 def remark(text: str) -> None:
-    """Prints progress or advice, on stderr."""
+    """Prints progress or advice, on stderr, behind the results before it where both go into one pipe."""
+    if sys.stdout is not None:
+        with suppress(OSError, ValueError):  # a pipe that was closed is told where results are printed
+            sys.stdout.flush()
     _write(text, sys.stderr)
 
 

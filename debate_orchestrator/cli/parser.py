@@ -55,6 +55,8 @@ _SETUP_FLAGS = {
     "--command-env": "setup_command_env",
 }
 """The flags of the setup conversation, by the attributes that hold them."""
+_SETUP_SWITCHES = ("--rehearse", "--insecure")
+"""Those without a value."""
 
 
 def parse(argv: list[str] | None) -> argparse.Namespace:
@@ -63,6 +65,8 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     argv = _with_verb(sys.argv[1:] if argv is None else list(argv))
     parser = build_parser(argv)
     arguments, rest = parser.parse_known_args(argv)
+    if getattr(arguments, "verb", "") == "run" and arguments.topic is None and len(rest) == 1 and _is_topic(rest[0]):
+        arguments.topic = rest.pop()
     # KEY=VALUE and TURN=FILE may stand before and after flags; argparse takes only one group of them.
     unknown = [word for word in rest if word.startswith("-") or not hasattr(arguments, "given")]
     if unknown:
@@ -84,14 +88,19 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
 def _with_verb(argv: list[str]) -> list[str]:
     """A command line that begins with a topic or with `help`, as one that the parser knows: `debate "TOPIC"` is the
     setup conversation at a terminal, and `debate run --topic` elsewhere, or with flags of `run`."""
+    before = _setup_flags_at_start(argv)
+    if before and before < len(argv) and _is_topic(argv[before]):  # as in `debate --rehearse "TOPIC"`
+        argv = [argv[before], *argv[:before], *argv[before + 1 :]]
     first = argv[0] if argv else ""
+    if first == "run" and len(argv) > 1 and _is_topic(argv[1]):
+        return ["run", "--topic", *argv[1:]]
     if first == "help":
         return [*argv[1:2], "--help"]
     if first == "--topic" and len(argv) > 1:
         topic, rest = argv[1], argv[2:]
     elif first.startswith("--topic="):
         topic, rest = first.partition("=")[2], argv[1:]
-    elif " " in first.strip() and not first.startswith("-"):
+    elif _is_topic(first):
         topic, rest = first, argv[1:]
     else:
         return argv
@@ -99,6 +108,19 @@ def _with_verb(argv: list[str]) -> list[str]:
     if at_terminal() and flags <= {*_SETUP_FLAGS}:
         return [*rest, "--setup-topic", topic]
     return ["run", "--topic", topic, *rest]
+
+
+def _is_topic(word: str) -> bool:
+    """Whether a word of a command line is a topic, which has a blank."""
+    return " " in word.strip() and not word.startswith("-")
+
+
+def _setup_flags_at_start(argv: Sequence[str]) -> int:
+    """How many words of a command line, from its first, are flags of the setup conversation and their values."""
+    at = 0
+    while at < len(argv) and argv[at].partition("=")[0] in _SETUP_FLAGS:
+        at += 1 if "=" in argv[at] or argv[at] in _SETUP_SWITCHES else 2
+    return at
 
 
 def at_terminal() -> bool:
@@ -152,8 +174,10 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         if found := re.match(r"argument VERB: invalid choice: (.*) \(choose from (.*)\)\Z", message, re.DOTALL):
             word = found[1].strip("'\"")
-            hint = "" if (near := _suggestion(word, list(VERBS))) else f'. A topic is quoted: `debate "{word} ..."`'
-            message = f"there is no verb {word}; expected one of {', '.join(VERBS)}{near or hint}"
+            if near := _suggestion(word, list(VERBS)):
+                self.exit(2, f"{self.prog}: there is no verb {word}{near}\n")
+            hint = f'. A topic is quoted: `debate "{word} ..."`'
+            message = f"there is no verb {word}; expected one of {', '.join(VERBS)}{hint}"
         super().error(message)
 
 

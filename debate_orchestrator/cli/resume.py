@@ -11,7 +11,7 @@ from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.debates import existing_debate
 from debate_orchestrator.cli.driving import drive_to_report
 from debate_orchestrator.cli.flags import given_settings
-from debate_orchestrator.cli.journals import journal_named
+from debate_orchestrator.cli.journals import is_unfinished, journal_named
 from debate_orchestrator.cli.people import people_errors
 from debate_orchestrator.cli.settings import cap, every_seat, seconds
 from debate_orchestrator.core import schedule
@@ -25,7 +25,8 @@ EXAMPLE = "debate resume debate-report.journal.jsonl"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("journal", metavar="JOURNAL", nargs="?", help="by default the newest debate of the folder")
+    about = "by default the newest of the folder that is not finished"
+    parser.add_argument("journal", metavar="JOURNAL", nargs="?", help=about)
     parser.add_argument("--max-cost", metavar="USD", help="what calls may cost from now on, in all; none for no cap")
     flags.add_settings(parser, "cast", "retry_for")
     flags.add_permissions(parser)
@@ -35,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    arguments.journal = journal_named(arguments.journal)
+    arguments.journal = journal_named(arguments.journal, unfinished=is_unfinished)
     with existing_debate(
         arguments.journal, lambda state: _changes(arguments, state), trusted=arguments.trust
     ) as debate:

@@ -5,22 +5,23 @@ from __future__ import annotations
 import argparse
 import os
 import select
-import shlex
 import stat
 import sys
+from collections.abc import Mapping
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.debates import cast_line, check_settings, new_debate, setup_lines, with_positions
 from debate_orchestrator.cli.driving import drive_to_report, is_quiet
 from debate_orchestrator.cli.output import next_step, remark
+from debate_orchestrator.cli.people import at_terminal
+from debate_orchestrator.cli.rehearsal import real_command
 from debate_orchestrator.cli.settings import read_settings
 from debate_orchestrator.core.events import Noted
 from debate_orchestrator.core.settings import LONGEST_LINE
-from debate_orchestrator.engine import format_check, start
+from debate_orchestrator.engine import start
 from debate_orchestrator.engine.estimate import estimate
 from debate_orchestrator.engine.turn import record_event
-from debate_orchestrator.providers import discovery
-from debate_orchestrator.setup.plain_positions import plain_positions
+from debate_orchestrator.providers import discovery, spelling
 from debate_orchestrator.setup.settings import Settings
 from debate_orchestrator.storage.paths import DebateFiles, free_files
 from debate_orchestrator.util import model_spec
@@ -29,12 +30,12 @@ from debate_orchestrator.util.errors import BadSettings
 
 _MOST_PIPED = 64 * LONGEST_LINE
 """Bytes that are read from standard input, so that a stream without end is refused too."""
-EXAMPLE = 'debate run --topic "Should we move to gRPC?" --rehearse'
+EXAMPLE = 'debate run "Should we move to gRPC?" --rehearse'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     flags.add_answers(parser)
-    about = "use stand-ins that call no model; the briefs are kept, to be read"
+    about = "let stand-ins take the seats of models, at no cost; a person at the terminal keeps theirs; briefs are kept"
     parser.add_argument("--rehearse", action="store_true", help=about)
     flags.add_permissions(parser)
     flags.add_progress(parser)
@@ -75,13 +76,11 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
     `quiet`, `events`, `json`, `insecure` and `command_env`."""
     files = DebateFiles.of_output(settings.output)
     if rehearse := arguments.rehearse or _has_only_stand_ins(settings):
-        settings = start.rehearsed(settings)
-        if not settings.positions:
-            sides = format_check.load(settings.format).sides
-            settings = settings.model_copy(update={"positions": plain_positions(settings.topic, sides)})
+        settings = start.rehearsed(settings, people=at_terminal())
         files = free_files(files.beside(".rehearsed"))  # the place of the real debate stays free
     permissions = flags.permitted(arguments)
     check_settings(settings, files, permissions=permissions, events=arguments.events)
+    _confirm_spelling(settings.cast, asks=not rehearse and at_terminal())
     quiet = is_quiet(arguments)
     settings, derived = with_positions(settings, ignore if quiet else remark, permissions=permissions)
     with new_debate(settings, files, derived) as debate:
@@ -94,23 +93,22 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
                 remark(line)
         code = drive_to_report(debate, arguments, expected)
         if code == 0 and rehearse and not quiet:
-            next_step(f"`{_real_command(arguments, settings)}` is the real debate.")
+            next_step(f"`{real_command(arguments, tuple(settings.cast))}` is the real debate.")
         return code
 
 
-def _real_command(arguments: argparse.Namespace, settings: Settings) -> str:
-    """The command of the debate that was rehearsed."""
-    command = ["debate", "run"]
-    if arguments.answers:
-        command += ["--answers", arguments.answers]
-    else:
-        command += ["--topic", settings.topic]
-    try:
-        discovery.default("a")
-        command += ["--model", discovery.default("a")] if arguments.answers else []
-    except BadSettings:
-        command += ["--model", "MODEL"]
-    return shlex.join(command)
+def _confirm_spelling(cast: Mapping[str, tuple[str, ...]], *, asks: bool) -> None:
+    """Warns of models that are probably misspelt, and `asks` a person whether to go on with them. Raises BadSettings
+    where they do not want to."""
+    if not (questions := spelling.misspelt(cast)):
+        return
+    for question in questions:
+        remark(f"debate: {question}")
+    if not asks:
+        return
+    print("Go on with it as it is? [y/N] ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise BadSettings("Nothing was opened.", hint="name another model")
 
 
 def _has_only_stand_ins(settings: Settings) -> bool:

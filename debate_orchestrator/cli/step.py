@@ -10,7 +10,7 @@ from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.debates import ConsentedDebate, existing_debate
 from debate_orchestrator.cli.driving import write_reports
 from debate_orchestrator.cli.interrupts import terminated_like_interrupted
-from debate_orchestrator.cli.journals import journal_named
+from debate_orchestrator.cli.journals import journal_named, waits_for_host
 from debate_orchestrator.cli.output import print_errors, print_json, remark, say
 from debate_orchestrator.cli.people import people_errors
 from debate_orchestrator.core.events import Event
@@ -25,7 +25,8 @@ EXAMPLE = "debate step debate-report.journal.jsonl --json"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("journal", metavar="JOURNAL", nargs="?", help="by default the newest debate of the folder")
+    about = "by default the newest of the folder that waits for a host"
+    parser.add_argument("journal", metavar="JOURNAL", nargs="?", help=about)
     about = "a reply that lies elsewhere; TURN=- reads standard input"
     parser.add_argument("given", nargs="*", metavar="TURN=FILE", help=about)
     parser.add_argument("--one-agent", action="store_true", help="record that one agent takes every turn")
@@ -36,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    arguments.journal = journal_named(arguments.journal)
+    arguments.journal = journal_named(arguments.journal, unfinished=waits_for_host)
 
     def refuse_people(state: DebateState) -> list[Event]:
         """Raises BadSettings if a person has a seat, since a step asks nothing; changes nothing."""
@@ -85,7 +86,7 @@ def print_step(
     the last. Returns the exit code."""
     files = debate.files
     written = write_reports(debate.journal, files) if result.done else None
-    summary, page = written or (None, None)
+    summary, behind, page = written or (None, "", None)
     show = [*(setup or []), *result.show]
     if arguments.json:
         fields: dict[str, Any] = {
@@ -111,6 +112,8 @@ def print_step(
             say(f"due: {turn.turn} ({turn.title})\n     brief {turn.brief}\n     reply {turn.reply}")
         if summary:
             say(summary)
+        if behind:
+            remark(behind)
         if page:
             remark(f"The same as a page: {page}")
     print_errors(result.complaints)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from debate_orchestrator import __version__
 from debate_orchestrator.core.events import HEARING, MOST_CONTEXT, MOST_FILES, Context, Noted, Opened, Reply
@@ -22,17 +22,23 @@ from debate_orchestrator.engine.moderator import derive_positions
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import registry
 from debate_orchestrator.providers.registry import NO_PERMISSIONS, Permissions
+from debate_orchestrator.setup.plain_positions import plain_positions
 from debate_orchestrator.setup.questions import Questionnaire
 from debate_orchestrator.storage.journal import SCHEMA, must_be_new
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import read_text
-from debate_orchestrator.util.errors import BadFile, BadSettings
+from debate_orchestrator.util.errors import BadFile, BadSettings, short_repr
+from debate_orchestrator.util.sanitize import one_line
 
 
-def rehearsed(settings: Settings) -> Settings:
-    """The same settings with a stand-in in every seat, which calls no model."""
-    cast = {seat: tuple(model_spec.stand_in(spec) for spec in specs) for seat, specs in settings.cast.items()}
+def rehearsed(settings: Settings, *, people: bool = False) -> Settings:
+    """The same settings with a stand-in in every seat, which calls no model; with `people`, they keep their seats."""
+    kept = (model_spec.HUMAN,) if people else ()
+    cast = {
+        seat: tuple(spec if spec in kept else model_spec.stand_in(spec) for spec in specs)
+        for seat, specs in settings.cast.items()
+    }
     return settings.model_copy(update={"cast": cast})
 
 
@@ -65,14 +71,22 @@ async def settle_positions(
 ) -> tuple[Settings, tuple[Reply, ...]]:
     """The settings with both positions, and the replies paid for deriving them: none if the positions were given.
 
-    The cast's moderator derives them, otherwise its first judge or speaker. Nothing is written. Raises BadSettings if
-    none of them can be called, and whatever `derive_positions` raises.
+    The cast's moderator derives them, otherwise its first judge or speaker. A stand-in derives nothing: in its place
+    the positions are plain ones, or else the next model derives them. Nothing is written. Raises BadSettings if none of
+    them can be called, and whatever `derive_positions` raises.
     """
     if settings.positions:
         return settings, ()
     roles = (MODERATOR, JUDGE, *settings.cast)
     specs = [spec for role in roles for spec in settings.cast.get(role, ()) if spec != model_spec.HUMAN]
-    spec = next(iter(specs), model_spec.HOST)
+    models = [spec for spec in specs if model_spec.kind(spec) != model_spec.REHEARSE]
+    if specs and specs[0] not in models and (plain := _without_model(settings)):
+        sources = {**settings.sources, "positions": "default"}
+        return settings.model_copy(update={"positions": plain, "sources": sources}), ()
+    if specs and not models:
+        problem = f"positions: a stand-in derives none, and none are plain from {short_repr(settings.topic)}."
+        raise BadSettings(problem, hint="--position-a TEXT and --position-b TEXT")
+    spec = next(iter(models), model_spec.HOST)
     if spec == model_spec.HOST:
         hint = "Give --position-a and --position-b, or have the host derive them with `debate ask FILE`."
         raise BadSettings(f"positions: no model in the cast can derive them. {hint}")
@@ -81,6 +95,23 @@ async def settle_positions(
     positions, replies = await derive_positions(settings, provider, questionnaire, tell)
     sources = {**settings.sources, "positions": "derived"}
     return settings.model_copy(update={"positions": positions, "sources": sources}), replies
+
+
+def _without_model(settings: Settings) -> dict[str, str]:
+    """The positions that need no model: plain ones, and in a rehearsal, in which nothing is argued, the topic itself
+    where there are none. Otherwise empty."""
+    sides = loader.load(settings.format).sides
+    if positions := plain_positions(settings.topic, sides):
+        return positions
+    if not is_rehearsal(settings.cast):
+        return {}
+    topic = one_line(settings.topic)
+    return {side: f"{label}: {topic}" for side, label in zip(sides, ("For", "Against"), strict=False)}
+
+
+def is_rehearsal(cast: Mapping[str, tuple[str, ...]]) -> bool:
+    """Whether stand-ins have every seat."""
+    return all(model_spec.kind(spec) == model_spec.REHEARSE for specs in cast.values() for spec in specs)
 
 
 def _with_placeholders(settings: Settings) -> Settings:

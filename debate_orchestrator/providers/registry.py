@@ -239,9 +239,13 @@ def is_api(spec: str) -> bool:
 
 
 def complaints(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """One sentence for every spec in a cast that can't fill its seat."""
-    found = ((seat, _complaint(seat, spec)) for seat, specs in cast.items() for spec in specs)
-    return [f"cast: {seat}: {wrong}" for seat, wrong in found if wrong]
+    """One sentence for every spec in a cast that can't fill its seat; what is wrong with several seats is said once."""
+    seats: dict[str, list[str]] = {}
+    for seat, specs in cast.items():
+        for spec in dict.fromkeys(specs):
+            if wrong := _complaint(seat, spec):
+                seats.setdefault(wrong, []).append(seat)
+    return [f"cast: {', '.join(dict.fromkeys(named))}: {wrong}" for wrong, named in seats.items()]
 
 
 def _complaint(seat: str, spec: str) -> str | None:
@@ -258,8 +262,11 @@ def _complaint(seat: str, spec: str) -> str | None:
     elif real is not None and real.seats and seat not in real.seats:
         return f"{short_repr(spec)} can't sit here: a person argues or judges."
     if known is None or not known.module:
-        hint = f"anthropic:{spec}" if spec.startswith("claude-") else "`debate models` lists what is reachable"
-        return f"{short_repr(spec)} is no model spec; use one of {', '.join(_usable(seat))}. Try: {hint}."
+        from debate_orchestrator.providers import spelling  # late, since it reads ENTRIES
+
+        return (
+            f"{short_repr(spec)} is no model spec; use one of {', '.join(_usable(seat))}. Try: {spelling.meant(spec)}."
+        )
     wrong: str | None = _module(known).complaint(spec)
     return wrong
 

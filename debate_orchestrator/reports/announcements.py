@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Literal, NamedTuple
@@ -19,6 +20,8 @@ from debate_orchestrator.util.sanitize import one_line
 _REASONS = ("justification", "reasons")
 """The fields of a ballot that say why."""
 
+_STATUSES = ("unresolved", "partially resolved", "resolved by consensus")
+"""What a claim of the dissent record may be."""
 Stage = tuple[Turn, ...]
 Kind = Literal[
     "rehearsal",  # stand-ins speak
@@ -277,10 +280,12 @@ def _decided(debate: DebateState) -> Iterator[Announcement]:
 
 
 def _dissent(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
-    """The count of the dissent record."""
+    """The count of the dissent record by status, without those of which there are none: beside a closing line with an
+    unresolved question, "0 unresolved" would read as a contradiction."""
     voted = debate.ballot(turn.id)
     if voted is not None and "rows" in voted.ballot:
         found = voted.ballot["rows"]
-        unresolved = sum(row["status"] == "unresolved" for row in found)
+        counts = Counter(row["status"] for row in found)
+        kinds = "".join(f", {counts[status]} {status}" for status in _STATUSES if counts[status])
         claims = "1 disputed claim" if len(found) == 1 else f"{len(found)} disputed claims"
-        yield Announcement("dissent", f"Dissent record: {claims}, {unresolved} unresolved.", turn=turn.id)
+        yield Announcement("dissent", f"Dissent record: {claims}{kinds}.", turn=turn.id)

@@ -55,6 +55,10 @@ class Scales(Value):
         return percent(probability / self.certain)
 
 
+BEHIND = "The declared winner is behind on points: the judges' declaration decides."
+"""What is said of such a winner on the screen."""
+
+
 def scales(rules: Format) -> Scales:
     """How the numbers of a format's votes are shown."""
     fields = [rules.shapes[phase.reply] for phase in rules.phases() if rules.votes(phase)]
@@ -164,7 +168,8 @@ def outcome_line(verdict: Verdict, rules: Format) -> str:
         return line
     scored = any(verdict.totals.values())
     totals = " | ".join(f"{rules.name_of(side)}: {decimals(points)}" for side, points in verdict.totals.items())
-    return f"{line} {totals if scored else 'No round was scored.'}"
+    line = f"{line} {totals if scored else 'No round was scored.'}"
+    return f"{line}. {BEHIND}" if "winner is behind on points" in verdict.remarks else line
 
 
 def measures(rules: Format) -> bool:

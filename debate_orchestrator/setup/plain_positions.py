@@ -1,7 +1,8 @@
 """Plain positions on a topic, made without a model. "Should we move?" gives "We should move." and the opposite.
 
-The subject of a question is only found where that is certain: after a pronoun, or before a verb that can hardly be
-anything else. Any other topic is kept whole, as in "For: ...", since a wrong position is worse than none.
+They are only made where the grammar is certain: of a question or a statement with one verb whose subject ends where a
+list of words says so, and of a choice between two things that are named alike. For any other topic there are none,
+since a wrong position is worse than none.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 _SHOULD = re.compile(r"should\s+([^?]+)\?", re.IGNORECASE)
+_OR_NOT = re.compile(r",?\s+or\s+not\s*\?\Z", re.IGNORECASE)
 _PRONOUNS = _words("i we you they he she it everyone everybody")
 _VERBS = _words(
     "abolish adopt allow be become choose continue create deploy develop eliminate ensure forbid give go have impose"
@@ -27,21 +29,27 @@ _VERBS = _words(
 """Verbs that hardly ever end a subject."""
 _NOUNS_TOO = _words("ban build pay permit stop switch use")
 """Verbs that a subject may well end with: taken after a name or a plural alone."""
+_WITH_OBJECT = _words("adopt build buy choose develop hire keep lease rebuild refactor rent replace rewrite use")
+"""Verbs that take the object of another one, as in "buy or build the tool"."""
 _DETERMINERS = _words("a an the this that these those our my your their his her its every each any no")
+_PREPOSITIONS = _words("as at by for from in inside on over to under with within without")
 _UNSURE = _words("or not to that which who whom whose what where when while if and/or")
 """Words with which it is not sure what is asked, or where its subject ends."""
+_NEGATIVE = _words("no nobody none nothing neither nor never not few only hardly")
+"""Words of a subject that can't be negated by a `not` behind its verb."""
+_JUDGED = _words("better worse worth too more less cheaper faster safer")
+"""Words that a predicate after "is" begins with."""
+_NEEDS = {"need": "needs", "have": "has", "make": "makes", "improve": "improves", "deserve": "deserves"}
+"""Verbs after "do" and "does", and their third person."""
+_SPLITS = re.compile(r"[,;:?!]|\b(?:or|and|but|because|unless|although|whether|if|than that)\b", re.IGNORECASE)
+"""What may join a second sentence to a statement."""
 
 
-_STATED = {"a": "{who} should {what}.", "b": "{who} should not {what}."}
-_PLAIN = {"a": "For: {topic}", "b": "Against: {topic}"}
+class Pair(NamedTuple):
+    """The positions of the first and the second side."""
 
-
-def plain_positions(topic: str, sides: Iterable[str]) -> dict[str, str]:
-    """Side to its plain position."""
-    topic = one_line(topic).rstrip(".")
-    asked = shoulds(topic)
-    texts, values = (_PLAIN, {"topic": topic}) if asked is None else (_STATED, asked._asdict())
-    return {side: texts[side].format(**values) for side in sides}
+    a: str
+    b: str
 
 
 class Asked(NamedTuple):
@@ -49,6 +57,82 @@ class Asked(NamedTuple):
 
     who: str
     what: str
+
+
+def plain_positions(topic: str, sides: Iterable[str]) -> dict[str, str]:
+    """Side to its plain position; empty where none can be made for sure."""
+    topic = _OR_NOT.sub("?", one_line(topic))
+    pair = _of_should(topic) or _of_choice(topic) or _of_other_question(topic) or _of_statement(topic)
+    return {} if pair is None else {side: pair._asdict()[side] for side in sides}
+
+
+def _of_should(topic: str) -> Pair | None:
+    """The positions on "Should we move?"."""
+    asked = shoulds(topic)
+    return asked and Pair(f"{asked.who} should {asked.what}.", f"{asked.who} should not {asked.what}.")
+
+
+def _of_choice(topic: str) -> Pair | None:
+    """The positions on "Should we X or Y?", where both are verbs, or things that one verb and one ending go with."""
+    found = _SHOULD.fullmatch(topic.strip())
+    words = found[1].split() if found else []
+    plain = [word.lower() for word in words]
+    if plain.count("or") != 1 or plain[0] not in _PRONOUNS or _NEGATIVE & {*plain} or re.search("[,;:]", topic):
+        return None
+    at = plain.index("or")
+    first, second = words[1:at], words[at + 1 :]
+    verbs = _VERBS | _NOUNS_TOO | _WITH_OBJECT
+    if not first or not second or first[0].lower() not in verbs:
+        return None
+    if second[0].lower() in verbs:
+        alone = len(first) == 1 and len(second) > 1
+        if alone and not {first[0].lower(), second[0].lower()} <= _WITH_OBJECT:
+            return None
+        choices = [*first, *(second[1:] if alone else [])], second
+    elif len(first) == 2 and (len(second) == 1 or second[1].lower() in _PREPOSITIONS):
+        choices = [*first, *second[1:]], [first[0], *second]
+    else:
+        return None
+    a, b = (f"{_capital(words[0])} should {' '.join(choice)}." for choice in choices)
+    return Pair(a, b)
+
+
+def _of_other_question(topic: str) -> Pair | None:
+    """The positions on "Is X better than Y?" and "Do we need X?"."""
+    found = re.fullmatch(r"(is|are|do|does)\s+([^?.,;:]+)\?", topic.strip(), re.IGNORECASE)
+    words = found[2].split() if found else []
+    plain = [word.lower() for word in words]
+    if found is None or len(words) < 2 or {"or", *_NEGATIVE} & {*plain}:
+        return None
+    verb = found[1].lower()
+    ends = _JUDGED if verb in ("is", "are") else {*_NEEDS}
+    end = 1 if plain[0] in _PRONOUNS and ends is _JUDGED else next((n for n, w in enumerate(plain) if w in ends), 0)
+    if not end or plain[end - 1] in _DETERMINERS or _UNSURE & {*plain[:end]}:
+        return None
+    who, rest = _capital(" ".join(words[:end])), " ".join(words[end:])
+    if ends is _JUDGED:
+        return Pair(f"{who} {verb} {rest}.", f"{who} {verb} not {rest}.")
+    conjugated = " ".join([_NEEDS[plain[end]], *words[end + 1 :]]) if verb == "does" else rest
+    return Pair(f"{who} {conjugated}.", f"{who} {verb} not {rest}.")
+
+
+def _of_statement(topic: str) -> Pair | None:
+    """The positions on "We should move." and "X is better than Y.": the statement, and its negation."""
+    statement = topic.strip().rstrip(".").rstrip()
+    found = re.fullmatch(r"(\S+(?: \S+){0,6}?) (should|is|are)( not)? (\S.*)", statement)
+    if found is None or _SPLITS.search(statement) or ". " in statement:
+        return None
+    who, verb, negated, what = found.groups()
+    if {*who.lower().split()} & (_NEGATIVE | _UNSURE | _words("is are do does should must why how there")):
+        return None
+    if {*what.lower().split()} & (_NEGATIVE | _words("should must is are that which who")):
+        return None
+    said, denied = f"{_capital(who)} {verb} {what}.", f"{_capital(who)} {verb} not {what}."
+    return Pair(denied, said) if negated else Pair(said, denied)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def shoulds(question: str) -> Asked | None:
@@ -62,7 +146,7 @@ def shoulds(question: str) -> Asked | None:
     if not 0 < end < len(words) or _UNSURE & {*plain[:end]} or plain[end] in ("and", "of", "in", *_UNSURE):
         return None
     who = " ".join(words[:end])
-    return Asked(who[:1].upper() + who[1:], " ".join(words[end:]).rstrip(" .!"))
+    return Asked(_capital(who), " ".join(words[end:]).rstrip(" .!"))
 
 
 def _end(words: list[str], plain: list[str]) -> int:

@@ -135,7 +135,9 @@ class Wizard(SetupSession):
         if key == "topic_ok" and (draft.talk.proposal or {}).get("restated") == one_line(draft.talk.heard[-1]):
             self.draft = self.interview.answer(self.interview.put(draft, ask), key, "yes")
         elif key == "positions":
-            own = draft.talk.rejected and self.moderator() is None
+            own = self.moderator() is None and (draft.talk.rejected or not self._plain())
+            if own and not draft.talk.rejected:
+                self.prompter.tell("", self.words.said["own"])
             self.draft = self.interview.answer(draft, key, "own" if own else "auto")
         elif key in ("rounds", "output"):
             self.draft = self.interview.answer(draft, key, "default")
@@ -150,9 +152,15 @@ class Wizard(SetupSession):
         if work.name == "topic":
             self.draft = self.interview.as_stated(self.draft)
             return
-        positions = plain_positions(str(self.draft.given["topic"]), self.interview.rules.sides)
+        if not (positions := self._plain()):
+            self.draft = self.interview.answer(self.draft, "positions", "own")
+            return
         self.draft = with_answers(self.draft, "default", positions=positions)
         self.prompter.tell("", self.words.said["plain"])
+
+    def _plain(self) -> dict[str, str]:
+        """The plain positions on the topic; empty where the person has to word them."""
+        return plain_positions(str(self.draft.given.get("topic", "")), self.interview.rules.sides)
 
     def _before(self, key: str) -> str:
         """The question before that one."""

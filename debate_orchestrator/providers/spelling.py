@@ -1,0 +1,43 @@
+"""Model specs that are probably misspelt, and what was probably meant."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+
+from debate_orchestrator.providers import pricing, registry
+from debate_orchestrator.util import model_spec
+
+
+def meant(spec: str) -> str:
+    """What to write in place of a spec of no known kind: its kind spelt right, or the vendor's model of that name."""
+    name = model_spec.rest(spec)
+    if name and (near := difflib.get_close_matches(model_spec.kind(spec), registry.ENTRIES, 1, 0.75)):
+        return f"{near[0]}:{name}"
+    if spec.startswith("claude-"):
+        return f"anthropic:{spec}"
+    if re.fullmatch(r"gpt-\w[\w.-]*", spec):
+        return f"openai:{spec}"
+    family = [model for model in pricing.models("anthropic") if spec.lower() in model.split("-")]
+    return f"anthropic:{family[0]}" if family and spec.isalpha() else "`debate models` lists what is reachable"
+
+
+def misspelt(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """A question for every model in a cast that is spelt nearly like a known one of the same vendor. A model that
+    differs from a known one in its version alone may be newer than the price list, and is not asked about."""
+    found = []
+    for spec in dict.fromkeys(model_spec.real(spec) for specs in cast.values() for spec in specs):
+        kind, (name, address) = model_spec.kind(spec), model_spec.split_address(model_spec.rest(spec))
+        known = pricing.models(kind) if registry.is_api(spec) and address is None else ()
+        if not name or name in known:
+            continue
+        near = difflib.get_close_matches(name, known, 1, 0.85)
+        if near and _without_version(near[0]) != _without_version(name):
+            found.append(f"{spec} is not among the known models of {kind}. Did you mean {kind}:{near[0]}?")
+    return found
+
+
+def _without_version(name: str) -> str:
+    """The words of a model's name: without its numbers, dates and what joins them."""
+    return "-".join(re.findall(r"[a-z]+", name.lower()))
