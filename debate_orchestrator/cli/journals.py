@@ -7,10 +7,9 @@ import os
 from pathlib import Path
 
 from debate_orchestrator.cli.output import remark
+from debate_orchestrator.reports.forms import FORMS
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util.errors import BadFile, BadJournal, short_repr
-
-_REPORTS = (".md", ".html", ".json")
 
 
 def journal_named(given: str | None, *, transcripts: bool = False) -> str:
@@ -26,7 +25,7 @@ def journal_named(given: str | None, *, transcripts: bool = False) -> str:
         remark(f"Using {found[-1]}, the newest debate of this folder.")
         return str(found[-1])
     stem, ending = os.path.splitext(given)
-    if ending in _REPORTS and not (transcripts and ending == ".md") and os.path.isfile(f"{stem}{JOURNAL}"):
+    if ending in FORMS and not (transcripts and ending == ".md") and os.path.isfile(f"{stem}{JOURNAL}"):
         remark(f"{given} is a report; using its journal {stem}{JOURNAL}.")
         return f"{stem}{JOURNAL}"
     if not os.path.lexists(given):
